@@ -1,0 +1,52 @@
+"""ELMo for Keras 3 and TensorFlow 2.
+
+`import keras_elmo` also registers the layers and models with Keras, so that
+`keras.models.load_model` finds them. On other backends than TensorFlow only the numeric layers are
+there (and need no TensorFlow).
+"""
+
+import importlib
+import os
+import sys
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "BiLM": "layers",
+    "CharCNNEmbedding": "layers",
+    "Highway": "layers",
+    "MaskedMean": "layers",
+    "ScalarMix": "layers",
+    "ElmoConfig": "config",
+    "Elmo": "models",
+    "ElmoEmbedding": "models",
+    "TreebankTokenizer": "text",
+    "WhitespaceTokenizer": "text",
+    "strings": "text",
+}
+__all__ = ["__version__", *_MODULES]
+
+
+def __getattr__(name):
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
+def _is_command():
+    """Whether this process is the command line, which imports TensorFlow only when it needs it."""
+    arguments = sys.orig_argv
+    name = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
+    return name == "keras-elmo" or arguments[1:3] == ["-m", "keras_elmo"]
+
+
+if not _is_command():
+    import keras as _keras
+
+    importlib.import_module(f"{__name__}.layers")
+    if _keras.backend.backend() == "tensorflow":
+        importlib.import_module(f"{__name__}.models")

@@ -1,0 +1,278 @@
+"""`ElmoConfig`: the shape of an ELMo model, and its `options.json` spelling."""
+
+import dataclasses
+import json
+import math
+import numbers
+
+from keras_elmo import characters
+
+# What a model computes. Other keys at the top level say how it was trained, and are left out.
+_LSTM_KEYS = frozenset(
+    {"dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections"}
+)
+_CHAR_CNN_KEYS = frozenset(
+    {
+        "activation",
+        "filters",
+        "n_highway",
+        "embedding",
+        "n_characters",
+        "max_characters_per_token",
+    }
+)
+ACTIVATIONS = ("relu", "tanh")
+
+
+def _is_int(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value):
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+@dataclasses.dataclass(frozen=True)
+class ElmoConfig:
+    """The shape of an ELMo model.
+
+    Args:
+        units: int. Size of an LSTM cell (4096 in the original).
+        projection_dim: int. Size of an LSTM's output and of a token embedding (512). Equal to
+            `units`: no projection matrix, and `projection_clip` does not apply.
+        num_layers: int. LSTM layers in each direction (2).
+        cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
+        projection_clip: positive float or `None`. The same for projected outputs.
+        use_skip_connections: bool. Each layer but the first adds its input to its output.
+        character_dim: int. Size of a character embedding (16).
+        filters: sequence of `(width, count)`, the character convolutions.
+        num_highway: int, 0 or more. Highway layers after the convolutions (2).
+        activation: `"relu"` or `"tanh"`, after the convolutions.
+        max_characters: int. Characters of a word, its two marks included (50).
+
+    Raises:
+        ValueError: a value is out of range; every such value is named.
+
+    Example:
+
+    >>> config = ElmoConfig.from_options("options.json")
+    >>> config.units
+    4096
+
+    Reference: options.json of bilm-tf, read by `BidirectionalLanguageModelGraph` (bilm/model.py).
+    """
+
+    units: int = 4096
+    projection_dim: int = 512
+    num_layers: int = 2
+    cell_clip: float | None = 3.0
+    projection_clip: float | None = 3.0
+    use_skip_connections: bool = True
+    character_dim: int = 16
+    filters: tuple = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+    num_highway: int = 2
+    activation: str = "relu"
+    max_characters: int = characters.DEFAULT_MAX_CHARACTERS
+
+    def __post_init__(self):
+        faults = []
+
+        def check(name, ok, rule):
+            value = getattr(self, name)
+            if not ok(value):
+                faults.append(f"`{name}` must be {rule}. Received: {name}={value!r}")
+
+        for name, least in [
+            ("units", 1),
+            ("projection_dim", 1),
+            ("num_layers", 1),
+            ("character_dim", 1),
+            ("num_highway", 0),
+            ("max_characters", 3),
+        ]:
+            check(
+                name,
+                lambda v, least=least: _is_int(v) and v >= least,
+                f"an integer of at least {least}",
+            )
+        for name in ("cell_clip", "projection_clip"):
+            check(
+                name,
+                lambda v: v is None or (_is_number(v) and 0 < v < math.inf),
+                "a positive number, or None for no clipping",
+            )
+        check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
+        check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
+        check("filters", _are_filters, "a non-empty list of [width, count], both positive integers")
+        if _is_int(self.projection_dim) and _is_int(self.units):
+            check(
+                "projection_dim",
+                lambda v: v <= self.units,
+                f"at most `units` ({self.units})",
+            )
+        if _are_filters(self.filters) and _is_int(self.max_characters):
+            widest = max(width for width, _ in self.filters)
+            check(
+                "max_characters",
+                lambda v: v >= widest,
+                f"at least the width of the widest filter ({widest})",
+            )
+        if faults:
+            raise ValueError("\n".join(faults))
+        object.__setattr__(self, "filters", tuple((int(w), int(n)) for w, n in self.filters))
+
+    @property
+    def has_projection(self):
+        """Whether the LSTMs project their outputs: `units` and `projection_dim` differ."""
+        return self.units != self.projection_dim
+
+    @property
+    def num_filters(self):
+        """Sum of the filters' counts."""
+        return sum(count for _, count in self.filters)
+
+    @property
+    def output_dim(self):
+        """Size of a layer's output: both directions, `2 * projection_dim`."""
+        return 2 * self.projection_dim
+
+    def num_parameters(self):
+        """Parameters of each part, the padding character's row not counted.
+
+        Returns:
+            dict of int: `"characters"`, `"convolutions"`, `"highway"`, `"projection"`, `"lstm"`.
+        """
+        f, p, u = self.num_filters, self.projection_dim, self.units
+        cell = 2 * p * 4 * u + 4 * u + (u * p if self.has_projection else 0)
+        return {
+            "characters": characters.NUM_CHARACTERS * self.character_dim,
+            "convolutions": sum((w * self.character_dim + 1) * n for w, n in self.filters),
+            "highway": self.num_highway * 2 * (f * f + f),
+            "projection": f * p + p if f != p else 0,
+            "lstm": 2 * self.num_layers * cell,
+        }
+
+    @classmethod
+    def from_options(cls, options, where="options"):
+        """Reads the original's options.
+
+        Args:
+            options: dict, or the path of an `options.json`.
+            where: what errors call a dict.
+
+        Returns:
+            An `ElmoConfig`.
+
+        Raises:
+            ValueError: the file is no JSON object, lacks a key, or has one that is out of range
+                or unknown. Every fault is named.
+        """
+        if not isinstance(options, dict):
+            where = str(options)
+            with open(options, encoding="utf-8") as file:
+                options = parse_options(file.read(), where)
+        faults = []
+        lstm = _section(options, "lstm", where, faults)
+        char_cnn = _section(options, "char_cnn", where, faults)
+        if "char_cnn" not in options:
+            faults.append(
+                "a model without `char_cnn` reads token ids, not characters; Elmo needs the "
+                "options of a character model"
+            )
+        unknown = [
+            *(f"lstm.{k}" for k in lstm if k not in _LSTM_KEYS),
+            *(f"char_cnn.{k}" for k in char_cnn if k not in _CHAR_CNN_KEYS),
+        ]
+        if unknown:
+            faults.append(f"unknown keys: {', '.join(sorted(unknown))}")
+        embedding = char_cnn.get("embedding")
+        required = [("lstm", lstm, "dim"), ("lstm", lstm, "projection_dim")]
+        required += [("lstm", lstm, "n_layers"), ("char_cnn", char_cnn, "filters")]
+        for name, section, key in required:
+            if name in options and key not in section:
+                faults.append(f"`{name}.{key}` is missing")
+        if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
+            faults.append("`char_cnn.embedding.dim` is missing")
+        num_characters = char_cnn.get("n_characters", 262)
+        if num_characters not in (261, 262):
+            faults.append(
+                "`char_cnn.n_characters` must be 262 (published models) or 261 (training). "
+                f"Received: {num_characters!r}"
+            )
+        if faults:
+            raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
+        try:
+            return cls(
+                units=lstm["dim"],
+                projection_dim=lstm["projection_dim"],
+                num_layers=lstm["n_layers"],
+                cell_clip=lstm.get("cell_clip"),
+                projection_clip=lstm.get("proj_clip"),
+                use_skip_connections=lstm.get("use_skip_connections", False),
+                character_dim=embedding["dim"],
+                filters=char_cnn["filters"],
+                num_highway=char_cnn.get("n_highway", 0),
+                activation=char_cnn.get("activation", "relu"),
+                max_characters=char_cnn.get(
+                    "max_characters_per_token", characters.DEFAULT_MAX_CHARACTERS
+                ),
+            )
+        except ValueError as error:
+            raise ValueError(f"{where} cannot be read:\n  {error}") from None
+
+    def to_options(self):
+        """The same as a dict in the original's spelling, ready for `json.dump`."""
+        return {
+            "lstm": {
+                "use_skip_connections": self.use_skip_connections,
+                "projection_dim": self.projection_dim,
+                "cell_clip": self.cell_clip,
+                "proj_clip": self.projection_clip,
+                "dim": self.units,
+                "n_layers": self.num_layers,
+            },
+            "char_cnn": {
+                "activation": self.activation,
+                "filters": [list(pair) for pair in self.filters],
+                "n_highway": self.num_highway,
+                "embedding": {"dim": self.character_dim},
+                "n_characters": 262,
+                "max_characters_per_token": self.max_characters,
+            },
+        }
+
+
+def parse_options(text, where="options.json"):
+    """The JSON object in `text`, or a `ValueError` that names `where`."""
+    try:
+        options = json.loads(text)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{where} must be a JSON file. It cannot be parsed: {error}") from None
+    if not isinstance(options, dict):
+        raise ValueError(
+            f"{where} must hold a JSON object with `lstm` and `char_cnn`. "
+            f"Received: {type(options).__name__}"
+        )
+    return options
+
+
+def _section(options, name, where, faults):
+    section = options.get(name)
+    if isinstance(section, dict):
+        return section
+    if name in options or name == "lstm":
+        faults.append(f"`{name}` must be an object. Received: {section!r}")
+    return {}
+
+
+def _are_filters(value):
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and all(
+            isinstance(pair, list | tuple)
+            and len(pair) == 2
+            and all(_is_int(n) and n > 0 for n in pair)
+            for pair in value
+        )
+    )

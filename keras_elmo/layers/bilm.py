@@ -1,0 +1,249 @@
+"""`BiLM`."""
+
+import keras
+from keras import ops
+
+from keras_elmo.layers.projected_lstm import ProjectedLSTMCell, pack, run_packed
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class BiLM(keras.layers.Layer):
+    """The biLM: a forward and a backward stack of projected LSTMs, apart through all layers.
+
+    Layer 0 of the result is `[token, token]`; layer l is `[forward_l, backward_l]`. With skip
+    connections, each layer but the first adds its input to its output; its state stays without.
+    The backward stack reads each sequence from its last real token to its first.
+
+    On TensorFlow only real tokens are computed, both directions in one loop; on other backends
+    (and with `loop="rnn"`) `keras.layers.RNN` runs the same step.
+
+    Masking: reads the mask; what is masked is passed over, wherever it stands, leaves the state
+    as it was, and is zero in every output. The mask is passed on with every layer.
+
+    Args:
+        units: int. Size of the cells.
+        projection_dim: int or `None`. Size of the outputs, and of the inputs. `None` or `units`:
+            no projection.
+        num_layers: int. LSTM layers in each direction.
+        cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
+        projection_clip: positive float or `None`. The same for projected outputs.
+        use_skip_connections: bool.
+        return_state: bool. Return the state too.
+        loop: `"auto"`, or `"rnn"` for `keras.layers.RNN` on TensorFlow too: slower, but XLA can
+            compile it (`jit_compile=True`).
+        kernel_initializer: initializer of all kernels.
+
+    Call arguments:
+        inputs: float, (batch, tokens, projection_dim).
+        mask: bool, (batch, tokens). `None`: every token is real.
+        initial_state: `None` (zeros), or a list of `4 * num_layers` floats: for each layer the
+            forward output (batch, projection_dim) and cell (batch, units), then the backward
+            ones. A state that a call returned can be handed to the next.
+
+    Returns:
+        A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
+        `return_state`, a pair: that list, and the state after each row's last real token.
+
+    Raises:
+        ValueError: an argument is out of range, the inputs are not `projection_dim` wide, or the
+            initial state has not `4 * num_layers` tensors.
+
+    Example:
+
+    >>> bilm = BiLM(units=256, projection_dim=64, num_layers=2, cell_clip=3.0)
+    >>> [layer.shape for layer in bilm(keras.ops.ones((2, 9, 64)))]
+    [(2, 9, 128), (2, 9, 128), (2, 9, 128)]
+
+    Reference: Peters et al. 2018, section 3.1; `_build_lstms` in bilm-tf's bilm/model.py.
+    """
+
+    def __init__(
+        self,
+        units,
+        projection_dim=None,
+        num_layers=2,
+        cell_clip=None,
+        projection_clip=None,
+        use_skip_connections=True,
+        return_state=False,
+        loop="auto",
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if num_layers < 1:
+            raise ValueError(f"`num_layers` must be at least 1. Received: num_layers={num_layers}")
+        if loop not in ("auto", "rnn"):
+            raise ValueError(f'`loop` must be "auto" or "rnn". Received: loop={loop!r}')
+        self.units = units
+        self.projection_dim = projection_dim
+        self.num_layers = num_layers
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.use_skip_connections = bool(use_skip_connections)
+        self.return_state = bool(return_state)
+        self.loop = loop
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+        def stack(direction):
+            return [
+                keras.layers.RNN(
+                    ProjectedLSTMCell(
+                        units,
+                        projection_dim,
+                        cell_clip,
+                        projection_clip,
+                        kernel_initializer=self.kernel_initializer.clone(),
+                        dtype=self.dtype_policy,
+                    ),
+                    return_sequences=True,
+                    return_state=True,
+                    go_backwards=direction == "backward",
+                    zero_output_for_mask=True,
+                    dtype=self.dtype_policy,
+                    name=f"{direction}_{index}",
+                )
+                for index in range(num_layers)
+            ]
+
+        self.forward_layers = stack("forward")
+        self.backward_layers = stack("backward")
+        self._packed = loop == "auto" and keras.backend.backend() == "tensorflow"
+        self._compiled = None
+        self.supports_jit = not self._packed
+        self.supports_masking = True
+
+    @property
+    def input_dim(self):
+        """Size of an input and of one direction's output."""
+        return self.projection_dim or self.units
+
+    def cells(self, direction):
+        """The cells of a direction, `"forward"` or `"backward"`, the lowest layer first."""
+        layers = {"forward": self.forward_layers, "backward": self.backward_layers}[direction]
+        return [layer.cell for layer in layers]
+
+    def build(self, input_shape):
+        if input_shape[-1] != self.input_dim:
+            raise ValueError(
+                "The inputs of BiLM must be as wide as its outputs, `projection_dim` (or `units` "
+                f"without a projection): {self.input_dim}. Received: input shape "
+                f"{tuple(input_shape)}"
+            )
+        for layer in [*self.forward_layers, *self.backward_layers]:
+            layer.build((*input_shape[:-1], self.input_dim))
+
+    def zero_state(self, batch_size):
+        """The state before any text: a list of zeros, as `initial_state` takes it."""
+        sizes = [self.input_dim, self.units] * 2 * self.num_layers
+        return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
+
+    def call(self, inputs, mask=None, initial_state=None):
+        batch_size = ops.shape(inputs)[0]
+        if initial_state is None:
+            initial_state = self.zero_state(batch_size)
+        elif len(initial_state) != 4 * self.num_layers:
+            raise ValueError(
+                f"`initial_state` must hold {4 * self.num_layers} tensors: for each layer the "
+                "forward output and cell, then the backward ones. "
+                f"Received: {len(initial_state)} tensors"
+            )
+        if mask is None:
+            mask = ops.ones_like(inputs[..., 0], dtype="bool")
+        initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
+        run = self._run_packed if self._packed else self._run_rnn
+        outputs, state = run(inputs, mask, initial_state)
+        return (outputs, state) if self.return_state else outputs
+
+    def _run_rnn(self, inputs, mask, state):
+        zeros = ops.zeros_like(inputs)
+        forward = backward = ops.where(mask[..., None], inputs, zeros)
+        outputs, next_state = [ops.concatenate([forward, backward], axis=-1)], []
+        for index in range(self.num_layers):
+            residual = [forward, backward] if self._is_skipped(index) else [zeros, zeros]
+            start = state[4 * index : 4 * index + 4]
+            forward, *forward_state = self.forward_layers[index](
+                forward, mask=mask, initial_state=start[:2]
+            )
+            backward, *backward_state = self.backward_layers[index](
+                backward, mask=mask, initial_state=start[2:]
+            )
+            backward = ops.flip(backward, axis=1)  # RNN leaves it as it was read
+            forward, backward = forward + residual[0], backward + residual[1]
+            outputs.append(ops.concatenate([forward, backward], axis=-1))
+            next_state += [*forward_state, *backward_state]
+        return outputs, next_state
+
+    def _run_packed(self, inputs, mask, state):
+        import tensorflow as tf
+
+        if not tf.executing_eagerly():
+            return self._packed_graph(inputs, mask, state)
+        # Step by step in Python the loop would take longer than its arithmetic.
+        if self._compiled is None:
+            self._compiled = tf.function(self._packed_graph, reduce_retracing=True)
+        return self._compiled(inputs, mask, state)
+
+    def _packed_graph(self, inputs, mask, state):
+        import tensorflow as tf
+
+        packing = pack(mask)
+        tokens = tf.gather_nd(inputs, packing.positions)  # (N, projection_dim), row by row
+        places = [packing.forward, packing.backward]
+        # [forward, backward], each packed in its own order of reading.
+        layer = [tf.gather(tokens, tf.math.invert_permutation(place)) for place in places]
+        state = [tf.gather(tensor, packing.order) for tensor in state]
+        rows = tf.math.invert_permutation(packing.order)
+        shape = (*tf.unstack(tf.shape(inputs, out_type=tf.int64)[:2]), 2 * self.input_dim)
+
+        def unpack(layer):
+            tokens = [tf.gather(x, place) for x, place in zip(layer, places, strict=True)]
+            padded = tf.scatter_nd(packing.positions, tf.concat(tokens, -1), shape)
+            return tf.ensure_shape(padded, (*inputs.shape[:2], 2 * self.input_dim))
+
+        outputs, next_state = [unpack(layer)], []
+        for index in range(self.num_layers):
+            start = state[4 * index : 4 * index + 4]
+            cells = [self.forward_layers[index].cell, self.backward_layers[index].cell]
+            result, final = run_packed(cells, layer, packing, [start[:2], start[2:]])
+            if self._is_skipped(index):
+                result = [new + old for new, old in zip(result, layer, strict=True)]
+            layer = result
+            outputs.append(unpack(layer))
+            next_state += [tf.gather(tensor, rows) for pair in final for tensor in pair]
+        return outputs, next_state
+
+    def _is_skipped(self, index):
+        return self.use_skip_connections and index > 0
+
+    def compute_mask(self, inputs, mask=None):
+        masks = [mask] * (self.num_layers + 1)
+        return (masks, [None] * 4 * self.num_layers) if self.return_state else masks
+
+    def compute_output_shape(self, input_shape):
+        layers = [(*input_shape[:-1], 2 * self.input_dim)] * (self.num_layers + 1)
+        if not self.return_state:
+            return layers
+        sizes = [self.input_dim, self.units] * 2 * self.num_layers
+        return layers, [(input_shape[0], size) for size in sizes]
+
+    def compute_output_spec(self, inputs, mask=None, initial_state=None):
+        def spec(shapes):
+            return [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in shapes]
+
+        shapes = self.compute_output_shape(inputs.shape)
+        return (spec(shapes[0]), spec(shapes[1])) if self.return_state else spec(shapes)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "num_layers": self.num_layers,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.projection_clip,
+            "use_skip_connections": self.use_skip_connections,
+            "return_state": self.return_state,
+            "loop": self.loop,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }

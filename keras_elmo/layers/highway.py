@@ -1,0 +1,75 @@
+"""`Highway`."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class Highway(keras.layers.Layer):
+    """A highway layer: a gate between a transformed input and the input itself.
+
+        g = sigmoid(x W_carry + b_carry)
+        y = g * activation(x W_transform + b_transform) + (1 - g) * x
+
+    As in the original, the gate called "carry" opens for the *transformed* input.
+
+    Masking: passes the mask through.
+
+    Args:
+        activation: name or callable, of the transformed input. The original's is `"relu"`.
+        kernel_initializer: initializer of both kernels.
+
+    Call arguments:
+        inputs: float, (..., features).
+
+    Returns:
+        float, (..., features).
+
+    Example:
+
+    >>> Highway()(keras.ops.ones((2, 3, 8))).shape
+    (2, 3, 8)
+
+    Reference: Srivastava et al. 2015, "Highway Networks"; `high` in bilm-tf's bilm/model.py.
+    """
+
+    def __init__(self, activation="relu", kernel_initializer="glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        self.activation = keras.activations.get(activation)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        features = input_shape[-1]
+        if features is None:
+            raise ValueError(
+                "The last axis of a Highway layer's input must be known. "
+                f"Received: input shape {tuple(input_shape)}"
+            )
+
+        def weight(name, shape, initializer):
+            return self.add_weight(name=name, shape=shape, initializer=initializer)
+
+        square = (features, features)
+        self.carry_kernel = weight("carry_kernel", square, self.kernel_initializer)
+        # Mostly the input at first: the gate starts at sigmoid(-2), as in the original.
+        self.carry_bias = weight("carry_bias", (features,), keras.initializers.Constant(-2.0))
+        self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer)
+        self.transform_bias = weight("transform_bias", (features,), "zeros")
+
+    def call(self, inputs):
+        gate = ops.sigmoid(ops.matmul(inputs, self.carry_kernel) + self.carry_bias)
+        transformed = self.activation(
+            ops.matmul(inputs, self.transform_kernel) + self.transform_bias
+        )
+        return inputs + gate * (transformed - inputs)
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "activation": keras.activations.serialize(self.activation),
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }

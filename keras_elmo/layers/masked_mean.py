@@ -1,0 +1,45 @@
+"""`MaskedMean`."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class MaskedMean(keras.layers.Layer):
+    """The mean over a sentence's real tokens.
+
+    A sentence without tokens gives zeros.
+
+    Masking: reads the mask, and ends it: the result has no token axis.
+
+    Call arguments:
+        inputs: float, (batch, tokens, features).
+        mask: bool, (batch, tokens), or `None` when every token is real.
+
+    Returns:
+        float, (batch, features).
+
+    Example:
+
+    >>> MaskedMean()(keras.ops.ones((2, 3, 8))).shape
+    (2, 8)
+
+    Reference: the `default` output of the TF Hub module `google/elmo`.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            mask = ops.ones_like(inputs[..., 0], dtype="bool")
+        weights = ops.cast(mask, inputs.dtype)[..., None]  # (batch, tokens, 1)
+        total = ops.sum(inputs * weights, axis=-2)
+        return total / ops.maximum(ops.sum(weights, axis=-2), 1)
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-2], input_shape[-1])

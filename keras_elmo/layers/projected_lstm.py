@@ -1,0 +1,337 @@
+"""THE recurrent core: the LSTM step with clips and a projection, and the loops that run it.
+
+The gate equations are in `projected_lstm_step` and nowhere else. `ProjectedLSTMCell` holds the
+weights and lets `keras.layers.RNN` run the step on any backend; `run_packed` runs it faster on
+TensorFlow.
+
+The packed form, of N real tokens: step t of a batch is a block of rows, one for each sequence that
+is longer than t, longest sequence first; the blocks follow one another. So each step reads and
+writes a contiguous slice, sequences leave at the end of the block as they end, and padding is
+neither stored nor computed.
+"""
+
+from typing import NamedTuple
+
+import keras
+from keras import ops
+
+# Added to the forget gate at run time, as TensorFlow 1's LSTMCell does; files hold the bias without.
+FORGET_BIAS = 1.0
+
+# Input products are computed ahead of the steps for blocks of about this many tokens: one product
+# of many rows runs near the machine's peak, and the block bounds the memory (4 * units floats a
+# token and direction).
+HOISTED_TOKENS = 1024
+
+
+def projected_lstm_step(
+    input_product,
+    m,
+    c,
+    recurrent_kernel,
+    projection_kernel=None,
+    cell_clip=None,
+    projection_clip=None,
+):
+    """One step of the LSTM.
+
+        i, j, f, o = split(input_product + m U)
+        c' = clip(sigmoid(f) * c + sigmoid(i) * tanh(j), cell_clip)
+        m' = clip((sigmoid(o) * tanh(c')) P, projection_clip)
+
+    Without a projection kernel, `m' = sigmoid(o) * tanh(c')`, not clipped.
+
+    Args:
+        input_product: float, (rows, 4 * units). `x W + b`, from `input_product`.
+        m: float, (rows, projection_dim). The previous output.
+        c: float, (rows, units). The previous cell.
+        recurrent_kernel: float, (projection_dim, 4 * units). U.
+        projection_kernel: float, (units, projection_dim), or `None`. P.
+        cell_clip: float or `None`.
+        projection_clip: float or `None`.
+
+    Returns:
+        `(m', c')`, shaped as `m` and `c`.
+
+    Reference: Sak et al. 2014; `LSTMCell` of TensorFlow 1 with `use_peepholes=False`.
+    """
+    i, j, f, o = ops.split(input_product + ops.matmul(m, recurrent_kernel), 4, axis=-1)
+    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(j)
+    if cell_clip is not None:
+        c = ops.clip(c, -cell_clip, cell_clip)
+    m = ops.sigmoid(o) * ops.tanh(c)
+    if projection_kernel is not None:
+        m = ops.matmul(m, projection_kernel)
+        if projection_clip is not None:
+            m = ops.clip(m, -projection_clip, projection_clip)
+    return m, c
+
+
+def input_product(inputs, kernel, bias):
+    """`x W + b`, the forget bias included: what a step needs of its input.
+
+    Args:
+        inputs: float, (..., features).
+        kernel: float, (features, 4 * units).
+        bias: float, (4 * units,), without the forget bias.
+
+    Returns:
+        float, (..., 4 * units).
+    """
+    units = bias.shape[0] // 4
+    forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # gates i, j, f, o
+    return ops.matmul(inputs, kernel) + (bias + FORGET_BIAS * forget)
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class ProjectedLSTMCell(keras.layers.Layer):
+    """An LSTM cell with a projection and clips, for `keras.layers.RNN`.
+
+    Its equations are those of `projected_lstm_step`. Gates are ordered i, j, f, o (input,
+    candidate, forget, output); 1 is added to the forget gate at run time.
+
+    Args:
+        units: int. Size of the cell.
+        projection_dim: int or `None`. Size of the output. `None` or `units`: no projection.
+        cell_clip: positive float or `None`.
+        projection_clip: positive float or `None`.
+        kernel_initializer: initializer of all kernels.
+
+    Call arguments:
+        inputs: float, (batch, features).
+        states: pair of floats, (batch, projection_dim) and (batch, units).
+
+    Returns:
+        `(output, [output, cell])`.
+
+    Example:
+
+    >>> rnn = keras.layers.RNN(ProjectedLSTMCell(256, projection_dim=64), return_sequences=True)
+    >>> rnn(keras.ops.ones((2, 9, 32))).shape
+    (2, 9, 64)
+
+    Reference: Sak et al. 2014, "Long Short-Term Memory Based Recurrent Neural Network
+    Architectures for Large Vocabulary Speech Recognition"; `LSTMCell` of TensorFlow 1.
+    """
+
+    def __init__(
+        self,
+        units,
+        projection_dim=None,
+        cell_clip=None,
+        projection_clip=None,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for name, size in [("units", units), ("projection_dim", projection_dim)]:
+            if size is not None and size < 1:
+                raise ValueError(f"`{name}` must be at least 1. Received: {name}={size}")
+        for name, clip in [("cell_clip", cell_clip), ("projection_clip", projection_clip)]:
+            if clip is not None and not clip > 0:
+                raise ValueError(
+                    f"`{name}` must be positive, or None for no clipping. Received: {name}={clip}"
+                )
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    @property
+    def output_size(self):
+        return self.projection_dim or self.units
+
+    @property
+    def state_size(self):
+        return [self.output_size, self.units]
+
+    def build(self, input_shape):
+        def weight(name, shape, initializer):
+            return self.add_weight(name=name, shape=shape, initializer=initializer)
+
+        gates = 4 * self.units
+        initializer = self.kernel_initializer
+        self.kernel = weight("kernel", (input_shape[-1], gates), initializer.clone())
+        self.recurrent_kernel = weight(
+            "recurrent_kernel", (self.output_size, gates), initializer.clone()
+        )
+        self.bias = weight("bias", (gates,), "zeros")
+        self.projection_kernel = None
+        if self.output_size != self.units:
+            self.projection_kernel = weight(
+                "projection_kernel", (self.units, self.output_size), initializer.clone()
+            )
+
+    def input_product(self, inputs):
+        """What `step` needs of its input: (..., features) -> (..., 4 * units)."""
+        return input_product(inputs, *map(ops.convert_to_tensor, (self.kernel, self.bias)))
+
+    def step(self, product, m, c):
+        """`projected_lstm_step` with this cell's weights."""
+        projection = self.projection_kernel
+        return projected_lstm_step(
+            product,
+            m,
+            c,
+            ops.convert_to_tensor(self.recurrent_kernel),
+            None if projection is None else ops.convert_to_tensor(projection),
+            self.cell_clip,
+            self.projection_clip,
+        )
+
+    def call(self, inputs, states, training=False):
+        m, c = self.step(self.input_product(inputs), *states)
+        return m, [m, c]
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.projection_clip,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
+
+
+class Packing(NamedTuple):
+    """Where the real tokens of a batch are in packed form (TensorFlow tensors).
+
+    Attributes:
+        positions: int64, (N, 2). Row and column of each real token, row by row.
+        forward: int32, (N,). Its place in the packed form of the forward direction.
+        backward: int32, (N,). The same when each sequence is read from its end.
+        order: int32, (batch,). The rows, longest first.
+        lengths: int32, (batch,). Real tokens of each row, in `order`.
+        alive: int32, (steps + 1,). Rows longer than t; 0 at the end.
+        offsets: int32, (steps + 1,). First packed place of step t.
+    """
+
+    positions: object
+    forward: object
+    backward: object
+    order: object
+    lengths: object
+    alive: object
+    offsets: object
+
+
+def pack(mask):
+    """The `Packing` of a mask.
+
+    Args:
+        mask: bool, (batch, tokens), a TensorFlow tensor. Real tokens may be anywhere in a row;
+            what is masked is passed over.
+    """
+    import tensorflow as tf
+
+    count = tf.cast(mask, tf.int32)
+    row_lengths = tf.reduce_sum(count, axis=1)
+    order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
+    rank = tf.math.invert_permutation(order)
+    lengths = tf.gather(row_lengths, order)
+    steps = tf.reduce_max(tf.concat([lengths, [0]], 0))
+    # alive[t] = number of lengths above t; `lengths` descends, so search its negation.
+    alive = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")
+    offsets = tf.cumsum(alive, exclusive=True)
+    positions = tf.where(mask)
+    row = tf.cast(positions[:, 0], tf.int32)
+    step = tf.gather_nd(tf.cumsum(count, axis=1), positions) - 1
+    place = tf.gather(rank, row)
+    from_end = tf.gather(row_lengths, row) - 1 - step
+    return Packing(
+        positions=positions,
+        forward=tf.gather(offsets, step) + place,
+        backward=tf.gather(offsets, from_end) + place,
+        order=order,
+        lengths=lengths,
+        alive=alive,
+        offsets=offsets,
+    )
+
+
+def run_packed(cells, inputs, packing, states):
+    """Runs several cells side by side over packed sequences, in one loop (TensorFlow).
+
+    Args:
+        cells: list of built `ProjectedLSTMCell`s of one size, here the two directions.
+        inputs: list of floats, (N, features), one a cell, each packed in its own order.
+        packing: the `Packing`; only `lengths`, `alive` and `offsets` are read.
+        states: list of pairs `(m, c)`, one a cell, (batch, projection_dim) and (batch, units), in
+            the packing's order of rows.
+
+    Returns:
+        outputs: list of floats, (N, projection_dim), one a cell, packed like its input.
+        states: like the argument: each row's state after its own last token.
+    """
+    import tensorflow as tf
+
+    alive, offsets, lengths = packing.alive, packing.offsets, packing.lengths
+    steps = tf.shape(alive)[0] - 1
+    dtype = inputs[0].dtype
+    size, units = cells[0].output_size, cells[0].units
+
+    def array(features):
+        return tf.TensorArray(
+            dtype, size=steps, infer_shape=False, element_shape=(None, features)
+        )
+
+    def rows(state):  # the rows still alive
+        return [tf.TensorShape([None, size]), tf.TensorShape([None, units])] * len(state)
+
+    def run_block(start, state, outputs, ended):
+        # As many steps as hold about HOISTED_TOKENS tokens; their input products come first.
+        end = tf.minimum(start + tf.maximum(1, HOISTED_TOKENS // alive[start]), steps)
+        first = offsets[start]
+        products = [
+            cell.input_product(x[first : offsets[end]])
+            for cell, x in zip(cells, inputs, strict=True)
+        ]
+
+        def run_step(t, state, outputs, ended):
+            here = slice(offsets[t] - first, offsets[t + 1] - first)
+            staying = alive[t + 1]
+            next_state, next_outputs, next_ended = [], [], []
+            for k, cell in enumerate(cells):
+                m, c = cell.step(products[k][here], state[2 * k], state[2 * k + 1])
+                next_outputs.append(outputs[k].write(t, m))
+                next_ended.append(ended[k].write(t, c[staying:]))
+                next_state += [m[:staying], c[:staying]]
+            return t + 1, next_state, next_outputs, next_ended
+
+        return tf.while_loop(
+            lambda t, *_: t < end,
+            run_step,
+            [start, state, outputs, ended],
+            shape_invariants=invariants,
+        )
+
+    # A row without tokens never starts; its state is handed back as it came.
+    started = alive[0]
+    state = [tensor[:started] for pair in states for tensor in pair]
+    outputs = [array(size) for _ in cells]
+    ended = [array(units) for _ in cells]
+    arrays = [tf.TensorShape(None)] * len(cells)
+    invariants = [tf.TensorShape([]), rows(cells), arrays, arrays]
+    _, _, outputs, ended = tf.while_loop(
+        lambda t, *_: t < steps,
+        run_block,
+        [tf.constant(0), state, outputs, ended],
+        shape_invariants=invariants,
+    )
+    outputs = [array.concat() for array in outputs]
+    # Cells were put away as their rows ended, step by step: the shortest rows first, and among
+    # rows of one length in their order.
+    last = lengths[:started] - 1
+    put_away = started - tf.gather(alive, last)
+    put_away += tf.range(started) - tf.gather(alive, last + 1)
+    last_place = tf.gather(offsets, last) + tf.range(started)
+    final = [
+        (
+            tf.concat([tf.gather(outputs[k], last_place), m[started:]], 0),
+            tf.concat([tf.gather(ended[k].concat(), put_away), c[started:]], 0),
+        )
+        for k, (m, c) in enumerate(states)
+    ]
+    return outputs, final

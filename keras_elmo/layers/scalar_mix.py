@@ -1,0 +1,126 @@
+"""`ScalarMix`."""
+
+import keras
+from keras import ops
+
+_EPSILON = 1e-12
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class ScalarMix(keras.layers.Layer):
+    """A learned weighted sum of layers.
+
+        y = gamma * sum_k softmax(w)_k h_k
+
+    With `do_layer_norm`, each `h_k` is first normalised by its mean and variance over every
+    unmasked element of the *batch* (so a sentence's result depends on its neighbours).
+
+    Masking: reads the mask of its first input (or `mask`) for the layer norm, and passes it on.
+
+    Args:
+        do_layer_norm: bool. Normalise each layer before mixing.
+        initial_scalars: `None` (zeros: every layer weighs the same), or a sequence of floats, one
+            an input, the values of `w` before the softmax.
+        regularizer: regularizer of `w`. The original's is `keras.regularizers.L2(1e-3)`, which
+            pulls towards the plain average.
+        trainable: bool. `False` freezes `w` and gamma.
+
+    Call arguments:
+        inputs: list of floats of one shape, (..., features): any number of layers of any model.
+        mask: bool, (...), or a list of them (the first that is not `None` counts).
+
+    Returns:
+        float, (..., features).
+
+    Raises:
+        ValueError: the inputs are no list, differ in shape, or are not as many as
+            `initial_scalars`.
+
+    Example:
+
+    >>> layers = [keras.ops.ones((2, 3, 8))] * 3
+    >>> ScalarMix(initial_scalars=[-9.0, -9.0, 9.0])(layers).shape
+    (2, 3, 8)
+
+    Reference: Peters et al. 2018, equation 1; `weight_layers` in bilm-tf's bilm/elmo.py.
+    """
+
+    def __init__(self, do_layer_norm=False, initial_scalars=None, regularizer=None, **kwargs):
+        super().__init__(**kwargs)
+        self.do_layer_norm = bool(do_layer_norm)
+        self.initial_scalars = (
+            None if initial_scalars is None else [float(scalar) for scalar in initial_scalars]
+        )
+        self.regularizer = keras.regularizers.get(regularizer)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if not isinstance(input_shape, list | tuple) or not all(
+            isinstance(shape, list | tuple) for shape in input_shape
+        ):
+            raise ValueError(
+                "ScalarMix mixes a list of tensors of one shape: call it as mix([h0, h1, h2]). "
+                f"Received: a single input of shape {input_shape}"
+            )
+        if len({shape[-1] for shape in input_shape}) > 1 or len({*map(len, input_shape)}) > 1:
+            raise ValueError(
+                "The inputs of ScalarMix must have one shape. "
+                f"Received: shapes {[tuple(shape) for shape in input_shape]}"
+            )
+        num_inputs = len(input_shape)
+        scalars = self.initial_scalars
+        if scalars is not None and len(scalars) != num_inputs:
+            raise ValueError(
+                "`initial_scalars` must hold one value for each input. "
+                f"Received: initial_scalars={scalars}, and {num_inputs} inputs"
+            )
+        self.scalars = self.add_weight(
+            name="scalars",
+            shape=(num_inputs,),
+            initializer="zeros",
+            regularizer=self.regularizer,
+        )
+        if scalars is not None:
+            self.scalars.assign(scalars)
+        self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
+
+    def call(self, inputs, mask=None):
+        weights = ops.softmax(self.scalars)
+        if self.do_layer_norm:
+            mask = _first(mask)
+            inputs = [_normalize(layer, mask) for layer in inputs]
+        mixed = sum(weights[k] * layer for k, layer in enumerate(inputs))
+        return self.gamma * mixed
+
+    def compute_mask(self, inputs, mask=None):
+        return _first(mask)
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape[0])
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "do_layer_norm": self.do_layer_norm,
+            "initial_scalars": self.initial_scalars,
+            "regularizer": keras.regularizers.serialize(self.regularizer),
+        }
+
+
+def _first(mask):
+    if isinstance(mask, list | tuple):
+        return next((m for m in mask if m is not None), None)
+    return mask
+
+
+def _normalize(layer, mask):
+    # Statistics in float32: a sum over a whole batch overflows float16 and rounds in bfloat16.
+    x = ops.cast(layer, "float32")
+    if mask is None:
+        weights = ops.ones_like(x)
+    else:
+        weights = ops.cast(mask, "float32")[..., None] * ops.ones_like(x)
+    count = ops.maximum(ops.sum(weights), 1.0)
+    mean = ops.sum(x * weights) / count
+    variance = ops.sum(ops.square((x - mean) * weights)) / count
+    return ops.cast((x - mean) * ops.rsqrt(variance + _EPSILON), layer.dtype)

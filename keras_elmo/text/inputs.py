@@ -1,0 +1,105 @@
+"""What a user may hand over as text, as tensors."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo import characters
+
+_RULE = (
+    "Text must be a string, a list, an array or a tensor of strings, or, tokenised, a list of "
+    "lists of strings, a padded (batch, tokens) array, or a RaggedTensor."
+)
+
+
+def strings(texts):
+    """Text as a tensor of strings.
+
+    Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor NumPy's `<U`
+    arrays; they take the result of this function.
+
+    Args:
+        texts: `str` or `bytes`; a list, tuple or NumPy array of them, or of lists of them; or a
+            string tensor or RaggedTensor, which is returned as it is.
+
+    Returns:
+        A string tensor of the same shape; a RaggedTensor, (batch, None), for lists of lists.
+
+    Raises:
+        TypeError: there is something else than strings in it.
+        ValueError: it has more than two axes.
+
+    Example:
+
+    >>> strings(["one sentence", "another"]).shape
+    TensorShape([2])
+    """
+    if isinstance(texts, tf.RaggedTensor) or tf.is_tensor(texts):
+        if texts.dtype != tf.string:
+            raise TypeError(f"{_RULE} Received: a tensor of dtype {texts.dtype.name}")
+        if texts.shape.rank is not None and texts.shape.rank > 2:
+            raise ValueError(f"{_RULE} Received: a tensor of shape {tuple(texts.shape)}")
+        return texts
+    if isinstance(texts, str | bytes):
+        return tf.constant(characters.encode(texts))
+    if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
+        texts = np.asarray(texts)  # pandas, and other arrays
+    if isinstance(texts, np.ndarray):
+        if texts.ndim == 0 or texts.dtype.kind not in "USO":
+            raise TypeError(
+                f"{_RULE} Received: an array of dtype {texts.dtype} and shape {texts.shape}"
+            )
+        is_padded = texts.ndim > 1
+        texts = texts.tolist()
+        if is_padded:
+            return tf.constant([[_encode(word) for word in row] for row in texts], tf.string)
+    if not isinstance(texts, list | tuple):
+        raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
+    texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
+    if texts and all(isinstance(text, list) for text in texts):
+        return tf.RaggedTensor.from_row_lengths(
+            tf.constant([_encode(word) for text in texts for word in text], tf.string),
+            tf.constant([len(text) for text in texts], tf.int64),
+        )
+    return tf.constant([_encode(text) for text in texts], tf.string)
+
+
+def _encode(word):
+    if not isinstance(word, str | bytes):
+        raise TypeError(f"{_RULE} Received: {word!r} ({type(word).__name__}) among the strings")
+    return characters.encode(word)
+
+
+def to_tokens(texts, tokenizer):
+    """Text as tokens, inside the graph.
+
+    Args:
+        texts: string. Raw strings, () or (batch,) or (batch, 1), split by `tokenizer`; a
+            RaggedTensor of tokens, (batch, None), taken as it is; or, with `tokenizer=None`,
+            tokens (batch, tokens) padded at the end with `""`.
+        tokenizer: an object with a method `tokenize`, or `None`.
+
+    Returns:
+        string RaggedTensor, (batch, None).
+    """
+    if isinstance(texts, tf.RaggedTensor):
+        return texts
+    rank = texts.shape.rank
+    if tokenizer is None:
+        if rank != 2:
+            raise ValueError(
+                "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
+                f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"
+            )
+        position = tf.range(1, tf.shape(texts)[1] + 1)
+        is_token = tf.cast(tf.not_equal(texts, ""), position.dtype)
+        lengths = tf.reduce_max(tf.pad(is_token * position, [[0, 0], [1, 0]]), axis=1)
+        return tf.RaggedTensor.from_tensor(texts, lengths=lengths)
+    if rank == 2 and texts.shape[1] == 1:
+        texts = texts[:, 0]
+    elif rank is None or rank > 1:
+        raise ValueError(
+            "Raw strings must have shape (), (batch,) or (batch, 1); for text that is tokenised "
+            "already pass lists of tokens or a RaggedTensor, or make the model with "
+            f"`tokenizer=None`. Received: a tensor of shape {texts.shape}"
+        )
+    return tokenizer.tokenize(tf.reshape(texts, [-1]))

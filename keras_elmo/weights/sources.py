@@ -1,0 +1,125 @@
+"""Where a model comes from: a name, a folder, a zip or a pair of files."""
+
+import contextlib
+import io
+import os
+import zipfile
+
+from keras_elmo.config import ElmoConfig, parse_options
+from keras_elmo.weights import presets
+
+_OPTIONS = "options.json"
+_MOST_OPTIONS_BYTES = 1 << 20
+
+
+@contextlib.contextmanager
+def open_source(source):
+    """Opens a model for reading.
+
+    Args:
+        source: the name of a published model; a folder or a zip with `options.json` and one
+            `*.hdf5`; or a pair `(options, weights)` of paths (the options may be a dict).
+
+    Yields:
+        The `ElmoConfig`, and the weights: a path or a binary file object, for `load_weights`.
+
+    Raises:
+        ValueError: there is no such model, or its files are not what they must be.
+        TypeError: the source is of another type.
+        OSError: a file cannot be opened or downloaded.
+    """
+    if isinstance(source, list | tuple) and len(source) == 2:
+        options, weights = source
+        yield ElmoConfig.from_options(options), weights
+        return
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            "A model is a name, a folder, a zip, or a pair (options, weights). "
+            f"Received: {source!r}"
+        )
+    source = os.fspath(source)
+    if source in presets.PRESETS and not os.path.exists(source):
+        options, weights = presets.fetch(source)
+        yield ElmoConfig.from_options(options), weights
+    elif os.path.isdir(source):
+        weights = _only_weights(source, os.listdir(source))
+        options = os.path.join(source, _OPTIONS)
+        yield ElmoConfig.from_options(options), os.path.join(source, weights)
+    elif os.path.isfile(source):
+        with _open_zip(source) as (config, weights):
+            yield config, weights
+    else:
+        raise ValueError(
+            f"There is no model {source!r}: it is no folder or zip, and no published name. "
+            f"Published names: {', '.join(presets.PRESETS)}"
+        )
+
+
+def _only_weights(where, names):
+    """The one weight file among `names`; checks that the options are there too."""
+    weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
+    weights = [name for name in weights if "softmax" not in os.path.basename(name)]
+    has_options = any(os.path.basename(name) == _OPTIONS for name in names)
+    if len(weights) != 1 or not has_options:
+        raise ValueError(
+            f"{where} must hold {_OPTIONS} and one *.hdf5 file. "
+            f"Received: {', '.join(sorted(names)[:20]) or 'nothing'}. "
+            "With other names, pass the pair (options, weights)."
+        )
+    return weights[0]
+
+
+@contextlib.contextmanager
+def _open_zip(path):
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise ValueError(
+            f"{path} must be a folder, or a whole zip file with {_OPTIONS} and one *.hdf5. "
+            f"({error})"
+        ) from None
+    with archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        members = [m for m in members if not os.path.basename(m.filename).startswith(".")]
+        unsafe = [m.filename for m in members if _leaves(m.filename)]
+        if unsafe:
+            raise ValueError(
+                f"{path} must not hold names that lead out of it. Received: {', '.join(unsafe)}"
+            )
+        by_name = {member.filename: member for member in members}
+        weights = by_name[_only_weights(path, by_name)]
+        options = min(
+            (m for m in members if os.path.basename(m.filename) == _OPTIONS),
+            key=lambda m: m.filename.count("/"),
+        )
+        where = f"{path}:{options.filename}"
+        if options.file_size > _MOST_OPTIONS_BYTES:
+            raise ValueError(
+                f"{where} must be at most {_MOST_OPTIONS_BYTES:,} bytes. "
+                f"Received: {options.file_size:,}"
+            )
+        config = ElmoConfig.from_options(parse_options(_member(archive, options, path), where))
+        # Weights of this shape, even as float64, with room for what HDF5 adds.
+        most = 8 * sum(config.num_parameters().values()) + (16 << 20)
+        if weights.file_size > most:
+            raise ValueError(
+                f"{path}:{weights.filename} must be at most {most:,} bytes, with these options. "
+                f"Received: {weights.file_size:,}"
+            )
+        file = io.BytesIO(_member(archive, weights, path))
+        file.name = f"{path}:{weights.filename}"
+        yield config, file
+
+
+def _member(archive, member, path):
+    try:
+        return archive.read(member)
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
+        raise ValueError(
+            f"{path} cannot be read: {error}. Make the zip again, without a password."
+        ) from None
+
+
+def _leaves(name):
+    parts = name.replace("\\", "/").split("/")
+    return parts[0] == "" or ":" in parts[0] or ".." in parts

@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-__version__ = "0.1.0"
+from keras_elmo._version import __version__
 
 _MODULES = {
     "BiLM": "layers",

@@ -127,9 +127,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         for i, (width, count) in enumerate(self.filters):
             shape = (width, self.character_dim, count)
             initializer = self.kernel_initializer.clone()
-            self.convolution_kernels.append(
-                weight(f"convolution_kernel_{i}", shape, initializer)
-            )
+            self.convolution_kernels.append(weight(f"convolution_kernel_{i}", shape, initializer))
             self.convolution_biases.append(weight(f"convolution_bias_{i}", (count,)))
         num_filters = sum(count for _, count in self.filters)
         for layer in self.highway_layers:

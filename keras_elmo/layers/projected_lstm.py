@@ -15,7 +15,8 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-# Added to the forget gate at run time, as TensorFlow 1's LSTMCell does; files hold the bias without.
+# Added to the forget gate at run time, as TensorFlow 1's LSTMCell does. The files hold the bias
+# without it, and so do the variables: adding and taking away again would lose its last bits.
 FORGET_BIAS = 1.0
 
 # Input products are computed ahead of the steps for blocks of about this many tokens: one product
@@ -273,9 +274,7 @@ def run_packed(cells, inputs, packing, states):
     size, units = cells[0].output_size, cells[0].units
 
     def array(features):
-        return tf.TensorArray(
-            dtype, size=steps, infer_shape=False, element_shape=(None, features)
-        )
+        return tf.TensorArray(dtype, size=steps, infer_shape=False, element_shape=(None, features))
 
     def rows(state):  # the rows still alive
         return [tf.TensorShape([None, size]), tf.TensorShape([None, units])] * len(state)

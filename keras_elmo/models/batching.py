@@ -12,7 +12,6 @@ from keras_elmo import text
 TOKEN_BUDGET = 4096
 _WINDOW_BATCHES = 4  # batches that are sorted together
 _READ_AHEAD = 256  # sentences that are tokenised together
-_WORDS_PER_CALL = 1024  # words that the character encoder takes at once
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
@@ -43,12 +42,12 @@ def _embed_window(elmo, window, layers, token_budget, advance):
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
     words = sorted({word for tokens in window for word in tokens}, key=len)
     place = {word: number for number, word in enumerate(words)}
-    embeddings = encode_words(elmo, words)
+    embeddings = elmo.token_encoder.encode_all(words)
     results = [None] * len(window)
     for batch in _batches(window, token_budget):
         index = [place[word] for number in batch for word in window[number]]
         lengths = [len(window[number]) for number in batch]
-        vectors = elmo._compiled_batch(
+        vectors = elmo.compiled_batch(
             embeddings, tf.constant(index, tf.int32), tf.constant(lengths, tf.int64), layers
         )
         boundaries = 2 if elmo.keep_sentence_boundaries else 0
@@ -60,19 +59,6 @@ def _embed_window(elmo, window, layers, token_budget, advance):
     for number, array in enumerate(results):
         results[number] = None  # the window's memory goes as its arrays are taken
         yield array
-
-
-def encode_words(elmo, words):
-    """The token embeddings of distinct words, shortest first: float (2 + words, projection_dim).
-
-    The first two rows are the sentence boundaries.
-    """
-    starts = range(0, max(len(words), 1), _WORDS_PER_CALL)
-    calls = [
-        elmo._compiled_encode(tf.constant(words[start : start + _WORDS_PER_CALL], tf.string))
-        for start in starts
-    ]
-    return tf.concat([calls[0][:2], *(call[2:] for call in calls)], 0)
 
 
 def _windows(tokenizer, sentences, window_tokens):
@@ -132,7 +118,7 @@ def _batches(window, token_budget):
 
 
 def _check_layers(elmo, layers):
-    names = [*elmo._mix_names(), "average", "top", "all"]
+    names = [*elmo.mix_names(), "average", "top", "all"]
     numbers = range(elmo.config.num_layers + 1)
     is_number = isinstance(layers, int) and not isinstance(layers, bool) and layers in numbers
     if not is_number and layers not in names:

@@ -1,8 +1,5 @@
 """`Elmo`."""
 
-import json
-import os
-
 import keras
 import tensorflow as tf
 
@@ -10,14 +7,15 @@ from keras_elmo import characters, text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
 from keras_elmo.models import batching
-from keras_elmo.weights import hdf5, sources
+from keras_elmo.models.batch_state import BatchState
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
+from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
 
 TRAINABLE_PARTS = ("mix", "bilm", "all", False)
-_DEFAULT_INITIALIZER = "glorot_uniform"
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class Elmo(keras.Model):
+class Elmo(PretrainedModel):
     """ELMo: raw strings, tokens or character ids to contextual vectors.
 
     Sentence boundaries are added before the biLM and removed after it. A token that occurs twice
@@ -84,7 +82,7 @@ class Elmo(keras.Model):
         keep_sentence_boundaries=False,
         stateful=False,
         trainable="mix",
-        kernel_initializer=_DEFAULT_INITIALIZER,
+        kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
         if keras.backend.backend() != "tensorflow":
@@ -136,7 +134,7 @@ class Elmo(keras.Model):
         )
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
-            for name in self._mix_names()
+            for name in self.mix_names()
         ]
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         self.character_encoder.build((None, config.max_characters))
@@ -144,76 +142,11 @@ class Elmo(keras.Model):
         for mix in self.mixes:
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
         self.built = True
-        self._state = [
-            tf.Variable(tf.zeros((0, size), self.compute_dtype), shape=(None, size), trainable=False)
-            for size in [config.projection_dim, config.units] * (2 * config.num_layers)
-            if self.stateful
-        ]
-        self._forget_cache()
+        self.token_encoder = TokenEncoder(self.character_encoder, config.max_characters)
+        sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
+        self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
+        self._compile_calls()
         self.trainable = trainable
-
-    @classmethod
-    def from_pretrained(cls, source, **kwargs):
-        """A model with published or own weights in the original's format.
-
-        Args:
-            source: the name of a published model (see `keras_elmo.weights.presets`), downloaded
-                once and kept; a folder or a zip with `options.json` and one `*.hdf5`; or a pair
-                `(options, weights)` of paths.
-            **kwargs: the arguments of `Elmo` but `config`.
-
-        Returns:
-            An `Elmo`.
-
-        Raises:
-            ValueError: there is no such model, or its files do not hold one. See `load_weights`.
-            OSError: a file cannot be opened or downloaded.
-        """
-        with sources.open_source(source) as (config, weights):
-            model = cls(config, kernel_initializer="zeros", **kwargs)
-            model.load_weights(weights)
-        model.kernel_initializer = keras.initializers.get(_DEFAULT_INITIALIZER)
-        return model
-
-    def save_pretrained(self, folder):
-        """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
-
-        Args:
-            folder: path; made where it does not exist.
-        """
-        os.makedirs(folder, exist_ok=True)
-        self.save_weights(os.path.join(folder, "weights.hdf5"))
-        with hdf5.replacing(os.path.join(folder, "options.json")) as path:
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(self.config.to_options(), file, indent=2)
-                file.write("\n")
-
-    def load_weights(self, filepath, **kwargs):
-        """Loads weights of the original's format, or Keras's own (`*.weights.h5`).
-
-        See `keras_elmo.weights.load_weights` for the faults that it reports; a file with a fault
-        changes nothing. A cached vocabulary is forgotten.
-        """
-        if _is_keras_file(filepath):
-            super().load_weights(filepath, **kwargs)
-        else:
-            hdf5.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
-        self._forget_cache()
-
-    def save_weights(self, filepath, **kwargs):
-        """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
-
-        The original's format holds the character encoder and the biLM; the mixes are in Keras's.
-        """
-        if _is_keras_file(filepath):
-            super().save_weights(filepath, **kwargs)
-        else:
-            hdf5.save_weights(filepath, self.character_encoder, self.bilm, **kwargs)
-
-    # Calling
-
-    def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(_coerce(inputs), *args, **kwargs)
 
     def call(self, inputs):
         tokens = text.to_tokens(inputs, self.tokenizer)
@@ -234,36 +167,17 @@ class Elmo(keras.Model):
             TypeError: the ids are no integers.
             ValueError: their shape, or a value, is not as said above.
         """
-        ids = tf.convert_to_tensor(character_ids)
-        if not ids.dtype.is_integer:
-            raise TypeError(f"Character ids must be integers. Received: dtype {ids.dtype.name}")
-        if ids.shape.rank != 3 or ids.shape[-1] != self.config.max_characters:
-            raise ValueError(
-                f"Character ids must have shape (batch, tokens, {self.config.max_characters}). "
-                f"Received: shape {tuple(ids.shape)}"
-            )
-        ids = tf.cast(ids, tf.int32)
+        ids = text.check_character_ids(character_ids, self.config.max_characters)
         mask = tf.reduce_any(ids > 0, axis=-1)
-        if tf.executing_eagerly():
-            if tf.size(ids) and not 0 <= tf.reduce_min(ids) <= tf.reduce_max(ids) < 262:
-                raise ValueError(
-                    f"Character ids must be from 0 (padding) to {characters.NUM_CHARACTERS}. "
-                    f"Received: ids from {tf.reduce_min(ids)} to {tf.reduce_max(ids)}"
-                )
-            if tf.reduce_any(mask[:, 1:] & ~mask[:, :-1]):
-                raise ValueError(
-                    "Padding (tokens whose ids are all 0) must come after the tokens of a sentence."
-                    " Received: a token after padding"
-                )
-            return self._compiled_forward_ids(ids, mask)
-        return self._forward_ids(ids, mask)
+        forward = self._compiled_forward_ids if tf.executing_eagerly() else self._forward_ids
+        return forward(ids, mask)
 
     def _forward(self, tokens, row_lengths):
         words, index = tf.unique(tokens)
-        outputs = self._outputs(self._encode(words), index, row_lengths)
+        outputs = self._outputs(self.token_encoder.encode(words), index, row_lengths)
         if self.keep_sentence_boundaries:
             tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
-            tokens = tf.gather(tokens, self._grid(tf.range(tf.size(index)), row_lengths))
+            tokens = tf.gather(tokens, with_boundaries(tf.range(tf.size(index)), row_lengths))
             outputs["tokens"] = tf.where(outputs["mask"], tokens, "")
         else:
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
@@ -273,7 +187,7 @@ class Elmo(keras.Model):
     def _forward_ids(self, ids, mask):
         words, index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
         row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
-        outputs = self._outputs(self._encode_ids(words), index, row_lengths)
+        outputs = self._outputs(self.token_encoder.encode_ids(words), index, row_lengths)
         if self.keep_sentence_boundaries:
             return outputs
         # As many tokens as the input has, also where the longest sentence has fewer.
@@ -285,32 +199,9 @@ class Elmo(keras.Model):
             for name, value in outputs.items()
         }
 
-    def _encode(self, words):
-        """string (words,) -> float (2 + words, projection_dim): the boundaries, then the words."""
-        max_characters = self.config.max_characters
-        if self._cache is None:
-            return self._encode_ids(text.character_ids(words, max_characters))
-        found = self._cache.lookup(words)
-        hits, misses = tf.where(found >= 0)[:, 0], tf.where(found < 0)[:, 0]
-        fresh = self._encode_ids(text.character_ids(tf.gather(words, misses), max_characters))
-        cached = tf.gather(self._cached_embeddings, tf.gather(found, hits))
-        places = [tf.concat([[0, 1], misses + 2], 0), hits + 2]
-        return tf.dynamic_stitch([tf.cast(p, tf.int32) for p in places], [fresh, cached])
-
-    def _encode_ids(self, ids):
-        boundaries = text.boundary_character_ids(self.config.max_characters)
-        return self.character_encoder(tf.concat([boundaries, ids], 0))
-
-    def _grid(self, index, row_lengths):
-        """Places of words, row by row -> int32 (batch, tokens + 2) in what `_encode` returns."""
-        ragged = tf.RaggedTensor.from_row_lengths(index + 2, row_lengths, validate=False)
-        grid = tf.pad(ragged.to_tensor(), [[0, 0], [1, 1]])
-        position = tf.range(tf.shape(grid)[1], dtype=row_lengths.dtype)
-        return tf.where(position == row_lengths[:, None] + 1, 1, grid)
-
     def _contextualize(self, embeddings, index, row_lengths, state=None):
         """The token embeddings, every layer and the mask, the boundaries kept or removed."""
-        grid = self._grid(index, row_lengths)
+        grid = with_boundaries(index, row_lengths)
         mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
         tokens = tf.gather(embeddings, grid)  # (batch, tokens + 2, projection_dim)
         layers, state = self.bilm(tokens, mask=mask, initial_state=state)
@@ -321,14 +212,14 @@ class Elmo(keras.Model):
         return layers[0], layers[1:], mask, state
 
     def _outputs(self, embeddings, index, row_lengths):
-        state = self._read_state(tf.size(row_lengths)) if self.stateful else None
+        state = self.batch_state.read(tf.size(row_lengths)) if self.stateful else None
         word_emb, layers, mask, state = self._contextualize(embeddings, index, row_lengths, state)
         if self.stateful:
-            self._write_state(state)
+            self.batch_state.write(state)
         outputs = {"word_emb": word_emb}
         for number, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{number}"] = layer
-        for name, mix in zip(self._mix_names(), self.mixes, strict=True):
+        for name, mix in zip(self.mix_names(), self.mixes, strict=True):
             outputs[name] = tf.where(mask[..., None], mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
@@ -338,8 +229,8 @@ class Elmo(keras.Model):
     def _batch(self, embeddings, index, row_lengths, layers):
         """The chosen layers of real tokens alone: (N, D), or (num_layers + 1, N, D) for "all"."""
         word_emb, outputs, mask, _ = self._contextualize(embeddings, index, row_lengths)
-        if layers in self._mix_names():
-            mix = self.mixes[self._mix_names().index(layers)]
+        if layers in self.mix_names():
+            mix = self.mixes[self.mix_names().index(layers)]
             return tf.boolean_mask(mix(outputs, mask=mask), mask)
         if layers == "all":
             return tf.stack([tf.boolean_mask(layer, mask) for layer in outputs])
@@ -347,7 +238,8 @@ class Elmo(keras.Model):
             return tf.boolean_mask(sum(outputs) / len(outputs), mask)
         return tf.boolean_mask(outputs[-1 if layers == "top" else layers], mask)
 
-    def _mix_names(self):
+    def mix_names(self):
+        """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
         return ["elmo", *(f"elmo_{number}" for number in range(2, self.num_mixes + 1))]
 
     # Embedding of many sentences
@@ -393,11 +285,11 @@ class Elmo(keras.Model):
     def cache_tokens(self, words):
         """Keeps the token embeddings of a vocabulary, so that its words need no encoding.
 
-        Other words are encoded as always; the cache never grows by itself. It replaces an earlier
-        one, is forgotten when weights are loaded or `trainable` becomes `"all"`, and is not saved.
+        Other words are encoded as always; the cache never grows by itself. It is
+        forgotten when weights are loaded or `trainable` becomes `"all"`, and is not saved.
 
         Args:
-            words: list of strings; an empty one removes the cache. Each takes `projection_dim`
+            words: list of strings; in the place of those cached before. Each takes `projection_dim`
                 floats of memory.
 
         Raises:
@@ -408,46 +300,27 @@ class Elmo(keras.Model):
                 "Token embeddings can be cached only while the character encoder does not train. "
                 'Received: trainable="all"'
             )
-        words = list(dict.fromkeys(text.strings(words).numpy().tolist()))
-        self._forget_cache()
-        if words:
-            embeddings = batching.encode_words(self, words)[2:]
-            keys = tf.constant(words, tf.string)
-            self._cache = tf.lookup.StaticHashTable(
-                tf.lookup.KeyValueTensorInitializer(keys, tf.range(tf.size(keys))), -1
-            )
-            self._cached_embeddings = tf.Variable(embeddings, trainable=False)
+        self.token_encoder.cache(list(dict.fromkeys(text.strings(words).numpy().tolist())))
+        self._compile_calls()
 
-    def _forget_cache(self):
-        self._cache = None
-        self._cached_embeddings = None
-        # Graphs are built anew: they would hold on to the old cache.
+    def forget_tokens(self):
+        """Removes the cached vocabulary."""
+        self.token_encoder.forget()
+        self._compile_calls()
+
+    def _compile_calls(self):
+        # Anew after each change of the cached tokens: graphs hold on to those of their making.
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool)
         self._compiled_forward = tf.function(self._forward, input_signature=flat)
         self._compiled_forward_ids = tf.function(self._forward_ids, input_signature=ids)
-        self._compiled_encode = tf.function(self._encode, input_signature=flat[:1])
-        self._compiled_batch = tf.function(self._batch, reduce_retracing=True)
-
-    # State
+        self.compiled_batch = tf.function(self._batch, reduce_retracing=True)
 
     def reset_states(self):
         """Forgets the state of a stateful model: the next batch begins with zeros."""
-        for variable in self._state:
-            variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))
-
-    def _read_state(self, batch_size):
-        def rows(variable):
-            kept = variable[:batch_size]
-            return tf.pad(kept, [[0, batch_size - tf.shape(kept)[0]], [0, 0]])
-
-        return [rows(variable) for variable in self._state]
-
-    def _write_state(self, state):
-        for variable, rows in zip(self._state, state, strict=True):
-            others = variable[tf.shape(rows)[0] :]  # a smaller batch leaves the rows below it
-            variable.assign(tf.concat([rows, others], 0))
+        if self.stateful:
+            self.batch_state.reset()
 
     # Keras
 
@@ -471,21 +344,7 @@ class Elmo(keras.Model):
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         if part == "all":
-            self._forget_cache()
-
-    def fit(self, x=None, *args, **kwargs):
-        return super().fit(_coerce(x), *args, **kwargs)
-
-    def evaluate(self, x=None, *args, **kwargs):
-        return super().evaluate(_coerce(x), *args, **kwargs)
-
-    def predict(self, x, *args, **kwargs):
-        """Keras's `predict`; outputs are padded to the longest sentence of all batches."""
-        outputs = super().predict(_coerce(x), *args, **kwargs)
-        return {
-            name: value.to_tensor().numpy() if isinstance(value, tf.RaggedTensor) else value
-            for name, value in outputs.items()
-        }
+            self.forget_tokens()
 
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):
@@ -493,7 +352,7 @@ class Elmo(keras.Model):
         lengths = text.to_tokens(inputs, self.tokenizer).row_lengths()
         mask = tf.sequence_mask(lengths + 2 * self.keep_sentence_boundaries)
         names = self._output_shapes(None)
-        return {name: mask if name in self._sequences() else None for name in names}
+        return {name: mask if name in self.sequence_names() else None for name in names}
 
     def compute_output_spec(self, inputs, training=None):
         shapes = self._output_shapes(inputs.shape[0] if len(inputs.shape) else 1)
@@ -503,12 +362,13 @@ class Elmo(keras.Model):
             for name, shape in shapes.items()
         }
 
-    def _sequences(self):
+    def sequence_names(self):
+        """The outputs of shape (batch, tokens, ...) that hold floats."""
         layers = [f"lstm_outputs{n}" for n in range(1, self.config.num_layers + 1)]
-        return ["word_emb", *layers, *self._mix_names()]
+        return ["word_emb", *layers, *self.mix_names()]
 
     def _output_shapes(self, batch):
-        dims = dict.fromkeys(self._sequences(), self.config.output_dim)
+        dims = dict.fromkeys(self.sequence_names(), self.config.output_dim)
         dims["word_emb"] = self.config.projection_dim
         return {
             **{name: (batch, None, dim) for name, dim in dims.items()},
@@ -535,14 +395,3 @@ class Elmo(keras.Model):
             "trainable": self.trainable,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
-
-
-def _coerce(inputs):
-    """Text as tensors; what Keras itself reads (its tensors, a `tf.data.Dataset`) as it is."""
-    if inputs is None or isinstance(inputs, keras.KerasTensor | tf.data.Dataset):
-        return inputs
-    return text.strings(inputs)
-
-
-def _is_keras_file(path):
-    return isinstance(path, str | os.PathLike) and os.fspath(path).endswith(".weights.h5")

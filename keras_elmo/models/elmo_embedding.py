@@ -1,8 +1,9 @@
 """`ElmoEmbedding`."""
 
 import keras
-from keras_elmo import text
+
 from keras_elmo.models.elmo import Elmo
+from keras_elmo.models.string_model import as_strings
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -55,13 +56,11 @@ class ElmoEmbedding(keras.layers.Layer):
                 "Arguments of `Elmo` can be given only where `elmo` is a name or a path. "
                 f"Received: an Elmo, and {sorted(kwargs)}"
             )
-        outputs = [*elmo._sequences(), "default"]
+        outputs = [*elmo.sequence_names(), "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
         if isinstance(dropout, bool) or not 0 <= dropout < 1:
-            raise ValueError(
-                f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}"
-            )
+            raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
         self.elmo = elmo
         self.output_name = output
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy, name="dropout")
@@ -80,9 +79,7 @@ class ElmoEmbedding(keras.layers.Layer):
         self.elmo.trainable = part
 
     def __call__(self, inputs, *args, **kwargs):
-        if not isinstance(inputs, keras.KerasTensor):
-            inputs = text.strings(inputs)
-        return super().__call__(inputs, *args, **kwargs)
+        return super().__call__(as_strings(inputs), *args, **kwargs)
 
     def call(self, inputs, training=False):
         return self.dropout(self.elmo(inputs)[self.output_name], training=training)

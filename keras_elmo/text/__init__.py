@@ -1,6 +1,10 @@
 """Strings to tokens to character ids, inside the TensorFlow graph."""
 
-from keras_elmo.text.character_ids import boundary_character_ids, character_ids
+from keras_elmo.text.character_ids import (
+    boundary_character_ids,
+    character_ids,
+    check_character_ids,
+)
 from keras_elmo.text.inputs import strings, to_tokens
 from keras_elmo.text.tokenizers import TreebankTokenizer, WhitespaceTokenizer, get
 
@@ -9,6 +13,7 @@ __all__ = [
     "WhitespaceTokenizer",
     "boundary_character_ids",
     "character_ids",
+    "check_character_ids",
     "get",
     "strings",
     "to_tokens",

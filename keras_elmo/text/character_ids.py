@@ -44,3 +44,39 @@ def boundary_character_ids(max_characters=characters.DEFAULT_MAX_CHARACTERS):
         int32, (2, max_characters): begin of sentence, end of sentence.
     """
     return tf.constant(characters.boundary_ids(max_characters), tf.int32)
+
+
+def check_character_ids(ids, max_characters):
+    """Character ids as int32, checked.
+
+    Args:
+        ids: integers, (batch, tokens, max_characters); padding tokens, all 0, at the end of a row.
+        max_characters: int.
+
+    Raises:
+        TypeError: the ids are no integers.
+        ValueError: their shape, or (where values are at hand) a value is not as said above.
+    """
+    ids = tf.convert_to_tensor(ids)
+    if not ids.dtype.is_integer:
+        raise TypeError(f"Character ids must be integers. Received: dtype {ids.dtype.name}")
+    if ids.shape.rank != 3 or ids.shape[-1] != max_characters:
+        raise ValueError(
+            f"Character ids must have shape (batch, tokens, {max_characters}). "
+            f"Received: shape {tuple(ids.shape)}"
+        )
+    ids = tf.cast(ids, tf.int32)
+    if tf.executing_eagerly() and tf.size(ids) > 0:
+        low, high = int(tf.reduce_min(ids)), int(tf.reduce_max(ids))
+        if low < 0 or high > characters.NUM_CHARACTERS:
+            raise ValueError(
+                f"Character ids must be from 0 (padding) to {characters.NUM_CHARACTERS}. "
+                f"Received: ids from {low} to {high}"
+            )
+        is_token = tf.reduce_any(ids > 0, axis=-1)
+        if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
+            raise ValueError(
+                "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
+                "Received: a token after padding"
+            )
+    return ids

@@ -1,0 +1,29 @@
+# make demo: set up and embed the example sentences.   make test: set up, lint and test.
+PYTHON ?= python3
+BIN = .venv/bin
+SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -name '*.py')
+
+.PHONY: demo test slow-test clean
+
+# The wheel is installed, not the checkout: what it lacks is missed here too.
+.venv/installed: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	touch $@
+
+demo: .venv/installed
+	$(BIN)/python examples/random_model.py demo/model
+	$(BIN)/keras-elmo info demo/model
+	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model demo/model
+
+test: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest
+
+slow-test: .venv/installed
+	$(BIN)/pytest -m slow
+
+clean:
+	rm -rf .venv build demo *.egg-info

@@ -1,0 +1,7 @@
+"""`python -m keras_elmo`: the command line."""
+
+import sys
+
+from keras_elmo.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command line: `keras-elmo`, or `python -m keras_elmo`."""

@@ -1,0 +1,48 @@
+"""`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line.
+
+Subcommands import TensorFlow when they run, so that `--help` answers at once.
+"""
+
+import argparse
+import sys
+
+import keras_elmo
+from keras_elmo.cli import embed, info
+
+_ERROR = 2
+_INTERRUPTED = 130
+
+
+def main(arguments=None):
+    """Runs the command line.
+
+    Args:
+        arguments: list of strings; `None`: those of the process.
+
+    Returns:
+        The exit status: 0, 2 after an error (one line on standard error), 130 after Ctrl-C.
+    """
+    parser = argparse.ArgumentParser(
+        prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {keras_elmo.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (embed, info):
+        name = module.__name__.rpartition(".")[2]
+        command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except KeyboardInterrupt:
+        print("keras-elmo: interrupted; nothing was written", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # nobody reads on
+        return _ERROR
+    except (OSError, TypeError, ValueError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
+        return _ERROR
+    return 0

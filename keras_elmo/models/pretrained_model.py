@@ -1,0 +1,83 @@
+"""`PretrainedModel`."""
+
+import json
+import os
+
+import keras
+
+from keras_elmo.models.string_model import StringModel
+from keras_elmo.weights import hdf5, sources
+
+DEFAULT_INITIALIZER = "glorot_uniform"
+
+
+class PretrainedModel(StringModel):
+    """A model whose `character_encoder` and `bilm` are files in the original's format.
+
+    Its first argument is an `ElmoConfig`, kept as `config`.
+    """
+
+    @classmethod
+    def from_pretrained(cls, source, **kwargs):
+        """A model with published or own weights in the original's format.
+
+        Args:
+            source: the name of a published model (see `keras_elmo.weights.presets`), downloaded
+                once and kept; a folder or a zip with `options.json` and one `*.hdf5`; or a pair
+                `(options, weights)` of paths.
+            **kwargs: the arguments of the model but `config`.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: there is no such model, or its files do not hold one. See `load_weights`.
+            OSError: a file cannot be opened or downloaded.
+        """
+        with sources.open_source(source) as (config, weights):
+            model = cls(config, kernel_initializer="zeros", **kwargs)
+            model.load_weights(weights)
+        model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
+        return model
+
+    def save_pretrained(self, folder):
+        """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
+
+        Args:
+            folder: path; made where it does not exist.
+        """
+        os.makedirs(folder, exist_ok=True)
+        self.save_weights(os.path.join(folder, "weights.hdf5"))
+        with hdf5.replacing(os.path.join(folder, "options.json")) as path:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self.config.to_options(), file, indent=2)
+                file.write("\n")
+
+    def load_weights(self, filepath, **kwargs):
+        """Loads weights of the original's format, or Keras's own (`*.weights.h5`).
+
+        See `keras_elmo.weights.load_weights` for the faults that it reports; a file with a fault
+        changes nothing. A cached vocabulary is forgotten.
+        """
+        if _is_keras_file(filepath):
+            super().load_weights(filepath, **kwargs)
+        else:
+            hdf5.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
+        self.forget_tokens()
+
+    def save_weights(self, filepath, **kwargs):
+        """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
+
+        The original's format holds the character encoder and the biLM; the mixes are in Keras's.
+        """
+        if _is_keras_file(filepath):
+            super().save_weights(filepath, **kwargs)
+        else:
+            hdf5.save_weights(filepath, self.character_encoder, self.bilm, **kwargs)
+
+    def forget_tokens(self):
+        """Called when the weights changed: what was computed from them is no longer true."""
+
+
+def _is_keras_file(path):
+    return isinstance(path, str | os.PathLike) and os.fspath(path).endswith(".weights.h5")

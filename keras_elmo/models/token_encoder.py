@@ -1,0 +1,105 @@
+"""`TokenEncoder`: words to token embeddings, from a cached vocabulary where there is one."""
+
+import tensorflow as tf
+
+from keras_elmo import text
+
+_WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
+
+
+class TokenEncoder(tf.Module):
+    """Encodes distinct words with a character encoder, sentence boundaries first.
+
+    Args:
+        character_encoder: a built `CharCNNEmbedding`.
+        max_characters: int. Characters of a word.
+    """
+
+    def __init__(self, character_encoder, max_characters):
+        super().__init__()
+        self.character_encoder = character_encoder
+        self.max_characters = max_characters
+        self.forget()
+
+    def encode_ids(self, ids):
+        """Character ids to embeddings, the two sentence boundaries before them.
+
+        Args:
+            ids: int32, (words, max_characters).
+
+        Returns:
+            float, (2 + words, projection_dim).
+        """
+        boundaries = text.boundary_character_ids(self.max_characters)
+        return self.character_encoder(tf.concat([boundaries, ids], 0))
+
+    def encode(self, words):
+        """Words to embeddings, the two sentence boundaries before them.
+
+        Args:
+            words: string, (words,).
+
+        Returns:
+            float, (2 + words, projection_dim).
+        """
+        if self._places is None:
+            return self.encode_ids(text.character_ids(words, self.max_characters))
+        found = self._places.lookup(words)
+        hits, misses = tf.where(found >= 0)[:, 0], tf.where(found < 0)[:, 0]
+        missing = text.character_ids(tf.gather(words, misses), self.max_characters)
+        embeddings = [self.encode_ids(missing), tf.gather(self._cached, tf.gather(found, hits))]
+        places = [tf.concat([[0, 1], misses + 2], 0), hits + 2]
+        return tf.dynamic_stitch([tf.cast(p, tf.int32) for p in places], embeddings)
+
+    def encode_all(self, words):
+        """Like `encode`, eagerly, for any number of distinct words.
+
+        Args:
+            words: list of bytes, best sorted by length: the encoder cuts its characters to the
+                longest word of a call.
+        """
+        starts = range(0, max(len(words), 1), _WORDS_PER_CALL)
+        calls = [
+            self.compiled_encode(tf.constant(words[start : start + _WORDS_PER_CALL], tf.string))
+            for start in starts
+        ]
+        return tf.concat([calls[0][:2], *(call[2:] for call in calls)], 0)
+
+    def cache(self, words):
+        """Keeps the embeddings of distinct words (a list of bytes) in the place of earlier ones."""
+        self.forget()
+        words = sorted(words, key=len)
+        if words:
+            embeddings = self.encode_all(words)[2:]
+            places = tf.range(len(words), dtype=tf.int64)
+            entries = tf.lookup.KeyValueTensorInitializer(tf.constant(words), places)
+            self._places = tf.lookup.StaticHashTable(entries, -1)
+            self._cached = tf.Variable(embeddings, trainable=False)
+            self._compile()
+
+    def forget(self):
+        """Forgets the cached words."""
+        self._places = None
+        self._cached = None
+        self._compile()
+
+    def _compile(self):
+        # Anew: a graph holds on to the cache that it was made with.
+        signature = [tf.TensorSpec([None], tf.string)]
+        self.compiled_encode = tf.function(self.encode, input_signature=signature)
+
+
+def with_boundaries(index, row_lengths):
+    """Sentences of words as rows of what `TokenEncoder.encode` gives, boundaries put around them.
+
+    Args:
+        index: int32, (N,). For each token of all sentences, its place among the words.
+        row_lengths: int64, (batch,). Tokens of each sentence.
+
+    Returns:
+        int32, (batch, tokens + 2). 0 is begin of sentence (and padding), 1 end of sentence.
+    """
+    ragged = tf.RaggedTensor.from_row_lengths(index + 2, row_lengths, validate=False)
+    grid = tf.pad(ragged.to_tensor(), [[0, 0], [1, 1]])
+    position = tf.range(tf.shape(grid)[1], dtype=row_lengths.dtype)
+    return tf.where(position == row_lengths[:, None] + 1, 1, grid)

@@ -1,0 +1,53 @@
+import os
+import pathlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import pytest
+
+import keras_elmo
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder with the originals' models and outputs; tests that need it skip without it."""
+    folder = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"there is no folder {folder} (or set KERAS_ELMO_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_config():
+    return keras_elmo.ElmoConfig(
+        units=24,
+        projection_dim=8,
+        cell_clip=3.0,
+        projection_clip=3.0,
+        character_dim=4,
+        filters=[(1, 4), (2, 8), (3, 8)],
+        num_highway=1,
+    )
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory, small_config):
+    """A small random model in the original's format."""
+    folder = tmp_path_factory.mktemp("model") / "small"
+    keras.utils.set_random_seed(1)
+    initializer = keras.initializers.RandomNormal(stddev=0.3)
+    keras_elmo.Elmo(small_config, kernel_initializer=initializer).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def elmo(small_folder):
+    return keras_elmo.Elmo.from_pretrained(small_folder)

@@ -22,6 +22,11 @@ EOS = "</S>"
 
 
 def _row(characters, max_characters):
+    if max_characters < 3:
+        raise ValueError(
+            "`max_characters` must be at least 3 (begin-word, a character, end-word). "
+            f"Received: max_characters={max_characters}"
+        )
     row = [BEGIN_WORD, *characters, END_WORD]
     return row + [WORD_PADDING] * (max_characters - len(row))
 
@@ -51,11 +56,6 @@ def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
     Returns:
         A list of `max_characters` ints.
     """
-    if max_characters < 3:
-        raise ValueError(
-            "`max_characters` must be at least 3 (begin-word, a character, end-word). "
-            f"Received: max_characters={max_characters}"
-        )
     return _row([byte + 1 for byte in encode(word)[: max_characters - 2]], max_characters)
 
 

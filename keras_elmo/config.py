@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import numbers
+import os
 
 from keras_elmo import characters
 
@@ -119,7 +120,9 @@ class ElmoConfig:
             )
         if faults:
             raise ValueError("\n".join(faults))
-        object.__setattr__(self, "filters", tuple((int(w), int(n)) for w, n in self.filters))
+        # Python's own numbers in the place of NumPy's, which JSON does not take.
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
 
     @property
     def has_projection(self):
@@ -166,10 +169,16 @@ class ElmoConfig:
         Raises:
             ValueError: the file is no JSON object, lacks a key, or has one that is out of range
                 or unknown. Every fault is named.
+            TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):
+            if not isinstance(options, str | os.PathLike):
+                raise TypeError(
+                    "Options must be a dict, or the path of an options.json. "
+                    f"Received: {options!r} ({type(options).__name__})"
+                )
             where = str(options)
-            with open(options, encoding="utf-8") as file:
+            with open(options, "rb") as file:  # JSON finds the encoding, and a byte-order mark
                 options = parse_options(file.read(), where)
         faults = []
         lstm = _section(options, "lstm", where, faults)
@@ -243,10 +252,10 @@ class ElmoConfig:
 
 
 def parse_options(text, where="options.json"):
-    """The JSON object in `text`, or a `ValueError` that names `where`."""
+    """The JSON object in `text` (`str` or `bytes`), or a `ValueError` that names `where`."""
     try:
         options = json.loads(text)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} must be a JSON file. It cannot be parsed: {error}") from None
     if not isinstance(options, dict):
         raise ValueError(
@@ -263,6 +272,14 @@ def _section(options, name, where, faults):
     if name in options or name == "lstm":
         faults.append(f"`{name}` must be an object. Received: {section!r}")
     return {}
+
+
+def _plain(value):
+    if isinstance(value, list | tuple):
+        return tuple(_plain(item) for item in value)
+    if _is_int(value):
+        return int(value)
+    return float(value) if _is_number(value) else value
 
 
 def _are_filters(value):

@@ -9,11 +9,14 @@ def add_arguments(parser):
 
 
 def run(options):
+    import contextlib
     import os
+    import sys
 
     from keras_elmo.weights.sources import open_source
 
-    with open_source(options.model) as (config, weights):
+    # A download tells of its progress on standard output.
+    with contextlib.redirect_stdout(sys.stderr), open_source(options.model) as (config, weights):
         if hasattr(weights, "getbuffer"):
             size = weights.getbuffer().nbytes
         else:

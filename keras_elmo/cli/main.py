@@ -4,11 +4,14 @@ Subcommands import TensorFlow when they run, so that `--help` answers at once.
 """
 
 import argparse
+import os
 import sys
 
 import keras_elmo
 from keras_elmo.cli import embed, info
 
+# What a user can mend: files and arguments, a missing library, another backend, too little memory.
+_ERRORS = (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _ERROR = 2
 _INTERRUPTED = 130
 
@@ -35,13 +38,14 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         options.run(options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("keras-elmo: interrupted; nothing was written", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # nobody reads on
+    except BrokenPipeError:  # nobody reads on; what is still to be written goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _ERROR
-    except (OSError, TypeError, ValueError) as error:
+    except _ERRORS as error:
         message = " ".join(str(error).split()) or type(error).__name__
         print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
         return _ERROR

@@ -1,5 +1,7 @@
 """`CharCNNEmbedding`."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -152,10 +154,15 @@ class CharCNNEmbedding(keras.layers.Layer):
         table = ops.concatenate([ops.zeros_like(table[:1]), table])  # row 0: padding
         embedded = ops.take(table, ids, axis=0)  # (N, characters, character_dim)
         features = []
-        for i, kernel in enumerate(self.convolution_kernels):
-            windows = embedded[:, : lengths[i]] if lengths else embedded
-            convolved = ops.conv(windows, ops.convert_to_tensor(kernel), padding="valid")
-            features.append(ops.max(convolved, axis=1) + self.convolution_biases[i])
+        for i, (width, count) in enumerate(self.filters):
+            x = embedded[:, : lengths[i]] if lengths else embedded
+            # A VALID convolution is one matrix product over the windows: (N, windows, width * dim).
+            last = ops.shape(x)[1] - width + 1
+            windows = ops.concatenate([x[:, k : k + last] for k in range(width)], axis=-1)
+            kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
+            # An initial value, or Keras refuses the maximum where there is no token.
+            highest = ops.max(ops.matmul(windows, kernel), axis=1, initial=-math.inf)
+            features.append(highest + self.convolution_biases[i])
         activate = keras.activations.get(self.activation)
         outputs = activate(ops.concatenate(features, axis=-1))  # (N, filters)
         for layer in self.highway_layers:
@@ -173,7 +180,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         positions = ops.arange(1, limit + 1, dtype="int32")
         is_character = ops.logical_and(ids != characters.WORD_PADDING, mask)
         ends = ops.where(is_character, positions, ops.zeros_like(positions))  # (N, characters)
-        longest = ops.max(ops.reshape(ends, (-1,)), initial=1)
+        longest = ops.max(ends, initial=1)  # there may be no token
         # One window more than those that touch a character: it is the pure padding.
         widths = [width for width, _ in self.filters]
         return [ops.minimum(longest + width, limit) for width in [*widths, max(widths)]]

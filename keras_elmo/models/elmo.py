@@ -145,7 +145,6 @@ class Elmo(PretrainedModel):
         self.token_encoder = TokenEncoder(self.character_encoder, config.max_characters)
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
         self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
-        self._compile_calls()
         self.trainable = trainable
 
     def call(self, inputs):
@@ -204,7 +203,12 @@ class Elmo(PretrainedModel):
         grid = with_boundaries(index, row_lengths)
         mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
         tokens = tf.gather(embeddings, grid)  # (batch, tokens + 2, projection_dim)
+        # What is frozen takes no part in the backward pass, which costs twice the forward one.
+        if self.trainable != "all":
+            tokens = tf.stop_gradient(tokens)
         layers, state = self.bilm(tokens, mask=mask, initial_state=state)
+        if self.trainable in ("mix", False):
+            layers = [tf.stop_gradient(layer) for layer in layers]
         layers = [layers[0][..., : self.config.projection_dim], *layers]
         if not self.keep_sentence_boundaries:
             mask = mask[:, 2:]
@@ -309,7 +313,7 @@ class Elmo(PretrainedModel):
         self._compile_calls()
 
     def _compile_calls(self):
-        # Anew after each change of the cached tokens: graphs hold on to those of their making.
+        # Anew after each change of what trains and of the cached tokens: graphs hold on to both.
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool)
@@ -344,7 +348,8 @@ class Elmo(PretrainedModel):
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         if part == "all":
-            self.forget_tokens()
+            self.token_encoder.forget()
+        self._compile_calls()
 
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):

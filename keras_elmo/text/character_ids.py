@@ -65,7 +65,7 @@ def check_character_ids(ids, max_characters):
             f"Character ids must have shape (batch, tokens, {max_characters}). "
             f"Received: shape {tuple(ids.shape)}"
         )
-    ids = tf.cast(ids, tf.int32)
+    ids = tf.cast(ids, tf.int64)
     if tf.executing_eagerly() and tf.size(ids) > 0:
         low, high = int(tf.reduce_min(ids)), int(tf.reduce_max(ids))
         if low < 0 or high > characters.NUM_CHARACTERS:
@@ -79,4 +79,4 @@ def check_character_ids(ids, max_characters):
                 "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
                 "Received: a token after padding"
             )
-    return ids
+    return tf.cast(ids, tf.int32)

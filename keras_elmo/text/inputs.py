@@ -44,14 +44,15 @@ def strings(texts):
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
         texts = np.asarray(texts)  # pandas, and other arrays
     if isinstance(texts, np.ndarray):
-        if texts.ndim == 0 or texts.dtype.kind not in "USO":
-            raise TypeError(
+        is_text = texts.dtype.kind in "USTO"  # T: NumPy 2's StringDType
+        if not is_text or texts.ndim > 2:
+            raise (ValueError if is_text else TypeError)(
                 f"{_RULE} Received: an array of dtype {texts.dtype} and shape {texts.shape}"
             )
-        is_padded = texts.ndim > 1
+        if texts.ndim != 1:
+            words = [_encode(word) for word in texts.ravel().tolist()]
+            return tf.reshape(tf.constant(words, tf.string), texts.shape)
         texts = texts.tolist()
-        if is_padded:
-            return tf.constant([[_encode(word) for word in row] for row in texts], tf.string)
     if not isinstance(texts, list | tuple):
         raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
@@ -75,7 +76,7 @@ def to_tokens(texts, tokenizer):
     Args:
         texts: string. Raw strings, () or (batch,) or (batch, 1), split by `tokenizer`; a
             RaggedTensor of tokens, (batch, None), taken as it is; or, with `tokenizer=None`,
-            tokens (batch, tokens) padded at the end with `""`.
+            tokens (batch, tokens) padded at the end with `""` (an empty batch may be (0,)).
         tokenizer: an object with a method `tokenize`, or `None`.
 
     Returns:
@@ -85,7 +86,9 @@ def to_tokens(texts, tokenizer):
         return texts
     rank = texts.shape.rank
     if tokenizer is None:
-        if rank != 2:
+        if texts.shape == (0,):  # an empty list
+            texts = tf.reshape(texts, (0, 0))
+        elif rank != 2:
             raise ValueError(
                 "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
                 f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"

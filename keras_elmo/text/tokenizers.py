@@ -168,14 +168,15 @@ def get(identifier):
     Returns:
         A tokenizer, or `None`.
     """
-    if identifier is None or hasattr(identifier, "tokenize"):
-        return identifier
+    tokenizer = identifier
     if isinstance(identifier, dict):
-        return keras.saving.deserialize_keras_object(identifier)
-    if identifier == "whitespace":
-        return WhitespaceTokenizer()
-    if identifier == "treebank":
-        return TreebankTokenizer()
+        tokenizer = keras.saving.deserialize_keras_object(identifier)
+    elif identifier == "whitespace":
+        tokenizer = WhitespaceTokenizer()
+    elif identifier == "treebank":
+        tokenizer = TreebankTokenizer()
+    if tokenizer is None or hasattr(tokenizer, "tokenize"):
+        return tokenizer
     raise ValueError(
         '`tokenizer` must be "whitespace", "treebank", None for tokenised text, or an object with '
         f"a method `tokenize`. Received: tokenizer={identifier!r}"
@@ -191,8 +192,10 @@ def _blank(strings):
 
 def _cut(strings, row_lengths, starts, ends):
     """The tokens between flat offsets, with those, as ragged tensors."""
-    row = tf.repeat(tf.range(tf.size(strings)), row_lengths)
-    tokens = tf.strings.substr(tf.gather(strings, row), starts, ends - starts)
+    # From one string of all: a source for each token would be copied for each.
+    lengths = tf.cast(tf.strings.length(strings), tf.int64)
+    first_byte = tf.repeat(tf.cumsum(lengths, exclusive=True), row_lengths)
+    tokens = tf.strings.substr(tf.strings.reduce_join(strings), first_byte + starts, ends - starts)
     return tuple(
         tf.RaggedTensor.from_row_lengths(values, row_lengths, validate=False)
         for values in (tokens, starts, ends)

@@ -9,6 +9,9 @@ import numpy as np
 
 from keras_elmo.weights.layout import table
 
+# What h5py raises, by the place of the damage in a file.
+_DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
+
 
 def load_weights(file, character_encoder=None, bilm=None):
     """Fills layers from a weight file of the original (bilm-tf, AllenNLP).
@@ -33,8 +36,8 @@ def load_weights(file, character_encoder=None, bilm=None):
     """
     rows = table(character_encoder, bilm)
     where = file if isinstance(file, str | os.PathLike) else getattr(file, "name", "the file")
-    with _open(file, where) as source:
-        faults = _faults(source, rows, parts=(character_encoder, bilm))
+    with _open(file, where) as datasets:
+        faults = _faults(datasets, rows, parts=(character_encoder, bilm))
         if faults:
             raise ValueError(
                 f"{where} does not hold the weights of this model; nothing was changed. Check that "
@@ -43,7 +46,8 @@ def load_weights(file, character_encoder=None, bilm=None):
             )
         # A second reading, rather than a second copy of all weights in memory.
         for row in rows:
-            for variable, array in zip(row.variables, row.split(_read(source, row)), strict=True):
+            arrays = row.split(_read(datasets[row.name]))
+            for variable, array in zip(row.variables, arrays, strict=True):
                 variable.assign(array)
 
 
@@ -88,52 +92,60 @@ def replacing(path):
         raise
 
 
+@contextlib.contextmanager
 def _open(file, where):
+    """The datasets of a weight file by their names, while it is open."""
     if isinstance(file, str | os.PathLike):
         if not os.path.exists(file):
             raise FileNotFoundError(f"There is no weight file {where}")
         if os.path.isdir(file):
             raise IsADirectoryError(f"A weight file must be named, not a folder. Received: {where}")
         open(file, "rb").close()  # where it may not be read, Python says so best
-    try:
-        return h5py.File(file, "r")
-    except OSError as error:
-        raise ValueError(
-            f"{where} must be a whole HDF5 file; it may be cut short, or of another kind. Copy or "
-            f"download it again. ({error})"
-        ) from None
+    datasets = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            datasets[os.fsdecode(name)] = item  # bytes where a name is no UTF-8
+
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(h5py.File(file, "r")).visititems(visit)
+        except _DAMAGES as error:
+            raise ValueError(
+                f"{where} must be a whole HDF5 file; it may be cut short, or of another kind. "
+                f"Copy or download it again. ({error})"
+            ) from None
+        yield datasets
 
 
-def _read(source, row):
-    return np.asarray(source[row.name][()], np.float32)
+def _read(dataset):
+    with np.errstate(over="ignore"):  # a float64 beyond float32: infinity, which is a fault
+        return np.asarray(dataset[()], np.float32)
 
 
-def _faults(source, rows, parts):
-    present = {}
-    source.visititems(
-        lambda name, item: present.update({name: item}) if isinstance(item, h5py.Dataset) else None
-    )
-    faults = []
-    for row in rows:
-        item = present.pop(row.name, None)
-        if item is None:
-            faults.append(f"missing: {row.name}, expected shape {row.shape}")
-        elif tuple(item.shape) != row.shape:
-            faults.append(f"shape: {row.name}, expected {row.shape}, in the file {item.shape}")
-        elif item.dtype.kind != "f":
-            faults.append(f"dtype: {row.name}, expected float32, in the file {item.dtype}")
-        else:
-            try:
-                array = _read(source, row)
-            except OSError as error:
-                faults.append(f"unreadable: {row.name} ({error})")
-                continue
-            # Minimum and maximum pass NaN on, and need no second array.
-            if array.size and not np.isfinite([array.min(), array.max()]).all():
-                faults.append(f"values: {row.name} holds NaN or infinity")
+def _faults(datasets, rows, parts):
+    faults = [fault for row in rows if (fault := _fault(row, datasets.get(row.name)))]
     encoder, bilm = parts
-    for name in sorted(present):
+    for name in sorted(datasets.keys() - {row.name for row in rows}):
         is_bilm = name.startswith("RNN_")
         if (bilm if is_bilm else encoder) is not None:
-            faults.append(f"not used: {name}, shape {present[name].shape}")
+            faults.append(f"not used: {name}, shape {datasets[name].shape}")
     return faults
+
+
+def _fault(row, dataset):
+    """What is wrong with the dataset of a row, or `None`."""
+    if dataset is None:
+        return f"missing: {row.name}, expected shape {row.shape}"
+    try:
+        if dataset.shape != row.shape:
+            return f"shape: {row.name}, expected {row.shape}, in the file {dataset.shape}"
+        if dataset.dtype.kind != "f":
+            return f"dtype: {row.name}, expected float32, in the file {dataset.dtype}"
+        array = _read(dataset)
+    except _DAMAGES as error:
+        return f"unreadable: {row.name} ({error})"
+    # Minimum and maximum pass NaN on, and need no second array.
+    if array.size and not np.isfinite([array.min(), array.max()]).all():
+        return f"values: {row.name} holds NaN or infinity"
+    return None

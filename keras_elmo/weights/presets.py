@@ -78,7 +78,7 @@ def cache_folder(name):
 
     Below `$KERAS_HOME` where it is set, else `~/.keras`.
     """
-    home = os.environ.get("KERAS_HOME") or os.path.join(os.path.expanduser("~"), ".keras")
+    home = os.path.expanduser(os.environ.get("KERAS_HOME") or "~/.keras")
     return os.path.join(home, "keras_elmo", name)
 
 

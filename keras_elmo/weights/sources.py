@@ -57,6 +57,7 @@ def open_source(source):
 
 def _only_weights(where, names):
     """The one weight file among `names`; checks that the options are there too."""
+    names = [name for name in names if not os.path.basename(name).startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
     weights = [name for name in weights if "softmax" not in os.path.basename(name)]
     has_options = any(os.path.basename(name) == _OPTIONS for name in names)
@@ -73,14 +74,15 @@ def _only_weights(where, names):
 def _open_zip(path):
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except OSError:
+        raise
+    except Exception as error:  # not only BadZipFile where the index is broken
         raise ValueError(
             f"{path} must be a folder, or a whole zip file with {_OPTIONS} and one *.hdf5. "
             f"({error})"
         ) from None
     with archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        members = [m for m in members if not os.path.basename(m.filename).startswith(".")]
+        members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
         unsafe = [m.filename for m in members if _leaves(m.filename)]
         if unsafe:
             raise ValueError(
@@ -98,7 +100,8 @@ def _open_zip(path):
                 f"{where} must be at most {_MOST_OPTIONS_BYTES:,} bytes. "
                 f"Received: {options.file_size:,}"
             )
-        config = ElmoConfig.from_options(parse_options(_member(archive, options, path), where))
+        options = parse_options(_member(archive, options, path), where)
+        config = ElmoConfig.from_options(options, where)
         # Weights of this shape, even as float64, with room for what HDF5 adds.
         most = 8 * sum(config.num_parameters().values()) + (16 << 20)
         if weights.file_size > most:
@@ -114,7 +117,7 @@ def _open_zip(path):
 def _member(archive, member, path):
     try:
         return archive.read(member)
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
+    except Exception as error:  # each kind of compression has errors of its own
         raise ValueError(
             f"{path} cannot be read: {error}. Make the zip again, without a password."
         ) from None

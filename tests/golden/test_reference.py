@@ -1,0 +1,99 @@
+"""The package against the NumPy reference, on random configurations."""
+
+import h5py
+import numpy as np
+import pytest
+from reference import Reference
+
+from keras_elmo import Elmo, ElmoConfig
+
+WORDS = ["a", "The", "naïve", "北京", "😀", "x" * 60, "", "don", "'t", ".", "bank", "interest"]
+CONFIGURATIONS = 30
+
+
+def random_config(rng):
+    units = int(rng.integers(4, 13))
+    widest = int(rng.integers(1, 7))
+    filters = [(width, int(rng.integers(1, 6))) for width in range(1, widest + 1)]
+    num_filters = sum(count for _, count in filters)
+    sizes = [units, int(rng.integers(2, units)), min(num_filters, units)]
+
+    def clip():
+        return [None, 0.05, 0.3, 3.0][rng.integers(4)]  # the small ones bite
+
+    return ElmoConfig(
+        units=units,
+        projection_dim=sizes[rng.integers(3)],
+        num_layers=int(rng.integers(1, 5)),
+        cell_clip=clip(),
+        projection_clip=clip(),
+        use_skip_connections=bool(rng.integers(2)),
+        character_dim=int(rng.integers(1, 6)),
+        filters=filters,
+        num_highway=int(rng.integers(0, 4)),
+        activation=["relu", "tanh"][rng.integers(2)],
+        max_characters=int(rng.integers(10, 51)),
+    )
+
+
+def random_model(config, rng, folder, **kwargs):
+    elmo = Elmo(config, kernel_initializer="zeros", **kwargs)
+    for variable in [*elmo.character_encoder.weights, *elmo.bilm.weights]:
+        variable.assign(rng.normal(scale=0.5, size=variable.shape))
+    elmo.save_pretrained(folder)
+    weights = {}
+    with h5py.File(folder / "weights.hdf5") as file:
+        file.visititems(
+            lambda name, item: weights.update({name: item[()]}) if hasattr(item, "shape") else None
+        )
+    return elmo, Reference(config.to_options(), weights)
+
+
+@pytest.mark.parametrize("seed", range(CONFIGURATIONS))
+def test_every_layer_equals_the_reference(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    config = random_config(rng)
+    elmo, reference = random_model(config, rng, tmp_path)
+    lengths = [int(rng.integers(1, 7)), 1, int(rng.integers(1, 7)), 0]
+    sentences = [list(rng.choice(WORDS, length)) for length in lengths]
+    outputs = elmo(sentences)
+    for k, words in enumerate(sentences):
+        layers = reference.sentence(words)
+        count = len(words)
+        assert outputs["sequence_len"][k] == count
+        tokens = layers[0][:, : config.projection_dim]
+        np.testing.assert_allclose(outputs["word_emb"][k, :count], tokens, atol=1e-5)
+        for number in range(1, config.num_layers + 1):
+            result = outputs[f"lstm_outputs{number}"][k]
+            np.testing.assert_allclose(result[:count], layers[number], atol=1e-5)
+            assert not np.any(result[count:])
+    for k, layers in enumerate(elmo.embed(sentences, layers="all")):
+        np.testing.assert_allclose(layers, reference.sentence(sentences[k]), atol=1e-5)
+
+
+def test_the_configurations_cover_what_they_should():
+    configs = [random_config(np.random.default_rng(seed)) for seed in range(CONFIGURATIONS)]
+    for covered in [
+        {c.activation for c in configs} == {"relu", "tanh"},
+        {c.num_layers for c in configs} == {1, 2, 3, 4},
+        {c.num_highway for c in configs} == {0, 1, 2, 3},
+        {c.use_skip_connections for c in configs} == {True, False},
+        {c.has_projection for c in configs} == {True, False},
+        {c.num_filters == c.projection_dim for c in configs} == {True, False},
+        {0.05, None} <= {c.cell_clip for c in configs},
+        {0.05, None} <= {c.projection_clip for c in configs if c.has_projection},
+    ]:
+        assert covered
+
+
+def test_a_state_that_is_carried_equals_one_long_sequence(tmp_path):
+    # Forward only: with a carried state, two calls read on where one call would have.
+    rng = np.random.default_rng(0)
+    config = ElmoConfig(units=8, projection_dim=4, num_layers=1, filters=[(1, 4)], num_highway=0)
+    elmo, reference = random_model(config, rng, tmp_path)
+    tokens = rng.normal(size=(1, 9, 4)).astype(np.float32)
+    expected, _ = reference.direction(0, 0, tokens[0])
+    first, state = elmo.bilm(tokens[:, :4])
+    second, _ = elmo.bilm(tokens[:, 4:], initial_state=state)
+    result = np.concatenate([first[1][0, :, :4], second[1][0, :, :4]])
+    np.testing.assert_allclose(result, expected, atol=1e-5)

@@ -1,0 +1,187 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import BiLM
+from keras_elmo.layers import ProjectedLSTMCell, projected_lstm
+
+INITIALIZER = keras.initializers.RandomNormal(stddev=0.5, seed=3)
+
+
+def pair(**kwargs):
+    """The fast loop and the plain one, with the same weights."""
+    kwargs = {"units": 12, "projection_dim": 5, "kernel_initializer": INITIALIZER, **kwargs}
+    fast, plain = BiLM(**kwargs), BiLM(**kwargs, loop="rnn")
+    for layer in (fast, plain):
+        layer.build((None, None, layer.input_dim))
+    for variable in fast.weights:
+        variable.assign(np.random.normal(scale=0.5, size=variable.shape))
+    plain.set_weights(fast.get_weights())
+    return fast, plain
+
+
+def batch(features, seed=0, rows=6, tokens=9, holes=False):
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(rows, tokens, features)).astype(np.float32)
+    lengths = rng.integers(0, tokens + 1, rows)
+    mask = np.arange(tokens) < lengths[:, None]
+    if holes:
+        mask &= rng.random(mask.shape) < 0.6
+    return tf.constant(inputs), tf.constant(mask)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"cell_clip": 0.4, "projection_clip": 0.2},
+        {"num_layers": 3, "use_skip_connections": False},
+        {"projection_dim": None, "num_layers": 1},
+    ],
+)
+def test_the_fast_loop_equals_the_plain_one(kwargs, holes):
+    fast, plain = pair(**kwargs, return_state=True)
+    inputs, mask = batch(fast.input_dim, holes=holes)
+    state = [tf.random.normal(tensor.shape) for tensor in fast.zero_state(6)]
+    results = [layer(inputs, mask=mask, initial_state=state) for layer in (fast, plain)]
+    (outputs, final), (expected, expected_final) = results
+    for one, other in zip([*outputs, *final], [*expected, *expected_final], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+        assert np.abs(other).max() > 0.01
+    for output in outputs:
+        assert not np.any(output.numpy()[~mask.numpy()])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gradients_of_the_fast_loop_equal_those_of_the_plain_one(seed):
+    fast, plain = pair(cell_clip=0.6, projection_clip=0.5, return_state=True)
+    inputs, mask = batch(fast.input_dim, seed)
+    state = [tf.random.normal(tensor.shape) for tensor in fast.zero_state(6)]
+
+    def gradients(layer):
+        with tf.GradientTape() as tape:
+            tape.watch([inputs, *state])
+            outputs, final = layer(inputs, mask=mask, initial_state=state)
+            loss = sum(tf.reduce_sum(tf.sin(3 * tensor)) for tensor in [*outputs, *final])
+        weights = [variable.value for variable in layer.trainable_variables]
+        gradients = tape.gradient(loss, [inputs, *state, *weights])
+        return [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+    for one, other in zip(gradients(fast), gradients(plain), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5, rtol=1e-4)
+        assert np.abs(other).max() > 1e-3
+
+
+def test_gradients_equal_finite_differences_in_float64():
+    layer = BiLM(4, 3, cell_clip=0.9, projection_clip=0.8, dtype="float64")
+    inputs = tf.constant(np.random.default_rng(0).normal(size=(3, 4, 3)))
+    mask = tf.constant([[True] * 4, [True] * 2 + [False] * 2, [False] * 4])
+    layer(inputs, mask=mask)
+
+    def loss():
+        return sum(tf.reduce_sum(tf.sin(output)) for output in layer(inputs, mask=mask))
+
+    with tf.GradientTape() as tape:
+        value = loss()
+    variables = layer.trainable_variables
+    gradients = tape.gradient(value, [variable.value for variable in variables])
+    rng = np.random.default_rng(1)
+    for variable, gradient in zip(variables, gradients, strict=True):
+        start = variable.numpy()
+        direction = rng.normal(size=start.shape)
+        values = []
+        for step in (1e-6, -1e-6):
+            variable.assign(start + step * direction)
+            values.append(float(loss()))
+        variable.assign(start)
+        expected = (values[0] - values[1]) / 2e-6
+        assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
+def test_hoisting_in_blocks_changes_nothing(monkeypatch):
+    fast, _ = pair(return_state=True)
+    inputs, mask = batch(fast.input_dim, tokens=20)
+    results = []
+    for tokens in (1, 7, 100_000):
+        monkeypatch.setattr(projected_lstm, "HOISTED_TOKENS", tokens)
+        layer = BiLM.from_config(fast.get_config())
+        layer.build((None, None, fast.input_dim))
+        layer.set_weights(fast.get_weights())
+        outputs, state = layer(inputs, mask=mask)
+        results.append([*outputs, *state])
+    for one, two, three in zip(*results, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)
+        np.testing.assert_allclose(one, three, atol=1e-6)
+
+
+def test_padding_and_neighbours_change_nothing():
+    layer, _ = pair()
+    inputs, _ = batch(layer.input_dim, rows=1, tokens=4)
+    alone = layer(inputs)
+    noise = tf.random.normal((1, 3, layer.input_dim))
+    padded = tf.concat([tf.concat([inputs, noise], 1), tf.random.normal((1, 7, 5))], 0)
+    mask = tf.constant([[True] * 4 + [False] * 3, [True] * 7])
+    together = layer(padded, mask=mask)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_allclose(one[0], other[0, :4], atol=1e-6)
+
+
+@pytest.mark.parametrize("loop", ["auto", "rnn"])
+def test_sequences_that_are_empty(loop):
+    layer = BiLM(6, 4, return_state=True, loop=loop)
+    state = [tf.random.normal((2, size)) for size in [4, 6] * 4]
+    outputs, final = layer(tf.ones((2, 3, 4)), mask=tf.zeros((2, 3), tf.bool), initial_state=state)
+    assert not any(np.any(output) for output in outputs)
+    for one, other in zip(final, state, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_empty_batch():
+    outputs = BiLM(6, 4)(tf.ones((0, 3, 4)))
+    assert [tuple(output.shape) for output in outputs] == [(0, 3, 8)] * 3
+
+
+def test_the_plain_loop_compiles_with_xla():
+    fast, plain = pair()
+    inputs, mask = batch(fast.input_dim)
+    compiled = tf.function(lambda x, m: plain(x, mask=m), jit_compile=True)
+    for one, other in zip(compiled(inputs, mask), fast(inputs, mask=mask), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    assert plain.supports_jit and not fast.supports_jit
+
+
+def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
+    bilm, _ = pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
+    inputs, _ = batch(bilm.input_dim)
+    cell = ProjectedLSTMCell(12, 5, 0.4, 0.2)
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    rnn.build(inputs.shape)
+    cell.set_weights(bilm.cells("forward")[0].get_weights())
+    np.testing.assert_allclose(rnn(inputs), bilm(inputs)[1][..., :5], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"units": 0}, "`units` must be at least 1. Received: units=0"),
+        ({"projection_dim": -3}, "projection_dim=-3"),
+        ({"cell_clip": -3}, "`cell_clip` must be positive.*Received: cell_clip=-3"),
+        ({"projection_clip": 0}, "projection_clip=0"),
+        ({"num_layers": 0}, "num_layers=0"),
+        ({"loop": "fast"}, "loop='fast'"),
+    ],
+)
+def test_bad_arguments(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        BiLM(**{"units": 4, **kwargs})
+
+
+def test_inputs_of_another_width():
+    with pytest.raises(ValueError, match=r"as wide as its outputs.*4\. Received.*\(2, 3, 5\)"):
+        BiLM(6, 4)(tf.ones((2, 3, 5)))
+
+
+def test_a_state_of_another_length():
+    with pytest.raises(ValueError, match="must hold 8 tensors.*Received: 2 tensors"):
+        BiLM(6, 4)(tf.ones((2, 3, 4)), initial_state=[tf.ones((2, 4)), tf.ones((2, 6))])

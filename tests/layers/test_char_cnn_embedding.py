@@ -1,0 +1,118 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import CharCNNEmbedding, characters
+
+FILTERS = [(1, 4), (3, 6), (7, 8)]
+
+
+def ids_of(words, max_characters=50):
+    return tf.constant([[characters.word_to_ids(word, max_characters) for word in words]])
+
+
+def pair(**kwargs):
+    """With its characters cut to the longest token, and without."""
+    kwargs = {"filters": FILTERS, "character_dim": 5, "projection_dim": 6, **kwargs}
+    layers = CharCNNEmbedding(**kwargs), CharCNNEmbedding(**kwargs, trim_characters=False)
+    for layer in layers:
+        layer.build()
+    for variable in layers[0].weights:
+        variable.assign(np.random.normal(scale=0.5, size=variable.shape))
+    layers[1].set_weights(layers[0].get_weights())
+    return layers
+
+
+@pytest.mark.parametrize("max_characters", [7, 10, 50])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("longest", [0, 1, 3, 7, 30, 48, 100])
+def test_cutting_the_characters_changes_nothing(longest, activation, max_characters):
+    short, full = pair(activation=activation)
+    ids = ids_of(["a" * longest, "", "bc"[:longest], "é"], max_characters)
+    ids = tf.concat([ids, tf.zeros_like(ids[:, :1])], 1)
+    np.testing.assert_allclose(short(ids), full(ids), atol=1e-6)
+    assert np.abs(full(ids)).max() > 0.1
+
+
+def test_ids_of_no_word_are_read_as_they_are():
+    # Padding inside a word, zeros inside a token: whatever the ids, cutting is exact.
+    short, full = pair()
+    ids = tf.random.uniform((2, 9, 20), 0, 262, tf.int32)
+    np.testing.assert_allclose(short(ids), full(ids), atol=1e-6)
+
+
+def test_padding_has_a_mask_and_is_zero():
+    layer, _ = pair()
+    ids = tf.concat([ids_of(["one", "two"]), tf.zeros((1, 3, 50), tf.int32)], 1)
+    np.testing.assert_array_equal(layer.compute_mask(ids), [[True, True, False, False, False]])
+    assert not np.any(layer(ids)[:, 2:]) and np.all(np.any(layer(ids)[:, :2], axis=-1))
+    assert np.all(layer(ids)._keras_mask == layer.compute_mask(ids))
+
+
+def test_other_ranks_and_no_tokens():
+    layer, _ = pair()
+    ids = ids_of(["one", "two"])
+    np.testing.assert_allclose(layer(ids[0]), layer(ids)[0], atol=1e-6)
+    np.testing.assert_allclose(layer(ids[None])[0], layer(ids), atol=1e-6)
+    assert layer(ids[:, :0]).shape == (1, 0, 6)
+    assert layer(ids[:0]).shape == (0, 2, 6)
+
+
+def test_without_projection_and_highway():
+    layer = CharCNNEmbedding(FILTERS, num_highway=0)
+    assert layer(ids_of(["one"])).shape == (1, 1, 18)
+    assert layer.output_dim == 18
+
+
+def test_the_full_length_compiles_with_xla():
+    short, full = pair()
+    ids = ids_of(["one", "two"])
+    np.testing.assert_allclose(tf.function(full, jit_compile=True)(ids), short(ids), atol=1e-5)
+    assert full.supports_jit and not short.supports_jit
+
+
+def test_gradients_do_not_depend_on_the_cut():
+    short, full = pair()
+    ids = ids_of(["one", "two", "a longer word"])
+
+    def gradients(layer):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sin(layer(ids)))
+        return tape.gradient(loss, [variable.value for variable in layer.trainable_variables])
+
+    for one, other in zip(gradients(short), gradients(full), strict=True):
+        one, other = tf.convert_to_tensor(one), tf.convert_to_tensor(other)
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"filters": []}, r"`filters` must be a non-empty.*Received: filters=\[\]"),
+        ({"filters": [(0, 4)]}, r"filters=\[\(0, 4\)\]"),
+        ({"filters": [(3,)]}, r"filters=\[\(3,\)\]"),
+        ({"activation": "gelu"}, "must be one of.*relu.*Received: activation='gelu'"),
+        ({"num_highway": -1}, "num_highway=-1"),
+        ({"projection_dim": 0}, "projection_dim=0"),
+        ({"character_dim": 0}, "character_dim=0"),
+    ],
+)
+def test_bad_arguments(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        CharCNNEmbedding(**{"filters": FILTERS, **kwargs})
+
+
+def test_float_ids():
+    with pytest.raises(TypeError, match="must be integers.*Received.*float32"):
+        CharCNNEmbedding(FILTERS)(tf.ones((2, 3, 50)))
+
+
+def test_too_few_characters():
+    with pytest.raises(ValueError, match=r"at least 7.*Received: shape \(2, 3, 6\)"):
+        CharCNNEmbedding(FILTERS)(tf.ones((2, 3, 6), tf.int32))
+
+
+def test_an_unknown_number_of_characters():
+    with pytest.raises(ValueError, match="known number of characters"):
+        CharCNNEmbedding(FILTERS)(keras.Input((None, None), dtype="int32"))

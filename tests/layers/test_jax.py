@@ -1,0 +1,72 @@
+"""The layers on Keras's JAX backend give the numbers of the TensorFlow one."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
+)
+
+MODEL = """
+ids = keras.Input((None, 12), dtype="int32")
+tokens = CharCNNEmbedding([(1, 3), (2, 4)], 5, 2, 6)(ids)
+layers, state = BiLM(8, 6, 3, 0.5, 0.4, return_state=True)(tokens)
+mixed = ScalarMix(True, [0.1, 0.2, 0.3, 0.4])(layers)
+model = keras.Model(ids, [*layers, mixed, MaskedMean()(mixed), *state])
+"""
+IN_JAX = """
+import sys
+sys.modules["tensorflow"] = None
+import numpy as np, keras
+from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
+assert keras.backend.backend() == "jax"
+folder = sys.argv[1]
+""" + MODEL + """
+data = np.load(folder + "/data.npz")
+ids = data["ids"]
+model.set_weights([data[f"weight{i}"] for i in range(len(model.weights))])
+for i, output in enumerate(model.predict(ids, verbose=0)):  # compiled
+    np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
+for i, output in enumerate(model(ids)):
+    np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
+trained = keras.Model(model.inputs, model.outputs[5])
+trained.compile("sgd", "mse")
+loss = trained.fit(ids, data["output5"] + 1, epochs=3, verbose=0).history["loss"]
+assert loss[-1] < loss[0]
+print("same", i + 1, "tensorflow" in sys.modules and sys.modules["tensorflow"])
+"""
+
+
+def test_jax_gives_the_same_numbers_and_trains(tmp_path):
+    scope = dict(
+        keras=keras,
+        BiLM=BiLM,
+        CharCNNEmbedding=CharCNNEmbedding,
+        MaskedMean=MaskedMean,
+        ScalarMix=ScalarMix,
+    )
+    exec(MODEL, scope)
+    model = scope["model"]
+    for variable in model.weights:
+        variable.assign(np.random.normal(scale=0.4, size=variable.shape))
+    ids = np.random.default_rng(0).integers(1, 262, (3, 5, 12)).astype(np.int32)
+    ids[0, 2:] = 0
+    ids[1] = 0
+    data = {f"weight{i}": weight for i, weight in enumerate(model.get_weights())}
+    data |= {f"output{i}": np.asarray(output) for i, output in enumerate(model(ids))}
+    np.savez(tmp_path / "data.npz", ids=ids, **data)
+    result = subprocess.run(
+        [sys.executable, "-c", IN_JAX, str(tmp_path)],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.strip().endswith("same 18 None"), result.stderr[-3000:]

@@ -1,0 +1,399 @@
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import Elmo, ElmoConfig, characters
+
+SENTENCES = ["The dog let out a sharp bark .", "The bark of the ancient oak was rough .", "", "One"]
+TOKENS = [sentence.split() for sentence in SENTENCES]
+
+
+def assert_same(results, expected, names=None, atol=1e-6):
+    for name in names or expected:
+        one, other = np.asarray(results[name]), np.asarray(expected[name])
+        if other.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, atol=atol)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+def test_outputs(elmo):
+    outputs = elmo(SENTENCES)
+    shapes = {name: tuple(value.shape) for name, value in outputs.items()}
+    assert shapes == {
+        "word_emb": (4, 9, 8),
+        "lstm_outputs1": (4, 9, 16),
+        "lstm_outputs2": (4, 9, 16),
+        "elmo": (4, 9, 16),
+        "default": (4, 16),
+        "mask": (4, 9),
+        "sequence_len": (4,),
+        "tokens": (4, 9),
+    }
+    np.testing.assert_array_equal(outputs["sequence_len"], [8, 9, 0, 1])
+    assert outputs["sequence_len"].dtype == tf.int32
+    np.testing.assert_array_equal(outputs["mask"], np.arange(9) < [[8], [9], [0], [1]])
+    texts = [[word.decode() for word in row if word] for row in outputs["tokens"].numpy()]
+    assert texts == TOKENS
+    for name in elmo.sequence_names():
+        assert not np.any(outputs[name].numpy()[~outputs["mask"].numpy()])
+        np.testing.assert_array_equal(outputs[name]._keras_mask, outputs["mask"])
+    for row, count in enumerate([8, 9, 0, 1]):
+        mean = outputs["elmo"][row, :count].numpy().sum(0) / max(count, 1)
+        np.testing.assert_allclose(outputs["default"][row], mean, atol=1e-6)
+
+
+def test_every_form_of_input_gives_the_same(elmo):
+    expected = elmo(SENTENCES)
+    padded = [row + [""] * (9 - len(row)) for row in TOKENS]
+    for form in [
+        tuple(SENTENCES),
+        np.array(SENTENCES),
+        np.array(SENTENCES, dtype=object),
+        np.array(SENTENCES)[:, None],
+        [sentence.encode() for sentence in SENTENCES],
+        tf.constant(SENTENCES),
+        tf.constant(SENTENCES)[:, None],
+        TOKENS,
+        tf.ragged.constant(TOKENS),
+    ]:
+        assert_same(elmo(form), expected)
+    pretokenised = Elmo(elmo.config, tokenizer=None)
+    pretokenised.set_weights(elmo.get_weights())
+    for form in [TOKENS, tf.ragged.constant(TOKENS), np.array(padded), tf.constant(padded)]:
+        assert_same(pretokenised(form), expected)
+    assert_same(elmo(SENTENCES[0]), elmo(SENTENCES[:1]))
+
+
+def test_character_ids_give_the_same(elmo):
+    expected = elmo(SENTENCES)
+    ids = np.zeros((4, 9, 50), np.int32)
+    for row, words in enumerate(TOKENS):
+        for column, word in enumerate(words):
+            ids[row, column] = characters.word_to_ids(word)
+    names = [name for name in expected if name != "tokens"]
+    assert_same(elmo.from_character_ids(ids), expected, names)
+    assert_same(tf.function(elmo.from_character_ids)(tf.constant(ids)), expected, names)
+    longer = elmo.from_character_ids(np.pad(ids, [(0, 0), (0, 2), (0, 0)]))
+    assert longer["elmo"].shape == (4, 11, 16) and longer["mask"].shape == (4, 11)
+    np.testing.assert_allclose(longer["elmo"][:, :9], expected["elmo"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "ids, error, message",
+    [
+        (np.ones((2, 3, 50)), TypeError, "must be integers. Received: dtype float64"),
+        (np.ones((2, 50), int), ValueError, r"\(batch, tokens, 50\).*\(2, 50\)"),
+        (np.ones((2, 3, 49), int), ValueError, r"\(2, 3, 49\)"),
+        (np.full((1, 1, 50), 262), ValueError, "from 0 .* to 261.*from 262 to 262"),
+        (np.full((1, 1, 50), -1), ValueError, "from -1 to -1"),
+        (np.array([0, 1])[None, :, None] * np.ones((1, 2, 50), int), ValueError, "after padding"),
+    ],
+)
+def test_bad_character_ids(elmo, ids, error, message):
+    with pytest.raises(error, match=message):
+        elmo.from_character_ids(ids)
+
+
+@pytest.mark.parametrize(
+    "inputs, error, message",
+    [
+        (3, TypeError, "Received: int"),
+        ([1, 2], TypeError, r"Received: 1 \(int\)"),
+        (["a", None], TypeError, "Received: None"),
+        (np.ones(3), TypeError, "dtype float64"),
+        (tf.ones(3), TypeError, "dtype float32"),
+        (tf.constant([[["a"]]]), ValueError, r"shape \(1, 1, 1\)"),
+        (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`. Received.*\(1, 2\)"),
+    ],
+)
+def test_bad_inputs(elmo, inputs, error, message):
+    with pytest.raises(error, match=message):
+        elmo(inputs)
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"num_mixes": 0}, "num_mixes=0"),
+        ({"tokenizer": "moses"}, "tokenizer='moses'"),
+        ({"trainable": "everything"}, r"one of \['mix', 'bilm', 'all', False\].*'everything'"),
+        ({"initial_scalars": [1.0]}, "one value for each input"),
+        ({"config": {"lstm": {}}}, "`lstm.dim` is missing"),
+    ],
+)
+def test_bad_arguments(small_config, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        Elmo(**{"config": small_config, **kwargs})
+
+
+def test_awkward_texts(elmo):
+    texts = ["", " ", "a\x00b", b"\xff\xfe \xc2", "x" * 10_000, "a " * 5_000, "\u3000猫\u00a0"]
+    outputs = elmo(texts)
+    np.testing.assert_array_equal(outputs["sequence_len"], [0, 0, 1, 2, 1, 5_000, 1])
+    assert np.all(np.isfinite(outputs["elmo"]))
+    # A word is read to its 48th byte.
+    assert_same(elmo(["x" * 10_000]), elmo(["x" * 48]), ["elmo", "default"])
+
+
+def test_no_sentences(elmo):
+    outputs = elmo(tf.constant([], tf.string))
+    assert outputs["elmo"].shape == (0, 0, 16) and outputs["default"].shape == (0, 16)
+    outputs = elmo([""])
+    assert outputs["elmo"].shape == (1, 0, 16) and not np.any(outputs["default"])
+
+
+def test_batch_order_padding_and_neighbours_change_nothing(elmo):
+    together = elmo(SENTENCES)
+    backwards = elmo(SENTENCES[::-1])
+    for row, sentence in enumerate(SENTENCES):
+        alone = elmo([sentence])
+        count = len(TOKENS[row])
+        for name in [*elmo.sequence_names(), "default"]:
+            one = together[name][row]
+            one, other = (one, alone[name][0]) if name == "default" else (
+                one[:count], alone[name][0]
+            )
+            np.testing.assert_allclose(one, other, atol=1e-6)
+            mirrored = backwards[name][len(SENTENCES) - 1 - row]
+            np.testing.assert_allclose(together[name][row], mirrored, atol=1e-6)
+
+
+def test_boundaries_kept(small_folder, elmo):
+    keeping = Elmo.from_pretrained(small_folder, keep_sentence_boundaries=True)
+    kept, removed = keeping(SENTENCES), elmo(SENTENCES)
+    np.testing.assert_array_equal(kept["sequence_len"], removed["sequence_len"] + 2)
+    assert kept["tokens"][3].numpy().tolist() == [b"<S>", b"One", b"</S>"] + [b""] * 8
+    for row, words in enumerate(TOKENS):
+        count = len(words)
+        np.testing.assert_allclose(
+            kept["elmo"][row, 1 : count + 1], removed["elmo"][row, :count], atol=1e-6
+        )
+        assert np.all(np.any(kept["elmo"][row, : count + 2], axis=-1))
+    assert [len(array) for array in keeping.embed(SENTENCES)] == [10, 11, 2, 3]
+
+
+def test_several_mixes_of_one_run(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, num_mixes=3)
+    elmo.mixes[1].scalars.assign([9.0, -9.0, -9.0])
+    elmo.mixes[2].gamma.assign(2.0)
+    outputs = elmo(SENTENCES)
+    token = outputs["word_emb"]
+    np.testing.assert_allclose(outputs["elmo_2"], tf.concat([token, token], -1), atol=1e-5)
+    np.testing.assert_allclose(outputs["elmo_3"], 2 * outputs["elmo"], atol=1e-6)
+    np.testing.assert_allclose(elmo.embed(["One"], "elmo_3")[0], outputs["elmo_3"][3, :1], atol=1e-6)
+
+
+def test_layer_norm_of_the_mix_leaves_boundaries_out(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, do_layer_norm=True)
+    outputs = elmo(SENTENCES)
+    mask = outputs["mask"].numpy()
+    token = tf.concat([outputs["word_emb"]] * 2, -1)
+    expected = 0
+    for layer in (token, outputs["lstm_outputs1"], outputs["lstm_outputs2"]):
+        real = layer.numpy()[mask]
+        expected += (real - real.mean()) / np.sqrt(real.var() + 1e-12) / 3
+    np.testing.assert_allclose(outputs["elmo"].numpy()[mask], expected, atol=1e-4)
+    assert not np.any(outputs["elmo"].numpy()[~mask])
+
+
+def test_the_state_is_carried_row_by_row(small_folder, elmo):
+    stateful = Elmo.from_pretrained(small_folder, stateful=True)
+    first = stateful(SENTENCES)
+    assert_same(first, elmo(SENTENCES))  # begins with zeros
+    small = stateful(SENTENCES[:1])
+    assert np.abs(small["elmo"] - first["elmo"][:1, :8]).max() > 1e-3
+    # A smaller batch leaves the state of the rows below it.
+    again = stateful(SENTENCES)
+    stateful.reset_states()
+    assert_same(stateful(SENTENCES), first)
+    second = stateful(SENTENCES)
+    for name in ("lstm_outputs1", "lstm_outputs2"):
+        np.testing.assert_allclose(again[name][1:], second[name][1:], atol=1e-6)
+    # Embedding many sentences knows no state.
+    np.testing.assert_allclose(stateful.embed(["One"])[0], elmo.embed(["One"])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("part", ["mix", "bilm", "all", False])
+def test_what_trains(small_folder, part):
+    elmo = Elmo.from_pretrained(small_folder, trainable=part)
+    assert elmo.trainable == part
+    mix = {id(v) for layer in elmo.mixes for v in layer.weights}
+    bilm = {id(v) for v in elmo.bilm.weights}
+    encoder = {id(v) for v in elmo.character_encoder.weights}
+    expected = {False: set(), "mix": mix, "bilm": mix | bilm, "all": mix | bilm | encoder}[part]
+    assert {id(v) for v in elmo.trainable_variables} == expected
+    elmo.trainable = False
+    assert elmo.trainable_variables == []
+    elmo.trainable = True  # as it was, not everything
+    assert elmo.trainable == (part or "mix")
+
+
+@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
+def test_training_changes_what_it_should_and_learns(small_folder, part):
+    elmo = Elmo.from_pretrained(small_folder, trainable="mix")
+    elmo(SENTENCES)  # traced before
+    elmo.trainable = part
+    inputs = keras.Input((), dtype="string")
+    outputs = keras.layers.Dense(1)(elmo(inputs)["default"])
+    model = keras.Model(inputs, outputs)
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    before = [v.numpy() for v in elmo.variables]
+    history = model.fit(
+        np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3]), epochs=15, verbose=0
+    )
+    assert history.history["loss"][-1] < history.history["loss"][0]
+    changed = {
+        variable.path
+        for variable, old in zip(elmo.variables, before, strict=True)
+        if np.any(variable.numpy() != old)
+    }
+    assert changed == {variable.path for variable in elmo.trainable_variables}
+
+
+def test_a_gradient_through_an_eager_call(elmo):
+    elmo.trainable = "all"
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(elmo(SENTENCES)["elmo"] ** 2)
+    gradients = tape.gradient(loss, [v.value for v in elmo.trainable_variables])
+    assert all(gradient is not None for gradient in gradients)
+    assert all(np.any(tf.convert_to_tensor(gradient) != 0) for gradient in gradients[2:4])
+
+
+def test_predict_evaluate_and_fit_take_lists(elmo):
+    texts = [*SENTENCES, "two words"] * 3
+    outputs = elmo.predict(texts, batch_size=4, verbose=0)  # batches of other lengths
+    expected = elmo(texts)
+    assert_same(outputs, expected, ["elmo", "default", "mask", "sequence_len"])
+    assert outputs["tokens"][0, 0] in (b"The", "The")
+    targets = {"default": np.zeros((len(texts), 16), np.float32)}
+    elmo.compile("adam", loss={"default": "mse"})
+    loss = elmo.evaluate(texts, targets, verbose=0)
+    assert np.ravel(loss)[0] == pytest.approx(np.mean(expected["default"].numpy() ** 2), rel=1e-4)
+    elmo.compile(keras.optimizers.Adam(0.1), loss={"default": "mse"})
+    history = elmo.fit(texts, targets, epochs=3, verbose=0).history["loss"]
+    assert history[-1] < history[0]
+
+
+def test_a_cached_vocabulary_changes_nothing_and_never_grows(elmo):
+    expected = elmo(SENTENCES)
+    vectors = elmo.embed(SENTENCES)
+    elmo.cache_tokens(["The", "dog", ".", "dog", "unseen"])
+    assert_same(elmo(SENTENCES), expected)
+    for one, other in zip(elmo.embed(SENTENCES), vectors, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    encoder = elmo.token_encoder
+    assert encoder._cached.shape == (4, 8)
+    assert encoder._places.size() == 4
+    # The cached ones are read from the cache indeed.
+    encoder._cached.assign(tf.zeros_like(encoder._cached))
+    zeroed = elmo(["The dog let"])["word_emb"][0]
+    assert not np.any(zeroed[:2]) and np.any(zeroed[2])
+    assert encoder._cached.shape == (4, 8)
+    elmo.forget_tokens()
+    assert_same(elmo(SENTENCES), expected)
+
+
+def test_the_cache_follows_the_weights(elmo, small_folder):
+    elmo.cache_tokens(["The"])
+    elmo.load_weights(small_folder / "weights.hdf5")
+    assert elmo.token_encoder._cached is None
+    elmo.cache_tokens(["The"])
+    elmo.trainable = "all"
+    assert elmo.token_encoder._cached is None
+    with pytest.raises(ValueError, match='trainable="all"'):
+        elmo.cache_tokens(["The"])
+
+
+def test_keras_weight_files(elmo, tmp_path):
+    elmo.mixes[0].gamma.assign(3.0)
+    expected = elmo(SENTENCES)
+    elmo.save_weights(tmp_path / "all.weights.h5")
+    clone = Elmo(elmo.config)
+    clone.load_weights(tmp_path / "all.weights.h5")
+    assert_same(clone(SENTENCES), expected)
+
+
+def test_a_folder_round_trip(elmo, tmp_path):
+    elmo.save_pretrained(tmp_path / "new")
+    again = Elmo.from_pretrained(tmp_path / "new")
+    assert again.config == elmo.config
+    for one, other in zip(again.weights, elmo.weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert keras.initializers.serialize(again.kernel_initializer)["class_name"] == "GlorotUniform"
+
+
+def test_parameters_of_the_published_shapes():
+    shapes = {13_593_296: (1024, 128, 1), 28_027_728: (2048, 256, 1)}
+    for count, (units, projection_dim, num_highway) in shapes.items():
+        config = ElmoConfig(units=units, projection_dim=projection_dim, num_highway=num_highway)
+        elmo = Elmo(config, kernel_initializer="zeros")
+        assert elmo.character_encoder.count_params() + elmo.bilm.count_params() == count
+        assert sum(config.num_parameters().values()) == count
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision(small_folder, elmo, policy):
+    mixed = Elmo.from_pretrained(small_folder, dtype=policy)
+    outputs, expected = mixed(SENTENCES), elmo(SENTENCES)
+    assert outputs["elmo"].dtype.name == policy.removeprefix("mixed_")
+    assert_same({"elmo": tf.cast(outputs["elmo"], "float32")}, expected, ["elmo"], atol=0.05)
+    assert mixed.embed(SENTENCES)[0].dtype == np.float32
+
+
+def test_a_whole_model_in_a_fresh_process(elmo, tmp_path):
+    elmo.mixes[0].scalars.assign([0.5, 0.1, -0.3])
+    expected = elmo(SENTENCES)
+    elmo.save(tmp_path / "elmo.keras")
+    module = tf.Module()
+    module.elmo = elmo
+    module.serve = tf.function(
+        lambda text: elmo(text), input_signature=[tf.TensorSpec([None], tf.string)]
+    )
+    tf.saved_model.save(module, tmp_path / "saved", signatures=module.serve)
+    names = [name for name in expected if name != "tokens"]
+    np.savez(tmp_path / "expected.npz", **{name: expected[name] for name in names})
+    code = f"""
+import json, numpy as np, keras, tensorflow as tf, tensorflow_text
+sentences = json.loads({json.dumps(SENTENCES)!r})
+expected = np.load({str(tmp_path / "expected.npz")!r})
+served = tf.saved_model.load({str(tmp_path / "saved")!r}).signatures["serving_default"]
+outputs = [served(tf.constant(sentences))]
+import keras_elmo
+outputs.append(keras.models.load_model({str(tmp_path / "elmo.keras")!r})(sentences))
+for result in outputs:
+    for name in expected:
+        np.testing.assert_allclose(result[name], expected[name], atol=1e-6)
+print("same")
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "same", result.stderr[-3000:]
+
+
+def test_config_round_trip(small_config):
+    elmo = Elmo(
+        small_config,
+        tokenizer="treebank",
+        num_mixes=2,
+        do_layer_norm=True,
+        initial_scalars=[1.0, 2.0, 3.0],
+        regularizer=keras.regularizers.L2(0.1),
+        keep_sentence_boundaries=True,
+        stateful=True,
+        trainable="bilm",
+        name="named",
+    )
+    clone = Elmo.from_config(json.loads(json.dumps(elmo.get_config())))
+    assert clone.get_config() == elmo.get_config()
+    assert clone.trainable == "bilm" and type(clone.tokenizer) is type(elmo.tokenizer)
+
+
+def test_raw_prose_with_the_treebank_tokenizer(small_folder, elmo):
+    prose = Elmo.from_pretrained(small_folder, tokenizer="treebank")
+    one, other = prose(["They don't know (yet)."]), elmo(["They don 't know ( yet ) ."])
+    assert_same(one, other)

@@ -1,0 +1,108 @@
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo, ElmoEmbedding, strings
+
+TEXTS = ["a good film", "a bad film", "good", "bad , bad film .", "", "so good"]
+LABELS = np.array([1, 0, 1, 0, 0, 1])
+
+
+def classifier(embedding):
+    model = keras.Sequential(
+        [
+            keras.Input(shape=(), dtype="string"),
+            embedding,
+            keras.layers.Bidirectional(keras.layers.LSTM(4)),
+            keras.layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(0.05), "binary_crossentropy", metrics=["accuracy"])
+    return model
+
+
+def test_a_classifier_learns_is_saved_and_loads_in_a_fresh_process(small_folder, tmp_path):
+    model = classifier(ElmoEmbedding(small_folder, dropout=0.1, trainable="bilm"))
+    texts = np.array(TEXTS, dtype=object)
+    history = model.fit(texts, LABELS, epochs=25, batch_size=3, verbose=0).history
+    assert history["loss"][-1] < 0.5 * history["loss"][0]
+    assert model.evaluate(texts, LABELS, verbose=0)[1] == 1.0
+    expected = model.predict(texts, verbose=0)
+    model.save(tmp_path / "model.keras")
+    np.save(tmp_path / "expected.npy", expected)
+    code = f"""
+import keras, keras_elmo, numpy as np
+model = keras.models.load_model({str(tmp_path / "model.keras")!r})
+expected = np.load({str(tmp_path / "expected.npy")!r})
+np.testing.assert_allclose(model.predict(keras_elmo.strings({TEXTS!r}), verbose=0), expected,
+                           atol=1e-6)
+assert model.layers[0].trainable == "bilm" and model.layers[0].dropout.rate == 0.1
+print("same")
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "same", result.stderr[-3000:]
+
+
+def test_the_mask_reaches_the_next_layer(small_folder):
+    model = classifier(ElmoEmbedding(small_folder))
+    alone = model(strings(["bad"]))
+    together = model(strings(["bad", "a longer text than that"]))
+    np.testing.assert_allclose(alone[0], together[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("output", ["elmo", "default", "word_emb", "lstm_outputs1"])
+def test_each_output(small_folder, elmo, output):
+    layer = ElmoEmbedding(elmo, output=output)
+    np.testing.assert_allclose(layer(TEXTS), elmo(TEXTS)[output], atol=1e-6)
+    symbolic = layer(keras.Input((), dtype="string")).shape
+    width = {"word_emb": 8}.get(output, 16)
+    assert symbolic == ((None, width) if output == "default" else (None, None, width))
+
+
+def test_dropout_only_in_training(elmo):
+    layer = ElmoEmbedding(elmo, dropout=0.5)
+    np.testing.assert_allclose(layer(TEXTS), elmo(TEXTS)["elmo"], atol=1e-6)
+    real = elmo(TEXTS)["mask"].numpy()
+    dropped = layer(TEXTS, training=True).numpy()[real]
+    assert 0.3 < np.mean(dropped == 0) < 0.7
+
+
+def test_one_elmo_in_two_layers_is_trained_once(elmo):
+    inputs = keras.Input((), dtype="string")
+    layers = [ElmoEmbedding(elmo, output=name) for name in ("default", "default")]
+    outputs = keras.layers.Concatenate()([layer(inputs) for layer in layers])
+    model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
+    assert len(model.trainable_variables) == 2 + 2
+
+
+def test_freezing(elmo):
+    layer = ElmoEmbedding(elmo, trainable="all")
+    assert elmo.trainable == "all" and len(layer.trainable_variables) == len(elmo.variables)
+    model = keras.Sequential([keras.Input((), dtype="string"), layer])
+    model.trainable = False
+    assert layer.trainable is False and model.trainable_variables == []
+
+
+@pytest.mark.parametrize(
+    "kwargs, error, message",
+    [
+        ({"output": "mask"}, ValueError, "'default'.*Received: output='mask'"),
+        ({"dropout": 1.0}, ValueError, "below 1. Received: dropout=1.0"),
+        ({"tokenizer": "treebank"}, ValueError, r"an Elmo, and \['tokenizer'\]"),
+        ({"trainable": "some"}, ValueError, "trainable='some'"),
+        ({"elmo": "no-such-model"}, ValueError, "There is no model 'no-such-model'"),
+        ({"elmo": 3}, TypeError, "Received: 3"),
+    ],
+)
+def test_bad_arguments(elmo, kwargs, error, message):
+    with pytest.raises(error, match=message):
+        ElmoEmbedding(**{"elmo": elmo, **kwargs})
+
+
+def test_arguments_of_elmo(small_folder):
+    layer = ElmoEmbedding(small_folder, tokenizer="treebank", num_mixes=2, output="elmo_2")
+    assert isinstance(layer.elmo, Elmo) and layer.elmo.num_mixes == 2
+    assert layer(["don't"]).shape[1] == 2

@@ -1,0 +1,173 @@
+"""Imports point one way (see the table), and the library prints nothing."""
+
+import ast
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import keras_elmo
+
+PACKAGE = pathlib.Path(keras_elmo.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A room imports from itself and from rooms further down; rooms of one level not from each other.
+LEVELS = {
+    "_version": 0,
+    "characters": 0,
+    "config": 1,
+    "layers": 2,
+    "text": 2,
+    "weights": 3,
+    "models": 4,
+    "training": 5,
+    "export": 5,
+    "bulk": 5,
+    "cli": 6,
+    "__main__": 7,
+    "__init__": 8,  # the public names
+}
+
+
+def room_of(file):
+    return file.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_modules(tree, package):
+    """Full names of all modules (and of what is imported from them) that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            name = "." * node.level + (node.module or "")
+            module = importlib.util.resolve_name(name, package) if node.level else name
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def upward_imports(source, room, package="keras_elmo"):
+    """The imports of a file of `room` that it must not have."""
+    wrong = []
+    for name in imported_modules(ast.parse(source), package):
+        root, _, rest = name.partition(".")
+        if root != "keras_elmo":
+            continue
+        target = rest.partition(".")[0]
+        # The package itself (its version, its public names) is for the command line alone.
+        target = target if target in LEVELS else "__init__"
+        is_public_name = target == "__init__" and room == "cli"
+        if room != target and not is_public_name and LEVELS[target] >= LEVELS[room]:
+            wrong.append(name)
+    return wrong
+
+
+def each_file(test):
+    ids = [str(file.relative_to(PACKAGE)) for file in FILES]
+    return pytest.mark.parametrize("file", FILES, ids=ids)(test)
+
+
+@pytest.mark.parametrize(
+    "room, source",
+    [
+        ("layers", "from keras_elmo import text"),
+        ("text", "from keras_elmo.layers import BiLM"),
+        ("weights", "import keras_elmo.models.elmo"),
+        ("models", "def f():\n    from keras_elmo.export import saved_model"),
+        ("training", "from keras_elmo.bulk import writers"),
+        ("models", "import keras_elmo"),
+        ("models", "from keras_elmo import Elmo"),
+        ("characters", "from .config import ElmoConfig"),
+    ],
+)
+def test_the_check_finds_an_upward_import(room, source):
+    assert len(upward_imports(source, room)) == 1
+
+
+def test_the_check_lets_downward_imports_pass():
+    source = "import keras\nfrom keras_elmo import characters, text\nfrom . import config"
+    assert upward_imports(source, "models") == []
+    assert upward_imports("import keras_elmo", "cli") == []
+
+
+@each_file
+def test_imports_point_one_way(file):
+    assert room_of(file) in LEVELS, "a new room needs its place in the table"
+    package = ".".join(file.relative_to(PACKAGE.parent).parent.parts)
+    assert upward_imports(file.read_text(encoding="utf-8"), room_of(file), package) == []
+
+
+def test_there_is_no_module_of_odds_and_ends():
+    assert [file for file in FILES if file.stem in ("utils", "util", "helpers", "misc")] == []
+
+
+@each_file
+def test_keras_is_imported_as_keras(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = [
+        node.value.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "keras"
+        if isinstance(node.value, ast.Name)
+    ]
+    assert "tf" not in names and "tensorflow" not in names
+    modules = imported_modules(tree, "keras_elmo")
+    wrong = ("tensorflow.keras", "tensorflow.python", "keras.src", "tf_keras")
+    assert [name for name in modules if name.startswith(wrong)] == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if room_of(file) not in ("cli", "__main__")],
+    ids=lambda file: str(file.relative_to(PACKAGE)),
+)
+def test_library_has_no_print_assert_or_exit(file):
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    assert [node.lineno for node in nodes if isinstance(node, ast.Assert)] == []
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    assert names.isdisjoint({"print", "SystemExit", "exit", "quit", "breakpoint"})
+    attributes = [
+        ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute) and node.attr
+    ]
+    assert not {"sys.exit", "os._exit", "sys.stdout", "sys.stderr"} & set(attributes)
+
+
+def run_python(arguments, folder, **variables):
+    path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": path, **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_layers_need_no_tensorflow_on_jax(tmp_path):
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed")
+    code = """
+import sys
+sys.modules["tensorflow"] = sys.modules["tensorflow_text"] = None  # importing them now fails
+import keras, keras_elmo.layers
+layer = keras_elmo.CharCNNEmbedding(filters=[(1, 2), (2, 3)], num_highway=1, projection_dim=4)
+print(keras.backend.backend(), layer(keras.ops.ones((2, 3, 5), "int32")).shape)
+"""
+    result = run_python(["-c", code], tmp_path, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
+    assert result.stdout == "jax (2, 3, 4)\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    "start",
+    [["-m", "keras_elmo"], ["-c", "import sys; sys.argv[0] = 'keras-elmo'; import keras_elmo.cli"]],
+    ids=["python -m", "keras-elmo"],
+)
+def test_help_imports_no_heavy_library(tmp_path, start):
+    result = run_python([*start, "--help"], tmp_path, PYTHONPROFILEIMPORTTIME="1")
+    assert result.returncode == 0, result.stderr
+    lines = [line for line in result.stderr.splitlines() if line.startswith("import time:")]
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    assert "keras_elmo" in imported
+    assert imported.isdisjoint({"tensorflow", "keras", "numpy", "h5py", "rich", "jax"})

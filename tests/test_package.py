@@ -1,0 +1,60 @@
+"""What the installed distribution holds and declares."""
+
+import importlib.metadata
+import pathlib
+import re
+
+import pytest
+
+import keras_elmo
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def distribution():
+    if ROOT in pathlib.Path(keras_elmo.__file__).resolve().parents:
+        if "site-packages" not in keras_elmo.__file__:
+            pytest.skip("the checkout itself is imported; install the wheel to test it")
+    try:
+        return importlib.metadata.distribution("keras-elmo")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the distribution keras-elmo is not installed")
+
+
+def test_wheel_holds_every_file_of_the_package(distribution):
+    in_checkout = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "keras_elmo").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+    assert "keras_elmo/cli/main.py" in in_checkout
+    installed = {file.as_posix() for file in distribution.files}
+    assert in_checkout - installed == set()
+
+
+def test_wheel_holds_nothing_but_the_package(distribution):
+    folders = {file.parts[0] for file in distribution.files if file.parts[0] != ".."}
+    assert {name for name in folders if not name.endswith(".dist-info")} == {"keras_elmo"}
+
+
+def test_version_is_that_of_the_package(distribution):
+    assert distribution.version == keras_elmo.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", keras_elmo.__version__)
+
+
+def test_five_libraries_are_needed(distribution):
+    needed = {
+        re.match(r"[\w.-]+", requirement).group()
+        for requirement in distribution.requires
+        if "extra ==" not in requirement
+    }
+    assert needed == {"tensorflow", "tensorflow-text", "keras", "numpy", "h5py"}
+
+
+def test_command_is_declared(distribution):
+    (command,) = distribution.entry_points.select(group="console_scripts")
+    assert (command.name, command.value) == ("keras-elmo", "keras_elmo.cli.main:main")
+    from keras_elmo.cli.main import main
+
+    assert command.load() is main

@@ -315,9 +315,9 @@ def test_faults_of_options_are_reported_together():
         (b"\x89HDF\r\n\x1a\n", "It cannot be parsed"),
         (b"[" * 100_000, "It cannot be parsed"),
         (b'{"lstm": ' + b"9" * 5000 + b"}", "It cannot be parsed"),
-        (b"[1, 2]", "must hold a JSON object with `lstm` and `char_cnn`. Received: list"),
-        (b"null", "must hold a JSON object .* Received: NoneType"),
-        (b'"lstm"', "must hold a JSON object .* Received: str"),
+        (b"[1, 2]", "hold a JSON object with `lstm` and `char_cnn`. Received: list"),
+        (b"null", "hold a JSON object .* Received: NoneType"),
+        (b'"lstm"', "hold a JSON object .* Received: str"),
     ],
     ids=["empty", "cut", "binary", "deep", "long number", "array", "null", "string"],
 )

@@ -159,14 +159,21 @@ print(keras.backend.backend(), layer(keras.ops.ones((2, 3, 5), "int32")).shape)
     assert result.stdout == "jax (2, 3, 4)\n", result.stderr
 
 
+AS_SCRIPT = """
+import sys
+sys.argv[0] = "/usr/bin/keras-elmo"
+from keras_elmo.cli.main import main
+sys.exit(main())
+"""
+
+
 @pytest.mark.parametrize(
-    "start",
-    [["-m", "keras_elmo"], ["-c", "import sys; sys.argv[0] = 'keras-elmo'; import keras_elmo.cli"]],
-    ids=["python -m", "keras-elmo"],
+    "start", [["-m", "keras_elmo"], ["-c", AS_SCRIPT]], ids=["python -m", "keras-elmo"]
 )
 def test_help_imports_no_heavy_library(tmp_path, start):
     result = run_python([*start, "--help"], tmp_path, PYTHONPROFILEIMPORTTIME="1")
     assert result.returncode == 0, result.stderr
+    assert "usage: keras-elmo" in result.stdout
     lines = [line for line in result.stderr.splitlines() if line.startswith("import time:")]
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
     assert "keras_elmo" in imported

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo import characters
+from keras_elmo.text import boundary_character_ids, character_ids, check_character_ids
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.binary(max_size=60), max_size=6), st.sampled_from([3, 4, 10, 50, 57]))
+@example([], 50)
+@example([b"", b"\x00", b"\x00\x00a", b"\xff" * 48, b"a" * 49, b"a" * 47 + "é".encode()], 50)
+def test_ids_are_those_of_the_plain_scheme(words, size):
+    ids = character_ids(tf.constant(words, tf.string), size)
+    assert ids.dtype == tf.int32
+    assert ids.shape == (len(words), size)
+    assert ids.numpy().tolist() == [characters.word_to_ids(word, size) for word in words]
+
+
+def test_very_long_word_is_cut():
+    ids = character_ids(tf.constant([b"\xff" * 10_000, b"a"]))
+    assert ids.numpy().tolist() == [
+        characters.word_to_ids(b"\xff" * 48),
+        characters.word_to_ids("a"),
+    ]
+
+
+def test_ids_are_the_same_in_a_graph_of_any_length():
+    graph = tf.function(character_ids, input_signature=[tf.TensorSpec([None], tf.string)])
+    for words in ([], ["猫"], ["a", "", "b" * 60]):
+        expected = np.reshape([characters.word_to_ids(word) for word in words], (-1, 50))
+        np.testing.assert_array_equal(graph(tf.constant(words, tf.string)), expected)
+
+
+@pytest.mark.parametrize("size", [3, 10, 50])
+def test_boundaries_are_those_of_the_plain_scheme(size):
+    ids = boundary_character_ids(size)
+    assert ids.dtype == tf.int32
+    assert tuple(ids.numpy().tolist()) == characters.boundary_ids(size)
+
+
+# check_character_ids
+
+
+def a_batch(dtype="int32"):
+    ids = np.zeros((2, 3, 10), dtype)
+    ids[0, :2] = [characters.word_to_ids(word, 10) for word in ("The", "cat")]
+    ids[1, :1] = characters.word_to_ids("", 10)
+    return ids
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint16", "uint32", "uint64"])
+def test_any_integers_become_int32(dtype):
+    ids = check_character_ids(a_batch(dtype), 10)
+    assert ids.dtype == tf.int32
+    np.testing.assert_array_equal(ids, a_batch())
+
+
+def test_lists_are_taken():
+    np.testing.assert_array_equal(check_character_ids(a_batch().tolist(), 10), a_batch())
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 10), (0, 4, 10), (3, 0, 10)])
+def test_empty_batches_are_taken(shape):
+    assert check_character_ids(np.zeros(shape, "int32"), 10).shape == shape
+
+
+@pytest.mark.parametrize(
+    "ids, name",
+    [
+        (np.zeros((1, 2, 10), "float32"), "float32"),
+        (np.zeros((1, 2, 10), bool), "bool"),
+        ([[["a"]]], "string"),
+        ([], "float32"),
+    ],
+)
+def test_other_than_integers_are_refused(ids, name):
+    with pytest.raises(TypeError, match=f"must be integers. Received: dtype {name}"):
+        check_character_ids(ids, 10)
+
+
+@pytest.mark.parametrize("shape", [(10,), (2, 10), (2, 3, 9), (2, 3, 50), (1, 2, 3, 10)])
+def test_other_shapes_are_refused(shape):
+    message = rf"shape \(batch, tokens, 10\). Received: shape \({', '.join(map(str, shape))},?\)"
+    with pytest.raises(ValueError, match=message):
+        check_character_ids(np.zeros(shape, "int32"), 10)
+
+
+@pytest.mark.parametrize("value", [-1, 262, 2**32 + 5, -(2**32)])
+def test_ids_out_of_range_are_refused(value):
+    ids = a_batch("int64")
+    ids[0, 0, 0] = value
+    with pytest.raises(ValueError, match=f"from 0 .*to 261. Received: ids from .*{value}"):
+        check_character_ids(ids, 10)
+
+
+def test_token_after_padding_is_refused():
+    ids = a_batch()
+    ids[1, 2] = ids[0, 0]
+    with pytest.raises(ValueError, match="must come after .* Received: a token after padding"):
+        check_character_ids(ids, 10)
+
+
+def test_shape_is_checked_in_a_graph():
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 9], tf.int32)])
+    def graph(ids):
+        return check_character_ids(ids, 10)
+
+    with pytest.raises(ValueError, match=r"shape \(None, None, 9\)"):
+        graph(tf.zeros((1, 1, 9), tf.int32))
+
+
+def test_graph_casts_to_int32():
+    signature = [tf.TensorSpec([None, None, 10], tf.int64)]
+    graph = tf.function(lambda ids: check_character_ids(ids, 10), input_signature=signature)
+    np.testing.assert_array_equal(graph(a_batch("int64")), a_batch())

@@ -20,7 +20,7 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 slow-test: .venv/installed
 	$(BIN)/pytest -m slow

@@ -1,6 +1,6 @@
 """A classifier on raw strings: train, save, load, predict.
 
-    python examples/classifier.py MODEL FILE.keras
+python examples/classifier.py MODEL FILE.keras
 """
 
 import sys

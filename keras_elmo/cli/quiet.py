@@ -16,7 +16,7 @@ def quiet_import():
         os.dup2(log.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             log.seek(0)
             os.write(kept, log.read())
             raise

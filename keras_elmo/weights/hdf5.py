@@ -46,9 +46,9 @@ def load_weights(file, character_encoder=None, bilm=None):
             )
         # A second reading, rather than a second copy of all weights in memory.
         for row in rows:
-            arrays = row.split(_read(datasets[row.name]))
-            for variable, array in zip(row.variables, arrays, strict=True):
-                variable.assign(array)
+            for variable, selection in row.pieces():
+                array = _read(datasets[row.name], selection)
+                variable.assign(array.reshape(variable.shape))
 
 
 def save_weights(file, character_encoder=None, bilm=None):
@@ -63,8 +63,11 @@ def save_weights(file, character_encoder=None, bilm=None):
     """
     with replacing(file) as temporary, h5py.File(temporary, "w") as target:
         for row in table(character_encoder, bilm):
-            arrays = [np.asarray(variable.numpy(), np.float32) for variable in row.variables]
-            target.create_dataset(row.name, data=row.join(arrays))
+            dataset = target.create_dataset(row.name, row.shape, np.float32)
+            for variable, selection in row.pieces():
+                values = np.asarray(variable.numpy(), np.float32)
+                # Of one variable the whole dataset, which may have an axis of one more.
+                dataset[selection] = values.reshape(row.shape) if selection == () else values
 
 
 @contextlib.contextmanager
@@ -118,9 +121,9 @@ def _open(file, where):
         yield datasets
 
 
-def _read(dataset):
+def _read(dataset, selection):
     with np.errstate(over="ignore"):  # a float64 beyond float32: infinity, which is a fault
-        return np.asarray(dataset[()], np.float32)
+        return np.asarray(dataset[selection], np.float32)
 
 
 def _faults(datasets, rows, parts):
@@ -142,10 +145,13 @@ def _fault(row, dataset):
             return f"shape: {row.name}, expected {row.shape}, in the file {dataset.shape}"
         if dataset.dtype.kind != "f":
             return f"dtype: {row.name}, expected float32, in the file {dataset.dtype}"
-        array = _read(dataset)
+        if not all(_is_finite(_read(dataset, selection)) for _, selection in row.pieces()):
+            return f"values: {row.name} holds NaN or infinity"
     except _DAMAGES as error:
         return f"unreadable: {row.name} ({error})"
-    # Minimum and maximum pass NaN on, and need no second array.
-    if array.size and not np.isfinite([array.min(), array.max()]).all():
-        return f"values: {row.name} holds NaN or infinity"
     return None
+
+
+def _is_finite(array):
+    # Minimum and maximum pass NaN on, and need no second array.
+    return array.size == 0 or bool(np.isfinite([array.min(), array.max()]).all())

@@ -1,39 +1,40 @@
 """ONE table: the datasets of the original weight files, and the variables that they fill.
 
-Every quirk of the files is here: the convolutions' extra axis, the two kernels of a cell in one
-dataset (rows of the input first, then of the recurrence), the directions' numbers. Gates are
+A dataset holds its variables one after another, in C order, and the table is all there is to say:
+the convolutions' kernels have one more axis in the files (TensorFlow 1's 2-D convolution), and the
+two kernels of a cell share a dataset (the rows of the input, then of the recurrence). Gates are
 ordered i, j, f, o in the files as in the variables. The padding character has no row in the files
 and none in the variables; the forget bias of 1 is in neither (see `layers/projected_lstm.py`).
 """
 
-import math
-from collections.abc import Callable
 from typing import NamedTuple
-
-import numpy as np
 
 
 class Dataset(NamedTuple):
-    """A dataset of the file, and the variables that it fills.
+    """A dataset of the file, and the variables that it holds one after another.
 
     Attributes:
         name: its path in the file.
         shape: its shape there.
         variables: the Keras variables.
-        split: array of `shape` -> a list of arrays, one a variable (views where possible).
-        join: the inverse of `split`.
     """
 
     name: str
     shape: tuple
     variables: list
-    split: Callable
-    join: Callable
 
-    @property
-    def size(self):
-        """Number of values."""
-        return math.prod(self.shape)
+    def pieces(self):
+        """For each variable, where it is in the dataset: `(variable, selection)`.
+
+        `dataset[selection]` has the variable's values in their order.
+        """
+        if len(self.variables) == 1:
+            return [(self.variables[0], ())]
+        ends = [0]
+        for variable in self.variables:
+            ends.append(ends[-1] + variable.shape[0])
+        slices = map(slice, ends[:-1], ends[1:])
+        return list(zip(self.variables, slices, strict=True))
 
 
 def table(character_encoder=None, bilm=None):
@@ -51,23 +52,14 @@ def table(character_encoder=None, bilm=None):
 
 
 def _same(name, variable):
-    return Dataset(
-        name, tuple(variable.shape), [variable], lambda array: [array], lambda arrays: arrays[0]
-    )
+    return Dataset(name, tuple(variable.shape), [variable])
 
 
 def _character_encoder(encoder):
     yield _same("char_embed", encoder.character_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
-        # TensorFlow 1's 2-D convolution over an axis of one.
-        yield Dataset(
-            f"CNN/W_cnn_{i}",
-            (1, *kernel.shape),
-            [kernel],
-            lambda array: [array[0]],
-            lambda arrays: arrays[0][np.newaxis],
-        )
+        yield Dataset(f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel])
         yield _same(f"CNN/b_cnn_{i}", bias)
     for i, layer in enumerate(encoder.highway_layers):
         yield _same(f"CNN_high_{i}/W_carry", layer.carry_kernel)
@@ -83,14 +75,9 @@ def _bilm(bilm):
     for number, direction in enumerate(("forward", "backward")):
         for layer, cell in enumerate(bilm.cells(direction)):
             prefix = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-            inputs, gates = cell.kernel.shape
-            yield Dataset(
-                f"{prefix}/W_0",
-                (inputs + cell.recurrent_kernel.shape[0], gates),
-                [cell.kernel, cell.recurrent_kernel],
-                lambda array, rows=inputs: [array[:rows], array[rows:]],
-                np.concatenate,
-            )
+            kernels = [cell.kernel, cell.recurrent_kernel]
+            rows = sum(kernel.shape[0] for kernel in kernels)
+            yield Dataset(f"{prefix}/W_0", (rows, cell.kernel.shape[1]), kernels)
             yield _same(f"{prefix}/B", cell.bias)
             if cell.projection_kernel is not None:
                 yield _same(f"{prefix}/W_P_0", cell.projection_kernel)

@@ -116,7 +116,9 @@ def test_files_in_a_fresh_process(case, tmp_path):
     model.save(tmp_path / "model.keras")
     module = tf.Module()
     module.model = model
-    specs = tf.nest.map_structure(lambda x: tf.TensorSpec((None, None, *x.shape[2:]), x.dtype), data)
+    specs = tf.nest.map_structure(
+        lambda x: tf.TensorSpec((None, None, *x.shape[2:]), x.dtype), data
+    )
     # The result of `list` structures travels as a dict of outputs.
     module.call = tf.function(
         lambda x: {str(i): o for i, o in enumerate(tf.nest.flatten(model(x)))},

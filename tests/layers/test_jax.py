@@ -22,14 +22,17 @@ layers, state = BiLM(8, 6, 3, 0.5, 0.4, return_state=True)(tokens)
 mixed = ScalarMix(True, [0.1, 0.2, 0.3, 0.4])(layers)
 model = keras.Model(ids, [*layers, mixed, MaskedMean()(mixed), *state])
 """
-IN_JAX = """
+IN_JAX = (
+    """
 import sys
 sys.modules["tensorflow"] = None
 import numpy as np, keras
 from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
 assert keras.backend.backend() == "jax"
 folder = sys.argv[1]
-""" + MODEL + """
+"""
+    + MODEL
+    + """
 data = np.load(folder + "/data.npz")
 ids = data["ids"]
 model.set_weights([data[f"weight{i}"] for i in range(len(model.weights))])
@@ -43,6 +46,7 @@ loss = trained.fit(ids, data["output5"] + 1, epochs=3, verbose=0).history["loss"
 assert loss[-1] < loss[0]
 print("same", i + 1, "tensorflow" in sys.modules and sys.modules["tensorflow"])
 """
+)
 
 
 def test_jax_gives_the_same_numbers_and_trains(tmp_path):

@@ -156,8 +156,8 @@ def test_batch_order_padding_and_neighbours_change_nothing(elmo):
         count = len(TOKENS[row])
         for name in [*elmo.sequence_names(), "default"]:
             one = together[name][row]
-            one, other = (one, alone[name][0]) if name == "default" else (
-                one[:count], alone[name][0]
+            one, other = (
+                (one, alone[name][0]) if name == "default" else (one[:count], alone[name][0])
             )
             np.testing.assert_allclose(one, other, atol=1e-6)
             mirrored = backwards[name][len(SENTENCES) - 1 - row]
@@ -186,7 +186,9 @@ def test_several_mixes_of_one_run(small_folder):
     token = outputs["word_emb"]
     np.testing.assert_allclose(outputs["elmo_2"], tf.concat([token, token], -1), atol=1e-5)
     np.testing.assert_allclose(outputs["elmo_3"], 2 * outputs["elmo"], atol=1e-6)
-    np.testing.assert_allclose(elmo.embed(["One"], "elmo_3")[0], outputs["elmo_3"][3, :1], atol=1e-6)
+    np.testing.assert_allclose(
+        elmo.embed(["One"], "elmo_3")[0], outputs["elmo_3"][3, :1], atol=1e-6
+    )
 
 
 def test_layer_norm_of_the_mix_leaves_boundaries_out(small_folder):

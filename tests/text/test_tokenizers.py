@@ -1,5 +1,6 @@
 import json
 import re
+import sys
 
 import keras
 import numpy as np
@@ -16,12 +17,17 @@ SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202
 NO_SPACES = "\u200b\u180e\ufeff\u2060\u200d\x08\x1b\x84\x86\x9f\xa1"  # Python does not split here
 PUNCTUATION = ".,;:!?'\u2019\"-$%()&@/\u2026\x00\x01\x02\x03\x04"
 LETTERS = "aAtTsS09éИ猫ह\u093f\u0301😀"
-texts = st.text(st.sampled_from(SPACES + NO_SPACES + PUNCTUATION + LETTERS) | st.characters())
+texts = st.text(
+    st.sampled_from(SPACES + NO_SPACES + PUNCTUATION + LETTERS)
+    | st.characters(exclude_categories=["Cs"])
+)
 # Random bytes, with many that are part of a space.
 noise = st.lists(
     st.binary(max_size=4)
     | st.sampled_from([space.encode() for space in SPACES])
-    | st.sampled_from([b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\x00", b"'s", b"."])
+    | st.sampled_from(
+        [b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\x00", b"'s", b"."]
+    )
 ).map(b"".join)
 
 
@@ -121,10 +127,19 @@ class TestEdges:
             for one, other in zip(graph(strings), eager, strict=True):
                 assert one.to_list() == other.to_list()
 
-    def test_long_line_takes_memory_in_proportion(self, tokenizer, ops):
-        # A copy of the line for each token would be 30 GB.
-        (tokens,) = split(tokenizer(ops), ["words " * 70_000])
-        assert tokens == [b"words"] * 70_000
+    def test_memory_of_a_long_line_does_not_grow_with_its_square(self, tokenizer, ops):
+        resource = pytest.importorskip("resource")
+
+        def highest():
+            unit = 1 if sys.platform == "darwin" else 1024
+            return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        tokenizer(ops).tokenize(tf.constant(["warm up"]))
+        before = highest()
+        (tokens,) = split(tokenizer(ops), ["words " * 20_000])
+        assert tokens == [b"words"] * 20_000
+        # A copy of the line for each of its tokens would be 2.4e9 bytes.
+        assert highest() - before < 0.5e9
 
 
 # Splitting prose, as the text of the 1 Billion Word benchmark is split
@@ -142,7 +157,7 @@ PROSE = {
     "\u201cCurly,\u201d she said.": "\u201c Curly , \u201d she said .",
     '"Quoted," he said.': '" Quoted , " he said .',
     '"He left."': '" He left . "',
-    "He said \"don't\".": "He said \" don 't \" .",
+    'He said "don\'t".': 'He said " don \'t " .',
     "It cost $5.50, not £1,000,000.": "It cost $ 5.50 , not £ 1,000,000 .",
     "Up 3.5% to 1,234.": "Up 3.5 % to 1,234 .",
     "5,000 and 1,2,3, ok": "5,000 and 1,2,3 , ok",
@@ -214,8 +229,8 @@ def test_tokens_of_prose_are_parts_of_words(strings):
             word = word[len(token) :]
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.lists(texts, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=50)
+@given(st.lists(texts, min_size=1, max_size=3))
 def test_a_sentence_is_split_alike_alone_and_in_a_batch(strings):
     for tokenizer in TOKENIZERS:
         alone = [split(tokenizer(), [string])[0] for string in strings]

@@ -1,0 +1,1 @@
+"""Where every speed figure of the README comes from: `python -m benchmarks`."""

@@ -1,0 +1,180 @@
+"""One system in a process of its own: reads tasks as JSON lines, answers each with its seconds.
+
+The systems do not bear one another in one process (two set TensorFlow up differently), and a
+process of its own gives each its own memory and start. The parent alternates between them.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+
+STARTED = time.perf_counter()
+
+
+class KerasElmo:
+    """This package."""
+
+    def __init__(self, model):
+        import keras_elmo
+
+        self.imported = time.perf_counter()
+        self.elmo = keras_elmo.Elmo.from_pretrained(model)
+
+    def version(self):
+        import keras
+        import tensorflow as tf
+
+        import keras_elmo
+
+        versions = f"tensorflow {tf.__version__}, keras {keras.__version__}"
+        return f"keras_elmo {keras_elmo.__version__} ({versions})"
+
+    def call(self, sentences):
+        self.elmo(sentences)["elmo"].numpy()
+
+    def embed(self, sentences, **kwargs):
+        self.elmo.embed(sentences, **kwargs)
+
+    def cache(self, words):
+        self.elmo.cache_tokens(words)
+
+    def stages(self, sentences):
+        """Seconds of each stage of one batch."""
+        import tensorflow as tf
+
+        from keras_elmo import text
+
+        elmo, seconds = self.elmo, {}
+        tokenize = tf.function(elmo.tokenizer.tokenize)
+        strings = text.strings(sentences)
+        tokens = tokenize(strings)
+        words, index = tf.unique(tokens.flat_values)
+        ids = tf.function(text.character_ids)
+        encode = elmo.token_encoder.compiled_encode
+        embeddings, lengths = encode(words), tokens.row_lengths()
+        mask = tf.sequence_mask(lengths)
+        layers = [tf.gather(tf.concat([embeddings] * 2, -1), index)] * 3
+        layers = [tf.RaggedTensor.from_row_lengths(x, lengths).to_tensor() for x in layers]
+        mix = tf.function(lambda *layers: elmo.mixes[0](list(layers), mask=mask))
+        tasks = {
+            "tokenize": lambda: tokenize(strings),
+            "character ids": lambda: ids(words),
+            "character ids and encoder": lambda: encode(words),
+            "biLM": lambda: elmo.compiled_batch(embeddings, index, lengths, "top"),
+            "mix": lambda: mix(*layers),
+        }
+        for name, task in tasks.items():
+            task()
+            seconds[name] = _median(task)
+        return seconds
+
+    def peak(self):
+        """GFLOP/s of a large float32 matrix product."""
+        import tensorflow as tf
+
+        a, b = tf.random.normal((4096, 1024)), tf.random.normal((1024, 16384))
+        product = tf.function(tf.matmul)
+        product(a, b)
+        return 2 * 4096 * 1024 * 16384 / _median(lambda: product(a, b)) / 1e9
+
+
+class SimpleElmo:
+    """simple_elmo (needs tf-keras)."""
+
+    def __init__(self, model):
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        from simple_elmo import ElmoModel
+
+        self.imported = time.perf_counter()
+        self.elmo = ElmoModel()
+        self.elmo.load(model, max_batch_size=32)
+        self.warm = False
+
+    def version(self):
+        import importlib.metadata
+
+        return f"simple_elmo {importlib.metadata.version('simple_elmo')}"
+
+    def call(self, sentences):
+        # Its warm-up, which it else repeats at each call, is left out after the first.
+        tokens = [sentence.split() for sentence in sentences]
+        self.elmo.get_elmo_vectors(tokens, warmup=not self.warm)
+        self.warm = True
+
+    def embed(self, sentences):
+        self.call(sentences)
+
+
+class AllenNLP:
+    """AllenNLP's Elmo module, with an equal mix."""
+
+    def __init__(self, model):
+        from allennlp.modules.elmo import Elmo
+
+        self.imported = time.perf_counter()
+        files = os.path.join(model, "options.json"), os.path.join(model, "weights.hdf5")
+        self.elmo = Elmo(*files, num_output_representations=1, dropout=0.0).eval()
+
+    def version(self):
+        import importlib.metadata
+
+        return f"allennlp {importlib.metadata.version('allennlp')}"
+
+    def call(self, sentences):
+        import torch
+        from allennlp.modules.elmo import batch_to_ids
+
+        with torch.no_grad():
+            ids = batch_to_ids([sentence.split() for sentence in sentences])
+            self.elmo(ids)["elmo_representations"][0].numpy()
+
+    def embed(self, sentences):
+        for start in range(0, len(sentences), 32):
+            self.call(sentences[start : start + 32])
+
+
+SYSTEMS = {"keras_elmo": KerasElmo, "simple_elmo": SimpleElmo, "allennlp": AllenNLP}
+
+
+def _median(task, repeats=5):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[repeats // 2]
+
+
+def _memory():
+    """Peak memory of this process so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def main(system, model):
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print does not mix with the answers
+    worker = SYSTEMS[system](model)
+    ready = time.perf_counter()
+    answer = {
+        "import": worker.imported - STARTED,
+        "load": ready - worker.imported,
+        "memory": _memory(),
+        "version": worker.version(),
+    }
+    while True:
+        print(json.dumps(answer), file=answers, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        task = json.loads(line)
+        start = time.perf_counter()
+        value = getattr(worker, task["do"])(*task.get("args", ()), **task.get("kwargs", {}))
+        seconds = time.perf_counter() - start
+        answer = {"seconds": seconds, "value": value, "memory": _memory()}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

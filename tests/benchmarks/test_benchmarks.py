@@ -1,0 +1,39 @@
+"""The benchmark runs, on a small model; no figure is asserted."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_it_runs_and_writes_every_table(tmp_path):
+    sentences = (ROOT / "examples/data/sentences.txt").read_text(encoding="utf-8")
+    (tmp_path / "text.txt").write_text(sentences, encoding="utf-8")
+    command = [sys.executable, "-m", "benchmarks", "--small"]
+    command += ["--text", str(tmp_path / "text.txt"), "--output", str(tmp_path / "results")]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-3000:]
+    results = json.loads((tmp_path / "results/inference.json").read_text())
+    assert list(results["tables"]) == [
+        "start",
+        "systems",
+        "token budget",
+        "batch",
+        "length",
+        "distinct words",
+        "stages of a batch of 32",
+        "cached vocabulary",
+    ]
+    numbers = [
+        value
+        for rows in results["tables"].values()
+        for row in rows
+        for value in row.values()
+        if isinstance(value, float)
+    ]
+    assert len(numbers) > 40 and all(number > 0 for number in numbers)
+    text = (tmp_path / "results/inference.md").read_text()
+    assert text.strip() == result.stdout.strip()
+    assert "### systems" in text and "| keras_elmo |" in text

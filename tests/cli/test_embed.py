@@ -1,0 +1,300 @@
+import functools
+import io
+import json
+import os
+import re
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.cli.main import main
+
+SENTENCES = ["The cat sat .", "Hello", "naïve 猫 😀", "The cat sat ."]
+TEXT = "\n".join(SENTENCES) + "\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    """A model of the same arguments is loaded once: the tests are many, and its graphs are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        yield
+
+
+@pytest.fixture(scope="module")
+def model(small_folder):
+    return Elmo.from_pretrained(str(small_folder), tokenizer="whitespace")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty working folder for the input and the output."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def embed(folder, small_folder, capsys):
+    """Runs `embed`: the status, and what it wrote to standard error."""
+
+    def run(*arguments, content=TEXT, model=small_folder, quiet=True):
+        if content is not None:
+            content = content if isinstance(content, bytes) else content.encode()
+            (folder / "in.txt").write_bytes(content)
+        arguments = ["embed", *arguments, "-m", str(model), *(["-q"] if quiet else [])]
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err
+
+    return run
+
+
+def arrays_of(file):
+    """The arrays of a file, in the order of their numbers."""
+    if str(file).endswith(".npz"):
+        with np.load(file) as source:
+            arrays = {name: source[name] for name in source.files}
+    else:
+        with h5py.File(file, "r") as source:
+            arrays = {name: item[()] for name, item in source.items()}
+            arrays.pop("sentence_to_index", None)
+    assert sorted(arrays, key=int) == [str(number) for number in range(len(arrays))]
+    return [arrays[str(number)] for number in range(len(arrays))]
+
+
+def sentence_index(file):
+    with h5py.File(file, "r") as source:
+        assert source["sentence_to_index"].shape == (1,)
+        return json.loads(source["sentence_to_index"][0])
+
+
+def assert_same(arrays, expected):
+    assert len(arrays) == len(expected)
+    for array, other in zip(arrays, expected, strict=True):
+        assert array.dtype == np.float32
+        assert array.shape == other.shape
+        np.testing.assert_allclose(array, other, rtol=0, atol=1e-6)
+
+
+# Results
+
+
+@pytest.mark.parametrize("output", ["out.hdf5", "out.h5", "out.npz"])
+def test_file_holds_what_embed_gives(embed, model, output):
+    assert embed("in.txt", "-o", output) == (0, "")
+    assert_same(arrays_of(output), model.embed(SENTENCES, "all"))
+    assert sorted(os.listdir()) == ["in.txt", output]
+
+
+@pytest.mark.parametrize("layers", ["all", "average", "top", "elmo", "0", "1", "2"])
+def test_every_choice_of_layers(embed, model, layers):
+    assert embed("in.txt", "-o", "out.hdf5", "--layers", layers) == (0, "")
+    choice = int(layers) if layers.isdecimal() else layers
+    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, choice))
+
+
+def test_small_token_budget_changes_nothing(embed, model):
+    assert embed("in.txt", "-o", "out.npz", "--token-budget", "1") == (0, "")
+    assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
+
+
+def test_standard_input(embed, model, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO("\n".join(SENTENCES).encode()), "ascii")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert embed("-", "-o", "out.hdf5", content=None) == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
+    assert sentence_index("out.hdf5") == {"The cat sat .": "3", "Hello": "1", "naïve 猫 😀": "2"}
+
+
+def test_treebank_tokenizer_splits_prose(embed, model):
+    content = "They don't know.\n"
+    assert embed("in.txt", "-o", "out.npz", "-t", "treebank", content=content) == (0, "")
+    assert_same(arrays_of("out.npz"), model.embed(["They don 't know ."], "all"))
+
+
+def test_empty_lines_keep_their_numbers(embed, model):
+    content = "\nHello\n\n \nThe cat\n\n"
+    assert embed("in.txt", "-o", "out.hdf5", content=content) == (0, "")
+    arrays = arrays_of("out.hdf5")
+    assert [array.shape for array in arrays] == [(3, n, 16) for n in (0, 1, 0, 0, 2, 0)]
+    assert_same([arrays[1], arrays[4]], model.embed(["Hello", "The cat"], "all"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"The cat\nHello\n",
+        b"The cat\nHello",
+        b"The cat\r\nHello\r\n",
+        b"\xef\xbb\xbfThe cat\nHello\n",
+        b"\xef\xbb\xbfThe cat\r\nHello",
+    ],
+    ids=["lf", "no last newline", "crlf", "bom", "bom and crlf"],
+)
+@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
+def test_line_ends_and_byte_order_mark_are_no_text(embed, model, content, output):
+    assert embed("in.txt", "-o", output, content=content) == (0, "")
+    assert_same(arrays_of(output), model.embed(["The cat", "Hello"], "all"))
+    if output == "out.hdf5":
+        assert sentence_index(output) == {"The cat": "0", "Hello": "1"}
+
+
+@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
+def test_empty_file_gives_an_empty_file(embed, output):
+    assert embed("in.txt", "-o", output, content="") == (0, "")
+    assert arrays_of(output) == []
+
+
+def test_invalid_utf8_and_nul_bytes_are_embedded_as_they_are(embed, model):
+    content = b"caf\xe9 a\x00b\n"
+    assert embed("in.txt", "-o", "out.hdf5", content=content) == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed([b"caf\xe9 a\x00b"], "all"))
+    assert sentence_index("out.hdf5") == {"caf\ufffd a\x00b": "0"}
+
+
+def test_index_has_the_last_line_of_a_sentence_that_occurs_twice(embed):
+    embed("in.txt", "-o", "out.hdf5")
+    assert sentence_index("out.hdf5") == {"The cat sat .": "3", "Hello": "1", "naïve 猫 😀": "2"}
+
+
+def test_index_can_be_left_out(embed, model):
+    assert embed("in.txt", "-o", "out.hdf5", "--no-sentence-index") == (0, "")
+    with h5py.File("out.hdf5", "r") as file:
+        assert sorted(file) == ["0", "1", "2", "3"]
+    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
+
+
+def test_existing_output_is_replaced(embed, folder, model):
+    (folder / "out.hdf5").write_bytes(b"old")
+    assert embed("in.txt", "-o", "out.hdf5") == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
+
+
+def test_summary_and_progress_go_to_standard_error(embed):
+    status, err = embed("in.txt", "-o", "out.npz", quiet=False)
+    assert status == 0
+    assert err.splitlines()[-1] == "out.npz: 4 sentences, 12 tokens"
+    assert "4/4" in err
+
+
+# Errors
+
+
+def assert_error(result, message):
+    status, err = result
+    assert status == 2
+    assert re.fullmatch(rf"keras-elmo embed: error: .*{message}.*\n", err), err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["-o", "out.txt"], r"must be named \*.hdf5, \*.h5 or \*.npz. Received: --output out.txt"),
+        (["-o", "out"], "Received: --output out"),
+        (["-o", "out.HDF5"], "Received: --output out.HDF5"),
+        (["-o", "out.hdf5", "-l", "3"], "a number from 0 to 2. Received: layers=3"),
+        (["-o", "out.hdf5", "-l", "topmost"], "Received: layers='topmost'"),
+        (["-o", "out.hdf5", "-l", "elmo_2"], "Received: layers='elmo_2'"),
+        (["-o", "out.hdf5", "--token-budget", "0"], "at least 1 token. Received: token_budget=0"),
+        (["-o", "nowhere/out.hdf5"], "nowhere must be an existing folder"),
+        (["-o", "in.txt/out.hdf5"], "in.txt must be an existing folder"),
+    ],
+)
+def test_error_is_one_line_and_leaves_no_file(embed, folder, arguments, message):
+    assert_error(embed("in.txt", *arguments), message)
+    assert os.listdir(folder) == ["in.txt"]
+
+
+@pytest.mark.parametrize(
+    "files, message",
+    [
+        ({}, "There is no model"),
+        ({"options.json": b"{}", "weights.hdf5": b""}, "cannot be read"),
+        ({"options.json": ..., "weights.hdf5": b"x"}, "must be a whole HDF5 file"),
+    ],
+    ids=["missing", "options", "weights"],
+)
+def test_bad_model_is_one_line_and_leaves_no_file(embed, tmp_path, small_folder, files, message):
+    model = tmp_path / "model"
+    for name, content in files.items():
+        model.mkdir(exist_ok=True)
+        content = (small_folder / name).read_bytes() if content is ... else content
+        (model / name).write_bytes(content)
+    assert_error(embed("in.txt", "-o", "out.hdf5", model=model), message)
+    assert set(os.listdir()) <= {"in.txt", "model"}
+
+
+def test_missing_input_is_named(embed, folder):
+    assert_error(embed("nothing.txt", "-o", "out.npz", content=None), "nothing.txt")
+    assert os.listdir(folder) == []
+
+
+def test_folder_as_input_is_refused(embed, folder):
+    assert_error(embed(str(folder), "-o", "out.npz", content=None), "directory: ")
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all files")
+def test_unreadable_input_is_named(embed, folder):
+    (folder / "secret.txt").write_text("Hello")
+    (folder / "secret.txt").chmod(0)
+    assert_error(embed("secret.txt", "-o", "out.npz", content=None), "denied: 'secret.txt'")
+    assert os.listdir(folder) == ["secret.txt"]
+
+
+def test_output_must_not_be_the_input(embed, folder):
+    (folder / "text.npz").write_bytes(b"Hello\n")
+    os.link(folder / "text.npz", folder / "link.npz")
+    for output in ("text.npz", str(folder / "text.npz"), "link.npz"):
+        result = embed("text.npz", "-o", output, content=None)
+        assert_error(result, "The output must not be the input. Received: text.npz")
+    assert (folder / "text.npz").read_bytes() == b"Hello\n"
+
+
+def test_folder_as_output_is_refused(embed, folder):
+    (folder / "out.hdf5").mkdir()
+    assert_error(embed("in.txt", "-o", "out.hdf5"), "not a folder. Received: out.hdf5")
+    assert sorted(os.listdir(folder)) == ["in.txt", "out.hdf5"]
+
+
+@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
+@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (OSError("disk full"), 2)])
+def test_existing_output_is_untouched_after_an_error(
+    embed, folder, monkeypatch, output, error, status
+):
+    (folder / output).write_bytes(b"old")
+
+    def stopped(self, *args, **kwargs):
+        yield np.zeros((3, 1, 16), "float32")
+        raise error
+
+    monkeypatch.setattr(Elmo, "embed_stream", stopped)
+    result, err = embed("in.txt", "-o", output)
+    assert result == status
+    assert err == (
+        "keras-elmo: interrupted; nothing was written\n"
+        if status == 130
+        else "keras-elmo embed: error: disk full\n"
+    )
+    assert (folder / output).read_bytes() == b"old"
+    assert sorted(os.listdir(folder)) == ["in.txt", output]
+
+
+def test_interruption_leaves_no_file(embed, folder, monkeypatch):
+    def interrupted(self, *args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Elmo, "embed_stream", interrupted)
+    assert embed("in.txt", "-o", "out.hdf5")[0] == 130
+    assert os.listdir(folder) == ["in.txt"]
+
+
+def test_unusable_output_is_found_before_the_model_is_loaded(embed, monkeypatch):
+    monkeypatch.setattr(Elmo, "from_pretrained", lambda *_, **__: pytest.fail("it was loaded"))
+    assert_error(embed("in.txt", "-o", "out.txt"), "Received: --output out.txt")
+    assert_error(embed("in.txt", "-o", "nowhere/out.npz"), "existing folder")
+    assert_error(embed("nothing.txt", "-o", "out.npz"), "nothing.txt")

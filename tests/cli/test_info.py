@@ -1,0 +1,98 @@
+import re
+import zipfile
+
+import pytest
+
+from keras_elmo import ElmoConfig
+from keras_elmo.cli.main import main
+
+
+def shown(capsys, model):
+    """What `info` shows, as a dict."""
+    assert main(["info", str(model)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return dict(re.split(r"  +", line, maxsplit=1) for line in out.splitlines())
+
+
+def test_options_are_shown(capsys, small_folder):
+    rows = shown(capsys, small_folder)
+    assert rows["LSTM layers"] == "2 in each direction"
+    assert rows["LSTM units"] == "24"
+    assert rows["projection"] == "8"
+    assert rows["output of a layer"] == "16"
+    assert rows["skip connections"] == "yes"
+    assert rows["clips"] == "cell 3.0, projection 3.0"
+    assert rows["filters (width x count)"] == "1x4, 2x8, 3x8; relu"
+    assert rows["highway layers"] == "1"
+
+
+def test_parameters_are_shown_part_by_part(capsys, small_folder, small_config):
+    rows = shown(capsys, small_folder)
+    parameters = small_config.num_parameters()
+    for part, count in parameters.items():
+        assert rows[f"parameters: {part}"] == f"{count:,}"
+    assert rows["parameters: all"] == f"{sum(parameters.values()):,}"
+
+
+def test_size_of_the_file_is_shown(capsys, small_folder):
+    size = (small_folder / "weights.hdf5").stat().st_size
+    assert shown(capsys, small_folder)["weight file"] == f"{size / 1e6:,.1f} MB"
+
+
+def test_zip_shows_the_same_as_its_folder(capsys, tmp_path, small_folder):
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        for file in small_folder.iterdir():
+            archive.write(file, file.name)
+    assert shown(capsys, tmp_path / "model.zip") == shown(capsys, small_folder)
+
+
+def test_model_without_a_projection_says_so(capsys, tmp_path):
+    import json
+
+    config = ElmoConfig(units=8, projection_dim=8, use_skip_connections=False, cell_clip=None)
+    (tmp_path / "options.json").write_text(json.dumps(config.to_options()))
+    (tmp_path / "weights.hdf5").write_bytes(b"")
+    rows = shown(capsys, tmp_path)
+    assert rows["projection"] == "8 (no projection)"
+    assert rows["skip connections"] == "no"
+    assert rows["clips"] == "cell None, projection 3.0"
+
+
+def test_progress_of_a_download_is_not_among_the_results(capsys, monkeypatch, small_folder):
+    from keras_elmo.weights import presets
+
+    def fetch(name):
+        print("Downloading data")
+        return small_folder / "options.json", small_folder / "weights.hdf5"
+
+    monkeypatch.setattr(presets, "fetch", fetch)
+    monkeypatch.chdir(small_folder)
+    assert main(["info", "small"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "Downloading data\n"
+    assert out.startswith("LSTM layers")
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        ("no-such-model", "There is no model 'no-such-model'.*Published names: .*original"),
+        (".", r"must hold options.json and one \*.hdf5 file. Received: nothing"),
+    ],
+)
+def test_what_is_no_model_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, model, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["info", model]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(f"keras-elmo info: error: .*{message}.*\n", err)
+
+
+def test_faults_of_the_options_are_one_line(capsys, tmp_path):
+    (tmp_path / "options.json").write_text('{"lstm": {"colour": 1}}')
+    (tmp_path / "weights.hdf5").write_bytes(b"")
+    assert main(["info", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    for fault in ("unknown keys: lstm.colour", "`lstm.dim` is missing", "without `char_cnn`"):
+        assert fault in line

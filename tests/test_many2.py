@@ -1,0 +1,342 @@
+import copy
+import dataclasses
+import fractions
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.config import ElmoConfig, parse_options
+
+ORIGINAL = {
+    "lstm": {
+        "use_skip_connections": True,
+        "projection_dim": 512,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 4096,
+        "n_layers": 2,
+    },
+    "char_cnn": {
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 2,
+        "embedding": {"dim": 16},
+        "n_characters": 262,
+        "max_characters_per_token": 50,
+    },
+}
+
+
+def changed(path, value):
+    """The original's options with one key set, or removed where `value` is `...`."""
+    options = copy.deepcopy(ORIGINAL)
+    *sections, key = path.split(".")
+    target = options
+    for section in sections:
+        target = target[section]
+    if value is ...:
+        del target[key]
+    else:
+        target[key] = value
+    return options
+
+
+@st.composite
+def configs(draw):
+    size = st.integers(1, 5000)
+    clip = st.none() | st.integers(1, 9) | st.floats(0.01, 1e6)
+    projection_dim = draw(st.integers(1, 600))
+    return ElmoConfig(
+        units=projection_dim + draw(st.integers(0, 3000)),
+        projection_dim=projection_dim,
+        num_layers=draw(st.integers(1, 4)),
+        cell_clip=draw(clip),
+        projection_clip=draw(clip),
+        use_skip_connections=draw(st.booleans()),
+        character_dim=draw(size),
+        filters=draw(st.lists(st.tuples(st.integers(1, 10), size), min_size=1, max_size=8)),
+        num_highway=draw(st.integers(0, 3)),
+        activation=draw(st.sampled_from(["relu", "tanh"])),
+        max_characters=draw(st.integers(10, 80)),
+    )
+
+
+# Reading
+
+
+def test_defaults_are_the_original_model():
+    assert ElmoConfig() == ElmoConfig.from_options(ORIGINAL)
+
+
+@settings(deadline=None, max_examples=500)
+@given(configs())
+def test_options_round_trip_through_json(config):
+    options = json.loads(json.dumps(config.to_options()))
+    assert ElmoConfig.from_options(options) == config
+
+
+def test_options_have_the_spelling_of_the_original():
+    assert ElmoConfig().to_options() == ORIGINAL
+
+
+def test_file_round_trip(tmp_path):
+    config = ElmoConfig(units=8, projection_dim=4, cell_clip=None, filters=[[1, 2]])
+    file = tmp_path / "options.json"
+    file.write_text(json.dumps(config.to_options()))
+    assert ElmoConfig.from_options(file) == config
+    assert ElmoConfig.from_options(str(file)) == config
+
+
+def test_file_with_a_byte_order_mark_is_read(tmp_path):
+    file = tmp_path / "options.json"
+    file.write_text(json.dumps(ORIGINAL), encoding="utf-8-sig")
+    assert ElmoConfig.from_options(file) == ElmoConfig()
+
+
+def test_reading_does_not_change_the_options():
+    options = copy.deepcopy(ORIGINAL)
+    ElmoConfig.from_options(options)
+    assert options == ORIGINAL
+
+
+def test_261_characters_mean_the_same_as_262():
+    assert ElmoConfig.from_options(changed("char_cnn.n_characters", 261)) == ElmoConfig()
+    assert ElmoConfig.from_options(changed("char_cnn.n_characters", ...)) == ElmoConfig()
+
+
+def test_missing_n_highway_is_none():
+    assert ElmoConfig.from_options(changed("char_cnn.n_highway", ...)).num_highway == 0
+
+
+def test_missing_use_skip_connections_is_without():
+    config = ElmoConfig.from_options(changed("lstm.use_skip_connections", ...))
+    assert config.use_skip_connections is False
+
+
+@pytest.mark.parametrize("value", [..., None])
+def test_missing_or_null_clips_are_no_clips(value):
+    assert ElmoConfig.from_options(changed("lstm.cell_clip", value)).cell_clip is None
+    assert ElmoConfig.from_options(changed("lstm.proj_clip", value)).projection_clip is None
+
+
+def test_missing_max_characters_is_fifty():
+    options = changed("char_cnn.max_characters_per_token", ...)
+    assert ElmoConfig.from_options(options).max_characters == 50
+
+
+def test_training_keys_are_ignored():
+    training = {
+        "bidirectional": True,
+        "dropout": 0.1,
+        "all_clip_norm_val": 10.0,
+        "n_epochs": 10,
+        "n_train_tokens": 768648884,
+        "batch_size": 128,
+        "n_tokens_vocab": 793471,
+        "unroll_steps": 20,
+        "n_negative_samples_batch": 8192,
+        "sample_softmax": True,
+    }
+    assert ElmoConfig.from_options({**training, **ORIGINAL}) == ElmoConfig()
+
+
+# What follows from a config
+
+
+@pytest.mark.parametrize(
+    "arguments, total",
+    [
+        ({"units": 1024, "projection_dim": 128, "num_highway": 1}, 13_593_296),
+        ({"units": 2048, "projection_dim": 256, "num_highway": 1}, 28_027_728),
+        ({}, 93_600_848),
+    ],
+    ids=["small", "medium", "original"],
+)
+def test_parameters_of_the_published_shapes(arguments, total):
+    assert sum(ElmoConfig(**arguments).num_parameters().values()) == total
+
+
+def test_no_projection_after_the_convolutions_where_the_filters_sum_to_it():
+    config = ElmoConfig(units=64, projection_dim=32, filters=[(1, 16), (2, 16)])
+    assert config.num_filters == 32
+    assert config.num_parameters()["projection"] == 0
+
+
+def test_no_lstm_projection_where_units_equal_projection_dim():
+    config = ElmoConfig(units=32, projection_dim=32, num_layers=1)
+    assert not config.has_projection
+    assert config.num_parameters()["lstm"] == 2 * (2 * 32 * 4 * 32 + 4 * 32)
+
+
+def test_output_is_both_directions():
+    assert ElmoConfig().output_dim == 1024
+
+
+def test_config_is_frozen_and_hashable():
+    config = ElmoConfig(filters=[[1, 2]])
+    assert hash(config) == hash(ElmoConfig(filters=((1, 2),)))
+    with pytest.raises(dataclasses.FrozenInstanceError, match="units"):
+        config.units = 3
+
+
+def test_numpy_numbers_become_numbers_that_json_takes():
+    config = ElmoConfig(
+        units=np.int64(24),
+        projection_dim=np.int32(8),
+        cell_clip=np.float32(3),
+        projection_clip=fractions.Fraction(1, 2),
+        filters=[(np.int64(1), np.uint8(4))],
+    )
+    plain = ElmoConfig(units=24, projection_dim=8, projection_clip=0.5, filters=[(1, 4)])
+    assert json.dumps(config.to_options()) == json.dumps(plain.to_options())
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    "argument, value, rule",
+    [
+        ("units", 0, "an integer of at least 1"),
+        ("units", -4, "an integer of at least 1"),
+        ("units", 4096.0, "an integer of at least 1"),
+        ("units", True, "an integer of at least 1"),
+        ("units", "4096", "an integer of at least 1"),
+        ("units", None, "an integer of at least 1"),
+        ("projection_dim", -1, "an integer of at least 1"),
+        ("projection_dim", 4097, r"at most `units` \(4096\)"),
+        ("num_layers", 0, "an integer of at least 1"),
+        ("num_layers", True, "an integer of at least 1"),
+        ("character_dim", 0, "an integer of at least 1"),
+        ("num_highway", -1, "an integer of at least 0"),
+        ("num_highway", False, "an integer of at least 0"),
+        ("max_characters", 2, "an integer of at least 3"),
+        ("max_characters", 6, r"at least the width of the widest filter \(7\)"),
+        ("cell_clip", 0, "a positive number, or None"),
+        ("cell_clip", -3, "a positive number, or None"),
+        ("cell_clip", True, "a positive number, or None"),
+        ("cell_clip", "3", "a positive number, or None"),
+        ("projection_clip", 0.0, "a positive number, or None"),
+        ("projection_clip", float("nan"), "a positive number, or None"),
+        ("projection_clip", float("inf"), "a positive number, or None"),
+        ("use_skip_connections", 1, "True or False"),
+        ("use_skip_connections", "true", "True or False"),
+        ("activation", "gelu", r"one of \['relu', 'tanh'\]"),
+        ("activation", None, r"one of \['relu', 'tanh'\]"),
+        ("activation", ["relu"], r"one of \['relu', 'tanh'\]"),
+        ("filters", (), "a non-empty list"),
+        ("filters", None, "a non-empty list"),
+        ("filters", 7, "a non-empty list"),
+        ("filters", "12", "a non-empty list"),
+        ("filters", [[1, 2, 3]], "a non-empty list"),
+        ("filters", [[0, 32]], "a non-empty list"),
+        ("filters", [[1, -32]], "a non-empty list"),
+        ("filters", [[1, True]], "a non-empty list"),
+        ("filters", [[1, 32.0]], "a non-empty list"),
+        ("filters", [1, 32], "a non-empty list"),
+    ],
+)
+def test_bad_argument_is_named_with_its_rule_and_value(argument, value, rule):
+    received = re.escape(f"Received: {argument}={value!r}")
+    with pytest.raises(ValueError, match=rf"`{argument}` must be {rule}.*\. {received}"):
+        ElmoConfig(**{argument: value})
+
+
+@pytest.mark.parametrize(
+    "path, value, message",
+    [
+        ("lstm.dim", -1, "`units` must be .* Received: units=-1"),
+        ("lstm.dim", "4096", "`units` must be .* Received: units='4096'"),
+        ("lstm.dim", True, "`units` must be .* Received: units=True"),
+        ("lstm.dim", 1e999, "`units` must be .* Received: units=inf"),
+        ("lstm.dim", ..., "`lstm.dim` is missing"),
+        ("lstm.projection_dim", ..., "`lstm.projection_dim` is missing"),
+        ("lstm.n_layers", ..., "`lstm.n_layers` is missing"),
+        ("lstm.n_layers", [2], r"`num_layers` must be .* Received: num_layers=\[2\]"),
+        ("lstm.cell_clip", 0, "`cell_clip` must be .* Received: cell_clip=0"),
+        ("lstm.proj_clip", -3, "`projection_clip` must be .* Received: projection_clip=-3"),
+        ("lstm.use_skip_connections", None, "Received: use_skip_connections=None"),
+        ("lstm.units", 4096, r"unknown keys: lstm\.units"),
+        ("lstm", ..., "`lstm` must be an object. Received: None"),
+        ("lstm", [1], r"`lstm` must be an object. Received: \[1\]"),
+        ("char_cnn", ..., "a model without `char_cnn` reads token ids"),
+        ("char_cnn", None, "`char_cnn` must be an object. Received: None"),
+        ("char_cnn.filters", ..., "`char_cnn.filters` is missing"),
+        ("char_cnn.filters", [], r"`filters` must be .* Received: filters=\[\]"),
+        ("char_cnn.embedding", ..., r"`char_cnn\.embedding\.dim` is missing"),
+        ("char_cnn.embedding", 16, r"`char_cnn\.embedding\.dim` is missing"),
+        ("char_cnn.embedding.dim", ..., r"`char_cnn\.embedding\.dim` is missing"),
+        ("char_cnn.embedding.dim", 0, "Received: character_dim=0"),
+        ("char_cnn.activation", "swish", "Received: activation='swish'"),
+        ("char_cnn.n_characters", 60, "must be 262 .* or 261 .* Received: 60"),
+        ("char_cnn.n_characters", True, "must be 262 .* or 261 .* Received: True"),
+        ("char_cnn.max_characters_per_token", 2, "Received: max_characters=2"),
+        ("char_cnn.highway", 1, r"unknown keys: char_cnn\.highway"),
+    ],
+)
+def test_bad_option_is_named_after_the_source(path, value, message):
+    with pytest.raises(ValueError, match=f"(?s)^my options cannot be read:.*{message}"):
+        ElmoConfig.from_options(changed(path, value), where="my options")
+
+
+def test_faults_of_arguments_are_reported_together():
+    with pytest.raises(ValueError) as caught:
+        ElmoConfig(units=0, cell_clip=-1, activation="gelu", filters=[])
+    for received in ("units=0", "cell_clip=-1", "activation='gelu'", "filters=[]"):
+        assert f"Received: {received}" in str(caught.value)
+
+
+def test_faults_of_options_are_reported_together():
+    options = changed("lstm.dim", ...)
+    options["char_cnn"]["n_characters"] = 1
+    options["char_cnn"]["colour"] = "red"
+    del options["char_cnn"]["filters"]
+    with pytest.raises(ValueError) as caught:
+        ElmoConfig.from_options(options)
+    message = str(caught.value)
+    for fault in (
+        "`lstm.dim` is missing",
+        "`char_cnn.filters` is missing",
+        "unknown keys: char_cnn.colour",
+        "Received: 1",
+    ):
+        assert fault in message
+
+
+@pytest.mark.parametrize(
+    "text, fault",
+    [
+        (b"", "It cannot be parsed"),
+        (b"{", "It cannot be parsed"),
+        (b"\x89HDF\r\n\x1a\n", "It cannot be parsed"),
+        (b"[" * 100_000, "It cannot be parsed"),
+        (b'{"lstm": ' + b"9" * 5000 + b"}", "It cannot be parsed"),
+        (b"[1, 2]", "hold a JSON object with `lstm` and `char_cnn`. Received: list"),
+        (b"null", "hold a JSON object .* Received: NoneType"),
+        (b'"lstm"', "hold a JSON object .* Received: str"),
+    ],
+    ids=["empty", "cut", "binary", "deep", "long number", "array", "null", "string"],
+)
+def test_file_that_is_no_json_object_is_named(tmp_path, text, fault):
+    file = tmp_path / "options.json"
+    file.write_bytes(text)
+    with pytest.raises(ValueError, match=f"{re.escape(str(file))} must .*{fault}"):
+        ElmoConfig.from_options(file)
+    with pytest.raises(ValueError, match=f"here must .*{fault}"):
+        parse_options(text, "here")
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.json"):
+        ElmoConfig.from_options(tmp_path / "nothing.json")
+
+
+# 10**6: `open` takes a number for an open file, and closes that at the end.
+@pytest.mark.parametrize("options", [None, 10**6, b"options.json", ["lstm"]])
+def test_options_of_another_type_are_refused(options):
+    with pytest.raises(TypeError, match=r"a dict, or the path .* Received: .*\("):
+        ElmoConfig.from_options(options)

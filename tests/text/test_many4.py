@@ -1,0 +1,257 @@
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text import WhitespaceTokenizer, strings, to_tokens
+
+RULE = "Text must be a string, a list"
+
+
+# strings()
+
+
+@pytest.mark.parametrize(
+    "text", ["a cat", b"a cat", np.str_("a cat"), np.array("a cat"), np.array(b"a cat")]
+)
+def test_one_string_has_no_axes(text):
+    tensor = strings(text)
+    assert tensor.dtype == tf.string and tensor.shape == ()
+    assert tensor.numpy() == b"a cat"
+
+
+FORMS = {
+    "list of str": ["a b", "é", ""],
+    "list of bytes": [b"a b", "é".encode(), b""],
+    "list of both": ["a b", "é".encode(), np.str_("")],
+    "tuple": ("a b", "é", ""),
+    "NumPy <U": np.array(["a b", "é", ""]),
+    "NumPy S": np.array([b"a b", "é".encode(), b""]),
+    "NumPy object": np.array(["a b", "é".encode(), ""], object),
+    "strided NumPy": np.array(["a b", "-", "é", "-", "", "-"])[::2],
+    "tensor": tf.constant(["a b", "é", ""]),
+}
+
+
+@pytest.mark.parametrize("texts", FORMS.values(), ids=FORMS)
+def test_a_batch_has_one_axis(texts):
+    tensor = strings(texts)
+    assert tensor.dtype == tf.string and tensor.shape == (3,)
+    assert tensor.numpy().tolist() == [b"a b", "é".encode(), b""]
+
+
+def test_numpy_string_dtype_is_taken():
+    if not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("this NumPy has no StringDType")
+    texts = np.array(["a b", "é"], np.dtypes.StringDType())
+    assert strings(texts).numpy().tolist() == [b"a b", "é".encode()]
+
+
+def test_pandas_series_is_taken():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(["a b", "é"], index=[7, 3])
+    assert strings(series).numpy().tolist() == [b"a b", "é".encode()]
+
+
+def test_padded_arrays_keep_their_shape():
+    words = [["a", "b"], ["é", ""]]
+    for array in (np.array(words), np.array(words, object), np.array(words)[::-1][::-1]):
+        tensor = strings(array)
+        assert not isinstance(tensor, tf.RaggedTensor)
+        assert tensor.numpy().tolist() == [[b"a", b"b"], ["é".encode(), b""]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (2, 1)])
+def test_empty_arrays_keep_their_shape(shape):
+    assert strings(np.empty(shape, "U1")).shape == shape
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        [["a", b"b"], [], ["é"]],
+        (("a", "b"), (), ("é",)),
+        [np.array(["a", "b"]), [], ("é",)],
+        np.array([["a", "b"], [], ["é"]], object),
+    ],
+    ids=["lists", "tuples", "mixed", "object array"],
+)
+def test_lists_of_tokens_are_ragged(lists):
+    ragged = strings(lists)
+    assert isinstance(ragged, tf.RaggedTensor) and ragged.dtype == tf.string
+    assert ragged.to_list() == [[b"a", b"b"], [], ["é".encode()]]
+
+
+def test_lists_of_tokens_of_one_length_are_ragged_too():
+    assert strings([["a", "b"], ["c", "d"]]).to_list() == [[b"a", b"b"], [b"c", b"d"]]
+
+
+def test_empty_batches():
+    assert strings([]).shape == (0,) and strings([]).dtype == tf.string
+    assert strings(()).shape == (0,)
+    assert strings([[]]).to_list() == [[]]
+    assert strings([[], []]).to_list() == [[], []]
+
+
+def test_tensors_are_returned_as_they_are():
+    for tensor in (
+        tf.constant("a"),
+        tf.constant([["a"], ["b"]]),
+        tf.ragged.constant([["a"], ["b", "c"]]),
+    ):
+        assert strings(tensor) is tensor
+
+
+def test_tensors_of_a_graph_are_returned_as_they_are():
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def graph(texts):
+        assert strings(texts) is texts
+        return texts
+
+    assert graph(tf.constant(["a"])).numpy().tolist() == [b"a"]
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8), max_size=5))
+def test_any_str_is_taken_surrogates_and_nul_included(texts):
+    # Two equal lists of one string have one encoding, alone or among others.
+    assert strings(texts).numpy().tolist() == [strings(text).numpy() for text in texts]
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.binary(max_size=8), max_size=5))
+def test_bytes_come_through_unchanged(texts):
+    assert strings(texts).numpy().tolist() == texts
+
+
+@pytest.mark.parametrize(
+    "texts, received",
+    [
+        (None, "NoneType"),
+        (7, "int"),
+        (2.5, "float"),
+        ({"a": 1}, "dict"),
+        ({"a"}, "set"),
+        ((text for text in ["a"]), "generator"),
+        (bytearray(b"a"), "bytearray"),
+        ([1, 2], "1 (int) among the strings"),
+        (["a", None], "None (NoneType) among the strings"),
+        (["a", float("nan")], "nan (float) among the strings"),
+        (["a", ["b"]], "['b'] (list) among the strings"),
+        ([["a"], "b"], "['a'] (list) among the strings"),
+        ([["a", 3]], "3 (int) among the strings"),
+        ([["a"], [None]], "None (NoneType) among the strings"),
+        ([[["a"]]], "['a'] (list) among the strings"),
+        (np.array([1, 2]), "an array of dtype int64 and shape (2,)"),
+        (np.array([]), "an array of dtype float64 and shape (0,)"),
+        (np.array(3.0), "an array of dtype float64 and shape ()"),
+        (np.array([["a", None]], object), "None (NoneType) among the strings"),
+        (np.array(None, object), "None (NoneType) among the strings"),
+        (np.zeros((1, 1, 1)), "an array of dtype float64 and shape (1, 1, 1)"),
+        (tf.constant([1]), "a tensor of dtype int32"),
+        (tf.ragged.constant([[1], []]), "a tensor of dtype int32"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_than_strings_are_refused(texts, received):
+    with pytest.raises(TypeError, match=rf"{RULE}.*Received: {re.escape(received)}$"):
+        strings(texts)
+
+
+@pytest.mark.parametrize(
+    "texts, received",
+    [
+        (np.array([[["a"]]]), "an array of dtype <U1 and shape (1, 1, 1)"),
+        (tf.constant([[["a"]]]), "a tensor of shape (1, 1, 1)"),
+        (tf.ragged.constant([[["a"], []], []]), "a tensor of shape (2, None, None)"),
+    ],
+    ids=["array", "tensor", "ragged"],
+)
+def test_more_than_two_axes_are_refused(texts, received):
+    with pytest.raises(ValueError, match=rf"{RULE}.*Received: {re.escape(received)}$"):
+        strings(texts)
+
+
+# to_tokens()
+
+
+@pytest.mark.parametrize(
+    "shape, texts",
+    [((), "a b"), ((1,), ["a b"]), ((1, 1), [["a b"]])],
+)
+def test_raw_strings_of_each_shape_are_split(shape, texts):
+    texts = tf.constant(texts)
+    assert texts.shape == shape
+    assert to_tokens(texts, WhitespaceTokenizer()).to_list() == [[b"a", b"b"]]
+
+
+def test_column_of_raw_strings_is_a_batch():
+    texts = tf.constant([["a b"], [""], ["c"]])
+    assert to_tokens(texts, WhitespaceTokenizer()).to_list() == [[b"a", b"b"], [], [b"c"]]
+
+
+@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+def test_ragged_tokens_are_never_split_again(tokenizer):
+    ragged = tf.ragged.constant([["a b", ""], []])
+    assert to_tokens(ragged, tokenizer) is ragged
+
+
+def test_trailing_empty_strings_are_padding_and_inner_ones_are_tokens():
+    padded = tf.constant([["a", "", "b", ""], ["", "c", "", ""], ["", "", "", ""], list("abcd")])
+    assert to_tokens(padded, None).to_list() == [
+        [b"a", b"", b"b"],
+        [b"", b"c"],
+        [],
+        [b"a", b"b", b"c", b"d"],
+    ]
+
+
+@pytest.mark.parametrize("texts, rows", [([[]], 1), ([[], []], 2), ([], 0)])
+@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+def test_empty_batches_have_no_tokens(texts, rows, tokenizer):
+    tokens = to_tokens(strings(texts), tokenizer)
+    assert tokens.to_list() == [[]] * rows
+    assert tokens.dtype == tf.string
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0), (0, 2)])
+def test_empty_padded_batches_have_no_tokens(shape):
+    assert to_tokens(tf.zeros(shape, tf.string), None).to_list() == [[]] * shape[0]
+
+
+def test_padded_tokens_in_a_graph_of_any_shape():
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.string)])
+    def graph(texts):
+        return to_tokens(texts, None)
+
+    assert graph(tf.constant([["a", ""]])).to_list() == [[b"a"]]
+    assert graph(tf.zeros((0, 3), tf.string)).to_list() == []
+
+
+@pytest.mark.parametrize("texts", ["a b", ["a b", "c"], [[["a"]]]], ids=["()", "(2,)", "3-D"])
+def test_raw_strings_without_a_tokenizer_are_refused(texts):
+    texts = tf.constant(texts)
+    received = re.escape(f"Received: a tensor of shape {texts.shape}")
+    with pytest.raises(ValueError, match=f"With `tokenizer=None` .* must be tokens.*{received}"):
+        to_tokens(texts, None)
+
+
+@pytest.mark.parametrize("texts", [[["a", "b"]], [[["a"]]]], ids=["(1, 2)", "(1, 1, 1)"])
+def test_tokens_with_a_tokenizer_are_refused(texts):
+    texts = tf.constant(texts)
+    received = re.escape(f"Received: a tensor of shape {texts.shape}")
+    with pytest.raises(ValueError, match=f"must have shape .*`tokenizer=None`.*{received}"):
+        to_tokens(texts, WhitespaceTokenizer())
+
+
+@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+def test_strings_of_unknown_rank_are_refused(tokenizer):
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.string)])
+    def graph(texts):
+        return to_tokens(texts, tokenizer).to_tensor()
+
+    with pytest.raises(ValueError, match="Received: a tensor of shape <unknown>"):
+        graph(tf.constant("a"))

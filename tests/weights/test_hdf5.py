@@ -1,0 +1,401 @@
+import os
+import random
+import re
+import stat
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo import Elmo, ElmoConfig
+from keras_elmo.weights import hdf5, load_weights, save_weights
+
+TINY = ElmoConfig(
+    units=6, projection_dim=4, character_dim=3, filters=[(1, 2), (2, 3)], num_highway=1
+)
+CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell"
+
+
+class Parts:
+    """A character encoder and a biLM with random weights."""
+
+    def __init__(self, config, seed=0):
+        model = Elmo(config, kernel_initializer="zeros")
+        self.character_encoder, self.bilm = model.character_encoder, model.bilm
+        generator = np.random.default_rng(seed)
+        for variable in self.variables():
+            variable.assign(generator.normal(size=variable.shape))
+
+    def variables(self):
+        return [*self.character_encoder.weights, *self.bilm.weights]
+
+    def arrays(self):
+        return [variable.numpy().copy() for variable in self.variables()]
+
+    def load(self, file):
+        load_weights(file, self.character_encoder, self.bilm)
+
+    def save(self, file):
+        save_weights(file, self.character_encoder, self.bilm)
+
+
+def datasets(file):
+    """Every dataset of a file, by its name."""
+    found = {}
+    with h5py.File(file, "r") as source:
+        source.visititems(
+            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
+        )
+    return found
+
+
+def assert_same(arrays, others):
+    for array, other in zip(arrays, others, strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+@pytest.fixture
+def parts():
+    return Parts(TINY)
+
+
+@pytest.fixture
+def file(tmp_path, parts):
+    """A whole file, of other weights than those of `parts`."""
+    path = tmp_path / "weights.hdf5"
+    Parts(TINY, seed=1).save(path)
+    return path
+
+
+# There and back
+
+
+@st.composite
+def configs(draw):
+    projection_dim = draw(st.integers(1, 5))
+    filters = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1))
+    return ElmoConfig(
+        units=projection_dim + draw(st.integers(0, 4)),  # 0: no projection
+        projection_dim=draw(st.sampled_from([projection_dim, 1])),
+        num_layers=draw(st.integers(1, 3)),
+        character_dim=draw(st.integers(1, 4)),
+        filters=filters[:3],
+        num_highway=draw(st.integers(0, 2)),
+    )
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(configs())
+def test_load_gives_back_what_save_wrote(tmp_path_factory, config):
+    path = tmp_path_factory.mktemp("random") / "weights.hdf5"
+    saved, loaded = Parts(config, seed=1), Parts(config, seed=2)
+    saved.save(path)
+    loaded.load(path)
+    assert_same(loaded.arrays(), saved.arrays())
+
+
+@pytest.mark.parametrize(
+    "folder, name",
+    [
+        ("bilm-tf/model", "lm_weights.hdf5"),
+        ("allennlp", "lm_weights.hdf5"),
+        ("reference/small", "weights.hdf5"),
+    ],
+)
+def test_files_of_the_originals_come_back_bit_for_bit(shared, tmp_path, folder, name):
+    folder = shared / "fixtures" / folder
+    parts = Parts(ElmoConfig.from_options(folder / "options.json"))
+    parts.load(folder / name)
+    parts.save(tmp_path / "again.hdf5")
+    original, again = datasets(folder / name), datasets(tmp_path / "again.hdf5")
+    assert again.keys() == original.keys()
+    for key, array in original.items():
+        assert again[key].dtype == array.dtype == np.float32
+        assert again[key].shape == array.shape
+        assert again[key].tobytes() == array.tobytes()
+
+
+def test_written_file_has_the_layout_of_the_original(file):
+    expected = {
+        "char_embed": (261, 3),
+        "CNN/W_cnn_0": (1, 1, 3, 2),
+        "CNN/b_cnn_0": (2,),
+        "CNN/W_cnn_1": (1, 2, 3, 3),
+        "CNN/b_cnn_1": (3,),
+        "CNN_high_0/W_carry": (5, 5),
+        "CNN_high_0/b_carry": (5,),
+        "CNN_high_0/W_transform": (5, 5),
+        "CNN_high_0/b_transform": (5,),
+        "CNN_proj/W_proj": (5, 4),
+        "CNN_proj/b_proj": (4,),
+    }
+    for direction in (0, 1):
+        for layer in (0, 1):
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            expected |= {f"{cell}/W_0": (8, 24), f"{cell}/B": (24,), f"{cell}/W_P_0": (6, 4)}
+    found = datasets(file)
+    assert {name: array.shape for name, array in found.items()} == expected
+    assert {array.dtype for array in found.values()} == {np.dtype("float32")}
+    assert sum(array.size for array in found.values()) == sum(TINY.num_parameters().values())
+
+
+def test_rows_of_a_cell_are_those_of_the_input_then_of_the_recurrence(file, parts):
+    parts.load(file)
+    kernel = datasets(file)[f"{CELL}/W_0"]
+    cell = parts.bilm.cells("forward")[0]
+    np.testing.assert_array_equal(cell.kernel, kernel[:4])
+    np.testing.assert_array_equal(cell.recurrent_kernel, kernel[4:])
+
+
+def test_directions_are_zero_forward_and_one_backward(file, parts):
+    parts.load(file)
+    found = datasets(file)
+    for number, direction in enumerate(("forward", "backward")):
+        for layer, cell in enumerate(parts.bilm.cells(direction)):
+            name = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/B"
+            np.testing.assert_array_equal(cell.bias, found[name])
+
+
+def test_one_part_alone_is_loaded(file, parts):
+    before, new = parts.arrays(), Parts(TINY, seed=1).arrays()
+    split = len(parts.character_encoder.weights)
+    load_weights(file, bilm=parts.bilm)
+    assert_same(parts.arrays(), before[:split] + new[split:])
+    load_weights(file, character_encoder=parts.character_encoder)
+    assert_same(parts.arrays(), new)
+
+
+def test_one_part_alone_is_saved(tmp_path, parts):
+    save_weights(tmp_path / "bilm.hdf5", bilm=parts.bilm)
+    assert all(name.startswith("RNN_") for name in datasets(tmp_path / "bilm.hdf5"))
+    load_weights(tmp_path / "bilm.hdf5", bilm=parts.bilm)
+    with pytest.raises(ValueError, match="missing: char_embed"):
+        load_weights(tmp_path / "bilm.hdf5", parts.character_encoder)
+
+
+def test_binary_file_object_is_read(file, parts):
+    with open(file, "rb") as stream:
+        parts.load(stream)
+    assert_same(parts.arrays(), Parts(TINY, seed=1).arrays())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", ">f4"])
+def test_other_floats_are_read(file, parts, dtype):
+    with h5py.File(file, "r+") as target:
+        for name, array in datasets(file).items():
+            del target[name]
+            target[name] = array.astype(dtype)
+    parts.load(file)
+    for array, expected in zip(parts.arrays(), Parts(TINY, seed=1).arrays(), strict=True):
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array, expected.astype(dtype).astype("float32"))
+
+
+def test_compressed_file_is_read(file, parts):
+    with h5py.File(file, "r+") as target:
+        array = target["char_embed"][()]
+        del target["char_embed"]
+        target.create_dataset("char_embed", data=array, compression="gzip", chunks=(10, 3))
+    parts.load(file)
+    assert_same(parts.arrays(), Parts(TINY, seed=1).arrays())
+
+
+# Faults
+
+
+def changed(file, name, value):
+    """Replaces one dataset of a file; `...` removes it."""
+    with h5py.File(file, "r+") as target:
+        if name in target:
+            del target[name]
+        if value is not ...:
+            target[name] = value
+
+
+def with_value(value):
+    array = np.zeros((261, 3), "float64" if value == 1e300 else "float32")
+    array[7, 1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("char_embed", ..., r"missing: char_embed, expected shape \(261, 3\)"),
+        (CELL, ..., rf"missing: {CELL}/W_0, expected shape \(8, 24\)\n.*missing: {CELL}/B"),
+        ("extra", np.zeros((2, 5)), r"not used: extra, shape \(2, 5\)"),
+        ("RNN_2/B", np.zeros(3), r"not used: RNN_2/B, shape \(3,\)"),
+        ("CNN_high_1/W_carry", np.zeros((5, 5)), r"not used: CNN_high_1/W_carry, shape \(5, 5\)"),
+        ("char_embed", np.zeros((262, 3)), r"shape: .*\(261, 3\), in the file \(262, 3\)"),
+        ("char_embed", np.zeros((3, 261)), r"shape: .*\(261, 3\), in the file \(3, 261\)"),
+        ("char_embed", 1.0, r"shape: .*\(261, 3\), in the file \(\)"),
+        ("char_embed", h5py.Empty("f4"), r"shape: .*\(261, 3\), in the file None"),
+        ("char_embed", np.zeros((261, 3), "i4"), "dtype: .* float32, in the file int32"),
+        ("char_embed", np.zeros((261, 3), bool), "dtype: .* float32, in the file bool"),
+        ("char_embed", np.zeros((261, 3), "S2"), r"dtype: .* float32, in the file \|S2"),
+        ("char_embed", np.zeros((261, 3), "c8"), "dtype: .* float32, in the file complex64"),
+        ("char_embed", with_value(np.nan), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(np.inf), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(-np.inf), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(1e300), "values: char_embed holds NaN or infinity"),
+    ],
+    ids=lambda value: value.split("/")[0] if isinstance(value, str) else "",
+)
+def test_fault_is_named_and_nothing_changes(file, parts, name, value, message):
+    before = parts.arrays()
+    changed(file, name, value)
+    where = re.escape(str(file))
+    with pytest.raises(ValueError, match=rf"(?s){where} .*nothing was changed.*{message}"):
+        parts.load(file)
+    assert_same(parts.arrays(), before)
+
+
+def test_group_in_the_place_of_a_dataset_is_missing(file, parts):
+    changed(file, "char_embed", ...)
+    changed(file, "char_embed/inner", np.zeros(3))
+    with pytest.raises(ValueError, match="(?s)missing: char_embed, .*not used: char_embed/inner"):
+        parts.load(file)
+
+
+def test_name_that_is_no_utf8_is_not_used(file, parts):
+    with h5py.File(file, "r+") as target:
+        target[b"\xff\xfe"] = np.zeros(3)
+    with pytest.raises(ValueError, match=r"not used: .*, shape \(3,\)"):
+        parts.load(file)
+
+
+def test_every_fault_is_reported_at_once(file, parts):
+    before = parts.arrays()
+    changed(file, "char_embed", with_value(np.nan))
+    changed(file, "CNN/b_cnn_0", np.zeros(9))
+    changed(file, "CNN_proj/b_proj", np.zeros(4, int))
+    changed(file, f"{CELL}/B", ...)
+    changed(file, "extra", np.zeros(1))
+    with pytest.raises(ValueError) as caught:
+        parts.load(file)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 6
+    for fault in ("values: char", "shape: CNN/b", "dtype: CNN_proj", "missing: RNN", "not used: e"):
+        assert sum(fault in line for line in lines) == 1
+    assert_same(parts.arrays(), before)
+
+
+def test_faults_of_the_part_that_is_not_asked_for_do_not_matter(file, parts):
+    changed(file, "char_embed", with_value(np.nan))
+    changed(file, "CNN/b_cnn_0", ...)
+    load_weights(file, bilm=parts.bilm)
+    with pytest.raises(ValueError, match="missing: CNN/b_cnn_0"):
+        load_weights(file, parts.character_encoder)
+
+
+def test_weights_of_another_shape_name_both_shapes(tmp_path, parts):
+    Parts(ElmoConfig(**{**vars(TINY), "units": 8})).save(tmp_path / "other.hdf5")
+    with pytest.raises(ValueError, match=r"W_0, expected \(8, 24\), in the file \(8, 32\)"):
+        parts.load(tmp_path / "other.hdf5")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 8, 100, 0.5, -1])
+def test_cut_file_is_refused(file, parts, keep):
+    before = parts.arrays()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * keep) if isinstance(keep, float) else keep])
+    with pytest.raises(ValueError, match=f"{re.escape(str(file))} must be a whole HDF5 file"):
+        parts.load(file)
+    assert_same(parts.arrays(), before)
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04 a zip", b'{"lstm": {}}', b"\x00" * 4096])
+def test_other_kind_of_file_is_refused(file, parts, content):
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="must be a whole HDF5 file.* download it again"):
+        parts.load(file)
+
+
+def test_damaged_file_is_refused_or_read_but_breaks_nothing(file, parts):
+    whole, generator = file.read_bytes(), random.Random(0)
+    before, refused = parts.arrays(), 0
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(generator.choice([1, 5, 30])):
+            damaged[generator.randrange(generator.choice([200, 5000, len(whole)]))] ^= 0x55
+        file.write_bytes(damaged)
+        try:
+            parts.load(file)
+        except ValueError as error:
+            refused += 1
+            assert str(file) in str(error)
+            assert_same(parts.arrays(), before)
+        before = parts.arrays()
+    assert refused > 20
+
+
+def test_missing_file_is_named(tmp_path, parts):
+    with pytest.raises(FileNotFoundError, match="no weight file .*nothing.hdf5"):
+        parts.load(tmp_path / "nothing.hdf5")
+
+
+def test_folder_is_refused(tmp_path, parts):
+    with pytest.raises(IsADirectoryError, match="not a folder. Received: .*" + tmp_path.name):
+        parts.load(tmp_path)
+
+
+# Writing
+
+
+def test_interrupted_save_leaves_the_old_file_and_no_other(file, parts, monkeypatch):
+    old = file.read_bytes()
+    create, calls = h5py.File.create_dataset, []
+
+    def interrupted(self, *args, **kwargs):
+        calls.append(args)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return create(self, *args, **kwargs)
+
+    monkeypatch.setattr(h5py.File, "create_dataset", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        parts.save(file)
+    assert len(calls) == 5
+    assert file.read_bytes() == old
+    assert os.listdir(file.parent) == [file.name]
+
+
+def test_save_replaces_a_file(file, parts):
+    parts.save(file)
+    assert_same(datasets(file)["char_embed"], parts.character_encoder.character_embedding.numpy())
+    assert os.listdir(file.parent) == [file.name]
+
+
+def test_file_has_the_permissions_of_any_new_file(tmp_path, parts):
+    parts.save(tmp_path / "weights.hdf5")
+    (tmp_path / "other").write_bytes(b"")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_save_into_a_missing_folder_is_refused(tmp_path, parts):
+    path = tmp_path / "nowhere" / "weights.hdf5"
+    with pytest.raises(FileNotFoundError, match=f"nowhere must be an existing folder.*{path.name}"):
+        parts.save(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_save_onto_a_folder_is_refused(tmp_path, parts):
+    folder = tmp_path / "weights.hdf5"
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError, match="not a folder. Received: .*weights.hdf5"):
+        parts.save(folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_replacing_moves_the_file_only_at_the_end(tmp_path):
+    path = tmp_path / "file"
+    with hdf5.replacing(path) as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+        assert not path.exists()
+        assert os.path.dirname(temporary) == str(tmp_path)
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]

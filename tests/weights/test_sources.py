@@ -1,0 +1,278 @@
+import json
+import re
+import zipfile
+
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo, ElmoConfig
+from keras_elmo.weights import presets
+from keras_elmo.weights.sources import open_source
+
+COMPRESSIONS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflated": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
+
+
+def weights_of(model):
+    weights = [*model.character_encoder.weights, *model.bilm.weights]
+    return [variable.numpy() for variable in weights]
+
+
+def assert_same_model(source, folder):
+    expected = Elmo.from_pretrained(folder)
+    model = Elmo.from_pretrained(source)
+    assert model.config == expected.config
+    for array, other in zip(weights_of(model), weights_of(expected), strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+@pytest.fixture
+def make_zip(tmp_path, small_folder):
+    """Makes a zip of members: name -> content, a path of the small model's, or ... for it."""
+
+    def make(members=None, compression=zipfile.ZIP_DEFLATED):
+        if members is None:
+            members = {"options.json": ..., "weights.hdf5": ...}
+        path = tmp_path / "model.zip"
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for name, content in members.items():
+                if content is ...:
+                    content = (small_folder / name.rpartition("/")[2]).read_bytes()
+                archive.writestr(name, content)
+        return path
+
+    return make
+
+
+# What opens
+
+
+def test_folder(small_folder, small_config):
+    for folder in (small_folder, str(small_folder)):
+        with open_source(folder) as (config, weights):
+            assert config == small_config
+            assert weights == str(small_folder / "weights.hdf5")
+
+
+def test_folder_may_hold_other_files(tmp_path, small_folder):
+    for name in ("options.json", "weights.hdf5"):
+        (tmp_path / name).write_bytes((small_folder / name).read_bytes())
+    for name in ("vocabulary.txt", "softmax.hdf5", "._weights.hdf5", ".hidden.hdf5"):
+        (tmp_path / name).write_bytes(b"something else")
+    assert_same_model(tmp_path, small_folder)
+
+
+def test_pair_of_paths(small_folder):
+    pair = small_folder / "options.json", str(small_folder / "weights.hdf5")
+    assert_same_model(pair, small_folder)
+    assert_same_model(list(pair), small_folder)
+
+
+def test_pair_with_a_dict(small_folder):
+    options = json.loads((small_folder / "options.json").read_text())
+    assert_same_model((options, small_folder / "weights.hdf5"), small_folder)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_zip(make_zip, small_folder, compression):
+    assert_same_model(make_zip(compression=compression), small_folder)
+
+
+def test_zip_with_a_folder_in_it(make_zip, small_folder):
+    members = {"model/": b"", "model/options.json": ..., "model/weights.hdf5": ...}
+    assert_same_model(make_zip(members), small_folder)
+
+
+def test_zip_made_on_a_mac(make_zip, small_folder):
+    members = {
+        "small/options.json": ...,
+        "__MACOSX/small/._options.json": b"Mac",
+        "small/weights.hdf5": ...,
+        "__MACOSX/small/._weights.hdf5": b"Mac",
+        "small/.DS_Store": b"Mac",
+    }
+    assert_same_model(make_zip(members), small_folder)
+
+
+def test_zip_may_have_any_name(make_zip, tmp_path, small_folder):
+    path = make_zip().rename(tmp_path / "a model")
+    assert_same_model(path, small_folder)
+
+
+def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
+    monkeypatch.chdir(small_folder.parent)
+    assert small_folder.name in presets.PRESETS
+    with open_source(small_folder.name) as (_, weights):
+        assert weights.startswith(small_folder.name)
+
+
+# What does not
+
+
+@pytest.mark.parametrize("name", ["smal", "", "Original", "no/such/folder", "model.zip"])
+def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError) as caught, open_source(name):
+        pass
+    message = str(caught.value)
+    assert f"There is no model {name!r}" in message
+    for published in ("small", "medium", "original", "original_5.5B", "pubmed", "portuguese_brwac"):
+        assert re.search(rf"Published names:.*\b{re.escape(published)}\b", message)
+
+
+@pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
+def test_other_type_is_refused(source):
+    message = rf"a name, a folder, a zip, or a pair .* Received: {re.escape(repr(source))}"
+    with pytest.raises(TypeError, match=message), open_source(source):
+        pass
+
+
+def test_pair_with_other_than_options_is_refused(small_folder):
+    with pytest.raises(TypeError, match=r"a dict, or the path .* Received: 1.5 \(float\)"):
+        Elmo.from_pretrained((1.5, small_folder / "weights.hdf5"))
+
+
+def test_pair_with_a_missing_file_names_it(small_folder):
+    with pytest.raises(FileNotFoundError, match="nothing.json"):
+        Elmo.from_pretrained((small_folder / "nothing.json", small_folder / "weights.hdf5"))
+    with pytest.raises(FileNotFoundError, match="nothing.hdf5"):
+        Elmo.from_pretrained((small_folder / "options.json", small_folder / "nothing.hdf5"))
+
+
+def test_pair_the_wrong_way_round_names_the_file(small_folder):
+    with pytest.raises(ValueError, match="weights.hdf5 must be a JSON file"):
+        Elmo.from_pretrained((small_folder / "weights.hdf5", small_folder / "options.json"))
+
+
+@pytest.mark.parametrize(
+    "names, received",
+    [
+        ([], "nothing"),
+        (["options.json"], "options.json"),
+        (["weights.hdf5"], "weights.hdf5"),
+        (["options.json", "a.hdf5", "b.hdf5"], "a.hdf5, b.hdf5, options.json"),
+        (["options.json", "softmax.hdf5"], "options.json, softmax.hdf5"),
+        (["Options.json", "weights.hdf5"], "Options.json, weights.hdf5"),
+    ],
+)
+def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, names, received):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(b"{}")
+    for source in (folder, make_zip(dict.fromkeys(names, b"{}"))):
+        where = re.escape(str(source))
+        message = rf"{where} must hold options.json and one \*.hdf5 file. Received: {received}\. "
+        with pytest.raises(ValueError, match=message + ".*pass the pair"), open_source(source):
+            pass
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../weights.hdf5",
+        "model/../../weights.hdf5",
+        "/tmp/weights.hdf5",
+        "\\weights.hdf5",
+        "..\\weights.hdf5",
+        "C:\\weights.hdf5",
+        "C:/weights.hdf5",
+        "../.hidden",
+    ],
+)
+def test_zip_with_names_that_lead_out_of_it_is_refused(make_zip, name):
+    path = make_zip({"options.json": ..., "weights.hdf5": ..., name: b"x"})
+    with pytest.raises(ValueError, match="must not hold names that lead out of it. Received: "):
+        Elmo.from_pretrained(path)
+
+
+def test_dots_within_a_name_lead_nowhere(make_zip, small_folder):
+    assert_same_model(make_zip({"v..1/options.json": ..., "v..1/weights.hdf5": ...}), small_folder)
+
+
+def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
+    path = make_zip({"options.json": b" " * ((1 << 20) + 1), "weights.hdf5": ...})
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 1,048,577"):
+        Elmo.from_pretrained(path)
+
+
+def test_zip_with_more_weights_than_the_options_need_is_refused_unread(make_zip, small_config):
+    most = 8 * sum(small_config.num_parameters().values()) + (16 << 20)
+    # Zeros: 17 MB that are 17 kB in the zip.
+    path = make_zip({"options.json": ..., "weights.hdf5": b"\x00" * (most + 1)})
+    assert path.stat().st_size < 1 << 17
+    message = f"weights.hdf5 must be at most {most:,} bytes.*Received: {most + 1:,}"
+    with pytest.raises(ValueError, match=message):
+        Elmo.from_pretrained(path)
+
+
+def test_zip_with_bad_options_names_the_member(make_zip):
+    path = make_zip({"m/options.json": b"[1]", "m/weights.hdf5": ...})
+    where = re.escape(f"{path}:m/options.json")
+    with pytest.raises(ValueError, match=f"{where} must hold a JSON object.*Received: list"):
+        Elmo.from_pretrained(path)
+    path = make_zip({"m/options.json": b"{}", "m/weights.hdf5": ...})
+    with pytest.raises(ValueError, match=f"{where} cannot be read:"):
+        Elmo.from_pretrained(path)
+
+
+def test_zip_with_bad_weights_names_the_member(make_zip):
+    path = make_zip({"options.json": ..., "weights.hdf5": b"no HDF5"})
+    where = re.escape(f"{path}:weights.hdf5")
+    with pytest.raises(ValueError, match=f"{where} must be a whole HDF5 file"):
+        Elmo.from_pretrained(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x05\x06"])
+def test_other_file_than_a_zip_is_refused(tmp_path, content):
+    path = tmp_path / "model.zip"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="model.zip must be a folder, or a whole zip file"):
+        Elmo.from_pretrained(path)
+
+
+def test_weight_file_alone_is_refused(small_folder):
+    with pytest.raises(ValueError, match="weights.hdf5 must be a folder, or a whole zip file"):
+        Elmo.from_pretrained(small_folder / "weights.hdf5")
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
+@pytest.mark.parametrize("damage", ["cut", "middle", "index"])
+def test_damaged_zip_is_refused(make_zip, compression, damage):
+    path = make_zip(compression=compression)
+    whole = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "middle":
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + b"\x00\xff" * 500 + whole[middle + 1000 :])
+    else:
+        index = whole.rindex(b"weights.hdf5")
+        path.write_bytes(whole[:index] + b"\xff" * 12 + whole[index + 12 :])
+    with pytest.raises(ValueError, match="model.zip (cannot be read|must )"):
+        Elmo.from_pretrained(path)
+
+
+def test_zip_with_a_password_is_refused(make_zip):
+    path = make_zip(compression=zipfile.ZIP_STORED)
+    content = bytearray(path.read_bytes())
+    # The flag of encryption, in each member's header and in the index.
+    for header, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = content.find(header)
+        while start >= 0:
+            content[start + offset] |= 1
+            start = content.find(header, start + 1)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="cannot be read.*encrypted.*without a password"):
+        Elmo.from_pretrained(path)
+
+
+def test_config_of_a_source_is_an_elmo_config(make_zip):
+    with open_source(make_zip()) as (config, weights):
+        assert isinstance(config, ElmoConfig)
+        assert weights.read(8) == b"\x89HDF\r\n\x1a\n"

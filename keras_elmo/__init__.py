@@ -39,9 +39,10 @@ def __dir__():
 
 def _is_command():
     """Whether this process is the command line, which imports TensorFlow only when it needs it."""
-    arguments = sys.orig_argv
-    name = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0]
-    return name == "keras-elmo" or arguments[1:3] == ["-m", "keras_elmo"]
+    program = sys.argv[0] if sys.argv else ""
+    if program == "-m":  # python -m MODULE, while MODULE is looked for
+        return "keras_elmo" in sys.orig_argv[sys.orig_argv.index("-m") :][1:2]
+    return os.path.splitext(os.path.basename(program))[0] == "keras-elmo"
 
 
 if not _is_command():

@@ -81,6 +81,13 @@ def _writer(options):
             raise ValueError(
                 f"The output must not be the input. Received: {options.input} for both"
             )
+    folder = os.path.dirname(os.path.abspath(options.output))
+    if os.path.isdir(options.model) and os.path.isdir(folder):
+        if os.path.samefile(folder, options.model):
+            raise ValueError(
+                "The output must not lie in the model's folder, where it could replace the weights."
+                f" Received: --output {options.output}"
+            )
     return writer
 
 

@@ -34,6 +34,8 @@ def strings(texts):
     TensorShape([2])
     """
     if isinstance(texts, tf.RaggedTensor) or tf.is_tensor(texts):
+        if isinstance(texts, tf.SparseTensor):
+            raise TypeError(f"{_RULE} Received: a SparseTensor; pass tf.sparse.to_dense(it, '')")
         if texts.dtype != tf.string:
             raise TypeError(f"{_RULE} Received: a tensor of dtype {texts.dtype.name}")
         if texts.shape.rank is not None and texts.shape.rank > 2:
@@ -44,7 +46,8 @@ def strings(texts):
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
         texts = np.asarray(texts)  # pandas, and other arrays
     if isinstance(texts, np.ndarray):
-        is_text = texts.dtype.kind in "USTO"  # T: NumPy 2's StringDType
+        # T: NumPy 2's StringDType. An empty array has no dtype of its own.
+        is_text = texts.dtype.kind in "USTO" or texts.size == 0
         if not is_text or texts.ndim > 2:
             raise (ValueError if is_text else TypeError)(
                 f"{_RULE} Received: an array of dtype {texts.dtype} and shape {texts.shape}"

@@ -4,6 +4,8 @@ import hashlib
 import os
 from typing import NamedTuple
 
+from keras_elmo.config import parse_options
+
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
@@ -148,6 +150,12 @@ def _fault(file, path):
         return f"must have {file.size:,} bytes. Received: {size:,}"
     if size < file.least_size:
         return f"must have at least {file.least_size:,} bytes. Received: {size:,}"
+    if file.name.endswith(".json"):  # a page of a portal, say
+        with open(path, "rb") as stream:
+            try:
+                parse_options(stream.read(), file.name)
+            except ValueError as error:
+                return str(error)
     if file.sha256 is not None:
         digest = hashlib.sha256()
         with open(path, "rb") as stream:

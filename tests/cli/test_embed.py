@@ -298,3 +298,12 @@ def test_unusable_output_is_found_before_the_model_is_loaded(embed, monkeypatch)
     assert_error(embed("in.txt", "-o", "out.txt"), "Received: --output out.txt")
     assert_error(embed("in.txt", "-o", "nowhere/out.npz"), "existing folder")
     assert_error(embed("nothing.txt", "-o", "out.npz"), "nothing.txt")
+
+
+def test_output_in_the_folder_of_the_model(small_folder, tmp_path, capsys):
+    (tmp_path / "text.txt").write_text("one line\n")
+    before = (small_folder / "weights.hdf5").read_bytes()
+    output = str(small_folder / "weights.hdf5")
+    status = main(["embed", str(tmp_path / "text.txt"), "-o", output, "-m", str(small_folder)])
+    assert status == 2 and "must not lie in the model's folder" in capsys.readouterr().err
+    assert (small_folder / "weights.hdf5").read_bytes() == before

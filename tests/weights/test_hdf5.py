@@ -371,8 +371,7 @@ def test_save_replaces_a_file(file, parts):
 def test_file_has_the_permissions_of_any_new_file(tmp_path, parts):
     parts.save(tmp_path / "weights.hdf5")
     (tmp_path / "other").write_bytes(b"")
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
-    assert len(modes) == 1
+    assert len({stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}) == 1
 
 
 def test_save_into_a_missing_folder_is_refused(tmp_path, parts):

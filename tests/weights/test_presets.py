@@ -214,3 +214,14 @@ def test_published_models_have_https_addresses_of_their_own():
         assert re.fullmatch(r"https://\S+\.hdf5", preset.weights.url)
         assert preset.weights.least_size >= 4 * 13_593_296
         assert preset.weights.size is None or preset.weights.size >= preset.weights.least_size
+
+
+def test_options_that_are_a_page_of_a_portal_are_not_kept(server, preset, home, monkeypatch):
+    unsized = preset._replace(options=RemoteFile("options.json", preset.options.url))
+    monkeypatch.setattr(presets, "PRESETS", {"local": unsized})
+    good = server.files["options.json"]
+    server.files["options.json"] = b"<html>Please log in</html>"
+    assert_failure("options.json must be a JSON file", preset, home)
+    assert files_in(home) == []
+    server.files["options.json"] = good
+    assert len(fetch("local")) == 2

@@ -146,7 +146,6 @@ def test_bytes_come_through_unchanged(texts):
         ([["a"], [None]], "None (NoneType) among the strings"),
         ([[["a"]]], "['a'] (list) among the strings"),
         (np.array([1, 2]), "an array of dtype int64 and shape (2,)"),
-        (np.array([]), "an array of dtype float64 and shape (0,)"),
         (np.array(3.0), "an array of dtype float64 and shape ()"),
         (np.array([["a", None]], object), "None (NoneType) among the strings"),
         (np.array(None, object), "None (NoneType) among the strings"),
@@ -255,3 +254,12 @@ def test_strings_of_unknown_rank_are_refused(tokenizer):
 
     with pytest.raises(ValueError, match="Received: a tensor of shape <unknown>"):
         graph(tf.constant("a"))
+
+
+def test_an_empty_array_has_no_strings_whatever_its_dtype():
+    assert strings(np.array([])).shape == (0,) and strings(np.array([])).dtype == tf.string
+
+
+def test_sparse_tensors_are_refused():
+    with pytest.raises(TypeError, match="Received: a SparseTensor; pass tf.sparse.to_dense"):
+        strings(tf.sparse.from_dense(["a", ""]))

@@ -7,6 +7,7 @@ there (and need no TensorFlow).
 
 import importlib
 import os
+import re
 import sys
 
 from keras_elmo._version import __version__
@@ -41,7 +42,8 @@ def _is_command():
     """Whether this process is the command line, which imports TensorFlow only when it needs it."""
     program = sys.argv[0] if sys.argv else ""
     if program == "-m":  # python -m MODULE, while MODULE is looked for
-        return "keras_elmo" in sys.orig_argv[sys.orig_argv.index("-m") :][1:2]
+        flags = [k for k, flag in enumerate(sys.orig_argv) if re.fullmatch("-[A-Za-z]*m", flag)]
+        return bool(flags) and sys.orig_argv[flags[0] + 1] == "keras_elmo"
     return os.path.splitext(os.path.basename(program))[0] == "keras-elmo"
 
 

@@ -33,6 +33,29 @@ def _is_number(value):
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def check_integers(least, **values):
+    """Raises a `ValueError` for the first value that is no integer of at least `least`."""
+    for name, value in values.items():
+        if not (_is_int(value) and value >= least):
+            raise ValueError(
+                f"`{name}` must be an integer of at least {least}. Received: {name}={value!r}"
+            )
+
+
+def check_clips(**values):
+    """Raises a `ValueError` for the first value that is neither a positive number nor `None`."""
+    for name, value in values.items():
+        if not _is_clip(value):
+            raise ValueError(
+                f"`{name}` must be a positive number, or None for no clipping. "
+                f"Received: {name}={value!r}"
+            )
+
+
+def _is_clip(value):
+    return value is None or (_is_number(value) and 0 < value < math.inf)
+
+
 @dataclasses.dataclass(frozen=True)
 class ElmoConfig:
     """The shape of an ELMo model.
@@ -99,19 +122,19 @@ class ElmoConfig:
         for name in ("cell_clip", "projection_clip"):
             check(
                 name,
-                lambda v: v is None or (_is_number(v) and 0 < v < math.inf),
+                _is_clip,
                 "a positive number, or None for no clipping",
             )
         check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
         check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
-        check("filters", _are_filters, "a non-empty list of [width, count], both positive integers")
+        check("filters", are_filters, "a non-empty list of [width, count], both positive integers")
         if _is_int(self.projection_dim) and _is_int(self.units):
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
                 f"at most `units` ({self.units})",
             )
-        if _are_filters(self.filters) and _is_int(self.max_characters):
+        if are_filters(self.filters) and _is_int(self.max_characters):
             widest = max(width for width, _ in self.filters)
             check(
                 "max_characters",
@@ -282,7 +305,8 @@ def _plain(value):
     return float(value) if _is_number(value) else value
 
 
-def _are_filters(value):
+def are_filters(value):
+    """Whether a value is a non-empty sequence of pairs of positive integers."""
     return (
         isinstance(value, list | tuple)
         and len(value) > 0

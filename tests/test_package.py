@@ -1,6 +1,7 @@
 """What the installed distribution holds and declares."""
 
 import importlib.metadata
+import os
 import pathlib
 import re
 
@@ -15,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def distribution():
     if ROOT in pathlib.Path(keras_elmo.__file__).resolve().parents:
         if "site-packages" not in keras_elmo.__file__:
+            if os.environ.get("CI"):
+                pytest.fail("CI must test the installed wheel, and the checkout is imported")
             pytest.skip("the checkout itself is imported; install the wheel to test it")
     try:
         return importlib.metadata.distribution("keras-elmo")
@@ -31,6 +34,8 @@ def test_wheel_holds_every_file_of_the_package(distribution):
     assert "keras_elmo/cli/main.py" in in_checkout
     installed = {file.as_posix() for file in distribution.files}
     assert in_checkout - installed == set()
+    modules = {name for name in installed if name.startswith("keras_elmo/")}
+    assert {name for name in modules if "__pycache__" not in name} - in_checkout == set()
 
 
 def test_wheel_holds_nothing_but_the_package(distribution):

@@ -13,7 +13,14 @@ def run(options):
     import os
     import sys
 
+    from keras_elmo.weights import presets
     from keras_elmo.weights.sources import open_source
+
+    if options.model in presets.PRESETS and not os.path.exists(options.model):
+        from keras_elmo.cli.quiet import quiet_import
+
+        with quiet_import():
+            import keras  # noqa: F401, to download with
 
     # A download tells of its progress on standard output.
     with contextlib.redirect_stdout(sys.stderr), open_source(options.model) as (config, weights):

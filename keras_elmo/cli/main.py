@@ -45,7 +45,9 @@ def main(arguments=None):
     except BrokenPipeError:  # nobody reads on; what is still to be written goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _ERROR
-    except _ERRORS as error:
+    except Exception as error:
+        if not (isinstance(error, _ERRORS) or type(error).__module__.startswith("tensorflow.")):
+            raise  # a fault of ours, with its traceback
         message = " ".join(str(error).split()) or type(error).__name__
         print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
         return _ERROR

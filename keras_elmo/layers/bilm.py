@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.config import check_integers
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell, pack, run_packed
 
 
@@ -71,8 +72,7 @@ class BiLM(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if num_layers < 1:
-            raise ValueError(f"`num_layers` must be at least 1. Received: num_layers={num_layers}")
+        check_integers(1, num_layers=num_layers)
         if loop not in ("auto", "rnn"):
             raise ValueError(f'`loop` must be "auto" or "rnn". Received: loop={loop!r}')
         self.units = units
@@ -124,14 +124,34 @@ class BiLM(keras.layers.Layer):
         return [layer.cell for layer in layers]
 
     def build(self, input_shape):
-        if input_shape[-1] != self.input_dim:
-            raise ValueError(
-                "The inputs of BiLM must be as wide as its outputs, `projection_dim` (or `units` "
-                f"without a projection): {self.input_dim}. Received: input shape "
-                f"{tuple(input_shape)}"
-            )
+        self._check(input_shape)
         for layer in [*self.forward_layers, *self.backward_layers]:
             layer.build((*input_shape[:-1], self.input_dim))
+
+    def _check(self, shape, mask=None, state=None):
+        if len(shape) != 3 or shape[-1] != self.input_dim:
+            raise ValueError(
+                "The inputs of BiLM must have shape (batch, tokens, features), as wide as its "
+                f"outputs, `projection_dim` (or `units` without a projection): {self.input_dim}. "
+                f"Received: input shape {tuple(shape)}"
+            )
+        if mask is not None and not _agree(mask.shape, shape[:2]):
+            raise ValueError(
+                "The mask must have shape (batch, tokens), like the inputs. "
+                f"Received: mask shape {tuple(mask.shape)}, input shape {tuple(shape)}"
+            )
+        if state is None:
+            return
+        sizes = [self.input_dim, self.units] * 2 * self.num_layers
+        shapes = [tuple(tensor.shape) for tensor in state]
+        if len(shapes) != len(sizes) or not all(
+            _agree(one, (shape[0], size)) for one, size in zip(shapes, sizes, strict=True)
+        ):
+            raise ValueError(
+                f"`initial_state` must hold {len(sizes)} tensors: for each layer the forward "
+                f"output (batch, {self.input_dim}) and cell (batch, {self.units}), then the "
+                f"backward ones. Received: {len(shapes)} tensors of shapes {shapes}"
+            )
 
     def zero_state(self, batch_size):
         """The state before any text: a list of zeros, as `initial_state` takes it."""
@@ -139,15 +159,10 @@ class BiLM(keras.layers.Layer):
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
     def call(self, inputs, mask=None, initial_state=None):
+        self._check(inputs.shape, mask, initial_state)
         batch_size = ops.shape(inputs)[0]
         if initial_state is None:
             initial_state = self.zero_state(batch_size)
-        elif len(initial_state) != 4 * self.num_layers:
-            raise ValueError(
-                f"`initial_state` must hold {4 * self.num_layers} tensors: for each layer the "
-                "forward output and cell, then the backward ones. "
-                f"Received: {len(initial_state)} tensors"
-            )
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
@@ -247,3 +262,9 @@ class BiLM(keras.layers.Layer):
             "loop": self.loop,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
+
+
+def _agree(shape, expected):
+    return len(shape) == len(expected) and all(
+        a == b or a is None or b is None for a, b in zip(shape, expected, strict=True)
+    )

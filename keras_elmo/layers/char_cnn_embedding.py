@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
-from keras_elmo.config import ACTIVATIONS
+from keras_elmo.config import ACTIVATIONS, are_filters, check_integers
 from keras_elmo.layers.highway import Highway
 
 
@@ -45,7 +45,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         float, (..., projection_dim).
 
     Raises:
-        ValueError: an argument is out of range, or the ids have too few characters.
+        ValueError: an argument is out of range, or the ids have too few characters, or (where
+            values are at hand: eagerly, on TensorFlow) an id is out of range.
         TypeError: the ids are no integers.
 
     Example:
@@ -71,25 +72,20 @@ class CharCNNEmbedding(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        filters = [tuple(pair) for pair in filters]
-        if not filters or not all(len(f) == 2 and f[0] > 0 and f[1] > 0 for f in filters):
+        if not are_filters(filters):
             raise ValueError(
-                "`filters` must be a non-empty sequence of (width, count), both positive. "
-                f"Received: filters={filters}"
+                "`filters` must be a non-empty list of (width, count), both positive integers. "
+                f"Received: filters={filters!r}"
             )
         if activation not in ACTIVATIONS:
             raise ValueError(
                 f"`activation` must be one of {list(ACTIVATIONS)}. "
                 f"Received: activation={activation!r}"
             )
-        for name, value, least in [
-            ("character_dim", character_dim, 1),
-            ("num_highway", num_highway, 0),
-            ("num_characters", num_characters, 1),
-            ("projection_dim", 1 if projection_dim is None else projection_dim, 1),
-        ]:
-            if value < least:
-                raise ValueError(f"`{name}` must be at least {least}. Received: {name}={value}")
+        check_integers(1, character_dim=character_dim, num_characters=num_characters)
+        check_integers(0, num_highway=num_highway)
+        if projection_dim is not None:
+            check_integers(1, projection_dim=projection_dim)
         self.filters = [(int(width), int(count)) for width, count in filters]
         self.character_dim = character_dim
         self.num_highway = num_highway
@@ -200,6 +196,19 @@ class CharCNNEmbedding(keras.layers.Layer):
                 f"characters of at least {widest}, the width of the widest filter. "
                 f"Received: shape {tuple(character_ids.shape)}"
             )
+        if self._trims and not isinstance(character_ids, keras.KerasTensor):
+            self._check_values(character_ids)
+
+    def _check_values(self, character_ids):
+        import tensorflow as tf
+
+        if tf.executing_eagerly() and tf.size(character_ids) > 0:
+            low, high = int(ops.min(character_ids)), int(ops.max(character_ids))
+            if low < 0 or high > self.num_characters:
+                raise ValueError(
+                    f"Character ids must be from 0 (padding) to {self.num_characters}. "
+                    f"Received: ids from {low} to {high}"
+                )
 
     def compute_mask(self, character_ids, mask=None):
         return ops.any(character_ids > 0, axis=-1)

@@ -25,6 +25,9 @@ class Highway(keras.layers.Layer):
     Returns:
         float, (..., features).
 
+    Raises:
+        ValueError: the number of features is not known.
+
     Example:
 
     >>> Highway()(keras.ops.ones((2, 3, 8))).shape
@@ -51,10 +54,10 @@ class Highway(keras.layers.Layer):
             return self.add_weight(name=name, shape=shape, initializer=initializer)
 
         square = (features, features)
-        self.carry_kernel = weight("carry_kernel", square, self.kernel_initializer)
+        self.carry_kernel = weight("carry_kernel", square, self.kernel_initializer.clone())
         # Mostly the input at first: the gate starts at sigmoid(-2), as in the original.
         self.carry_bias = weight("carry_bias", (features,), keras.initializers.Constant(-2.0))
-        self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer)
+        self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer.clone())
         self.transform_bias = weight("transform_bias", (features,), "zeros")
 
     def call(self, inputs):

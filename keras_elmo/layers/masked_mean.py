@@ -34,9 +34,11 @@ class MaskedMean(keras.layers.Layer):
     def call(self, inputs, mask=None):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
-        weights = ops.cast(mask, inputs.dtype)[..., None]  # (batch, tokens, 1)
-        total = ops.sum(inputs * weights, axis=-2)
-        return total / ops.maximum(ops.sum(weights, axis=-2), 1)
+        mask = mask[..., None]  # (batch, tokens, 1)
+        # In float32: a sum over a long sentence overflows float16 and rounds in bfloat16.
+        real = ops.where(mask, ops.cast(inputs, "float32"), 0.0)
+        count = ops.sum(ops.cast(mask, "float32"), axis=-2)
+        return ops.cast(ops.sum(real, axis=-2) / ops.maximum(count, 1.0), inputs.dtype)
 
     def compute_mask(self, inputs, mask=None):
         return None

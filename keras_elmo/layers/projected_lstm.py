@@ -15,6 +15,8 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from keras_elmo.config import check_clips, check_integers
+
 # Added to the forget gate at run time, as TensorFlow 1's LSTMCell does. The files hold the bias
 # without it, and so do the variables: adding and taking away again would lose its last bits.
 FORGET_BIAS = 1.0
@@ -91,6 +93,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
     Its equations are those of `projected_lstm_step`. Gates are ordered i, j, f, o (input,
     candidate, forget, output); 1 is added to the forget gate at run time.
 
+    Masking: `keras.layers.RNN` handles it; the cell knows none.
+
     Args:
         units: int. Size of the cell.
         projection_dim: int or `None`. Size of the output. `None` or `units`: no projection.
@@ -104,6 +108,9 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     Returns:
         `(output, [output, cell])`.
+
+    Raises:
+        ValueError: an argument is out of range.
 
     Example:
 
@@ -125,14 +132,13 @@ class ProjectedLSTMCell(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        for name, size in [("units", units), ("projection_dim", projection_dim)]:
-            if size is not None and size < 1:
-                raise ValueError(f"`{name}` must be at least 1. Received: {name}={size}")
-        for name, clip in [("cell_clip", cell_clip), ("projection_clip", projection_clip)]:
-            if clip is not None and not clip > 0:
-                raise ValueError(
-                    f"`{name}` must be positive, or None for no clipping. Received: {name}={clip}"
-                )
+        check_integers(1, units=units, projection_dim=projection_dim or units)
+        check_clips(cell_clip=cell_clip, projection_clip=projection_clip)
+        if projection_dim is not None and not 1 <= projection_dim <= units:
+            raise ValueError(
+                f"`projection_dim` must be from 1 to `units` ({units}). "
+                f"Received: projection_dim={projection_dim}"
+            )
         self.units = units
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip

@@ -34,7 +34,7 @@ class ScalarMix(keras.layers.Layer):
 
     Raises:
         ValueError: the inputs are no list, differ in shape, or are not as many as
-            `initial_scalars`.
+            `initial_scalars`, or as when the layer was built.
 
     Example:
 
@@ -62,11 +62,6 @@ class ScalarMix(keras.layers.Layer):
                 "ScalarMix mixes a list of tensors of one shape: call it as mix([h0, h1, h2]). "
                 f"Received: a single input of shape {input_shape}"
             )
-        if len({shape[-1] for shape in input_shape}) > 1 or len({*map(len, input_shape)}) > 1:
-            raise ValueError(
-                "The inputs of ScalarMix must have one shape. "
-                f"Received: shapes {[tuple(shape) for shape in input_shape]}"
-            )
         num_inputs = len(input_shape)
         scalars = self.initial_scalars
         if scalars is not None and len(scalars) != num_inputs:
@@ -74,17 +69,35 @@ class ScalarMix(keras.layers.Layer):
                 "`initial_scalars` must hold one value for each input. "
                 f"Received: initial_scalars={scalars}, and {num_inputs} inputs"
             )
+        scalars = [0.0] * num_inputs if scalars is None else scalars
         self.scalars = self.add_weight(
             name="scalars",
             shape=(num_inputs,),
-            initializer="zeros",
+            initializer=lambda shape, dtype: ops.convert_to_tensor(scalars, dtype),
             regularizer=self.regularizer,
         )
-        if scalars is not None:
-            self.scalars.assign(scalars)
+        self._check(input_shape)
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
 
+    def _check(self, shapes):
+        shapes = [tuple(shape) for shape in shapes]
+        same = all(
+            len(shape) == len(shapes[0])
+            and all(a == b or a is None or b is None for a, b in zip(shape, shapes[0], strict=True))
+            for shape in shapes
+        )
+        if not same:
+            raise ValueError(
+                f"The inputs of ScalarMix must have one shape. Received: shapes {shapes}"
+            )
+        if len(shapes) != self.scalars.shape[0]:
+            raise ValueError(
+                f"This ScalarMix was built for {self.scalars.shape[0]} inputs. "
+                f"Received: {len(shapes)} inputs"
+            )
+
     def call(self, inputs, mask=None):
+        self._check([layer.shape for layer in inputs])
         weights = ops.softmax(self.scalars)
         if self.do_layer_norm:
             mask = _first(mask)

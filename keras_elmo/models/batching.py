@@ -2,11 +2,13 @@
 
 import contextlib
 import itertools
+from numbers import Integral
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.config import check_integers
 
 # Enough rows for matrix products near the machine's peak, in memory of about 0.2 GB.
 TOKEN_BUDGET = 4096
@@ -16,18 +18,21 @@ _READ_AHEAD = 256  # sentences that are tokenised together
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    _check_layers(elmo, layers)
-    if isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 1:
-        raise ValueError(
-            f"`token_budget` must be at least 1 token. Received: token_budget={token_budget!r}"
-        )
+    layers = _check_layers(elmo, layers)
+    check_integers(1, token_budget=token_budget)
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
             f"Received: {sentences!r}"
         )
-    if tf.is_tensor(sentences):
-        sentences = sentences.to_list() if hasattr(sentences, "to_list") else sentences.numpy()
+    if hasattr(sentences, "__array__") or tf.is_tensor(sentences):
+        # Arrays and tensors mean what they mean in a call.
+        sentences = text.to_tokens(text.strings(sentences), elmo.tokenizer).to_list()
+    if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
+        raise TypeError(
+            "`sentences` must be a list, an array or another iterable of sentences. "
+            f"Received: {type(sentences).__name__}"
+        )
     total = len(sentences) if hasattr(sentences, "__len__") else None
     return _stream(elmo, sentences, layers, token_budget, progress, total)
 
@@ -54,11 +59,24 @@ def _embed_window(elmo, window, layers, token_budget, advance):
         ends = np.cumsum([length + boundaries for length in lengths])[:-1]
         arrays = np.split(vectors.numpy().astype(np.float32, copy=False), ends, axis=-2)
         for number, array in zip(batch, arrays, strict=True):
-            results[number] = array
+            results[number] = array.copy()  # a view would keep its whole batch alive
         advance(len(batch))
     for number, array in enumerate(results):
         results[number] = None  # the window's memory goes as its arrays are taken
         yield array
+
+
+def select(elmo, outputs, mask, layers):
+    """The chosen layers of real tokens alone: (N, D), or (num_layers + 1, N, D) for `"all"`."""
+    if layers == "all":
+        return tf.stack([tf.boolean_mask(layer, mask) for layer in outputs])
+    if layers in elmo.mix_names():
+        outputs = elmo.mixes[elmo.mix_names().index(layers)](outputs, mask=mask)
+    elif layers == "average":
+        outputs = sum(outputs) / len(outputs)
+    else:
+        outputs = outputs[-1 if layers == "top" else layers]
+    return tf.boolean_mask(outputs, mask)
 
 
 def _windows(tokenizer, sentences, window_tokens):
@@ -118,14 +136,16 @@ def _batches(window, token_budget):
 
 
 def _check_layers(elmo, layers):
+    last = elmo.config.num_layers
+    if isinstance(layers, Integral) and not isinstance(layers, bool) and 0 <= layers <= last:
+        return int(layers)
     names = [*elmo.mix_names(), "average", "top", "all"]
-    numbers = range(elmo.config.num_layers + 1)
-    is_number = isinstance(layers, int) and not isinstance(layers, bool) and layers in numbers
-    if not is_number and layers not in names:
+    if layers not in names:
         raise ValueError(
-            f"`layers` must be one of {names}, or a number from 0 to {elmo.config.num_layers}. "
+            f"`layers` must be one of {names}, or a number from 0 to {last}. "
             f"Received: layers={layers!r}"
         )
+    return layers
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo import characters, text
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, check_integers
 from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
@@ -31,7 +31,7 @@ class Elmo(PretrainedModel):
             `keras_elmo.text`, or `None` where every input is tokenised already.
         num_mixes: int. Learned mixes of the layers, of which the biLM runs once.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
-            batch without the sentence boundaries.
+            batch; the sentence boundaries count only where they are kept.
         initial_scalars: `None`, or `num_layers + 1` floats, for every mix. See `ScalarMix`.
         regularizer: regularizer of the mixes' scalars.
         keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in every output.
@@ -94,8 +94,7 @@ class Elmo(PretrainedModel):
         super().__init__(**kwargs)
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
-        if isinstance(num_mixes, bool) or not isinstance(num_mixes, int) or num_mixes < 1:
-            raise ValueError(f"`num_mixes` must be at least 1. Received: num_mixes={num_mixes}")
+        check_integers(1, num_mixes=num_mixes)
         self.config = config
         self.tokenizer = text.get(tokenizer)
         self.num_mixes = num_mixes
@@ -231,16 +230,8 @@ class Elmo(PretrainedModel):
         return outputs
 
     def _batch(self, embeddings, index, row_lengths, layers):
-        """The chosen layers of real tokens alone: (N, D), or (num_layers + 1, N, D) for "all"."""
-        word_emb, outputs, mask, _ = self._contextualize(embeddings, index, row_lengths)
-        if layers in self.mix_names():
-            mix = self.mixes[self.mix_names().index(layers)]
-            return tf.boolean_mask(mix(outputs, mask=mask), mask)
-        if layers == "all":
-            return tf.stack([tf.boolean_mask(layer, mask) for layer in outputs])
-        if layers == "average":
-            return tf.boolean_mask(sum(outputs) / len(outputs), mask)
-        return tf.boolean_mask(outputs[-1 if layers == "top" else layers], mask)
+        _, outputs, mask, _ = self._contextualize(embeddings, index, row_lengths)
+        return batching.select(self, outputs, mask, layers)
 
     def mix_names(self):
         """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
@@ -289,31 +280,38 @@ class Elmo(PretrainedModel):
     def cache_tokens(self, words):
         """Keeps the token embeddings of a vocabulary, so that its words need no encoding.
 
-        Other words are encoded as always; the cache never grows by itself. It is
-        forgotten when weights are loaded or `trainable` becomes `"all"`, and is not saved.
+        Other words are encoded as always; the cache never grows by itself. It is not saved, and is
+        forgotten when weights are loaded or set, or `trainable` becomes `"all"`. (Who assigns to a
+        variable of the character encoder calls `forget_tokens`.)
 
         Args:
-            words: list of strings; in the place of those cached before. Each takes `projection_dim`
+            words: list of strings, in the place of those cached before. Each takes `projection_dim`
                 floats of memory.
 
         Raises:
-            ValueError: the character encoder is trainable: its embeddings would change.
+            ValueError: the character encoder is trainable: its embeddings would change; or the
+                words are no list of strings.
         """
         if self.trainable == "all":
             raise ValueError(
                 "Token embeddings can be cached only while the character encoder does not train. "
                 'Received: trainable="all"'
             )
-        self.token_encoder.cache(list(dict.fromkeys(text.strings(words).numpy().tolist())))
+        words = text.strings(words)
+        if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
+            raise ValueError(
+                "The words to cache must be a list of strings. "
+                f"Received: strings of shape {tuple(words.shape)}"
+            )
+        self.token_encoder.cache(list(dict.fromkeys(words.numpy().tolist())))
         self._compile_calls()
 
     def forget_tokens(self):
         """Removes the cached vocabulary."""
         self.token_encoder.forget()
-        self._compile_calls()
 
     def _compile_calls(self):
-        # Anew after each change of what trains and of the cached tokens: graphs hold on to both.
+        # Anew when what trains or the use of a cache changes: graphs are made for both.
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool)

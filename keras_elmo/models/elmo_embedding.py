@@ -1,9 +1,11 @@
 """`ElmoEmbedding`."""
 
+import numbers
+
 import keras
 
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.models.string_model import as_strings
+from keras_elmo.models.string_model import call_strings
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -23,7 +25,8 @@ class ElmoEmbedding(keras.layers.Layer):
             yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
-        inputs: string, as `Elmo` takes it.
+        inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` must begin
+            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers.
 
     Returns:
         float, (batch, tokens, D), or (batch, D) for `"default"`.
@@ -59,7 +62,8 @@ class ElmoEmbedding(keras.layers.Layer):
         outputs = [*elmo.sequence_names(), "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
-        if isinstance(dropout, bool) or not 0 <= dropout < 1:
+        is_number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
+        if not (is_number and 0 <= dropout < 1):
             raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
         self.elmo = elmo
         self.output_name = output
@@ -79,7 +83,7 @@ class ElmoEmbedding(keras.layers.Layer):
         self.elmo.trainable = part
 
     def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(as_strings(inputs), *args, **kwargs)
+        return super().__call__(call_strings(inputs), *args, **kwargs)
 
     def call(self, inputs, training=False):
         return self.dropout(self.elmo(inputs)[self.output_name], training=training)

@@ -65,6 +65,14 @@ class PretrainedModel(StringModel):
             hdf5.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
         self.forget_tokens()
 
+    def load_own_variables(self, store):
+        super().load_own_variables(store)
+        self.forget_tokens()
+
+    def set_weights(self, weights):
+        super().set_weights(weights)
+        self.forget_tokens()
+
     def save_weights(self, filepath, **kwargs):
         """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
 

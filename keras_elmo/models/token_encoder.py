@@ -19,7 +19,9 @@ class TokenEncoder(tf.Module):
         super().__init__()
         self.character_encoder = character_encoder
         self.max_characters = max_characters
-        self.forget()
+        # Made with the first words that are cached, and kept: graphs hold on to them.
+        self._places = self._cached = None
+        self._compile()
 
     def encode_ids(self, ids):
         """Character ids to embeddings, the two sentence boundaries before them.
@@ -69,22 +71,22 @@ class TokenEncoder(tf.Module):
         """Keeps the embeddings of distinct words (a list of bytes) in the place of earlier ones."""
         self.forget()
         words = sorted(words, key=len)
-        if words:
-            embeddings = self.encode_all(words)[2:]
-            places = tf.range(len(words), dtype=tf.int64)
-            entries = tf.lookup.KeyValueTensorInitializer(tf.constant(words), places)
-            self._places = tf.lookup.StaticHashTable(entries, -1)
-            self._cached = tf.Variable(embeddings, trainable=False)
+        embeddings = self.encode_all(words)[2:]
+        if self._places is None:
+            self._places = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+            shape = (None, embeddings.shape[1])
+            self._cached = tf.Variable(embeddings, trainable=False, shape=shape)
             self._compile()
+        self._cached.assign(embeddings)
+        self._places.insert(tf.constant(words, tf.string), tf.range(len(words), dtype=tf.int64))
 
     def forget(self):
-        """Forgets the cached words."""
-        self._places = None
-        self._cached = None
-        self._compile()
+        """Forgets the cached words, also in graphs that were made with them."""
+        if self._places is not None:
+            self._places.remove(self._places.export()[0])
+            self._cached.assign(self._cached[:0])
 
     def _compile(self):
-        # Anew: a graph holds on to the cache that it was made with.
         signature = [tf.TensorSpec([None], tf.string)]
         self.compiled_encode = tf.function(self.encode, input_signature=signature)
 

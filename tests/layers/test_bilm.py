@@ -164,9 +164,14 @@ def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"units": 0}, "`units` must be at least 1. Received: units=0"),
+        ({"units": 0}, "`units` must be an integer of at least 1. Received: units=0"),
+        ({"units": "8"}, "units='8'"),
+        ({"units": 8.5}, "units=8.5"),
+        ({"projection_dim": 16}, r"from 1 to `units` \(4\). Received: projection_dim=16"),
+        ({"cell_clip": "3"}, "cell_clip='3'"),
+        ({"num_layers": 1.5}, "num_layers=1.5"),
         ({"projection_dim": -3}, "projection_dim=-3"),
-        ({"cell_clip": -3}, "`cell_clip` must be positive.*Received: cell_clip=-3"),
+        ({"cell_clip": -3}, "`cell_clip` must be a positive number.*Received: cell_clip=-3"),
         ({"projection_clip": 0}, "projection_clip=0"),
         ({"num_layers": 0}, "num_layers=0"),
         ({"loop": "fast"}, "loop='fast'"),
@@ -180,6 +185,20 @@ def test_bad_arguments(kwargs, message):
 def test_inputs_of_another_width():
     with pytest.raises(ValueError, match=r"as wide as its outputs.*4\. Received.*\(2, 3, 5\)"):
         BiLM(6, 4)(tf.ones((2, 3, 5)))
+
+
+def test_inputs_of_another_rank_and_masks_of_another_width():
+    for shape in ((2, 4), (2, 3, 3, 4)):
+        with pytest.raises(ValueError, match=r"shape \(batch, tokens, features\)"):
+            BiLM(6, 4)(tf.ones(shape))
+    with pytest.raises(ValueError, match=r"mask shape \(2, 5\), input shape \(2, 3, 4\)"):
+        BiLM(6, 4)(tf.ones((2, 3, 4)), mask=tf.ones((2, 5), tf.bool))
+
+
+def test_a_state_of_another_batch():
+    layer = BiLM(6, 4)
+    with pytest.raises(ValueError, match=r"must hold 8 tensors.*\(2, 4\)"):
+        layer(tf.ones((1, 3, 4)), initial_state=layer.zero_state(2))
 
 
 def test_a_state_of_another_length():

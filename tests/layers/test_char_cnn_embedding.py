@@ -92,6 +92,8 @@ def test_gradients_do_not_depend_on_the_cut():
         ({"filters": []}, r"`filters` must be a non-empty.*Received: filters=\[\]"),
         ({"filters": [(0, 4)]}, r"filters=\[\(0, 4\)\]"),
         ({"filters": [(3,)]}, r"filters=\[\(3,\)\]"),
+        ({"filters": 5}, "filters=5"),
+        ({"filters": [(1.5, 2)]}, r"filters=\[\(1.5, 2\)\]"),
         ({"activation": "gelu"}, "must be one of.*relu.*Received: activation='gelu'"),
         ({"num_highway": -1}, "num_highway=-1"),
         ({"projection_dim": 0}, "projection_dim=0"),
@@ -106,6 +108,13 @@ def test_bad_arguments(kwargs, message):
 def test_float_ids():
     with pytest.raises(TypeError, match="must be integers.*Received.*float32"):
         CharCNNEmbedding(FILTERS)(tf.ones((2, 3, 50)))
+
+
+@pytest.mark.parametrize("bad", [-1, 262])
+def test_ids_out_of_range(bad):
+    ids = tf.constant([[[259, bad] + [261] * 48]])
+    with pytest.raises(ValueError, match=r"from 0 \(padding\) to 261. Received: ids from"):
+        CharCNNEmbedding(FILTERS)(ids)
 
 
 def test_too_few_characters():

@@ -23,6 +23,13 @@ def test_highway_is_its_equation():
     np.testing.assert_allclose(layer(x), expected, atol=1e-5)
 
 
+def test_the_kernels_of_a_highway_layer_start_apart():
+    layer = Highway()
+    layer.build((None, 8))
+    carry, _, transform, _ = layer.get_weights()
+    assert np.abs(carry - transform).max() > 0.1
+
+
 def test_highway_of_an_unknown_width():
     with pytest.raises(ValueError, match=r"must be known.*Received: input shape \(None, None\)"):
         Highway()(keras.Input((None,)))
@@ -91,11 +98,48 @@ def test_scalar_mix_of_one_tensor():
 def test_scalar_mix_of_shapes_that_differ():
     with pytest.raises(ValueError, match=r"one shape.*\(2, 4, 5\), \(2, 4, 6\)"):
         ScalarMix()([*layers_of(1), *layers_of(1, (2, 4, 6))])
+    with pytest.raises(ValueError, match=r"one shape.*\(2, 4, 5\), \(2, 1, 5\)"):
+        ScalarMix()([*layers_of(1), *layers_of(1, (2, 1, 5))])
 
 
 def test_scalar_mix_with_too_few_scalars():
     with pytest.raises(ValueError, match=r"one value for each input.*\[1.0\], and 3 inputs"):
         ScalarMix(initial_scalars=[1.0])(layers_of())
+
+
+@keras.saving.register_keras_serializable("tests")
+class Outer(keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.mix = ScalarMix(initial_scalars=[1.0, 2.0])
+
+    def call(self, x):
+        return self.mix([x, 2 * x])
+
+
+def test_scalar_mix_keeps_its_scalars_inside_another_layer():
+    layer = Outer()
+    layer(keras.Input((4, 5)))
+    np.testing.assert_array_equal(layer.mix.scalars, [1.0, 2.0])
+
+
+def test_scalar_mix_of_another_number_than_it_was_built_for():
+    mix = ScalarMix()
+    mix(layers_of(3))
+    for count in (2, 4):
+        with pytest.raises(ValueError, match=f"built for 3 inputs. Received: {count} inputs"):
+            mix(layers_of(count))
+
+
+def test_masked_mean_of_a_long_sentence_in_half_precision():
+    for policy in ("mixed_float16", "mixed_bfloat16"):
+        mean = MaskedMean(dtype=policy)(np.full((1, 5001, 2), 0.3, np.float32))
+        np.testing.assert_allclose(tf.cast(mean, "float32"), 0.3, rtol=0.01)
+
+
+def test_masked_mean_does_not_see_what_is_masked():
+    x = np.array([[[1.0], [np.nan]]], np.float32)
+    np.testing.assert_array_equal(MaskedMean()(x, mask=np.array([[True, False]])), [[1.0]])
 
 
 def test_masked_mean():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import Elmo
 from keras_elmo.models import batching
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", ".", "naïve", "x" * 70]
@@ -59,6 +60,27 @@ def test_every_form_of_sentences(elmo):
         for one, other in zip(elmo.embed(form), expected, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     assert elmo.embed([]) == []
+    columns = [np.array(texts)[:, None], tf.constant(texts)[:, None]]
+    for form in columns:  # each a raw string, as in a call
+        for one, other in zip(elmo.embed(form), expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+    assert [array.shape for array in elmo.embed(tf.constant("a b"))] == [(2, 16)]
+
+
+def test_padded_tokens(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
+    for form in (np.array([["a", "b"], ["c", ""]]), tf.constant([["a", "b"], ["c", ""]])):
+        assert [array.shape for array in elmo.embed(form)] == [(2, 16), (1, 16)]
+
+
+def test_no_array_keeps_its_batch_alive(elmo):
+    arrays = elmo.embed(["a b c", "d"], layers="all")
+    assert all(array.base is None and array.flags.c_contiguous for array in arrays)
+
+
+def test_numbers_of_numpy(elmo):
+    one = elmo.embed(["a b"], layers=np.int64(1), token_budget=np.int64(7))[0]
+    np.testing.assert_array_equal(one, elmo.embed(["a b"], layers=1)[0])
 
 
 def test_a_stream_reads_only_a_little_ahead(elmo):
@@ -102,6 +124,8 @@ def test_progress_is_shown_on_standard_error(elmo, capsys):
         ({"token_budget": 0}, ValueError, "token_budget=0"),
         ({"token_budget": 2.5}, ValueError, "token_budget=2.5"),
         ({"sentences": "one sentence"}, TypeError, r"pass \[sentence\]"),
+        ({"sentences": None}, TypeError, "Received: NoneType"),
+        ({"sentences": {"a": 1}}, TypeError, "Received: dict"),
         ({"sentences": [1]}, TypeError, r"Received: 1 \(int\)"),
         ({"sentences": [["a", 2]]}, TypeError, r"Received: 2 \(int\)"),
     ],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo, ElmoConfig, characters
+from keras_elmo import Elmo, ElmoConfig, ElmoEmbedding, characters, strings
 
 SENTENCES = ["The dog let out a sharp bark .", "The bark of the ancient oak was rough .", "", "One"]
 TOKENS = [sentence.split() for sentence in SENTENCES]
@@ -110,6 +110,8 @@ def test_bad_character_ids(elmo, ids, error, message):
         (tf.ones(3), TypeError, "dtype float32"),
         (tf.constant([[["a"]]]), ValueError, r"shape \(1, 1, 1\)"),
         (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`. Received.*\(1, 2\)"),
+        (None, TypeError, "Received: NoneType"),
+        (keras.Input((), dtype="int32"), TypeError, "must be strings.*dtype int32"),
     ],
 )
 def test_bad_inputs(elmo, inputs, error, message):
@@ -278,8 +280,16 @@ def test_predict_evaluate_and_fit_take_lists(elmo):
     loss = elmo.evaluate(texts, targets, verbose=0)
     assert np.ravel(loss)[0] == pytest.approx(np.mean(expected["default"].numpy() ** 2), rel=1e-4)
     elmo.compile(keras.optimizers.Adam(0.1), loss={"default": "mse"})
-    history = elmo.fit(texts, targets, epochs=3, verbose=0).history["loss"]
-    assert history[-1] < history[0]
+    validation = (texts[:4], {"default": targets["default"][:4]})
+    history = elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
+    assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 3
+    assert np.all(np.isfinite(elmo.train_on_batch(texts, targets)))
+    assert np.all(np.isfinite(elmo.test_on_batch(texts, targets)))
+    assert_same(elmo.predict_on_batch(texts), elmo(texts), ["elmo"])
+    batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
+    assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
+    assert elmo.predict(((batch,) for batch in batches), verbose=0)["mask"].shape == (len(texts), 9)
+    assert elmo.predict([], verbose=0)["elmo"].shape == (0, 0, 16)
 
 
 def test_a_cached_vocabulary_changes_nothing_and_never_grows(elmo):
@@ -290,24 +300,53 @@ def test_a_cached_vocabulary_changes_nothing_and_never_grows(elmo):
     for one, other in zip(elmo.embed(SENTENCES), vectors, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     encoder = elmo.token_encoder
-    assert encoder._cached.shape == (4, 8)
-    assert encoder._places.size() == 4
+    assert encoder._cached.value().shape == (4, 8) and encoder._places.size() == 4
     # The cached ones are read from the cache indeed.
     encoder._cached.assign(tf.zeros_like(encoder._cached))
     zeroed = elmo(["The dog let"])["word_emb"][0]
     assert not np.any(zeroed[:2]) and np.any(zeroed[2])
-    assert encoder._cached.shape == (4, 8)
+    assert encoder._cached.value().shape == (4, 8) and encoder._places.size() == 4
     elmo.forget_tokens()
     assert_same(elmo(SENTENCES), expected)
 
 
-def test_the_cache_follows_the_weights(elmo, small_folder):
+def test_the_cache_follows_the_weights(elmo, small_config, tmp_path):
+    other = Elmo(small_config)
+    other.save_pretrained(tmp_path)
+    layer = ElmoEmbedding(elmo, output="default")
+    model = keras.Sequential([keras.Input((), dtype="string"), layer])
+    twin = keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(other, "default")])
+    twin.save_weights(tmp_path / "twin.weights.h5")
+    texts, weights = strings(["The dog", "The"]), elmo.get_weights()
+    changes = [
+        lambda: elmo.load_weights(tmp_path / "weights.hdf5"),
+        lambda: elmo.set_weights(other.get_weights()),
+        lambda: model.load_weights(tmp_path / "twin.weights.h5"),
+    ]
+    for change in changes:
+        elmo.set_weights(weights)
+        elmo.cache_tokens(["The", "dog"])
+        before = [elmo(texts)["default"], elmo.predict(texts, verbose=0)["default"]]
+        before.append(model.predict(texts, verbose=0))
+        change()
+        after = [elmo(texts)["default"], elmo.predict(texts, verbose=0)["default"]]
+        after.append(model.predict(texts, verbose=0))
+        for one, old in zip(after, before, strict=True):
+            np.testing.assert_allclose(one, other(texts)["default"], atol=1e-6)
+            assert np.abs(one - old).max() > 1e-3
+
+
+def test_what_cannot_be_cached(elmo):
     elmo.cache_tokens(["The"])
-    elmo.load_weights(small_folder / "weights.hdf5")
-    assert elmo.token_encoder._cached is None
+    elmo.cache_tokens([])
+    assert elmo.token_encoder._places.size() == 0
+    with pytest.raises(ValueError, match=r"must be a list of strings. Received.*\(\)"):
+        elmo.cache_tokens("The")
+    with pytest.raises(ValueError, match="must be a list of strings"):
+        elmo.cache_tokens([["The"]])
     elmo.cache_tokens(["The"])
     elmo.trainable = "all"
-    assert elmo.token_encoder._cached is None
+    assert elmo.token_encoder._places.size() == 0
     with pytest.raises(ValueError, match='trainable="all"'):
         elmo.cache_tokens(["The"])
 

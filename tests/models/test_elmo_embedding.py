@@ -27,7 +27,7 @@ def classifier(embedding):
 def test_a_classifier_learns_is_saved_and_loads_in_a_fresh_process(small_folder, tmp_path):
     model = classifier(ElmoEmbedding(small_folder, dropout=0.1, trainable="bilm"))
     texts = np.array(TEXTS, dtype=object)
-    history = model.fit(texts, LABELS, epochs=25, batch_size=3, verbose=0).history
+    history = model.fit(texts, LABELS, epochs=40, batch_size=3, verbose=0).history
     assert history["loss"][-1] < 0.5 * history["loss"][0]
     assert model.evaluate(texts, LABELS, verbose=0)[1] == 1.0
     expected = model.predict(texts, verbose=0)
@@ -90,6 +90,7 @@ def test_freezing(elmo):
     "kwargs, error, message",
     [
         ({"output": "mask"}, ValueError, "'default'.*Received: output='mask'"),
+        ({"dropout": "0.5"}, ValueError, "below 1. Received: dropout='0.5'"),
         ({"dropout": 1.0}, ValueError, "below 1. Received: dropout=1.0"),
         ({"tokenizer": "treebank"}, ValueError, r"an Elmo, and \['tokenizer'\]"),
         ({"trainable": "some"}, ValueError, "trainable='some'"),

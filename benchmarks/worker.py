@@ -88,9 +88,17 @@ class SimpleElmo:
         from simple_elmo import ElmoModel
 
         self.imported = time.perf_counter()
+        import tensorflow as tf
+        from simple_elmo.elmo import weight_layers
+
         self.elmo = ElmoModel()
         self.elmo.load(model, max_batch_size=32)
-        self.warm = False
+        # One session for all calls: left to itself it sets all variables anew at each.
+        self.elmo.elmo_sentence_input = weight_layers(
+            "input", self.elmo.sentence_embeddings_op, use_layers="average"
+        )
+        self.session = tf.compat.v1.Session()
+        self.session.run(tf.compat.v1.global_variables_initializer())
 
     def version(self):
         import importlib.metadata
@@ -98,10 +106,8 @@ class SimpleElmo:
         return f"simple_elmo {importlib.metadata.version('simple_elmo')}"
 
     def call(self, sentences):
-        # Its warm-up, which it else repeats at each call, is left out after the first.
         tokens = [sentence.split() for sentence in sentences]
-        self.elmo.get_elmo_vectors(tokens, warmup=not self.warm)
-        self.warm = True
+        self.elmo.get_elmo_vectors(tokens, warmup=False, session=self.session)
 
     def embed(self, sentences):
         self.call(sentences)

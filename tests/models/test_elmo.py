@@ -370,7 +370,11 @@ def test_a_folder_round_trip(elmo, tmp_path):
 
 
 def test_parameters_of_the_published_shapes():
-    shapes = {13_593_296: (1024, 128, 1), 28_027_728: (2048, 256, 1)}
+    shapes = {
+        13_593_296: (1024, 128, 1),
+        28_027_728: (2048, 256, 1),
+        93_600_848: (4096, 512, 2),
+    }
     for count, (units, projection_dim, num_highway) in shapes.items():
         config = ElmoConfig(units=units, projection_dim=projection_dim, num_highway=num_highway)
         elmo = Elmo(config, kernel_initializer="zeros")

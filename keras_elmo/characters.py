@@ -31,6 +31,15 @@ def _row(characters, max_characters):
     return row + [WORD_PADDING] * (max_characters - len(row))
 
 
+def check_range(low, high, num_characters=NUM_CHARACTERS):
+    """Raises a `ValueError` where ids from `low` to `high` are not all padding or characters."""
+    if low < 0 or high > num_characters:
+        raise ValueError(
+            f"Character ids must be from 0 (padding) to {num_characters}. "
+            f"Received: ids from {low} to {high}"
+        )
+
+
 def encode(text):
     """The bytes of a text: UTF-8, and lone surrogates as the bytes they stand for.
 

@@ -204,11 +204,7 @@ class CharCNNEmbedding(keras.layers.Layer):
 
         if tf.executing_eagerly() and tf.size(character_ids) > 0:
             low, high = int(ops.min(character_ids)), int(ops.max(character_ids))
-            if low < 0 or high > self.num_characters:
-                raise ValueError(
-                    f"Character ids must be from 0 (padding) to {self.num_characters}. "
-                    f"Received: ids from {low} to {high}"
-                )
+            characters.check_range(low, high, self.num_characters)
 
     def compute_mask(self, character_ids, mask=None):
         return ops.any(character_ids > 0, axis=-1)

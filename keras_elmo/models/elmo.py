@@ -87,9 +87,8 @@ class Elmo(PretrainedModel):
     ):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
-                "Elmo reads strings, which only the TensorFlow backend has; on others use the "
-                "layers of `keras_elmo.layers`. "
-                f"Received: backend {keras.backend.backend()!r}"
+                "Elmo reads strings, as only the TensorFlow backend does; on others use the layers "
+                f"of `keras_elmo.layers`. Received: backend {keras.backend.backend()!r}"
             )
         super().__init__(**kwargs)
         if not isinstance(config, ElmoConfig):

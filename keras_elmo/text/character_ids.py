@@ -67,12 +67,7 @@ def check_character_ids(ids, max_characters):
         )
     ids = tf.cast(ids, tf.int64)
     if tf.executing_eagerly() and tf.size(ids) > 0:
-        low, high = int(tf.reduce_min(ids)), int(tf.reduce_max(ids))
-        if low < 0 or high > characters.NUM_CHARACTERS:
-            raise ValueError(
-                f"Character ids must be from 0 (padding) to {characters.NUM_CHARACTERS}. "
-                f"Received: ids from {low} to {high}"
-            )
+        characters.check_range(int(tf.reduce_min(ids)), int(tf.reduce_max(ids)))
         is_token = tf.reduce_any(ids > 0, axis=-1)
         if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(

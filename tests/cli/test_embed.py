@@ -199,7 +199,10 @@ def assert_error(result, message):
         (["-o", "out.hdf5", "-l", "3"], "a number from 0 to 2. Received: layers=3"),
         (["-o", "out.hdf5", "-l", "topmost"], "Received: layers='topmost'"),
         (["-o", "out.hdf5", "-l", "elmo_2"], "Received: layers='elmo_2'"),
-        (["-o", "out.hdf5", "--token-budget", "0"], "an integer of at least 1. Received: token_budget=0"),
+        (
+            ["-o", "out.hdf5", "--token-budget", "0"],
+            "an integer of at least 1. Received: token_budget=0",
+        ),
         (["-o", "nowhere/out.hdf5"], "nowhere must be an existing folder"),
         (["-o", "in.txt/out.hdf5"], "in.txt must be an existing folder"),
     ],

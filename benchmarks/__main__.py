@@ -83,18 +83,28 @@ def run(is_small, model, config, sentences):
     try:
         table("systems", measure.compare, workers, peak, sentences, config)
         values = [256, 1024] if is_small else [512, 1024, 2048, 4096, 8192]
-        table("token budget", measure.budgets, own, peak, sentences, config, values)
+        table("token budget", measure.budgets, own, peak, sentences[:256], config, values)
         sizes = [1, 8] if is_small else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
         table("batch", measure.batches, own, peak, sentences, config, sizes)
         values = [10, 100] if is_small else [10, 30, 100, 300, 1000]
-        table("length", measure.lengths, own, peak, vocabulary, config, values)
+        table("length", measure.lengths, own, peak, vocabulary, config, values, 4096)
         values = [0.1, 1.0] if is_small else [0.01, 0.1, 0.3, 1.0]
         table("distinct words", measure.distinct, own, peak, config, values)
         table("stages of a batch of 32", measure.stages, own, sentences[:32])
         table("cached vocabulary", measure.cache, own, sentences, config)
+        if not is_small:
+            values = [10, 100, 1000]
+            table(
+                "length, more rows", measure.lengths, own, peak, vocabulary, config, values, [65536]
+            )
     finally:
         for worker in workers:
             worker.close()
+    table("precision", measure.precisions, model, sentences)
+    with tempfile.TemporaryDirectory() as folder:
+        keras_elmo.Elmo(SMALL).save_pretrained(folder)
+        values = [100, 200] if is_small else [1000, 10_000, 100_000]
+        table("stream, a small model", measure.stream, folder, sentences, values)
     with measure.Worker("keras_elmo", model) as worker:
         peak_after = worker.ask("peak")["value"]
     return {

@@ -6,9 +6,11 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 REPEATS = 5
+ONE = "The cat sat on the mat and looked at the old dog ."  # 12 tokens
 
 
 class Worker:
@@ -34,7 +36,9 @@ class Worker:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.system} ended with status {self.process.wait()}")
-        return json.loads(line)
+        answer = json.loads(line)
+        self.memory = answer["memory"]  # peak so far
+        return answer
 
     def ask(self, do, *args, **kwargs):
         """Runs a method of the system: seconds, value and peak memory."""
@@ -56,6 +60,10 @@ class Worker:
 def median(worker, do, *args, repeats=REPEATS, **kwargs):
     """Median seconds, after one call that is not counted."""
     worker.ask(do, *args, **kwargs)
+    return _median_of(repeats, worker, do, *args, **kwargs)
+
+
+def _median_of(repeats, worker, do, *args, **kwargs):
     return statistics.median(worker.ask(do, *args, **kwargs)["seconds"] for _ in range(repeats))
 
 
@@ -99,18 +107,10 @@ def start(systems, model):
 
 def compare(workers, peak, sentences, config):
     """The systems in turn: all sentences, batches of 32 in file order, one of 12 tokens."""
-    one = ["The cat sat on the mat and looked at the old dog ."]
     seconds = {worker.system: {"all": [], "32": [], "one": []} for worker in workers}
     for repeat in range(REPEATS + 1):
         for worker in workers:
-            times = {
-                "all": worker.ask("embed", sentences)["seconds"],
-                "32": sum(
-                    worker.ask("call", sentences[start : start + 32])["seconds"]
-                    for start in range(0, len(sentences), 32)
-                ),
-                "one": statistics.median(worker.ask("call", one)["seconds"] for _ in range(5)),
-            }
+            times = _tasks(worker, sentences)
             if repeat:  # the first is not counted
                 for name, value in times.items():
                     seconds[worker.system][name].append(value)
@@ -135,12 +135,67 @@ def compare(workers, peak, sentences, config):
     return rows
 
 
+def _tasks(worker, sentences):
+    """Seconds of the three tasks of a comparison."""
+    groups = [sentences[start : start + 32] for start in range(0, len(sentences), 32)]
+    return {
+        "all": worker.ask("embed", sentences)["seconds"],
+        "32": sum(worker.ask("call", group)["seconds"] for group in groups),
+        "one": _median_of(5, worker, "call", [ONE]),
+    }
+
+
+def precisions(model, sentences, dtypes=("float32", "bfloat16")):
+    """Speed and accuracy by dtype of weights and arithmetic: cosine and error to float32."""
+    rows = []
+    for dtype in dtypes:
+        with Worker("keras_elmo", model) as worker:
+            value = worker.ask("cast", dtype, sentences[:128])["value"]
+            times = [_tasks(worker, sentences[:128]) for _ in range(4)][1:]
+        medians = {name: statistics.median(t[name] for t in times) for name in times[0]}
+        tokens = count(sentences[:128])
+        rows.append(
+            {
+                "dtype": dtype,
+                "128 sentences (tokens/s)": tokens / medians["all"],
+                "batches of 32, file order (tokens/s)": tokens / medians["32"],
+                "one sentence (ms)": 1e3 * medians["one"],
+                **{f"least cosine, layer {k}": x for k, x in enumerate(value["cosine"])},
+                "largest error / standard deviation": value["error"],
+            }
+        )
+    return rows
+
+
+def stream(model, sentences, values):
+    """Peak memory of `keras-elmo embed` by the number of sentences."""
+    rows = []
+    for size in values:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "text")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(f"{sentences[n % len(sentences)]}\n" for n in range(size))
+            command = ["-m", "keras_elmo", "embed", path, "--model", model, "--layers", "top"]
+            command += ["--quiet", "--no-sentence-index", "-o", os.path.join(folder, "out.hdf5")]
+            start = time.perf_counter()
+            process = subprocess.Popen([sys.executable, *command])
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - start
+        if status:
+            raise RuntimeError(f"keras-elmo embed ended with status {status}")
+        memory = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        row = {"sentences": size, "peak memory (MB)": memory / 1e6, "seconds": seconds}
+        rows.append(row)
+    return rows
+
+
 def budgets(worker, peak, sentences, config, values):
-    """Throughput of `embed` by token budget."""
+    """Throughput of `embed` by token budget, the peak memory growing from row to row."""
     rows = []
     for budget in values:
         seconds = median(worker, "embed", sentences, token_budget=budget, repeats=3)
-        rows.append(_throughput({"token budget": budget}, sentences, seconds, peak, config))
+        row = _throughput({"token budget": budget}, sentences, seconds, peak, config)
+        rows.append({**row, "peak memory (MB)": worker.memory / 1e6})
     return rows
 
 
@@ -157,16 +212,19 @@ def batches(worker, peak, sentences, config, sizes):
     return rows
 
 
-def lengths(worker, peak, vocabulary, config, values, budget=4096):
-    """Throughput of `embed` by sentence length, the same tokens and words in all."""
+def lengths(worker, peak, vocabulary, config, values, budget, repeats=3):
+    """Throughput of `embed` by sentence length, one batch of the same tokens in each row."""
     rows = []
-    words = _words(vocabulary, budget)
     for length in values:
-        sentences = [
-            " ".join(words[start : start + length]) for start in range(0, len(words), length)
-        ]
-        seconds = median(worker, "embed", sentences, token_budget=2 * budget, repeats=3)
-        rows.append(_throughput({"tokens a sentence": length}, sentences, seconds, peak, config))
+        count = max(1, budget // (length + 2))
+        words = _words(vocabulary, count * length)
+        starts = range(0, len(words), length)
+        sentences = [" ".join(words[start : start + length]) for start in starts]
+        worker.ask("embed", sentences[:2], token_budget=budget)
+        seconds = _median_of(repeats, worker, "embed", sentences, token_budget=budget)
+        row = {"token budget": budget, "tokens a sentence": length, "sentences": count}
+        row = _throughput(row, sentences, seconds, peak, config)
+        rows.append({**row, "peak memory (MB)": worker.memory / 1e6})
     return rows
 
 
@@ -184,8 +242,8 @@ def distinct(worker, peak, config, values, tokens=2048):
 
 def cache(worker, sentences, config):
     """The cached vocabulary: all words of the text, against none."""
-    words = sorted({word for sentence in sentences for word in sentence.split()})
-    cases = {"all sentences": sentences, "first 32": sentences[:32], "one": sentences[:1]}
+    words = sorted({word for sentence in [*sentences, ONE] for word in sentence.split()})
+    cases = {"all sentences": sentences, "first 32": sentences[:32], "one of 12 tokens": [ONE]}
     before = {name: median(worker, "embed", some, repeats=3) for name, some in cases.items()}
     seconds = worker.ask("cache", words)["seconds"]
     after = {name: median(worker, "embed", some, repeats=3) for name, some in cases.items()}

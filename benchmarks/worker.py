@@ -20,6 +20,7 @@ class KerasElmo:
         import keras_elmo
 
         self.imported = time.perf_counter()
+        self.model = model
         self.elmo = keras_elmo.Elmo.from_pretrained(model)
 
     def version(self):
@@ -39,6 +40,23 @@ class KerasElmo:
 
     def cache(self, words):
         self.elmo.cache_tokens(words)
+
+    def cast(self, dtype, sentences):
+        """Goes on with another dtype; each layer's least cosine to float32, and the largest error.
+
+        The error is a share of the layer's standard deviation.
+        """
+        import numpy as np
+
+        import keras_elmo
+
+        expected = np.concatenate(self.elmo.embed(sentences, layers="all"), axis=1)
+        self.elmo = keras_elmo.Elmo.from_pretrained(self.model, dtype=dtype)
+        values = np.concatenate(self.elmo.embed(sentences, layers="all"), axis=1)
+        norms = np.linalg.norm(expected, axis=-1) * np.linalg.norm(values, axis=-1)
+        cosine = np.sum(expected * values, axis=-1) / norms
+        error = np.abs(values - expected).max(axis=(1, 2)) / expected.std(axis=(1, 2))
+        return {"cosine": cosine.min(axis=1).tolist(), "error": float(error.max())}
 
     def stages(self, sentences):
         """Seconds of each stage of one batch."""

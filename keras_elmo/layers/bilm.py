@@ -40,14 +40,19 @@ class BiLM(keras.layers.Layer):
         initial_state: `None` (zeros), or a list of `4 * num_layers` floats: for each layer the
             forward output (batch, projection_dim) and cell (batch, units), then the backward
             ones. A state that a call returned can be handed to the next.
+        boundaries: `None`, or a pair of floats, (projection_dim,): what the forward and the
+            backward direction read, from a zero state, before each sequence (the embeddings of
+            `<S>` and `</S>`). They have no outputs, and are computed once for all rows. Not with
+            an `initial_state`.
+        loop: as the argument of the class, for this call; `None`: as there.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
         `return_state`, a pair: that list, and the state after each row's last real token.
 
     Raises:
-        ValueError: an argument is out of range, the inputs are not `projection_dim` wide, or the
-            initial state has not `4 * num_layers` tensors.
+        ValueError: an argument is out of range, the inputs are not `projection_dim` wide, the
+            initial state has not `4 * num_layers` tensors, or there are boundaries too.
 
     Example:
 
@@ -73,8 +78,7 @@ class BiLM(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_integers(1, num_layers=num_layers)
-        if loop not in ("auto", "rnn"):
-            raise ValueError(f'`loop` must be "auto" or "rnn". Received: loop={loop!r}')
+        _check_loop(loop)
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
@@ -108,9 +112,8 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
-        self._packed = loop == "auto" and keras.backend.backend() == "tensorflow"
         self._compiled = None
-        self.supports_jit = not self._packed
+        self.supports_jit = not self._is_packed(loop)
         self.supports_masking = True
 
     @property
@@ -158,15 +161,34 @@ class BiLM(keras.layers.Layer):
         sizes = [self.input_dim, self.units] * 2 * self.num_layers
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
-    def call(self, inputs, mask=None, initial_state=None):
+    def _state_after(self, tokens, batch_size):
+        """The state of every row after its first token: one for each direction, the same in all."""
+        directions = [tokens[0][None], tokens[1][None]]
+        state = []
+        for index in range(self.num_layers):
+            for k, stack in enumerate((self.forward_layers, self.backward_layers)):
+                cell = stack[index].cell
+                m, c = cell.step(cell.input_product(directions[k]), None, None)
+                directions[k] = m + directions[k] if self._is_skipped(index) else m
+                state += [m, c]
+        return [ops.repeat(row, batch_size, axis=0) for row in state]
+
+    def call(self, inputs, mask=None, initial_state=None, boundaries=None, loop=None):
         self._check(inputs.shape, mask, initial_state)
+        loop = _check_loop(loop or self.loop)
         batch_size = ops.shape(inputs)[0]
+        if boundaries is not None:
+            if initial_state is not None:
+                raise ValueError(
+                    "Boundaries are read from a zero state. Received: an `initial_state`, too"
+                )
+            initial_state = self._state_after(boundaries, batch_size)
         if initial_state is None:
             initial_state = self.zero_state(batch_size)
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
-        run = self._run_packed if self._packed else self._run_rnn
+        run = self._run_packed if self._is_packed(loop) else self._run_rnn
         outputs, state = run(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
@@ -228,6 +250,9 @@ class BiLM(keras.layers.Layer):
             next_state += [tf.gather(tensor, rows) for pair in final for tensor in pair]
         return outputs, next_state
 
+    def _is_packed(self, loop):
+        return loop == "auto" and keras.backend.backend() == "tensorflow"
+
     def _is_skipped(self, index):
         return self.use_skip_connections and index > 0
 
@@ -242,7 +267,7 @@ class BiLM(keras.layers.Layer):
         sizes = [self.input_dim, self.units] * 2 * self.num_layers
         return layers, [(input_shape[0], size) for size in sizes]
 
-    def compute_output_spec(self, inputs, mask=None, initial_state=None):
+    def compute_output_spec(self, inputs, mask=None, **kwargs):
         def spec(shapes):
             return [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in shapes]
 
@@ -262,6 +287,12 @@ class BiLM(keras.layers.Layer):
             "loop": self.loop,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
+
+
+def _check_loop(loop):
+    if loop not in ("auto", "rnn"):
+        raise ValueError(f'`loop` must be "auto" or "rnn". Received: loop={loop!r}')
+    return loop
 
 
 def _agree(shape, expected):

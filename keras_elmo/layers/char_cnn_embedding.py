@@ -40,6 +40,7 @@ class CharCNNEmbedding(keras.layers.Layer):
     Call arguments:
         character_ids: int32, (..., characters), at least as many characters as the widest filter.
             0 is padding; see `keras_elmo.characters`.
+        trim_characters: as the argument of the class, for this call; `None`: as there.
 
     Returns:
         float, (..., projection_dim).
@@ -102,8 +103,7 @@ class CharCNNEmbedding(keras.layers.Layer):
             )
             for i in range(num_highway)
         ]
-        self._trims = self.trim_characters and keras.backend.backend() == "tensorflow"
-        self.supports_jit = not self._trims
+        self.supports_jit = not self._trims(self.trim_characters)
         self.supports_masking = True
 
     @property
@@ -138,13 +138,17 @@ class CharCNNEmbedding(keras.layers.Layer):
             )
             self.projection_bias = weight("projection_bias", (self.projection_dim,))
 
-    def call(self, character_ids):
+    def _trims(self, trim_characters):
+        return trim_characters and keras.backend.backend() == "tensorflow"
+
+    def call(self, character_ids, trim_characters=None):
         self._check(character_ids)
+        trim_characters = self.trim_characters if trim_characters is None else trim_characters
         # (...) is flattened to N tokens.
         leading = ops.shape(character_ids)[:-1]
         ids = ops.reshape(character_ids, (-1, character_ids.shape[-1]))  # (N, characters)
         mask = ops.any(ids > 0, axis=-1, keepdims=True)  # (N, 1)
-        lengths = self._lengths(ids, mask)
+        lengths = self._lengths(ids, mask) if self._trims(trim_characters) else None
         ids = ids[:, : lengths[-1]] if lengths else ids
         table = ops.convert_to_tensor(self.character_embedding)
         table = ops.concatenate([ops.zeros_like(table[:1]), table])  # row 0: padding
@@ -169,9 +173,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         return ops.reshape(outputs, (*leading, self.output_dim))
 
     def _lengths(self, ids, mask):
-        """For each filter, and last for all, the characters that it must see; or `None`."""
-        if not self._trims:
-            return None
+        """For each filter, and last for all, the characters that it must see."""
         limit = ids.shape[-1]
         positions = ops.arange(1, limit + 1, dtype="int32")
         is_character = ops.logical_and(ids != characters.WORD_PADDING, mask)
@@ -196,7 +198,8 @@ class CharCNNEmbedding(keras.layers.Layer):
                 f"characters of at least {widest}, the width of the widest filter. "
                 f"Received: shape {tuple(character_ids.shape)}"
             )
-        if self._trims and not isinstance(character_ids, keras.KerasTensor):
+        is_symbol = isinstance(character_ids, keras.KerasTensor)
+        if keras.backend.backend() == "tensorflow" and not is_symbol:
             self._check_values(character_ids)
 
     def _check_values(self, character_ids):

@@ -46,8 +46,8 @@ def projected_lstm_step(
 
     Args:
         input_product: float, (rows, 4 * units). `x W + b`, from `input_product`.
-        m: float, (rows, projection_dim). The previous output.
-        c: float, (rows, units). The previous cell.
+        m: float, (rows, projection_dim). The previous output. `None`: zeros, not multiplied.
+        c: float, (rows, units). The previous cell. `None`: zeros.
         recurrent_kernel: float, (projection_dim, 4 * units). U.
         projection_kernel: float, (units, projection_dim), or `None`. P.
         cell_clip: float or `None`.
@@ -58,8 +58,10 @@ def projected_lstm_step(
 
     Reference: Sak et al. 2014; `LSTMCell` of TensorFlow 1 with `use_peepholes=False`.
     """
-    i, j, f, o = ops.split(input_product + ops.matmul(m, recurrent_kernel), 4, axis=-1)
-    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(j)
+    gates = input_product if m is None else input_product + ops.matmul(m, recurrent_kernel)
+    i, j, f, o = ops.split(gates, 4, axis=-1)
+    kept = 0 if c is None else ops.sigmoid(f) * c
+    c = kept + ops.sigmoid(i) * ops.tanh(j)
     if cell_clip is not None:
         c = ops.clip(c, -cell_clip, cell_clip)
     m = ops.sigmoid(o) * ops.tanh(c)

@@ -4,18 +4,19 @@ import keras
 import tensorflow as tf
 
 from keras_elmo import characters, text
-from keras_elmo.config import ElmoConfig, check_integers
-from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
+from keras_elmo.config import check_integers
+from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
-from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+from keras_elmo.models.contextual_model import ContextualModel
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
+from keras_elmo.models.token_encoder import with_boundaries
 
 TRAINABLE_PARTS = ("mix", "bilm", "all", False)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class Elmo(PretrainedModel):
+class Elmo(ContextualModel):
     """ELMo: raw strings, tokens or character ids to contextual vectors.
 
     Sentence boundaries are added before the biLM and removed after it. A token that occurs twice
@@ -39,6 +40,8 @@ class Elmo(PretrainedModel):
             as the originals do; `reset_states()` forgets it.
         trainable: what trains: `"mix"` (scalars and gamma), `"bilm"` (the LSTMs too), `"all"`
             (the character encoder too), or `False`. `True` restores the one named last.
+        xla: compile what is numeric and frozen with XLA: `True`, `False`, or `"auto"`: where there
+            is a GPU. Lengths are padded to buckets, so that compilations repeat.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
 
     Call arguments:
@@ -82,19 +85,12 @@ class Elmo(PretrainedModel):
         keep_sentence_boundaries=False,
         stateful=False,
         trainable="mix",
+        xla="auto",
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                "Elmo reads strings, as only the TensorFlow backend does; on others use the layers "
-                f"of `keras_elmo.layers`. Received: backend {keras.backend.backend()!r}"
-            )
-        super().__init__(**kwargs)
-        if not isinstance(config, ElmoConfig):
-            config = ElmoConfig.from_options(config)
+        super().__init__(config, xla, kernel_initializer, **kwargs)
         check_integers(1, num_mixes=num_mixes)
-        self.config = config
         self.tokenizer = text.get(tokenizer)
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
@@ -102,45 +98,17 @@ class Elmo(PretrainedModel):
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
         self.stateful = bool(stateful)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.supports_jit = False
 
         dtype = self.dtype_policy
-        self.character_encoder = CharCNNEmbedding(
-            filters=config.filters,
-            character_dim=config.character_dim,
-            num_highway=config.num_highway,
-            projection_dim=(
-                config.projection_dim if config.num_filters != config.projection_dim else None
-            ),
-            activation=config.activation,
-            kernel_initializer=self.kernel_initializer,
-            dtype=dtype,
-            name="character_encoder",
-        )
-        self.bilm = BiLM(
-            units=config.units,
-            projection_dim=config.projection_dim if config.has_projection else None,
-            num_layers=config.num_layers,
-            cell_clip=config.cell_clip,
-            projection_clip=config.projection_clip,
-            use_skip_connections=config.use_skip_connections,
-            return_state=True,
-            kernel_initializer=self.kernel_initializer,
-            dtype=dtype,
-            name="bilm",
-        )
+        config = self.config
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
             for name in self.mix_names()
         ]
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
-        self.character_encoder.build((None, config.max_characters))
-        self.bilm.build((None, None, config.projection_dim))
         for mix in self.mixes:
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
         self.built = True
-        self.token_encoder = TokenEncoder(self.character_encoder, config.max_characters)
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
         self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
         self.trainable = trainable
@@ -196,29 +164,14 @@ class Elmo(PretrainedModel):
             for name, value in outputs.items()
         }
 
-    def _contextualize(self, embeddings, index, row_lengths, state=None):
-        """The token embeddings, every layer and the mask, the boundaries kept or removed."""
-        grid = with_boundaries(index, row_lengths)
-        mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
-        tokens = tf.gather(embeddings, grid)  # (batch, tokens + 2, projection_dim)
-        # What is frozen takes no part in the backward pass, which costs twice the forward one.
-        if self.trainable != "all":
-            tokens = tf.stop_gradient(tokens)
-        layers, state = self.bilm(tokens, mask=mask, initial_state=state)
-        if self.trainable in ("mix", False):
-            layers = [tf.stop_gradient(layer) for layer in layers]
-        layers = [layers[0][..., : self.config.projection_dim], *layers]
-        if not self.keep_sentence_boundaries:
-            mask = mask[:, 2:]
-            layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
-        return layers[0], layers[1:], mask, state
-
     def _outputs(self, embeddings, index, row_lengths):
         state = self.batch_state.read(tf.size(row_lengths)) if self.stateful else None
-        word_emb, layers, mask, state = self._contextualize(embeddings, index, row_lengths, state)
+        layers, mask, state = self.contextualize(
+            embeddings, index, row_lengths, self.keep_sentence_boundaries, state
+        )
         if self.stateful:
             self.batch_state.write(state)
-        outputs = {"word_emb": word_emb}
+        outputs = {"word_emb": layers[0][..., : self.config.projection_dim]}
         for number, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{number}"] = layer
         for name, mix in zip(self.mix_names(), self.mixes, strict=True):
@@ -229,7 +182,9 @@ class Elmo(PretrainedModel):
         return outputs
 
     def _batch(self, embeddings, index, row_lengths, layers):
-        _, outputs, mask, _ = self._contextualize(embeddings, index, row_lengths)
+        outputs, mask, _ = self.contextualize(
+            embeddings, index, row_lengths, self.keep_sentence_boundaries
+        )
         return batching.select(self, outputs, mask, layers)
 
     def mix_names(self):
@@ -395,5 +350,6 @@ class Elmo(PretrainedModel):
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
             "stateful": self.stateful,
             "trainable": self.trainable,
+            "xla": self.xla,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }

@@ -11,7 +11,8 @@ class TokenEncoder(tf.Module):
     """Encodes distinct words with a character encoder, sentence boundaries first.
 
     Args:
-        character_encoder: a built `CharCNNEmbedding`.
+        character_encoder: function of character ids (words, max_characters), int32, to embeddings
+            (words, projection_dim): a built `CharCNNEmbedding`, or what calls one.
         max_characters: int. Characters of a word.
     """
 
@@ -19,7 +20,8 @@ class TokenEncoder(tf.Module):
         super().__init__()
         self.character_encoder = character_encoder
         self.max_characters = max_characters
-        # Made with the first words that are cached, and kept: graphs hold on to them.
+        # Made with the first words that are cached, and kept: graphs hold on to them. The
+        # boundaries come first among the embeddings, which are none when nothing is cached.
         self._places = self._cached = None
         self._compile()
 
@@ -46,12 +48,19 @@ class TokenEncoder(tf.Module):
         """
         if self._places is None:
             return self.encode_ids(text.character_ids(words, self.max_characters))
-        found = self._places.lookup(words)
+        # Of the boundaries and the words, the places among what is cached; -1 where they are not.
+        is_cached = tf.shape(self._cached)[0] > 0
+        boundaries = tf.where(is_cached, [0, 1], [-1, -1])
+        found = tf.concat([tf.cast(boundaries, tf.int64), self._places.lookup(words)], 0)
         hits, misses = tf.where(found >= 0)[:, 0], tf.where(found < 0)[:, 0]
-        missing = text.character_ids(tf.gather(words, misses), self.max_characters)
-        embeddings = [self.encode_ids(missing), tf.gather(self._cached, tf.gather(found, hits))]
-        places = [tf.concat([[0, 1], misses + 2], 0), hits + 2]
-        return tf.dynamic_stitch([tf.cast(p, tf.int32) for p in places], embeddings)
+        encoded = tf.where(is_cached, 0, 2)  # boundaries among the misses
+        missing = text.character_ids(tf.gather(words, misses[encoded:] - 2), self.max_characters)
+        boundary_ids = text.boundary_character_ids(self.max_characters)[:encoded]
+        embeddings = [
+            self.character_encoder(tf.concat([boundary_ids, missing], 0)),
+            tf.gather(self._cached, tf.gather(found, hits)),
+        ]
+        return tf.dynamic_stitch([tf.cast(p, tf.int32) for p in (misses, hits)], embeddings)
 
     def encode_all(self, words):
         """Like `encode`, eagerly, for any number of distinct words.
@@ -71,14 +80,15 @@ class TokenEncoder(tf.Module):
         """Keeps the embeddings of distinct words (a list of bytes) in the place of earlier ones."""
         self.forget()
         words = sorted(words, key=len)
-        embeddings = self.encode_all(words)[2:]
+        embeddings = self.encode_all(words)
         if self._places is None:
             self._places = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
             shape = (None, embeddings.shape[1])
             self._cached = tf.Variable(embeddings, trainable=False, shape=shape)
             self._compile()
         self._cached.assign(embeddings)
-        self._places.insert(tf.constant(words, tf.string), tf.range(len(words), dtype=tf.int64))
+        places = tf.range(2, 2 + len(words), dtype=tf.int64)
+        self._places.insert(tf.constant(words, tf.string), places)
 
     def forget(self):
         """Forgets the cached words, also in graphs that were made with them."""

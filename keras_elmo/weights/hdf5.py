@@ -1,13 +1,17 @@
 """Reads and writes the original weight files, through the table of `layout.py`."""
 
 import contextlib
+import math
 import os
 import tempfile
 
 import h5py
+import keras
 import numpy as np
 
 from keras_elmo.weights.layout import table
+
+_BLOCK = 4 << 20  # bytes that are read at a time
 
 # What h5py raises, by the place of the damage in a file.
 _DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
@@ -47,8 +51,7 @@ def load_weights(file, character_encoder=None, bilm=None):
         # A second reading, rather than a second copy of all weights in memory.
         for row in rows:
             for variable, selection in row.pieces():
-                array = _read(datasets[row.name], selection)
-                variable.assign(array.reshape(variable.shape))
+                _fill(variable, datasets[row.name], selection)
 
 
 def save_weights(file, character_encoder=None, bilm=None):
@@ -121,6 +124,33 @@ def _open(file, where):
         yield datasets
 
 
+def _blocks(variable, selection):
+    """A variable's place in a dataset, in parts: `(rows of the variable, selection)`.
+
+    What is large is read in rows of about `_BLOCK` bytes; small things whole (`None`, selection).
+    """
+    rows = max(1, _BLOCK // (4 * math.prod(variable.shape[1:])))
+    if selection == () or rows >= variable.shape[0]:
+        return [(None, selection)]
+    starts = range(0, variable.shape[0], rows)
+    ends = [min(start + rows, variable.shape[0]) for start in starts]
+    return [
+        (slice(start, end), slice(selection.start + start, selection.start + end))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _fill(variable, dataset, selection):
+    blocks = _blocks(variable, selection)
+    if len(blocks) == 1:
+        variable.assign(_read(dataset, selection).reshape(variable.shape))
+    elif keras.backend.backend() == "tensorflow":
+        for rows, block in blocks:  # in place: the whole would be in memory twice
+            variable.value[rows].assign(_read(dataset, block))
+    else:
+        variable.assign(np.concatenate([_read(dataset, block) for _, block in blocks]))
+
+
 def _read(dataset, selection):
     with np.errstate(over="ignore"):  # a float64 beyond float32: infinity, which is a fault
         return np.asarray(dataset[selection], np.float32)
@@ -145,7 +175,8 @@ def _fault(row, dataset):
             return f"shape: {row.name}, expected {row.shape}, in the file {dataset.shape}"
         if dataset.dtype.kind != "f":
             return f"dtype: {row.name}, expected float32, in the file {dataset.dtype}"
-        if not all(_is_finite(_read(dataset, selection)) for _, selection in row.pieces()):
+        pieces = [_blocks(variable, selection) for variable, selection in row.pieces()]
+        if not all(_is_finite(_read(dataset, block)) for blocks in pieces for _, block in blocks):
             return f"values: {row.name} holds NaN or infinity"
     except _DAMAGES as error:
         return f"unreadable: {row.name} ({error})"

@@ -28,8 +28,8 @@ class Dataset(NamedTuple):
 
         `dataset[selection]` has the variable's values in their order.
         """
-        if len(self.variables) == 1:
-            return [(self.variables[0], ())]
+        if self.shape != (sum(v.shape[0] for v in self.variables), *self.variables[0].shape[1:]):
+            return [(self.variables[0], ())]  # one, of which the dataset has one more axis
         ends = [0]
         for variable in self.variables:
             ends.append(ends[-1] + variable.shape[0])

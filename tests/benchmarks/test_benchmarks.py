@@ -25,13 +25,15 @@ def test_it_runs_and_writes_every_table(tmp_path):
         "distinct words",
         "stages of a batch of 32",
         "cached vocabulary",
+        "precision",
+        "stream, a small model",
     ]
     numbers = [
         value
         for rows in results["tables"].values()
         for row in rows
-        for value in row.values()
-        if isinstance(value, float)
+        for name, value in row.items()
+        if isinstance(value, float) and not name.startswith("largest error")
     ]
     assert len(numbers) > 40 and all(number > 0 for number in numbers)
     text = (tmp_path / "results/inference.md").read_text()

@@ -115,6 +115,51 @@ def test_hoisting_in_blocks_changes_nothing(monkeypatch):
         np.testing.assert_allclose(one, three, atol=1e-6)
 
 
+@pytest.mark.parametrize("loop", ["auto", "rnn"])
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"cell_clip": 0.4, "projection_clip": 0.2},
+        {"num_layers": 3, "use_skip_connections": False},
+        {"projection_dim": None, "num_layers": 1},
+    ],
+)
+def test_boundaries_are_tokens_around_each_sequence(kwargs, loop):
+    layer, _ = pair(**kwargs)
+    inputs, mask = batch(layer.input_dim)
+    rows, tokens = mask.shape
+    first, last = tf.unstack(tf.random.normal((2, layer.input_dim)))
+    lengths = np.sum(mask, axis=1)
+    around = np.zeros((rows, tokens + 2, layer.input_dim), np.float32)
+    around[:, 0] = first
+    around[:, 1:-1] = inputs
+    around[np.arange(rows), lengths + 1] = last
+    around_mask = tf.sequence_mask(lengths + 2, tokens + 2)
+
+    def run(call):
+        with tf.GradientTape() as tape:
+            outputs = [tf.where(mask[..., None], output, 0.0) for output in call()]
+            loss = sum(tf.reduce_sum(tf.sin(3 * output)) for output in outputs)
+        weights = [variable.value for variable in layer.trainable_variables]
+        return outputs, [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
+
+    outputs, gradients = run(lambda: layer(inputs, mask=mask, boundaries=(first, last), loop=loop))
+    expected, expected_gradients = run(
+        lambda: [output[:, 1:-1] for output in layer(around, mask=around_mask)]
+    )
+    for one, other in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    for one, other in zip(gradients, expected_gradients, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5, rtol=1e-4)
+        assert np.abs(other).max() > 1e-3
+
+
+def test_boundaries_and_a_state_together_are_refused():
+    layer = BiLM(6, 4)
+    with pytest.raises(ValueError, match="Received: an `initial_state`, too"):
+        layer(tf.ones((2, 3, 4)), initial_state=layer.zero_state(2), boundaries=tf.ones((2, 4)))
+
+
 def test_padding_and_neighbours_change_nothing():
     layer, _ = pair()
     inputs, _ = batch(layer.input_dim, rows=1, tokens=4)

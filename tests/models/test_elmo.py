@@ -300,12 +300,12 @@ def test_a_cached_vocabulary_changes_nothing_and_never_grows(elmo):
     for one, other in zip(elmo.embed(SENTENCES), vectors, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     encoder = elmo.token_encoder
-    assert encoder._cached.value().shape == (4, 8) and encoder._places.size() == 4
+    assert encoder._cached.value().shape == (2 + 4, 8) and encoder._places.size() == 4
     # The cached ones are read from the cache indeed.
     encoder._cached.assign(tf.zeros_like(encoder._cached))
     zeroed = elmo(["The dog let"])["word_emb"][0]
     assert not np.any(zeroed[:2]) and np.any(zeroed[2])
-    assert encoder._cached.value().shape == (4, 8) and encoder._places.size() == 4
+    assert encoder._cached.value().shape == (2 + 4, 8) and encoder._places.size() == 4
     elmo.forget_tokens()
     assert_same(elmo(SENTENCES), expected)
 

@@ -56,6 +56,15 @@ def assert_same(arrays, others):
         np.testing.assert_array_equal(array, other)
 
 
+def test_reading_in_blocks_changes_nothing(parts, tmp_path, monkeypatch):
+    parts.save(tmp_path / "weights.hdf5")
+    for size in (1, 50, 100_000):  # a row, some rows, the whole
+        monkeypatch.setattr(hdf5, "_BLOCK", size)
+        other = Parts(TINY, seed=1)
+        other.load(tmp_path / "weights.hdf5")
+        assert_same(other.arrays(), parts.arrays())
+
+
 @pytest.fixture
 def parts():
     return Parts(TINY)

@@ -1,0 +1,117 @@
+"""`ContextualModel`."""
+
+import keras
+import tensorflow as tf
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.layers import BiLM, CharCNNEmbedding
+from keras_elmo.models.compiled import CompiledLayer
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
+from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+
+
+class ContextualModel(PretrainedModel):
+    """What lies below the mixes: words to token embeddings, and these to the biLM's layers.
+
+    Args:
+        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
+        xla: `True`, `False` or `"auto"`, see `Elmo`.
+        kernel_initializer: initializer of the character encoder's and the biLM's kernels.
+    """
+
+    def __init__(self, config, xla="auto", kernel_initializer=DEFAULT_INITIALIZER, **kwargs):
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                f"{type(self).__name__} reads strings, as only the TensorFlow backend does; on "
+                "others use the layers of `keras_elmo.layers`. "
+                f"Received: backend {keras.backend.backend()!r}"
+            )
+        super().__init__(**kwargs)
+        if xla not in (True, False, "auto"):
+            raise ValueError(f'`xla` must be True, False or "auto". Received: xla={xla!r}')
+        if not isinstance(config, ElmoConfig):
+            config = ElmoConfig.from_options(config)
+        self.config = config
+        self.xla = xla
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.supports_jit = False  # strings; what XLA can compile, `xla` says
+
+        dtype = self.dtype_policy
+        self.character_encoder = CharCNNEmbedding(
+            filters=config.filters,
+            character_dim=config.character_dim,
+            num_highway=config.num_highway,
+            projection_dim=(
+                config.projection_dim if config.num_filters != config.projection_dim else None
+            ),
+            activation=config.activation,
+            kernel_initializer=self.kernel_initializer,
+            dtype=dtype,
+            name="character_encoder",
+        )
+        self.bilm = BiLM(
+            units=config.units,
+            projection_dim=config.projection_dim if config.has_projection else None,
+            num_layers=config.num_layers,
+            cell_clip=config.cell_clip,
+            projection_clip=config.projection_clip,
+            use_skip_connections=config.use_skip_connections,
+            return_state=True,
+            kernel_initializer=self.kernel_initializer,
+            dtype=dtype,
+            name="bilm",
+        )
+        self.character_encoder.build((None, config.max_characters))
+        self.bilm.build((None, None, config.projection_dim))
+        self.uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
+        self._compiled_encoder = CompiledLayer(self.character_encoder, trim_characters=False)
+        self._compiled_bilm = CompiledLayer(self.bilm, loop="rnn")
+        self.token_encoder = TokenEncoder(self._encode, config.max_characters)
+
+    # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
+
+    def _encode(self, ids):
+        if self.uses_xla and not self.character_encoder.trainable:
+            return self._compiled_encoder.tokens(ids)
+        return self.character_encoder(ids)
+
+    def _run_bilm(self, tokens, mask, **start):
+        if self.uses_xla and not self.bilm.trainable:
+            return self._compiled_bilm.sequences(tokens, mask, **start)
+        return self.bilm(tokens, mask=mask, **start)
+
+    def contextualize(self, embeddings, index, row_lengths, keeps_boundaries=False, state=None):
+        """Every layer of sentences whose words are encoded.
+
+        Args:
+            embeddings: float, (2 + words, projection_dim). What `TokenEncoder.encode` gives.
+            index: int32, (N,). For each token of all sentences, its place among the words.
+            row_lengths: int64, (batch,). Tokens of each sentence.
+            keeps_boundaries: bool. Leave `<S>` and `</S>` in.
+            state: see `BiLM`; `None`: zeros.
+
+        Returns:
+            A triple: the `num_layers + 1` layers, float, (batch, tokens, 2 * projection_dim), zero
+            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state: after
+            `</S>` where a state was given, or boundaries are kept.
+        """
+        # What is frozen takes no part in the backward pass, which costs twice the forward one.
+        if not self.character_encoder.trainable:
+            embeddings = tf.stop_gradient(embeddings)
+        start = {"initial_state": state}
+        reads_boundaries = keeps_boundaries or state is not None
+        if not reads_boundaries:
+            # No sentence needs the last step, and the first is the same for all.
+            start = {"boundaries": (embeddings[0], embeddings[1])}
+        grid = with_boundaries(index, row_lengths)
+        mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
+        if not reads_boundaries:
+            grid, mask = grid[:, 1:-1], mask[:, 2:]
+        tokens = tf.gather(embeddings, grid)  # (batch, tokens, projection_dim)
+        layers, state = self._run_bilm(tokens, mask, **start)
+        if not self.bilm.trainable:
+            layers = [tf.stop_gradient(layer) for layer in layers]
+        if reads_boundaries and not keeps_boundaries:
+            mask = mask[:, 2:]
+            layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
+        return layers, mask, state

@@ -1,0 +1,93 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import Elmo, ElmoEmbedding, strings
+from keras_elmo.models.compiled import bucket, pad_to_buckets
+
+SENTENCES = ["The dog let out a sharp bark .", "", "One", "a b c d e f g h i j k l m n"]
+
+
+def test_buckets():
+    sizes = range(1, 200)
+    buckets = [int(bucket(tf.constant(size))) for size in sizes]
+    assert sorted(set(buckets)) == [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+    assert all(size <= result for size, result in zip(sizes, buckets, strict=True))
+    assert buckets == sorted(buckets)
+
+
+def test_padding_to_buckets():
+    padded = pad_to_buckets(tf.ones((3, 9, 2)), axes=[0, 1])
+    assert padded.shape == (8, 12, 2) and float(tf.reduce_sum(padded)) == 3 * 9 * 2
+    assert np.all(padded[:3, :9] == 1)
+
+
+@pytest.fixture
+def compiled(small_folder):
+    return Elmo.from_pretrained(small_folder, xla=True)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_xla_gives_the_same_numbers(small_folder, keep):
+    compiled, elmo = (
+        Elmo.from_pretrained(small_folder, xla=x, keep_sentence_boundaries=keep)
+        for x in (True, False)
+    )
+    for sentences in (SENTENCES, SENTENCES[:1], SENTENCES * 3):
+        outputs, expected = compiled(sentences), elmo(sentences)
+        for name in [*elmo.sequence_names(), "default", "mask"]:
+            np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
+    vectors = compiled.embed(SENTENCES, layers="all")
+    for one, other in zip(vectors, elmo.embed(SENTENCES, layers="all"), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_what_is_compiled_is_run(compiled):
+    assert compiled._compiled_bilm.compiled.experimental_get_tracing_count() == 0
+    compiled(SENTENCES)
+    for layer in (compiled._compiled_bilm, compiled._compiled_encoder):
+        assert layer.compiled.experimental_get_tracing_count() == 1
+
+
+def test_xla_carries_the_state(small_folder):
+    models = [Elmo.from_pretrained(small_folder, stateful=True, xla=x) for x in (True, False)]
+    for _ in range(2):
+        one, other = (model(SENTENCES)["elmo"] for model in models)
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
+def test_gradients_are_the_same_with_xla(compiled, elmo, part):
+    def gradients(model):
+        model.trainable = part
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(SENTENCES)["elmo"] ** 2)
+        values = tape.gradient(loss, [v.value for v in model.trainable_variables])
+        return [tf.convert_to_tensor(value) for value in values]
+
+    for one, other in zip(gradients(compiled), gradients(elmo), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4, rtol=1e-3)
+
+
+def test_a_classifier_trains_on_what_xla_compiled(compiled):
+    layers = [keras.Input((), dtype="string"), ElmoEmbedding(compiled, "default")]
+    model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
+    model.compile(keras.optimizers.Adam(0.1), "binary_crossentropy")
+    texts, labels = strings(SENTENCES), np.array([0, 1, 0, 1])
+    losses = model.fit(texts, labels, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_shapes_repeat(compiled):
+    compiled(["a b c"])
+    run = compiled._compiled_bilm.compiled
+    before = run.experimental_get_tracing_count()
+    for length in range(1, 9):  # one bucket
+        compiled([" ".join("abcdefgh"[:length])] * length)
+    assert run.experimental_get_tracing_count() == before
+
+
+def test_a_bad_choice(small_config):
+    with pytest.raises(ValueError, match='True, False or "auto". Received: xla=2'):
+        Elmo(small_config, xla=2)

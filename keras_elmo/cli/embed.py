@@ -32,8 +32,9 @@ def add_arguments(parser):
         "-t",
         "--tokenizer",
         default="whitespace",
-        choices=["whitespace", "treebank"],
-        help="whitespace (default) for text that is tokenised; treebank for raw prose",
+        choices=["whitespace", "treebank", "space"],
+        help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
+        "the ASCII space alone",
     )
     parser.add_argument(
         "--token-budget", type=int, metavar="N", help="tokens of a batch (memory grows with it)"

@@ -28,8 +28,9 @@ class Elmo(ContextualModel):
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
-        tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, an object of
-            `keras_elmo.text`, or `None` where every input is tokenised already.
+        tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
+            space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` where
+            every input is tokenised already.
         num_mixes: int. Learned mixes of the layers, of which the biLM runs once.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
             batch; the sentence boundaries count only where they are kept.
@@ -277,6 +278,24 @@ class Elmo(ContextualModel):
         """Forgets the state of a stateful model: the next batch begins with zeros."""
         if self.stateful:
             self.batch_state.reset()
+
+    def export(self, path, **options):
+        """Writes a SavedModel for TensorFlow Serving and others, with the outputs as signatures.
+
+        Args:
+            path: folder to write, as `saved_models/elmo/1`.
+            **options: see `keras_elmo.export.saved_model.export`.
+
+        Example:
+
+        >>> elmo.export("saved_models/elmo/1")
+        >>> served = tf.saved_model.load("saved_models/elmo/1")
+        >>> served.signatures["default"](tf.constant(["the cat sat"]))["elmo"].shape
+        TensorShape([1, 3, 1024])
+        """
+        from keras_elmo.export.saved_model import export
+
+        export(self, path, **options)
 
     # Keras
 

@@ -1,5 +1,7 @@
 """`TokenEncoder`: words to token embeddings, from a cached vocabulary where there is one."""
 
+import contextlib
+
 import tensorflow as tf
 
 from keras_elmo import text
@@ -23,6 +25,7 @@ class TokenEncoder(tf.Module):
         # Made with the first words that are cached, and kept: graphs hold on to them. The
         # boundaries come first among the embeddings, which are none when nothing is cached.
         self._places = self._cached = None
+        self._uses_cache = True
         self._compile()
 
     def encode_ids(self, ids):
@@ -46,7 +49,7 @@ class TokenEncoder(tf.Module):
         Returns:
             float, (2 + words, projection_dim).
         """
-        if self._places is None:
+        if self._places is None or not self._uses_cache:
             return self.encode_ids(text.character_ids(words, self.max_characters))
         # Of the boundaries and the words, the places among what is cached; -1 where they are not.
         is_cached = tf.shape(self._cached)[0] > 0
@@ -95,6 +98,15 @@ class TokenEncoder(tf.Module):
         if self._places is not None:
             self._places.remove(self._places.export()[0])
             self._cached.assign(self._cached[:0])
+
+    @contextlib.contextmanager
+    def without_cache(self):
+        """Graphs that are made inside encode every word."""
+        self._uses_cache = False
+        try:
+            yield
+        finally:
+            self._uses_cache = True
 
     def _compile(self):
         signature = [tf.TensorSpec([None], tf.string)]

@@ -6,9 +6,15 @@ from keras_elmo.text.character_ids import (
     check_character_ids,
 )
 from keras_elmo.text.inputs import strings, to_tokens
-from keras_elmo.text.tokenizers import TreebankTokenizer, WhitespaceTokenizer, get
+from keras_elmo.text.tokenizers import (
+    SpaceTokenizer,
+    TreebankTokenizer,
+    WhitespaceTokenizer,
+    get,
+)
 
 __all__ = [
+    "SpaceTokenizer",
     "TreebankTokenizer",
     "WhitespaceTokenizer",
     "boundary_character_ids",

@@ -92,6 +92,25 @@ class WhitespaceTokenizer:
         return cls(**config)
 
 
+@keras.saving.register_keras_serializable("keras_elmo")
+class SpaceTokenizer(WhitespaceTokenizer):
+    """Splits strings on the ASCII space alone: tabs, line ends and Unicode spaces are letters.
+
+    For text that is tokenised with spaces, as TF Hub's `google/elmo` reads it.
+
+    Args:
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+
+    Example:
+
+    >>> SpaceTokenizer().tokenize(["The  cat\\tsat ."])
+    <tf.RaggedTensor [[b'The', b'cat\\tsat', b'.']]>
+    """
+
+    def _tokenize(self, strings):
+        return _cut(strings, *self._split(strings))
+
+
 # Rules that insert spaces, and no other byte: the bytes of a token stay in their order, and the
 # tokens are cut out of the source by counting them. A rule may put a control byte in the place of
 # another byte to keep later rules from it: 1 for a comma or a period inside a token, 2 for an
@@ -170,8 +189,8 @@ def get(identifier):
     """A tokenizer by its name, its config, or itself.
 
     Args:
-        identifier: `"whitespace"`, `"treebank"`, a tokenizer or a serialised one, or `None` for
-            text that is tokenised already.
+        identifier: `"whitespace"`, `"treebank"`, `"space"`, a tokenizer or a serialised
+            one, or `None` for text that is tokenised already.
 
     Returns:
         A tokenizer, or `None`.
@@ -183,11 +202,13 @@ def get(identifier):
         tokenizer = WhitespaceTokenizer()
     elif identifier == "treebank":
         tokenizer = TreebankTokenizer()
+    elif identifier == "space":
+        tokenizer = SpaceTokenizer()
     if tokenizer is None or hasattr(tokenizer, "tokenize"):
         return tokenizer
     raise ValueError(
-        '`tokenizer` must be "whitespace", "treebank", None for tokenised text, or an object with '
-        f"a method `tokenize`. Received: tokenizer={identifier!r}"
+        '`tokenizer` must be "whitespace", "treebank", "space", None for tokenised text, or '
+        f"an object with a method `tokenize`. Received: tokenizer={identifier!r}"
     )
 
 

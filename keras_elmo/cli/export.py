@@ -1,0 +1,95 @@
+"""`keras-elmo export`: a model as a SavedModel."""
+
+import os
+import sys
+
+HELP = "write a SavedModel for TensorFlow Serving"
+DESCRIPTION = (
+    "Writes a SavedModel that takes raw strings, as DIR/1 (a number, as TensorFlow Serving wants "
+    "it), with the signatures default, serving_default, tokens, and one for each output."
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("model", metavar="MODEL", help="a folder, a zip, or a published name")
+    parser.add_argument("folder", metavar="DIR", help="the model's folder; a version goes into it")
+    parser.add_argument(
+        "--version-number", type=int, default=1, metavar="N", help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        default="whitespace",
+        choices=["whitespace", "treebank", "space"],
+        help="how raw strings are split (default: %(default)s); space: the ASCII space alone, as "
+        "TF Hub's module does",
+    )
+    parser.add_argument(
+        "--ops",
+        default="tensorflow-text",
+        choices=["tensorflow-text", "core"],
+        help="core: the model loads with TensorFlow alone (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--storage",
+        choices=["float32", "bfloat16", "float16"],
+        help="dtype of the stored weights (default: float32)",
+    )
+    parser.add_argument(
+        "--pooled-only", action="store_true", help="only the mean vector of each sentence"
+    )
+    parser.add_argument(
+        "--max-tokens", type=int, metavar="N", help="refuse sentences of more tokens"
+    )
+    parser.add_argument(
+        "--warmup",
+        action="store_true",
+        help="add a warm-up request (needs tensorflow-serving-api)",
+    )
+    parser.add_argument(
+        "--max-batch-size",
+        type=int,
+        metavar="N",
+        help="add batching_params.pbtxt: requests are put together up to N sentences",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace DIR/1 if it exists")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
+
+
+def run(options):
+    from keras_elmo.cli.quiet import quiet_import
+
+    if options.version_number < 0:
+        raise ValueError(
+            "The version must be a whole number. "
+            f"Received: --version-number {options.version_number}"
+        )
+    path = os.path.join(options.folder, str(options.version_number))
+    if os.path.lexists(path) and not options.overwrite:  # before a model is loaded
+        raise FileExistsError(
+            f"{path} exists already; give another --version-number, or --overwrite"
+        )
+    with quiet_import():
+        import tensorflow as tf
+
+        from keras_elmo.models import Elmo
+
+        tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
+    elmo = Elmo.from_pretrained(options.model, tokenizer=options.tokenizer)
+    elmo.export(
+        path,
+        ops=options.ops,
+        storage=options.storage,
+        pooled_only=options.pooled_only,
+        max_tokens=options.max_tokens,
+        warmup_texts=_WARMUP if options.warmup else None,
+        max_batch_size=options.max_batch_size,
+        overwrite=options.overwrite,
+    )
+    if not options.quiet:
+        files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
+        size = sum(map(os.path.getsize, files))
+        print(f"{path}: {size / 1e6:,.1f} MB", file=sys.stderr)
+
+
+_WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]

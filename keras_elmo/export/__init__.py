@@ -1,0 +1,1 @@
+"""Models for other programs: SavedModel and TFLite."""

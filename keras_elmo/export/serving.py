@@ -1,0 +1,58 @@
+"""What TensorFlow Serving finds beside a SavedModel: warm-up requests and how to batch."""
+
+import os
+
+import tensorflow as tf
+
+from keras_elmo import text
+
+
+def write_warmup(path, texts):
+    """Writes requests that TensorFlow Serving runs when it loads the model.
+
+    Args:
+        path: folder of the SavedModel.
+        texts: list of strings, one request of all.
+
+    Raises:
+        ImportError: tensorflow-serving-api is missing.
+
+    Reference: "SavedModel Warmup" in the documentation of TensorFlow Serving.
+    """
+    try:
+        from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
+    except ImportError:
+        raise ImportError(
+            "Warm-up requests need the package tensorflow-serving-api: "
+            'pip install "keras_elmo[serving]"'
+        ) from None
+    request = predict_pb2.PredictRequest(
+        model_spec=model_pb2.ModelSpec(signature_name="serving_default"),
+        inputs={"text": tf.make_tensor_proto(text.strings(list(texts)).numpy())},
+    )
+    log = prediction_log_pb2.PredictionLog(
+        predict_log=prediction_log_pb2.PredictLog(request=request)
+    )
+    folder = os.path.join(path, "assets.extra")
+    os.makedirs(folder, exist_ok=True)
+    with tf.io.TFRecordWriter(os.path.join(folder, "tf_serving_warmup_requests")) as writer:
+        writer.write(log.SerializeToString())
+
+
+def write_batching(path, max_batch_size):
+    """Writes `batching_params.pbtxt`, by which TensorFlow Serving puts requests together.
+
+    It is read with `--enable_batching --enable_per_model_batching_parameters`, or by its name with
+    `--batching_parameters_file`. The outputs of requests that ran together are padded to the
+    longest of them: cut them by `sequence_len`.
+
+    Args:
+        path: folder of the SavedModel.
+        max_batch_size: int. Rows of a batch.
+    """
+    with open(os.path.join(path, "batching_params.pbtxt"), "w", encoding="utf-8") as file:
+        file.write(
+            f"max_batch_size {{ value: {max_batch_size} }}\n"
+            "batch_timeout_micros { value: 2000 }\n"
+            "max_enqueued_batches { value: 256 }\n"
+        )

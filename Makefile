@@ -1,4 +1,4 @@
-# make demo: set up and embed the example sentences.   make test: set up, lint and test.
+# make demo: set up, embed the example sentences, export the model.   make test: set up, lint and test.
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -name '*.py')
@@ -16,6 +16,7 @@ demo: .venv/installed
 	$(BIN)/python examples/random_model.py demo/model
 	$(BIN)/keras-elmo info demo/model
 	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model demo/model
+	$(BIN)/keras-elmo export demo/model saved_models/elmo --overwrite
 
 test: .venv/installed
 	$(BIN)/ruff check .

@@ -91,6 +91,7 @@ def run(is_small, model, config, sentences):
         values = [0.1, 1.0] if is_small else [0.01, 0.1, 0.3, 1.0]
         table("distinct words", measure.distinct, own, peak, config, values)
         table("stages of a batch of 32", measure.stages, own, sentences[:32])
+        table("exported", measure.exported, own, sentences)
         table("cached vocabulary", measure.cache, own, sentences, config)
         if not is_small:
             values = [10, 100, 1000]

@@ -167,6 +167,21 @@ def precisions(model, sentences, dtypes=("float32", "bfloat16")):
     return rows
 
 
+def exported(worker, sentences):
+    """The exported graph beside the model in Python."""
+    cases = {"one of 12 tokens": [ONE], "8": sentences[:8], "32": sentences[:32]}
+    seconds = worker.ask("exported", list(cases.values()), 3 * REPEATS)["value"]
+    return [
+        {
+            "sentences": name,
+            "model (ms)": 1e3 * model,
+            "exported (ms)": 1e3 * served,
+            "exported / model": served / model,
+        }
+        for name, (model, served) in zip(cases, seconds, strict=True)
+    ]
+
+
 def stream(model, sentences, values):
     """Peak memory of `keras-elmo embed` by the number of sentences."""
     rows = []

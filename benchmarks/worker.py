@@ -41,6 +41,23 @@ class KerasElmo:
     def cache(self, words):
         self.elmo.cache_tokens(words)
 
+    def exported(self, cases, repeats):
+        """Seconds of the model and of its SavedModel, in turn, for each batch; medians."""
+        import tempfile
+
+        import tensorflow as tf
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.elmo.export(os.path.join(folder, "1"))
+            served = tf.saved_model.load(os.path.join(folder, "1")).signatures["default"]
+        seconds = []
+        for batch in cases:
+            batch = tf.constant(batch)
+            tasks = (lambda: self.elmo(batch), lambda: served(batch))  # noqa: B023
+            times = [[_median(task, 1) for task in tasks] for _ in range(repeats + 1)][1:]
+            seconds.append([sorted(column)[repeats // 2] for column in zip(*times, strict=True)])
+        return seconds
+
     def cast(self, dtype, sentences):
         """Goes on with another dtype; each layer's least cosine to float32, and the largest error.
 

@@ -21,6 +21,7 @@ _MODULES = {
     "ElmoConfig": "config",
     "Elmo": "models",
     "ElmoEmbedding": "models",
+    "SpaceTokenizer": "text",
     "TreebankTokenizer": "text",
     "WhitespaceTokenizer": "text",
     "strings": "text",

@@ -154,14 +154,17 @@ class _Module(tf.Module):
 
     def __init__(self, model, storage):
         super().__init__()
-        self.widened = []
+        self.widened, self._weights = [], contextlib.nullcontext
         if storage is not None:
             stored = [v for v in model.weights if tf.as_dtype(v.dtype).is_floating]
             # Those that are wider than what is stored.
             stored = [v for v in stored if tf.as_dtype(v.dtype).size > tf.as_dtype(storage).size]
             self.widened = [_Widened(v.value, storage, n) for n, v in enumerate(stored)]
             self.stored = [widened.stored for widened in self.widened]
-            self._keras = stored
+            # In a function: what an attribute holds is saved, too.
+            self._weights = lambda: keras.StatelessScope(
+                [(v, widened.value()) for v, widened in zip(stored, self.widened, strict=True)]
+            )
 
     def function(self, call, outputs, signature=None):
         """A `tf.function` of named inputs: `outputs(call(inputs))`, floats as float32."""
@@ -176,15 +179,6 @@ class _Module(tf.Module):
             }
 
         return tf.function(run, input_signature=signature)
-
-    @contextlib.contextmanager
-    def _weights(self):
-        if not self.widened:
-            yield
-            return
-        values = [(v, w.value()) for v, w in zip(self._keras, self.widened, strict=True)]
-        with keras.StatelessScope(state_mapping=values):
-            yield
 
     def track(self, functions):
         """Holds on to the variables that the functions read."""

@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import sys
@@ -9,14 +10,21 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo import TreebankTokenizer, WhitespaceTokenizer, text
+from keras_elmo import SpaceTokenizer, TreebankTokenizer, WhitespaceTokenizer, text
 
-TOKENIZERS = [WhitespaceTokenizer, TreebankTokenizer]
+TOKENIZERS = [WhitespaceTokenizer, TreebankTokenizer, SpaceTokenizer]
 OPS = ["tensorflow-text", "core"]
 SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
 NO_SPACES = "\u200b\u180e\ufeff\u2060\u200d\x08\x1b\x84\x86\x9f\xa1"  # Python does not split here
 PUNCTUATION = ".,;:!?'\u2019\"-$%()&@/\u2026\x00\x01\x02\x03\x04"
 LETTERS = "aAtTsS09éИ猫ह\u093f\u0301😀"
+
+
+@functools.cache  # each traces a graph
+def tokenizer_of(kind, ops="tensorflow-text"):
+    return kind(ops)
+
+
 texts = st.text(
     st.sampled_from(SPACES + NO_SPACES + PUNCTUATION + LETTERS)
     | st.characters(exclude_categories=["Cs"])
@@ -47,7 +55,7 @@ def python_split(string):
 @given(st.lists(texts, max_size=4))
 @example(["two\u00a0words", "", SPACES, f"a{SPACES}b"])
 def test_whitespace_splits_text_as_python_does(strings):
-    assert split(WhitespaceTokenizer(), strings) == [
+    assert split(tokenizer_of(WhitespaceTokenizer), strings) == [
         [word.encode() for word in string.split()] for string in strings
     ]
 
@@ -55,24 +63,36 @@ def test_whitespace_splits_text_as_python_does(strings):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(noise, max_size=4))
 def test_whitespace_splits_any_bytes_as_python_does(strings):
-    assert split(WhitespaceTokenizer(), strings) == [python_split(string) for string in strings]
+    assert split(tokenizer_of(WhitespaceTokenizer), strings) == [
+        python_split(string) for string in strings
+    ]
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: f"U+{ord(space):04X}")
 def test_every_space_of_python_splits(space):
-    assert split(WhitespaceTokenizer(), [f"two{space}words"]) == [[b"two", b"words"]]
+    assert split(tokenizer_of(WhitespaceTokenizer), [f"two{space}words"]) == [[b"two", b"words"]]
 
 
 @pytest.mark.parametrize("other", NO_SPACES, ids=lambda other: f"U+{ord(other):04X}")
 def test_what_python_does_not_split_stays_whole(other):
-    assert split(WhitespaceTokenizer(), [f"one{other}word"]) == [[f"one{other}word".encode()]]
+    assert split(tokenizer_of(WhitespaceTokenizer), [f"one{other}word"]) == [
+        [f"one{other}word".encode()]
+    ]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(noise, max_size=4))
+@example([b"two\xc2\xa0words", b"", b"a \tb  c\n"])
+def test_space_splits_any_bytes_on_the_space_alone(strings):
+    expected = [[word for word in string.split(b" ") if word] for string in strings]
+    assert split(tokenizer_of(SpaceTokenizer), strings) == expected
 
 
 @settings(deadline=None, max_examples=80)
 @given(st.lists(noise, max_size=5), st.sampled_from(TOKENIZERS))
 def test_both_sets_of_ops_give_the_same(strings, tokenizer):
     strings = tf.constant(strings, tf.string)
-    ours, core = (tokenizer(ops).tokenize_with_offsets(strings) for ops in OPS)
+    ours, core = (tokenizer_of(tokenizer, ops).tokenize_with_offsets(strings) for ops in OPS)
     for one, other in zip(ours, core, strict=True):
         assert one.dtype == other.dtype
         assert one.to_list() == other.to_list()
@@ -81,7 +101,9 @@ def test_both_sets_of_ops_give_the_same(strings, tokenizer):
 @settings(deadline=None, max_examples=80)
 @given(st.lists(noise, max_size=5), st.sampled_from(TOKENIZERS), st.sampled_from(OPS))
 def test_offsets_cut_the_tokens_from_the_source(strings, tokenizer, ops):
-    tokens, starts, ends = tokenizer(ops).tokenize_with_offsets(tf.constant(strings, tf.string))
+    tokens, starts, ends = tokenizer_of(tokenizer, ops).tokenize_with_offsets(
+        tf.constant(strings, tf.string)
+    )
     assert starts.dtype == ends.dtype == tf.int64
     for string, *row in zip(
         strings, tokens.to_list(), starts.to_list(), ends.to_list(), strict=True
@@ -101,6 +123,8 @@ class TestEdges:
 
     @pytest.mark.parametrize("string", ["", " ", "\n\t \u3000"])
     def test_strings_without_words(self, tokenizer, ops, string):
+        if tokenizer is SpaceTokenizer:
+            string = " " * len(string)
         assert split(tokenizer(ops), [string]) == [[]]
         assert split(tokenizer(ops), [string, "a b", string]) == [[], [b"a", b"b"], []]
 
@@ -118,12 +142,12 @@ class TestEdges:
 
     def test_inside_a_graph_of_any_batch(self, tokenizer, ops):
         graph = tf.function(
-            tokenizer(ops).tokenize_with_offsets,
+            tokenizer_of(tokenizer, ops).tokenize_with_offsets,
             input_signature=[tf.TensorSpec([None], tf.string)],
         )
         for strings in ([], [""], ["a  b", "", "\u00a0c"]):
             strings = tf.constant(strings, tf.string)
-            eager = tokenizer(ops).tokenize_with_offsets(strings)
+            eager = tokenizer_of(tokenizer, ops).tokenize_with_offsets(strings)
             for one, other in zip(graph(strings), eager, strict=True):
                 assert one.to_list() == other.to_list()
 
@@ -193,7 +217,7 @@ def test_prose_is_split_as_written_here(ops):
 
 
 def test_split_prose_stays_as_it_is():
-    tokens = split(TreebankTokenizer(), list(PROSE.values()))
+    tokens = split(tokenizer_of(TreebankTokenizer), list(PROSE.values()))
     assert [b" ".join(row).decode() for row in tokens] == list(PROSE.values())
 
 
@@ -202,7 +226,7 @@ def test_sentences_of_the_benchmark_stay_as_they_are(shared):
     batches = json.loads(file.read_text(encoding="utf-8"))
     sentences = [sentence for batch in batches for sentence in batch]
     assert len(sentences) == 30
-    assert split(TreebankTokenizer(), sentences) == [
+    assert split(tokenizer_of(TreebankTokenizer), sentences) == [
         [token.encode() for token in sentence.split()] for sentence in sentences
     ]
 
@@ -211,14 +235,16 @@ def test_sentences_of_the_benchmark_stay_as_they_are(shared):
 @given(st.lists(texts, max_size=4))
 @example(["a,b,c,,1,2,3,d''t ’s ’’s 's's . .. ..."])
 def test_prose_loses_nothing_but_whitespace(strings):
-    for string, tokens in zip(strings, split(TreebankTokenizer(), strings), strict=True):
+    for string, tokens in zip(
+        strings, split(tokenizer_of(TreebankTokenizer), strings), strict=True
+    ):
         assert b"".join(tokens) == b"".join(python_split(string.encode()))
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(noise, max_size=4))
 def test_tokens_of_prose_are_parts_of_words(strings):
-    rows = split(TreebankTokenizer(), strings)
+    rows = split(tokenizer_of(TreebankTokenizer), strings)
     for string, tokens in zip(strings, rows, strict=True):
         assert b"".join(tokens) == b"".join(python_split(string))
         words = iter(python_split(string))
@@ -233,14 +259,16 @@ def test_tokens_of_prose_are_parts_of_words(strings):
 @given(st.lists(texts, min_size=1, max_size=3))
 def test_a_sentence_is_split_alike_alone_and_in_a_batch(strings):
     for tokenizer in TOKENIZERS:
-        alone = [split(tokenizer(), [string])[0] for string in strings]
-        assert split(tokenizer(), strings) == alone
+        alone = [split(tokenizer_of(tokenizer), [string])[0] for string in strings]
+        assert split(tokenizer_of(tokenizer), strings) == alone
 
 
 # By name and by config
 
 
-@pytest.mark.parametrize("name, kind", [("whitespace", TOKENIZERS[0]), ("treebank", TOKENIZERS[1])])
+@pytest.mark.parametrize(
+    "name, kind", zip(["whitespace", "treebank", "space"], TOKENIZERS, strict=True)
+)
 def test_tokenizer_by_name(name, kind):
     assert type(text.get(name)) is kind
 
@@ -273,7 +301,9 @@ def test_own_tokenizer_is_taken():
 @pytest.mark.parametrize("identifier", ["moses", "", 5, {"a": 1}, ["whitespace"], np.array(3)])
 def test_no_tokenizer_is_refused(identifier):
     received = re.escape(f"Received: tokenizer={identifier!r}")
-    with pytest.raises(ValueError, match=f'must be "whitespace", "treebank", None.*{received}'):
+    with pytest.raises(
+        ValueError, match=f'must be "whitespace", "treebank", "space", None.*{received}'
+    ):
         text.get(identifier)
 
 

@@ -1,0 +1,43 @@
+import os
+
+import pytest
+import tensorflow as tf
+
+from keras_elmo import Elmo
+from keras_elmo.cli.main import main
+
+
+def test_it_writes_a_version(small_folder, tmp_path, capsys):
+    folder = tmp_path / "new" / "elmo"
+    options = ["--pooled-only", "--ops", "core", "--tokenizer", "space", "--max-batch-size", "8"]
+    assert main(["export", str(small_folder), str(folder), *options]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and f"{folder}/1: " in err
+    assert (folder / "1/batching_params.pbtxt").exists()
+    run = tf.saved_model.load(folder / "1").signatures["default"]
+    expected = Elmo.from_pretrained(small_folder)(["The dog barks"])["default"]
+    assert abs(run(tf.constant(["The dog barks"]))["default"] - expected).numpy().max() < 1e-6
+    command = ["export", str(small_folder), str(folder), "--pooled-only", "-q"]
+    assert main(command) == 2
+    assert "1 exists already; give another --version-number, or --overwrite" in _error(capsys)
+    assert main([*command, "--version-number", "2", "--storage", "float16"]) == 0
+    assert capsys.readouterr().err == "" and sorted(os.listdir(folder)) == ["1", "2"]
+
+
+def _error(capsys):
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("keras-elmo export: error: ")
+    return line
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--max-tokens", "0"], "Received: max_tokens=0"),
+        (["--version-number", "-1"], "must be a whole number"),
+    ],
+)
+def test_bad_arguments(small_folder, tmp_path, capsys, options, message):
+    assert main(["export", str(small_folder), str(tmp_path / "elmo"), *options]) == 2
+    assert message in _error(capsys)
+    assert not (tmp_path / "elmo").exists()

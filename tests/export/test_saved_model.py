@@ -1,0 +1,389 @@
+"""The exported model, in fresh processes that know nothing of this package."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.export import saved_model, serving
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SENTENCES = [
+    "The dog let out a sharp bark .",
+    "",
+    "a  b",
+    "x\u00a0y\u3000z\u2009w",
+    "\tÜber 日本 🎉\n",
+]
+SENTENCES += ["w" * 80, " "]
+BATCHES = [SENTENCES, SENTENCES[:1], (SENTENCES * 50)[:300]]
+
+# TensorFlow's own operations that an export may hold: all are in TensorFlow 2.12 and later, as
+# TensorFlow Serving 2.12 to 2.20 has them. The last is of tensorflow-text, and linked there too.
+OPERATIONS = set(
+    """
+    AddV2 All Any Assert AssignVariableOp BroadcastTo Cast ConcatV2 Const Cumsum DecodePaddedRaw
+    DecodeRaw DenseBincount DisableCopyOnRead EnsureShape Equal ExpandDims Fill FloorDiv GatherNd
+    GatherV2 Greater GreaterEqual Identity If InvertPermutation Less LessEqual LogicalAnd LowerBound
+    MatMul Max Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OnesLike Pack Pad
+    PartitionedCall Placeholder Prod RaggedTensorToTensor Range ReadVariableOp RealDiv ReduceJoin
+    Relu Reshape RestoreV2 SaveV2 ScatterNd Select SelectV2 Shape ShardedFilename Sigmoid Size
+    Softmax Split Squeeze StatefulPartitionedCall StatelessIf StatelessWhile StaticRegexFullMatch
+    StaticRegexReplace StopGradient StridedSlice StringJoin StringLength Sub Substr Sum Tanh
+    TensorListConcatV2 TensorListFromTensor TensorListGetItem TensorListReserve TensorListSetItem
+    TensorListStack Tile TopKV2 Transpose Unique Unpack UpperBound VarHandleOp Where While ZerosLike
+    RegexSplitWithOffsets
+    """.split()
+)
+
+RUN = """
+import json, sys
+import numpy as np
+import tensorflow as tf
+if sys.argv[3] != "core":
+    import tensorflow_text
+model = tf.saved_model.load(sys.argv[1])
+results = {}
+for number, batch in enumerate(json.load(sys.stdin)):
+    for name, signature in model.signatures.items():
+        if name == "tokens":
+            rows = [[token.encode() for token in sentence.split()] for sentence in batch]
+            width = max(1, *map(len, rows))
+            tokens = np.array([row + [b""] * (width - len(row)) for row in rows], object)
+            lengths = np.array([len(row) for row in rows], np.int32)
+            outputs = signature(tokens=tf.constant(tokens, tf.string), sequence_len=lengths)
+        else:
+            outputs = signature(text=tf.constant(batch))
+        for key, value in outputs.items():
+            value = value.numpy()
+            if value.dtype == object:  # bytes, of which NumPy's files take none
+                digits = [token.hex() for token in value.ravel()]
+                value = np.array(digits, str).reshape(value.shape)
+            results[f"{number}/{name}/{key}"] = value
+assert not any(name.startswith("keras_elmo") for name in sys.modules)
+assert ("tensorflow_text" in sys.modules) == (sys.argv[3] != "core")
+np.savez(sys.argv[2], **results)
+"""
+
+
+def run_fresh(path, batches, tmp_path, ops="tensorflow-text"):
+    """Every signature's outputs for each batch: `{"batch/signature/output": array}`."""
+    command = [sys.executable, "-c", RUN, str(path), str(tmp_path / "results.npz"), ops]
+    subprocess.run(command, input=json.dumps(batches), text=True, check=True, cwd=tmp_path)
+    with np.load(tmp_path / "results.npz") as results:
+        return dict(results)
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*") if file.is_file())
+
+
+@pytest.fixture(scope="module")
+def model(small_folder):
+    return keras_elmo.Elmo.from_pretrained(small_folder)
+
+
+@pytest.fixture(scope="module", params=["tensorflow-text", "core"])
+def exported(request, model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("exported") / "elmo" / "1"
+    model.export(path, ops=request.param)
+    return path, request.param
+
+
+def test_every_signature_equals_the_model_in_a_fresh_process(exported, model, tmp_path, request):
+    path, ops = exported
+    batches = list(BATCHES)
+    reference = ROOT.parent / "shared/fixtures/reference/sentences.txt"
+    if reference.exists():
+        batches.append(reference.read_text(encoding="utf-8").splitlines())
+    results = run_fresh(path, batches, tmp_path, ops)
+    names = [*model.sequence_names(), "default", "mask", "sequence_len", "tokens"]
+    signatures = {key.split("/")[1] for key in results}
+    assert signatures == {"default", "serving_default", "tokens", *model.sequence_names()}
+    for number, batch in enumerate(batches):
+        expected = {name: value.numpy() for name, value in model(batch).items()}
+        tokens = expected["tokens"]
+        expected["tokens"] = [[token.hex() for token in row] for row in tokens]
+        for signature in signatures:
+            found = {
+                k.split("/")[2]: v
+                for k, v in results.items()
+                if k.startswith(f"{number}/{signature}/")
+            }
+            whole = signature in ("default", "serving_default", "tokens")
+            assert set(found) == set(names if whole else [signature, "sequence_len"])
+            for name, value in found.items():
+                if value.dtype.kind == "f":
+                    assert value.dtype == np.float32
+                    np.testing.assert_allclose(value, expected[name], atol=1e-5)
+                else:
+                    np.testing.assert_array_equal(value.tolist(), expected[name])
+
+
+def test_every_operation_is_one_that_servers_have(exported):
+    path, ops = exported
+    allowed = OPERATIONS - {"RegexSplitWithOffsets"} if ops == "core" else OPERATIONS
+    assert saved_model.operations(path) <= allowed
+    assert ("RegexSplitWithOffsets" in saved_model.operations(path)) == (ops != "core")
+
+
+def stored(path):
+    """Dtypes and number of all stored values."""
+    reader = tf.train.load_checkpoint(str(path / "variables/variables"))
+    names = set(reader.get_variable_to_shape_map()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
+    count = sum(reader.get_tensor(name).size for name in names)
+    return {reader.get_variable_to_dtype_map()[name] for name in names}, count
+
+
+def count_weights(model):
+    return sum(int(np.prod(weight.shape)) for weight in model.weights)
+
+
+def test_weights_are_stored_once(exported, model):
+    path, _ = exported
+    assert stored(path) == ({tf.float32}, count_weights(model))
+    assert size_of(path) < 4 * count_weights(model) + 4_000_000
+    assert sorted(os.listdir(path.parent)) == ["1"]
+
+
+def test_the_command_line_tool_shows_every_signature(exported):
+    path, ops = exported
+    if ops != "core":
+        pytest.skip("the tool loads functions without tensorflow-text")
+    tool = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
+    result = subprocess.run(
+        [*tool, "show", "--dir", str(path), "--all"], capture_output=True, text=True, check=True
+    )
+    for name in ("default", "serving_default", "elmo", "lstm_outputs1", "lstm_outputs2", "tokens"):
+        assert f"signature_def['{name}']" in result.stdout
+    assert "inputs['text']" in result.stdout and "inputs['sequence_len']" in result.stdout
+
+
+def test_the_tokens_signature_refuses_wrong_lengths(exported):
+    path, _ = exported
+    run = tf.saved_model.load(path).signatures["tokens"]
+    tokens = tf.constant([["a", "", "c"]])  # "" is a token where the length says so
+    assert run(tokens=tokens, sequence_len=tf.constant([2]))["elmo"].shape[1] == 2
+    for length in (4, -1):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`sequence_len` must be from 0"):
+            run(tokens=tokens, sequence_len=tf.constant([length]))
+
+
+def test_a_c_program_gets_the_same_numbers(exported, model, tmp_path):
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    path, ops = exported
+    folder = pathlib.Path(tf.__file__).parent
+    program = tmp_path / "predict"
+    command = [compiler, "-Wall", "-Werror", f"-I{folder}/include"]
+    command += [str(ROOT / "examples/serving/predict.c"), "-o", str(program), f"-L{folder}"]
+    command += ["-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2"]
+    subprocess.run([*command, f"-Wl,-rpath,{folder}"], check=True)
+    library = pathlib.Path(sysconfig.get_paths()["purelib"])
+    library = library / "tensorflow_text/python/ops/_regex_split_ops.so"
+    sentences = ["The dog let out a sharp bark .", "", "Über 日本 🎉"]
+    expected = model(sentences)
+    graph = _meta_graph(path)
+    for name, signature in graph.signature_def.items():
+        if name.startswith("__") or (ops == "core" and name != "serving_default"):
+            continue
+        key = "elmo" if name in ("tokens", "default", "serving_default") else name
+        inputs = [
+            signature.inputs[i].name
+            for i in ("text", "tokens", "sequence_len")
+            if i in signature.inputs
+        ]
+        command = [str(program), str(path), ",".join(i.partition(":")[0] for i in inputs)]
+        command += [signature.outputs[key].name] + ([str(library)] if ops != "core" else [])
+        result = subprocess.run(
+            command, input="\n".join(sentences) + "\n", capture_output=True, text=True
+        )
+        assert result.returncode == 0, result.stderr[-2000:]
+        shape, *numbers = result.stdout.splitlines()
+        values = np.array(numbers, np.float32).reshape([int(n) for n in shape.split()])
+        np.testing.assert_allclose(values, expected[key], atol=1e-5)
+        print(
+            f"{name}: {key} {values.shape} from C, largest difference to Python "
+            f"{np.abs(values - expected[key]).max():.1e}"
+        )
+
+
+def _meta_graph(path):
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    return SavedModel.FromString((path / "saved_model.pb").read_bytes()).meta_graphs[0]
+
+
+def test_code_for_the_tf_hub_module_runs(model, tmp_path):
+    hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
+    model.export(tmp_path / "1", tokenizer="space", ops="core")
+    module = hub.load(str(tmp_path / "1"))
+    texts = ["the cat is on the mat", "what are you\u00a0doing"]
+    outputs = module.signatures["default"](tf.constant(texts))
+    assert outputs["elmo"].shape == (2, 6, 16) and outputs["word_emb"].shape == (2, 6, 8)
+    assert outputs["lstm_outputs1"].shape == outputs["lstm_outputs2"].shape == (2, 6, 16)
+    mean = outputs["elmo"][1, :3].numpy().mean(0)
+    np.testing.assert_allclose(outputs["default"][1], mean, atol=1e-6)
+    tokens = tf.constant([text.split(" ") + [""] * (6 - len(text.split(" "))) for text in texts])
+    again = module.signatures["tokens"](tokens=tokens, sequence_len=tf.constant([6, 3]))
+    np.testing.assert_allclose(again["elmo"], outputs["elmo"], atol=1e-6)
+
+
+@pytest.mark.parametrize("storage, atol", [("float16", 2e-3), ("bfloat16", 2e-2)])
+def test_half_storage(model, storage, atol, tmp_path):
+    model.export(tmp_path / "1", storage=storage, pooled_only=True)
+    results = run_fresh(tmp_path / "1", [SENTENCES], tmp_path)
+    assert set(results) == {
+        f"0/{name}/{key}"
+        for name in ("default", "serving_default")
+        for key in ("default", "sequence_len")
+    }
+    found, expected = results["0/default/default"], model(SENTENCES)["default"]
+    assert 1e-6 < np.abs(found - expected).max() < atol
+    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, count_weights(model))
+    # As if the model itself had the rounded weights.
+    rounded = keras_elmo.Elmo.from_config(model.get_config())
+    for variable, source in zip(rounded.weights, model.weights, strict=True):
+        variable.assign(tf.cast(tf.cast(source.value, storage), tf.float32))
+    np.testing.assert_allclose(found, rounded(SENTENCES)["default"], atol=1e-6)
+
+
+def test_options(model, tmp_path):
+    model.export(
+        tmp_path / "1", pooled_only=True, max_tokens=4, max_batch_size=32, tokenizer="space"
+    )
+    run = tf.saved_model.load(tmp_path / "1").signatures["default"]
+    outputs = run(tf.constant(["a b\tc d"]))
+    assert outputs["sequence_len"].numpy().tolist() == [3]
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"at most 4 tokens. Received: one of\] \[5\]"
+    ):
+        run(tf.constant(["a b", "a b c d e"]))
+    assert "max_batch_size { value: 32 }" in (tmp_path / "1/batching_params.pbtxt").read_text()
+
+
+def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
+    model = keras_elmo.Elmo.from_pretrained(small_folder, xla=True)
+    model.cache_tokens(["The", "dog"])
+    expected, tokenizer = model(SENTENCES)["elmo"], model.tokenizer
+    model.export(tmp_path / "1", tokenizer="treebank", ops="core", pooled_only=True)
+    assert model.tokenizer is tokenizer and model.uses_xla
+    np.testing.assert_array_equal(model(SENTENCES)["elmo"], expected)
+    assert model.token_encoder._uses_cache and model.token_encoder._places.size() == 2
+    functions = _meta_graph(tmp_path / "1").graph_def.library.function
+    assert not any(
+        node.attr["_XlaMustCompile"].b for function in functions for node in function.node_def
+    ) and not any(function.attr["_XlaMustCompile"].b for function in functions)
+    found = tf.saved_model.load(tmp_path / "1").signatures["default"](tf.constant(["They don't ."]))
+    assert found["sequence_len"].numpy().tolist() == [4]
+
+
+def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp_path):
+    layers = [keras.Input(shape=(), dtype="string"), keras_elmo.ElmoEmbedding(model, dropout=0.5)]
+    layers += [keras.layers.Bidirectional(keras.layers.LSTM(4)), keras.layers.Dense(2, "softmax")]
+    classifier = keras.Sequential(layers)
+    classifier.compile("adam", "sparse_categorical_crossentropy")
+    texts = keras_elmo.strings(SENTENCES)
+    classifier.fit(texts, np.arange(len(SENTENCES)) % 2, verbose=0)
+    saved_model.export(classifier, tmp_path / "1", ops="core", max_tokens=100)
+    results = run_fresh(tmp_path / "1", [SENTENCES], tmp_path, "core")
+    assert list(results) == ["0/serving_default/output_0"]
+    expected = classifier(texts)
+    np.testing.assert_allclose(results["0/serving_default/output_0"], expected, atol=1e-5)
+    assert stored(tmp_path / "1") == ({tf.float32}, count_weights(classifier))
+    run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
+        run(tf.constant(["a " * 101]))
+
+
+def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
+    path = tmp_path / "elmo" / "1"
+    path.mkdir(parents=True)
+    (path / "mine").write_text("mine")
+    with pytest.raises(FileExistsError, match="exists already.*overwrite=True"):
+        model.export(path, pooled_only=True)
+
+    def fail(module, folder, signatures):
+        pathlib.Path(folder).mkdir()
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.saved_model, "save", fail)
+        with pytest.raises(OSError, match="disk full"):
+            model.export(path, pooled_only=True, overwrite=True)
+    assert os.listdir(tmp_path / "elmo") == ["1"] and (path / "mine").read_text() == "mine"
+    model.export(path, pooled_only=True, overwrite=True)
+    assert os.listdir(tmp_path / "elmo") == ["1"] and not (path / "mine").exists()
+    assert (path / "saved_model.pb").exists()
+
+
+class PythonTokenizer:
+    def tokenize(self, strings):
+        parts = tf.numpy_function(lambda s: s, [strings], tf.string)
+        return tf.strings.split(tf.reshape(parts, [-1]))
+
+
+class TextTokenizer:
+    def tokenize(self, strings):
+        import tensorflow_text
+
+        return tensorflow_text.WhitespaceTokenizer().tokenize(strings)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"ops": "fast"}, '`ops` must be "tensorflow-text" or "core". Received: ops=.fast'),
+        ({"storage": "int8"}, "`storage` must be one of .*Received: storage='int8'"),
+        ({"max_tokens": 0}, "max_tokens=0"),
+        ({"max_batch_size": -1}, "max_batch_size=-1"),
+        ({"tokenizer": "moses"}, "Received: tokenizer='moses'"),
+        ({"tokenizer": PythonTokenizer()}, r"no Python.*Received: \['PyFunc'\]"),
+        ({"tokenizer": TextTokenizer(), "ops": "core"}, r"own operations.*Received: \['TFText>"),
+    ],
+)
+def test_bad_options(model, options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        model.export(tmp_path / "1", pooled_only=True, **options)
+    assert not os.listdir(tmp_path)
+
+
+def test_models_that_cannot_be_exported(small_folder, tmp_path):
+    elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
+    with pytest.raises(ValueError, match="stateful model cannot be exported"):
+        elmo.export(tmp_path / "1")
+    elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer=None)
+    with pytest.raises(ValueError, match="needs a tokenizer"):
+        elmo.export(tmp_path / "1")
+    with pytest.raises(ValueError, match="must be an `Elmo`.*Received: Sequential without one"):
+        saved_model.export(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
+    assert not os.listdir(tmp_path)
+
+
+def test_warm_up_requests(tmp_path):
+    log = pytest.importorskip(
+        "tensorflow_serving.apis.prediction_log_pb2",
+        reason="tensorflow-serving-api is not installed",
+    )
+    serving.write_warmup(tmp_path, ["a b", "ü"])
+    path = tmp_path / "assets.extra/tf_serving_warmup_requests"
+    (record,) = tf.data.TFRecordDataset(str(path))
+    request = log.PredictionLog.FromString(record.numpy()).predict_log.request
+    assert request.model_spec.signature_name == "serving_default"
+    assert tf.make_ndarray(request.inputs["text"]).tolist() == [b"a b", "ü".encode()]
+
+
+def test_warm_up_without_its_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
+    with pytest.raises(ImportError, match=r'pip install "keras_elmo\[serving\]"'):
+        serving.write_warmup(tmp_path, ["a"])

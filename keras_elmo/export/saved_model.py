@@ -154,17 +154,19 @@ class _Module(tf.Module):
 
     def __init__(self, model, storage):
         super().__init__()
-        self.widened, self._weights = [], contextlib.nullcontext
-        if storage is not None:
-            stored = [v for v in model.weights if tf.as_dtype(v.dtype).is_floating]
-            # Those that are wider than what is stored.
-            stored = [v for v in stored if tf.as_dtype(v.dtype).size > tf.as_dtype(storage).size]
-            self.widened = [_Widened(v.value, storage, n) for n, v in enumerate(stored)]
-            self.stored = [widened.stored for widened in self.widened]
-            # In a function: what an attribute holds is saved, too.
-            self._weights = lambda: keras.StatelessScope(
-                [(v, widened.value()) for v, widened in zip(stored, self.widened, strict=True)]
-            )
+        self.widened = []
+        readers = []
+        for variable in model.weights:
+            dtype = tf.as_dtype(variable.dtype)
+            if storage and dtype.is_floating and dtype.size > tf.as_dtype(storage).size:
+                self.widened.append(_Widened(variable.value, storage, len(self.widened)))
+                readers.append((variable, self.widened[-1].value))
+            else:
+                readers.append((variable, variable.value.read_value))
+        self.stored = [widened.stored for widened in self.widened]
+        # Weights are read once, outside of loops: a loop that reads variables would run also where
+        # no output needs it. (In a function: what an attribute holds is saved, too.)
+        self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
 
     def function(self, call, outputs, signature=None):
         """A `tf.function` of named inputs: `outputs(call(inputs))`, floats as float32."""

@@ -310,3 +310,13 @@ def test_output_in_the_folder_of_the_model(small_folder, tmp_path, capsys):
     status = main(["embed", str(tmp_path / "text.txt"), "-o", output, "-m", str(small_folder)])
     assert status == 2 and "must not lie in the model's folder" in capsys.readouterr().err
     assert (small_folder / "weights.hdf5").read_bytes() == before
+
+
+def test_bfloat16_is_written_as_float32(embed, model):
+    assert embed("-o", "out.hdf5", "--dtype", "bfloat16")[0] == 0
+    arrays, expected = arrays_of("out.hdf5"), model.embed(SENTENCES, layers="all")
+    differences = []
+    for array, other in zip(arrays, expected, strict=True):
+        assert array.dtype == np.float32 and array.shape == other.shape
+        differences.append(np.abs(array - other).max())
+    assert 1e-5 < max(differences) < 0.1

@@ -313,7 +313,7 @@ def test_output_in_the_folder_of_the_model(small_folder, tmp_path, capsys):
 
 
 def test_bfloat16_is_written_as_float32(embed, model):
-    assert embed("-o", "out.hdf5", "--dtype", "bfloat16")[0] == 0
+    assert embed("in.txt", "-o", "out.hdf5", "--dtype", "bfloat16")[0] == 0
     arrays, expected = arrays_of("out.hdf5"), model.embed(SENTENCES, layers="all")
     differences = []
     for array, other in zip(arrays, expected, strict=True):

@@ -1,0 +1,1 @@
+"""Models as files that other runtimes load."""

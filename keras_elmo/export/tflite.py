@@ -76,7 +76,7 @@ def convert(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrit
     with replacing(path) as temporary:
         function = tflite_graph.concrete_function(elmo, inputs, batch)
         model = _with_metadata(
-            _convert(function, quantize), _description(elmo, function, inputs, quantize)
+            _convert(elmo, function, quantize), _description(elmo, function, inputs, quantize)
         )
         with open(temporary, "wb") as file:
             file.write(model)
@@ -99,7 +99,8 @@ def metadata(path):
     Returns:
         A dict: `"signature"`, `"inputs"` and `"outputs"` (of each its `"dtype"`, its `"shape"`,
         `None` where any size will do, and its `"meaning"`), `"tokenizer"`, `"quantize"`,
-        `"options"` (the model's options.json) and `"keras_elmo"`, the version that wrote it.
+        `"options"` (the model's options.json), and the versions of `"keras_elmo"` and
+        `"tensorflow"` that wrote it.
 
     Raises:
         ValueError: the file is no TFLite file, or `convert` did not write it.
@@ -121,8 +122,12 @@ def metadata(path):
     raise ValueError(f"{rule}Received: a file without the metadata {METADATA_NAME!r}")
 
 
-def _convert(function, quantize):
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
+def _convert(elmo, function, quantize):
+    # Without what holds the variables, the converter makes a file without weights, or signature.
+    module = tf.Module()
+    module.weights = [variable.value for variable in elmo.variables]
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], module)
+    converter.exclude_conversion_metadata = True  # writes the whole file once more
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
     if quantize is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -144,6 +149,7 @@ def _description(elmo, function, inputs, quantize):
 
     return {
         "keras_elmo": __version__,
+        "tensorflow": tf.__version__,
         "signature": SIGNATURE,
         "inputs": tensors({inputs: function.inputs[0]}),
         "outputs": tensors(function.structured_outputs),

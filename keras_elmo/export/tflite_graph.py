@@ -1,6 +1,5 @@
-"""`Elmo` as a graph whose operations TFLite has: no strings, no hash tables, no variables."""
+"""`Elmo` as a graph whose operations TFLite has: no strings, no hash tables."""
 
-import keras
 import tensorflow as tf
 
 from keras_elmo import text
@@ -8,7 +7,7 @@ from keras_elmo.text.byte_ids import byte_ids
 
 
 def concrete_function(elmo, inputs, batch):
-    """A function of text or character ids, with the weights as constants.
+    """A function of text or character ids, for the converter.
 
     Where an `Elmo` encodes each distinct word once, here every token is encoded. Outputs have one
     column of tokens at least, as TFLite hands out no empty arrays.
@@ -23,8 +22,6 @@ def concrete_function(elmo, inputs, batch):
         max_characters), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
         `"ends"`, int32, (batch, tokens): the bytes of each token.
     """
-    # Variables would be lost on the way: TFLite's files hold constants.
-    values = [(variable, variable.numpy()) for variable in elmo.variables]
     start = _start(elmo)
     max_characters = elmo.config.max_characters
     if inputs == "text":
@@ -33,28 +30,25 @@ def concrete_function(elmo, inputs, batch):
         signature = tf.TensorSpec([batch, None, max_characters], tf.int32, name=inputs)
 
     def run(data):
-        constants = [(variable, tf.constant(value)) for variable, value in values]
-        with keras.StatelessScope(state_mapping=constants):
-            if inputs == "text":
-                ids, row, first, end = byte_ids(data, max_characters)
-                sentences = _Sentences(row, tf.shape(data)[0])
-                offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
-            else:
-                is_token = tf.reduce_any(data > 0, axis=-1)
-                places = tf.cast(tf.where(is_token), tf.int32)
-                ids, row = tf.gather_nd(data, places), places[:, 0]
-                # As many tokens as the input has, also where the longest sentence has fewer.
-                sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
-                offsets = {}
-            tokens = sentences.pad(_encode(elmo, ids))
-            state = [tf.constant(tensor) for tensor in start]
-            if batch is None:
-                state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
-            mask = sentences.mask
-            tokens.set_shape([batch, None, elmo.config.projection_dim])
-            mask.set_shape([batch, None])
-            layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state, loop="padded")
-            return {**elmo.outputs_of(layers, mask), **offsets}
+        if inputs == "text":
+            ids, row, first, end = byte_ids(data, max_characters)
+            sentences = _Sentences(row, tf.shape(data)[0])
+            offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
+        else:
+            is_token = tf.reduce_any(data > 0, axis=-1)
+            places = tf.cast(tf.where(is_token), tf.int32)
+            ids, row = tf.gather_nd(data, places), places[:, 0]
+            # As many tokens as the input has, also where the longest sentence has fewer.
+            sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
+            offsets = {}
+        tokens, mask = sentences.pad(_encode(elmo, ids)), sentences.mask
+        tokens.set_shape([batch, None, elmo.config.projection_dim])
+        mask.set_shape([batch, None])
+        state = [tf.constant(tensor) for tensor in start]
+        if batch is None:
+            state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
+        layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state, loop="padded")
+        return {**elmo.outputs_of(layers, mask), **offsets}
 
     return tf.function(run, input_signature=[signature]).get_concrete_function()
 

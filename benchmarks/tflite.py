@@ -93,7 +93,7 @@ def run(shapes, sentences, repeats):
                         tflite.convert(elmo, path, inputs, quantize, batch)
                         seconds = time.perf_counter() - start
                         size = os.path.getsize(path) / 1e6
-                        outputs, ms = _measure(path, inputs, sentences, repeats)
+                        outputs, ms, cpu_ms = _measure(path, inputs, sentences, repeats)
                     cosines = _least_cosines(outputs, expected)
                     if (inputs, batch) == ("text", 1):
                         accuracy.append({**row, "MB": size, "one sentence (ms)": ms, **cosines})
@@ -104,6 +104,7 @@ def run(shapes, sentences, repeats):
                             "batch": "1" if batch else "any",
                             "MB": size,
                             "one sentence (ms)": ms,
+                            "of the processor (ms)": cpu_ms,
                             "least cosine": min(cosines.values()),
                             "to convert (s)": seconds,
                         }
@@ -122,26 +123,27 @@ def heavy_tails(shape, sentences, freedoms):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.tflite")
             tflite.convert(elmo, path, "text", "int8")
-            outputs, _ = _measure(path, "text", sentences, repeats=1)
+            outputs, *_ = _measure(path, "text", sentences, repeats=1)
         kernels = "normal" if freedom is None else f"Student's t, {freedom} degrees of freedom"
         rows.append({"shape": shape, "kernels": kernels, **_least_cosines(outputs, expected)})
     return rows
 
 
 def _measure(path, inputs, sentences, repeats):
-    """The outputs of each sentence, and the median milliseconds of the first."""
+    """The outputs of each sentence; the median milliseconds of the first, and the processor's."""
     from ai_edge_litert.interpreter import Interpreter
 
     run_file = Interpreter(path, num_threads=1).get_signature_runner()
     fed = [_fed(inputs, sentence) for sentence in sentences]
     outputs = [run_file(**{inputs: data}) for data in fed]
-    times = []
+    wall, processor = [], []
     run_file(**{inputs: fed[0]})
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.perf_counter(), time.process_time()
         run_file(**{inputs: fed[0]})
-        times.append(time.perf_counter() - start)
-    return outputs, 1e3 * statistics.median(times)
+        wall.append(time.perf_counter() - start[0])
+        processor.append(time.process_time() - start[1])
+    return outputs, 1e3 * statistics.median(wall), 1e3 * statistics.median(processor)
 
 
 def _fed(inputs, sentence):
@@ -164,15 +166,16 @@ def _least_cosines(outputs, expected):
 
 
 def markdown(results):
-    machine = results["machine"]
+    machine, load = results["machine"], results["load average"]
     lines = [
         f"Measured {results['date']} on one thread of {machine['cores']} cores "
         f"({machine['processor']}), {machine['system']}, Python {machine['python']}, "
         f"{', '.join(f'{name} {version}' for name, version in results['versions'].items())}. "
         "Random weights: kernels normal of variance 1 / fan_in, character embeddings of variance "
         "1, biases of standard deviation 0.1 around their start. Time: one sentence of 12 tokens, "
-        f"median of {results['repeats']}. Cosines: to float32 `Elmo`, the least of all tokens of "
-        f"{results['sentences']} sentences.",
+        f"median of {results['repeats']}, and the processor's time of it (load average of the "
+        f"machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to float32 "
+        f"`Elmo`, the least of all tokens of {results['sentences']} sentences.",
         "",
     ]
     for name, rows in results["tables"].items():

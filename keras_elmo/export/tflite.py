@@ -34,7 +34,9 @@ def convert(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrit
 
     The file has one signature, `"serving_default"`, with one input, named as `inputs`, and the
     outputs of an `Elmo` but `"tokens"`; for text also `"starts"` and `"ends"`, the bytes of each
-    token. Outputs have one column of tokens at least. `metadata` reads back how to call it.
+    token. Outputs have one column of tokens at least. `metadata` reads back how to call it. Files
+    are for sentences: each step copies the outputs of all, so the time of a token grows with their
+    number (of thousands).
 
     Args:
         elmo: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for

@@ -1,1 +1,1 @@
-"""Models for other programs: SavedModel and TFLite."""
+"""Models as files that other programs load: SavedModel and TFLite."""

@@ -4,7 +4,9 @@ import keras
 from keras import ops
 
 from keras_elmo.config import check_integers
-from keras_elmo.layers.projected_lstm import ProjectedLSTMCell, pack, run_packed
+from keras_elmo.layers.projected_lstm import ProjectedLSTMCell, pack, run_packed, run_padded
+
+_LOOPS = ("auto", "rnn", "padded")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -30,8 +32,9 @@ class BiLM(keras.layers.Layer):
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool.
         return_state: bool. Return the state too.
-        loop: `"auto"`, or `"rnn"` for `keras.layers.RNN` on TensorFlow too: slower, but XLA can
-            compile it (`jit_compile=True`).
+        loop: `"auto"`; or `"rnn"` for `keras.layers.RNN` on TensorFlow too: slower, but XLA can
+            compile it (`jit_compile=True`); or `"padded"`, on TensorFlow alone, of operations that
+            TFLite has too.
         kernel_initializer: initializer of all kernels.
 
     Call arguments:
@@ -188,7 +191,10 @@ class BiLM(keras.layers.Layer):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
-        run = self._run_packed if self._is_packed(loop) else self._run_rnn
+        if loop == "padded":
+            run = self._run_padded
+        else:
+            run = self._run_packed if self._is_packed(loop) else self._run_rnn
         outputs, state = run(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
@@ -209,6 +215,20 @@ class BiLM(keras.layers.Layer):
             forward, backward = forward + residual[0], backward + residual[1]
             outputs.append(ops.concatenate([forward, backward], axis=-1))
             next_state += [*forward_state, *backward_state]
+        return outputs, next_state
+
+    def _run_padded(self, inputs, mask, state):
+        layer = [ops.where(ops.expand_dims(mask, -1), inputs, ops.zeros_like(inputs))] * 2
+        outputs, next_state = [ops.concatenate(layer, axis=-1)], []
+        for index in range(self.num_layers):
+            start = state[4 * index : 4 * index + 4]
+            cells = [self.forward_layers[index].cell, self.backward_layers[index].cell]
+            result, final = run_padded(cells, layer, mask, [start[:2], start[2:]])
+            if self._is_skipped(index):
+                result = [new + old for new, old in zip(result, layer, strict=True)]
+            layer = result
+            outputs.append(ops.concatenate(layer, axis=-1))
+            next_state += [tensor for pair in final for tensor in pair]
         return outputs, next_state
 
     def _run_packed(self, inputs, mask, state):
@@ -290,8 +310,13 @@ class BiLM(keras.layers.Layer):
 
 
 def _check_loop(loop):
-    if loop not in ("auto", "rnn"):
-        raise ValueError(f'`loop` must be "auto" or "rnn". Received: loop={loop!r}')
+    if loop not in _LOOPS:
+        raise ValueError(f"`loop` must be one of {list(_LOOPS)}. Received: loop={loop!r}")
+    if loop == "padded" and keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            'loop="padded" is for the TensorFlow backend. '
+            f"Received: backend {keras.backend.backend()!r}"
+        )
     return loop
 
 

@@ -34,7 +34,7 @@ class MaskedMean(keras.layers.Layer):
     def call(self, inputs, mask=None):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
-        mask = mask[..., None]  # (batch, tokens, 1)
+        mask = ops.expand_dims(mask, -1)  # (batch, tokens, 1)
         # In float32: a sum over a long sentence overflows float16 and rounds in bfloat16.
         real = ops.where(mask, ops.cast(inputs, "float32"), 0.0)
         count = ops.sum(ops.cast(mask, "float32"), axis=-2)

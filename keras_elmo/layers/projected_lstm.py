@@ -2,7 +2,7 @@
 
 The gate equations are in `projected_lstm_step` and nowhere else. `ProjectedLSTMCell` holds the
 weights and lets `keras.layers.RNN` run the step on any backend; `run_packed` runs it faster on
-TensorFlow.
+TensorFlow, and `run_padded` in operations that TFLite has too.
 
 The packed form, of N real tokens: step t of a batch is a block of rows, one for each sequence that
 is longer than t, longest sequence first; the blocks follow one another. So each step reads and
@@ -342,3 +342,51 @@ def run_packed(cells, inputs, packing, states):
         for k, (m, c) in enumerate(states)
     ]
     return outputs, final
+
+
+def run_padded(cells, inputs, mask, states):
+    """Runs the forward and the backward direction over padded sequences, in one loop (TensorFlow).
+
+    Every operation is among TFLite's own, for any number of rows and of tokens from 1 on.
+
+    Args:
+        cells: pair of built `ProjectedLSTMCell`s of one size, forward and backward.
+        inputs: pair of floats, (batch, tokens, features), one a cell, both in the order of text.
+        mask: bool, (batch, tokens). What is masked is passed over: the state stays, the output is
+            zero.
+        states: pair of pairs `(m, c)`, (batch, projection_dim) and (batch, units).
+
+    Returns:
+        outputs: pair of floats, (batch, tokens, projection_dim), in the order of text.
+        states: like the argument, after each row's last real token in the direction of reading.
+    """
+    import tensorflow as tf
+
+    # Steps come first: each is a slice of contiguous rows.
+    is_real = tf.expand_dims(tf.transpose(mask), -1)  # (tokens, batch, 1)
+    products = [
+        cell.input_product(tf.transpose(x, [1, 0, 2]))
+        for cell, x in zip(cells, inputs, strict=True)
+    ]
+    steps, rows = tf.unstack(tf.shape(is_real)[:2])
+    blank = tf.zeros((steps, rows, cells[0].output_size), inputs[0].dtype)
+
+    def run_step(t, state, outputs):
+        next_state, next_outputs = [], []
+        for cell, product, place, m, c, output in zip(
+            cells, products, (t, steps - 1 - t), state[0::2], state[1::2], outputs, strict=True
+        ):
+            here = tf.gather(is_real, place)  # (batch, 1)
+            new_m, new_c = cell.step(tf.gather(product, place), m, c)
+            new_m.set_shape(m.shape)
+            new_c.set_shape(c.shape)
+            row = tf.where(here, new_m, 0)[None]
+            next_outputs.append(tf.tensor_scatter_nd_update(output, [[place]], row))
+            next_state += [tf.where(here, new_m, m), tf.where(here, new_c, c)]
+        return t + 1, next_state, next_outputs
+
+    state = [tensor for pair in states for tensor in pair]
+    _, state, outputs = tf.while_loop(
+        lambda t, *_: t < steps, run_step, [tf.constant(0), state, [blank, blank]]
+    )
+    return [tf.transpose(x, [1, 0, 2]) for x in outputs], [state[:2], state[2:]]

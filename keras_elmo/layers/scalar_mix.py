@@ -132,7 +132,7 @@ def _normalize(layer, mask):
     if mask is None:
         weights = ops.ones_like(x)
     else:
-        weights = ops.cast(mask, "float32")[..., None] * ops.ones_like(x)
+        weights = ops.expand_dims(ops.cast(mask, "float32"), -1) * ops.ones_like(x)
     count = ops.maximum(ops.sum(weights), 1.0)
     mean = ops.sum(x * weights) / count
     variance = ops.sum(ops.square((x - mean) * weights)) / count

@@ -172,11 +172,20 @@ class Elmo(ContextualModel):
         )
         if self.stateful:
             self.batch_state.write(state)
-        outputs = {"word_emb": layers[0][..., : self.config.projection_dim]}
+        return self.outputs_of(layers, mask)
+
+    def outputs_of(self, layers, mask):
+        """The dict of a call, without `"tokens"`, from what the biLM gives.
+
+        Args:
+            layers: list of `num_layers + 1` floats, (batch, tokens, D).
+            mask: bool, (batch, tokens).
+        """
+        outputs = {"word_emb": layers[0][:, :, : self.config.projection_dim]}
         for number, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{number}"] = layer
         for name, mix in zip(self.mix_names(), self.mixes, strict=True):
-            outputs[name] = tf.where(mask[..., None], mix(layers, mask=mask), 0)
+            outputs[name] = tf.where(tf.expand_dims(mask, -1), mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)

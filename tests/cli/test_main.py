@@ -10,7 +10,9 @@ from keras_elmo.cli import info
 from keras_elmo.cli.main import main
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["embed", "--help"], ["info", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["embed", "--help"], ["info", "--help"], ["tflite", "--help"]]
+)
 def test_help_says_how_it_is_used(capsys, arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
@@ -24,7 +26,7 @@ def test_help_lists_the_commands(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     out = capsys.readouterr().out
-    for command in ("embed", "info"):
+    for command in ("embed", "info", "tflite"):
         assert re.search(rf"^ +{command} +\w", out, re.MULTILINE)
 
 
@@ -46,6 +48,8 @@ def test_version(capsys):
         (["embed", "-", "-o", "a.hdf5", "-m", "m", "-t", "moses"], "invalid choice: 'moses'"),
         (["embed", "-", "-o", "a.hdf5", "-m", "m", "--token-budget", "x"], "invalid int value"),
         (["info", "small", "large"], "unrecognized arguments: large"),
+        (["tflite", "m"], "required: FILE"),
+        (["tflite", "m", "f", "--quantize", "int4"], "invalid choice: 'int4'"),
     ],
 )
 def test_wrong_arguments_end_with_status_2_and_the_usage(capsys, arguments, message):

@@ -43,6 +43,18 @@ def test_layers():
     assert vectors.shape == (2, 64) and np.all(np.isfinite(vectors)) and np.any(vectors != 0)
 
 
+def test_tflite_inference(demo_model, tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    module = example("tflite_inference")
+    words, cosines = module.main(demo_model, str(tmp_path / "elmo.tflite"))
+    assert words == module.SENTENCE.split()
+    assert sorted(cosines) == ["elmo", "lstm_outputs1", "lstm_outputs2", "word_emb"]
+    for values in cosines.values():
+        assert values.shape == (len(words),) and values.min() > 0.99
+    words, outputs = module.embed(module.load(str(tmp_path / "elmo.tflite")), "")
+    assert words == [] and outputs["elmo"].shape == (0, 64)
+
+
 def test_the_index_names_every_example():
     index = (ROOT / "examples/README.md").read_text()
     for path in (ROOT / "examples").glob("*.py"):
@@ -50,6 +62,7 @@ def test_the_index_names_every_example():
 
 
 def test_the_python_of_the_readme_runs_from_top_to_bottom(demo_model, tmp_path, monkeypatch):
+    pytest.importorskip("ai_edge_litert")  # the README runs a TFLite file
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/model").symlink_to(demo_model)
@@ -64,3 +77,4 @@ def test_the_python_of_the_readme_runs_from_top_to_bottom(demo_model, tmp_path, 
     assert scope["vectors"][0].shape == (3, 4, 64)
     assert scope["model"].predict(scope["texts"], verbose=0).shape == (2, 1)
     assert scope["mixed"].shape == (None, None, 128)
+    assert scope["result"]["elmo"].shape == (1, 4, 64)

@@ -53,6 +53,29 @@ def test_the_fast_loop_equals_the_plain_one(kwargs, holes):
         assert not np.any(output.numpy()[~mask.numpy()])
 
 
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("rows, tokens", [(6, 9), (1, 5), (1, 1)])
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"cell_clip": 0.4, "projection_clip": 0.2},
+        {"num_layers": 3, "use_skip_connections": False},
+        {"projection_dim": None, "num_layers": 1},
+    ],
+)
+def test_the_padded_loop_equals_the_packed_one(kwargs, rows, tokens, holes):
+    layer, _ = pair(**kwargs, return_state=True)
+    inputs, mask = batch(layer.input_dim, rows=rows, tokens=tokens, holes=holes, seed=1)
+    state = [tf.random.normal(tensor.shape) for tensor in layer.zero_state(rows)]
+    results = [
+        layer(inputs, mask=mask, initial_state=state, loop=loop) for loop in ("padded", "auto")
+    ]
+    (outputs, final), (expected, expected_final) = results
+    for one, other in zip([*outputs, *final], [*expected, *expected_final], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert np.abs(expected_final[0]).max() > 0.01
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_of_the_fast_loop_equal_those_of_the_plain_one(seed):
     fast, plain = pair(cell_clip=0.6, projection_clip=0.5, return_state=True)

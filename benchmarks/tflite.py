@@ -1,0 +1,226 @@
+"""`python -m benchmarks.tflite`: TFLite files, their size, time and cosine to float32.
+
+Random models of three shapes, their weights drawn so that the gates are neither all open or shut
+nor all linear, see `randomize`. Each file runs in ai-edge-litert on one thread.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import tempfile
+import time
+from importlib import metadata
+
+import numpy as np
+
+import keras_elmo
+from benchmarks import measure, report
+from keras_elmo.export import tflite
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+_FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
+SHAPES = {
+    "tiny": keras_elmo.ElmoConfig(
+        units=256, projection_dim=64, filters=_FILTERS[:4], num_highway=1
+    ),
+    "small": keras_elmo.ElmoConfig(units=1024, projection_dim=128, filters=_FILTERS, num_highway=1),
+    "original": keras_elmo.ElmoConfig(),
+}
+NAMES = {None: "float32", "float16": "float16", "int8": "int8"}
+LAYERS = ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo")
+SENTENCES = [
+    measure.ONE,
+    "Un café naïve , 猫 が いる and 😀 emoji",
+    "Bank",
+    "An extraordinarily-long-word-of-more-than-forty-eight-bytes , then short ones .",
+]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tflite", description=__doc__)
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=ROOT / "benchmarks/results",
+        help="folder for tflite.json and tflite.md (default: %(default)s)",
+    )
+    parser.add_argument("--small", action="store_true", help="only the tiny shape, to try it")
+    return parser.parse_args()
+
+
+def randomize(elmo, seed=0, freedom=None):
+    """Draws kernels of variance 1 / fan_in, characters of 1, biases 0.1 around their start.
+
+    Normal numbers, so that each layer keeps the variance of its input, and the LSTMs' gates get
+    inputs of a standard deviation near 1. With `freedom`, kernels follow Student's t of so many
+    degrees, scaled to the same variance: few large weights, as training makes them, and worse for
+    int8, whose steps grow with the largest.
+    """
+    rng = np.random.default_rng(seed)
+    for variable in [*elmo.character_encoder.variables, *elmo.bilm.variables]:
+        if "bias" in variable.name:
+            start, scale = variable.numpy(), 0.1
+        elif variable.name == "character_embedding":
+            start, scale = 0.0, 1.0
+        else:
+            start, scale = 0.0, np.prod(variable.shape[:-1]) ** -0.5
+        if freedom is None or "kernel" not in variable.name:
+            values = rng.normal(size=variable.shape)
+        else:
+            values = rng.standard_t(freedom, size=variable.shape)
+            values /= values.std()
+        variable.assign(start + scale * values)
+
+
+def run(shapes, sentences, repeats):
+    """Every variant of each shape: the rows of two tables, by their names."""
+    accuracy, calls = [], []
+    for shape, config in shapes.items():
+        elmo = keras_elmo.Elmo(config)
+        randomize(elmo)
+        expected = [elmo([sentence]) for sentence in sentences]
+        for quantize in tflite.QUANTIZATIONS:
+            for inputs in ("text", "character_ids"):
+                for batch in (1, None):
+                    row = {"shape": shape, "weights": NAMES[quantize]}
+                    with tempfile.TemporaryDirectory() as folder:
+                        path = os.path.join(folder, "model.tflite")
+                        start = time.perf_counter()
+                        tflite.convert(elmo, path, inputs, quantize, batch)
+                        seconds = time.perf_counter() - start
+                        size = os.path.getsize(path) / 1e6
+                        outputs, ms, cpu_ms = _measure(path, inputs, sentences, repeats)
+                    cosines = _least_cosines(outputs, expected)
+                    if (inputs, batch) == ("text", 1):
+                        accuracy.append({**row, "MB": size, "one sentence (ms)": ms, **cosines})
+                    calls.append(
+                        {
+                            **row,
+                            "input": inputs,
+                            "batch": "1" if batch else "any",
+                            "MB": size,
+                            "one sentence (ms)": ms,
+                            "of the processor (ms)": cpu_ms,
+                            "least cosine": min(cosines.values()),
+                            "to convert (s)": seconds,
+                        }
+                    )
+                    print(calls[-1], flush=True)
+    return {"text in, batch 1": accuracy, "every way to call": calls}
+
+
+def heavy_tails(shape, sentences, freedoms):
+    """Least cosines of int8 files by the tails of the weights' distribution."""
+    rows = []
+    for freedom in freedoms:
+        elmo = keras_elmo.Elmo(SHAPES[shape])
+        randomize(elmo, freedom=freedom)
+        expected = [elmo([sentence]) for sentence in sentences]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.tflite")
+            tflite.convert(elmo, path, "text", "int8")
+            outputs, *_ = _measure(path, "text", sentences, repeats=1)
+        kernels = "normal" if freedom is None else f"Student's t, {freedom} degrees of freedom"
+        rows.append({"shape": shape, "kernels": kernels, **_least_cosines(outputs, expected)})
+    return rows
+
+
+def _measure(path, inputs, sentences, repeats):
+    """The outputs of each sentence; the median milliseconds of the first, and the processor's."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    run_file = Interpreter(path, num_threads=1).get_signature_runner()
+    fed = [_fed(inputs, sentence) for sentence in sentences]
+    outputs = [run_file(**{inputs: data}) for data in fed]
+    wall, processor = [], []
+    run_file(**{inputs: fed[0]})
+    for _ in range(repeats):
+        start = time.perf_counter(), time.process_time()
+        run_file(**{inputs: fed[0]})
+        wall.append(time.perf_counter() - start[0])
+        processor.append(time.process_time() - start[1])
+    return outputs, 1e3 * statistics.median(wall), 1e3 * statistics.median(processor)
+
+
+def _fed(inputs, sentence):
+    if inputs == "text":
+        return np.frombuffer(sentence.encode(), np.uint8)[None]
+    words = sentence.split()
+    return np.array([[keras_elmo.characters.word_to_ids(word) for word in words]], np.int32)
+
+
+def _least_cosines(outputs, expected):
+    least = {}
+    for name in LAYERS:
+        cosines = []
+        for one, other in zip(outputs, expected, strict=True):
+            a, b = one[name][0].astype("float64"), other[name][0].numpy().astype("float64")
+            norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+            cosines.append(np.min(np.sum(a * b, axis=-1) / norms))
+        least[name] = float(min(cosines))
+    return least
+
+
+def markdown(results):
+    machine, load = results["machine"], results["load average"]
+    lines = [
+        f"Measured {results['date']} on one thread of {machine['cores']} cores "
+        f"({machine['processor']}), {machine['system']}, Python {machine['python']}, "
+        f"{', '.join(f'{name} {version}' for name, version in results['versions'].items())}. "
+        "Random weights: kernels normal of variance 1 / fan_in, character embeddings of variance "
+        "1, biases of standard deviation 0.1 around their start. Time: one sentence of 12 tokens, "
+        f"median of {results['repeats']}, and the processor's time of it (load average of the "
+        f"machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to float32 "
+        f"`Elmo`, the least of all tokens of {results['sentences']} sentences.",
+        "",
+    ]
+    for name, rows in results["tables"].items():
+        lines += [f"### {name}", "", *report.table([_rounded(row) for row in rows]), ""]
+    return "\n".join(lines)
+
+
+def _rounded(row):
+    """Cosines with as many digits as tell them from 1."""
+    is_cosine = {*LAYERS, "least cosine"}
+    return {name: f"{value:.5f}" if name in is_cosine else value for name, value in row.items()}
+
+
+def main():
+    options = arguments()
+    shapes = {"tiny": SHAPES["tiny"]} if options.small else SHAPES
+    repeats = 1 if options.small else measure.REPEATS
+    load = os.getloadavg()[0]
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": {
+            "processor": report.processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "system": platform.system(),
+        },
+        "versions": {
+            name: metadata.version(name) for name in ("tensorflow", "keras", "ai-edge-litert")
+        },
+        "sentences": len(SENTENCES),
+        "repeats": repeats,
+        "models": {name: config.to_options() for name, config in shapes.items()},
+        "tables": {
+            **run(shapes, SENTENCES, repeats),
+            "int8 with heavy tails": heavy_tails(
+                "tiny" if options.small else "small", SENTENCES, [None, 3, 2]
+            ),
+        },
+        "load average": {"before": load, "after": os.getloadavg()[0]},
+    }
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "tflite.json").write_text(json.dumps(results, indent=1) + "\n")
+    (options.output / "tflite.md").write_text(markdown(results))
+    print(markdown(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""`keras-elmo tflite`: a model to a TFLite file."""
+
+import os
+import sys
+
+HELP = "write a model as a TFLite file"
+DESCRIPTION = (
+    "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
+    "without TensorFlow. The file says how to call it in its metadata 'keras_elmo' (JSON)."
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("model", metavar="MODEL", help="a folder, a zip, or a published name")
+    parser.add_argument("file", metavar="FILE", help="the file to write: *.tflite")
+    parser.add_argument(
+        "-i",
+        "--inputs",
+        default="character-ids",
+        choices=["text", "character-ids"],
+        help="character-ids (default): int32, (batch, tokens, characters); text: UTF-8 bytes, "
+        "(batch, bytes), which the file splits on whitespace",
+    )
+    parser.add_argument(
+        "--quantize",
+        choices=["float16", "int8"],
+        help="weights of half the size, or of a quarter (dynamic range)",
+    )
+    parser.add_argument(
+        "--dynamic-batch", action="store_true", help="any number of sentences, not one"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
+
+
+def run(options):
+    from keras_elmo.cli.quiet import quiet_import
+
+    # What can be wrong is found before a model is loaded.
+    if not options.file.endswith(".tflite"):
+        raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
+    with quiet_import():
+        import tensorflow as tf
+
+        from keras_elmo.export import tflite
+        from keras_elmo.models import Elmo
+
+        tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
+    tflite.check_path(options.file, options.overwrite)
+    elmo = Elmo.from_pretrained(options.model, tokenizer="whitespace")
+    with quiet_import():  # the converter writes its notes to standard error
+        tflite.convert(
+            elmo,
+            options.file,
+            inputs=options.inputs.replace("-", "_"),
+            quantize=options.quantize,
+            batch=None if options.dynamic_batch else 1,
+            overwrite=options.overwrite,
+        )
+    if not options.quiet:
+        ((name, tensor),) = tflite.metadata(options.file)["inputs"].items()
+        shape = ", ".join("any" if size is None else str(size) for size in tensor["shape"])
+        size = os.path.getsize(options.file) / 1e6
+        line = f"{options.file}: {size:,.1f} MB, input {name}: {tensor['dtype']}, ({shape})"
+        print(line, file=sys.stderr)

@@ -1,0 +1,118 @@
+"""`Elmo` as a graph whose operations TFLite has: no strings, no hash tables."""
+
+import tensorflow as tf
+
+from keras_elmo import text
+from keras_elmo.text.byte_ids import byte_ids
+
+
+def concrete_function(elmo, inputs, batch):
+    """A function of text or character ids, for the converter.
+
+    Where an `Elmo` encodes each distinct word once, here every token is encoded. Outputs have one
+    column of tokens at least, as TFLite hands out no empty arrays.
+
+    Args:
+        elmo: an `Elmo`, as `check` lets it pass.
+        inputs: `"text"` or `"character_ids"`.
+        batch: 1, or `None` for any number of sentences, one at least.
+
+    Returns:
+        A concrete function of one named tensor, uint8 (batch, bytes) or int32 (batch, tokens,
+        max_characters), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
+        `"ends"`, int32, (batch, tokens): the bytes of each token.
+    """
+    start = _start(elmo)
+    max_characters = elmo.config.max_characters
+    if inputs == "text":
+        signature = tf.TensorSpec([batch, None], tf.uint8, name=inputs)
+    else:
+        signature = tf.TensorSpec([batch, None, max_characters], tf.int32, name=inputs)
+
+    def run(data):
+        if inputs == "text":
+            ids, row, first, end = byte_ids(data, max_characters)
+            sentences = _Sentences(row, tf.shape(data)[0])
+            offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
+        else:
+            is_token = tf.reduce_any(data > 0, axis=-1)
+            places = tf.cast(tf.where(is_token), tf.int32)
+            ids, row = tf.gather_nd(data, places), places[:, 0]
+            # As many tokens as the input has, also where the longest sentence has fewer.
+            sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
+            offsets = {}
+        tokens, mask = sentences.pad(_encode(elmo, ids)), sentences.mask
+        tokens.set_shape([batch, None, elmo.config.projection_dim])
+        mask.set_shape([batch, None])
+        state = [tf.constant(tensor) for tensor in start]
+        if batch is None:
+            state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
+        layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state, loop="padded")
+        return {**elmo.outputs_of(layers, mask), **offsets}
+
+    return tf.function(run, input_signature=[signature]).get_concrete_function()
+
+
+def check(elmo, inputs):
+    """Raises a `ValueError` where an `Elmo` does what the graph cannot."""
+    faults = []
+    if elmo.stateful:
+        faults.append("it must not keep a state from batch to batch. Received: stateful=True")
+    if elmo.keep_sentence_boundaries:
+        faults.append(
+            "it must leave the sentence boundaries out. Received: keep_sentence_boundaries=True"
+        )
+    if elmo.compute_dtype != "float32":
+        faults.append(
+            "it must compute in float32 (the file may be quantized). "
+            f"Received: dtype {elmo.compute_dtype}"
+        )
+    if inputs == "text" and type(elmo.tokenizer) is not text.WhitespaceTokenizer:
+        name = None if elmo.tokenizer is None else type(elmo.tokenizer).__name__
+        faults.append(
+            'with inputs="text" its tokenizer must be "whitespace"; with another, tokenise first '
+            f'and take inputs="character_ids". Received: tokenizer {name}'
+        )
+    if faults:
+        raise ValueError("The model cannot become a TFLite file: " + "; ".join(faults))
+
+
+class _Sentences:
+    """Flat tokens, sentence by sentence, and the padded grid of them.
+
+    Args:
+        row: int32, (N,). The sentence of each token.
+        count: int32 scalar. Sentences.
+        columns: int32 scalar. Tokens of the padded form; `None`: those of the longest sentence,
+            one at least.
+    """
+
+    def __init__(self, row, count, columns=None):
+        self.count = count
+        lengths = tf.scatter_nd(tf.expand_dims(row, -1), tf.ones_like(row), [count])
+        column = tf.range(tf.size(row)) - tf.gather(tf.cumsum(lengths, exclusive=True), row)
+        self.columns = tf.maximum(tf.reduce_max(lengths), 1) if columns is None else columns
+        self.places = tf.stack([row, column], axis=1)  # (N, 2)
+        self.mask = tf.range(self.columns) < tf.expand_dims(lengths, -1)  # (batch, tokens)
+
+    def pad(self, values):
+        """Flat values (N, ...) in the padded form (batch, tokens, ...)."""
+        shape = [self.count, self.columns, *values.shape[1:]]
+        return tf.scatter_nd(self.places, values, shape)
+
+
+def _encode(elmo, ids):
+    """Token embeddings of character ids, also of none."""
+    count = tf.shape(ids)[0]
+    ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
+    ids.set_shape([None, elmo.config.max_characters])
+    return elmo.character_encoder(ids)[:count]
+
+
+def _start(elmo):
+    """The biLM's state after each direction's sentence boundary: arrays of one row."""
+    ids = text.boundary_character_ids(elmo.config.max_characters)
+    boundaries = elmo.character_encoder(ids)  # begin of sentence, end of sentence
+    (_, begun), (_, ended) = (elmo.bilm(boundaries[None, k : k + 1]) for k in (0, 1))
+    # Of each layer, the forward output and cell, then the backward ones.
+    return [(begun if k % 4 < 2 else ended)[k].numpy() for k in range(len(begun))]

@@ -1,0 +1,92 @@
+import os
+import re
+
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.cli.main import main
+from keras_elmo.export import tflite
+
+TEXT = "naïve 猫 sat ."
+
+
+@pytest.fixture
+def run(tmp_path, small_folder, monkeypatch, capsys):
+    """Runs `tflite`: the status, and what it wrote to standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, model=small_folder):
+        status = main(["tflite", str(model), *arguments])
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err
+
+    return run
+
+
+def assert_error(result, message):
+    status, err = result
+    assert status == 2
+    assert re.fullmatch(rf"keras-elmo tflite: error: .*{message}.*\n", err), err
+
+
+def test_text_with_any_number_of_sentences(run, small_folder):
+    status, err = run("model.tflite", "--inputs", "text", "--dynamic-batch")
+    assert status == 0
+    size = os.path.getsize("model.tflite") / 1e6
+    assert err == f"model.tflite: {size:.1f} MB, input text: uint8, (any, any)\n"
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    run_file = interpreter.Interpreter("model.tflite").get_signature_runner()
+    data = np.frombuffer(TEXT.encode(), np.uint8)
+    outputs = run_file(text=np.stack([data, data]))
+    expected = Elmo.from_pretrained(small_folder)([TEXT] * 2)
+    np.testing.assert_allclose(outputs["elmo"], expected["elmo"], rtol=0, atol=1e-5)
+
+
+def test_existing_file_is_replaced_only_when_told(run):
+    with open("model.tflite", "wb") as file:
+        file.write(b"old")
+    assert_error(run("model.tflite"), "pass overwrite. Received: model.tflite")
+    assert os.path.getsize("model.tflite") == 3
+    assert run("model.tflite", "--overwrite", "--quiet") == (0, "")
+    assert tflite.metadata("model.tflite")["inputs"]["character_ids"]["shape"] == [1, None, 50]
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        ([], ("character_ids", None, 1, False)),
+        (["-i", "text", "--quantize", "int8"], ("text", "int8", 1, False)),
+        (
+            ["--quantize", "float16", "--dynamic-batch", "--overwrite"],
+            ("character_ids", "float16", None, True),
+        ),
+    ],
+)
+def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
+    calls = []
+
+    def convert(elmo, path, inputs, quantize, batch, overwrite):
+        calls.append((inputs, quantize, batch, overwrite))
+
+    monkeypatch.setattr(tflite, "convert", convert)
+    assert run("model.tflite", "-q", *arguments) == (0, "")
+    assert calls == [expected]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["model.txt"], r"must be named \*.tflite. Received: model.txt"),
+        (["nowhere/model.tflite"], "nowhere must be an existing folder"),
+    ],
+)
+def test_error_is_one_line_and_leaves_no_file(run, arguments, message):
+    assert_error(run(*arguments), message)
+    assert os.listdir() == []
+
+
+def test_missing_model_is_named(run):
+    assert_error(run("model.tflite", model="nothing"), "There is no model 'nothing'")
+    assert os.listdir() == []

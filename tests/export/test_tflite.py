@@ -1,0 +1,301 @@
+"""TFLite files equal the model they were made from, and say how to call them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import Elmo, ElmoConfig, characters
+from keras_elmo.export import tflite
+
+SENTENCES = [
+    "The cat sat .",
+    "naïve Zoë caffè",
+    "猫 が いる 😀 👩\u200d🚀",
+    "",
+    "  two  spaces\tand a tab ",
+    "no\u00a0break\u3000wide\u2003em\u2028line\x85next\u1680ogham\u205fmath",
+    "x" * 47 + " " + "y" * 48 + " " + "z" * 49 + " " + "é" * 60,
+    "word",
+    "a\x00b",
+    " ".join(f"w{number % 30}" for number in range(200)),
+]
+CALLS = [("text", 1), ("text", None), ("character_ids", 1), ("character_ids", None)]
+
+
+@pytest.fixture(scope="module")
+def model(small_folder):
+    return Elmo.from_pretrained(small_folder, initial_scalars=[0.3, -0.5, 0.8])
+
+
+@pytest.fixture(scope="module")
+def files(model, tmp_path_factory):
+    """A float32 file for each way to call one."""
+    folder = tmp_path_factory.mktemp("tflite")
+    paths = {}
+    for inputs, batch in CALLS:
+        paths[inputs, batch] = folder / f"{inputs}-{batch}.tflite"
+        tflite.convert(model, paths[inputs, batch], inputs, batch=batch)
+    return paths
+
+
+def runner(path):
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    return interpreter.Interpreter(str(path), num_threads=1).get_signature_runner()
+
+
+def fed(inputs, sentences):
+    """Sentences as a file takes them."""
+    if inputs == "text":
+        texts = [sentence.encode() for sentence in sentences]
+        width = max(1, *map(len, texts))
+        data = [np.frombuffer(text.ljust(width), np.uint8) for text in texts]
+        return {inputs: np.stack(data)}
+    words = [sentence.split() for sentence in sentences]
+    ids = np.zeros((len(words), max(1, *map(len, words)), 50), np.int32)
+    for row, sentence in enumerate(words):
+        for column, word in enumerate(sentence):
+            ids[row, column] = characters.word_to_ids(word)
+    return {inputs: ids}
+
+
+def assert_equal(outputs, model, sentences, atol=1e-5):
+    expected = model(sentences)
+    names = set(outputs) - {"starts", "ends"}
+    assert names == set(expected) - {"tokens"}
+    columns = max(1, int(max(expected["sequence_len"])))
+    for name in names:
+        value = expected[name].numpy()
+        if name not in ("default", "sequence_len"):  # one column of tokens at least
+            missing = columns - value.shape[1]
+            value = np.pad(value, [(0, 0), (0, missing), (0, 0)][: value.ndim])
+        assert outputs[name].dtype == value.dtype
+        np.testing.assert_allclose(outputs[name], value, rtol=0, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize("inputs, batch", CALLS)
+def test_float32_equals_the_model(files, model, inputs, batch):
+    run = runner(files[inputs, batch])
+    for sentence in SENTENCES:
+        outputs = run(**fed(inputs, [sentence]))
+        assert_equal(outputs, model, [sentence])
+    assert np.abs(outputs["lstm_outputs2"]).max() > 0.01
+    if batch is None:
+        assert_equal(run(**fed(inputs, SENTENCES)), model, SENTENCES)
+        assert_equal(run(**fed(inputs, ["", " "])), model, ["", " "])
+
+
+@pytest.mark.parametrize("batch", [1, None])
+def test_starts_and_ends_are_the_bytes_of_the_tokens(files, batch):
+    run = runner(files["text", batch])
+    for sentence in SENTENCES:
+        outputs = run(**fed("text", [sentence]))
+        spans = zip(outputs["starts"][0], outputs["ends"][0], outputs["mask"][0], strict=True)
+        words = [sentence.encode()[start:end].decode() for start, end, real in spans if real]
+        assert words == sentence.split()
+
+
+def test_layer_norm_several_mixes_and_no_projection(tmp_path):
+    config = ElmoConfig(
+        units=8, projection_dim=8, num_layers=1, filters=[(1, 4), (2, 4)], num_highway=0
+    )
+    model = Elmo(config, do_layer_norm=True, num_mixes=2, initial_scalars=[0.1, 0.7])
+    tflite.convert(model, tmp_path / "model.tflite", "text", batch=None)
+    outputs = runner(tmp_path / "model.tflite")(**fed("text", SENTENCES))
+    assert {"elmo", "elmo_2", "lstm_outputs1"} < set(outputs)
+    assert_equal(outputs, model, SENTENCES)
+
+
+# Quantised
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A model that is wide enough for its weights to be quantised, of normal(0, 1 / fan_in)."""
+    filters = [(1, 32), (2, 32), (3, 64), (4, 128)]
+    model = Elmo(ElmoConfig(units=256, projection_dim=64, filters=filters, num_highway=1))
+    rng = np.random.default_rng(0)
+    for variable in [*model.character_encoder.variables, *model.bilm.variables]:
+        if "bias" in variable.name:
+            scale = 0.1
+        elif variable.name == "character_embedding":
+            scale = 1.0
+        else:
+            scale = np.prod(variable.shape[:-1]) ** -0.5
+        variable.assign(rng.normal(scale=scale, size=variable.shape))
+    return model
+
+
+@pytest.mark.parametrize(
+    "quantize, size, least, most",
+    [("float16", 0.6, 0.99999, 1.0), ("int8", 0.35, 0.99, 0.999999)],
+)
+def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, least, most):
+    tflite.convert(wide, tmp_path / "model.tflite", "text", quantize)
+    num_bytes = 4 * sum(wide.config.num_parameters().values())
+    assert os.path.getsize(tmp_path / "model.tflite") < size * num_bytes
+    run = runner(tmp_path / "model.tflite")
+    for sentence in ("The cat sat on the mat and looked at the old dog .", "naïve 猫 😀"):
+        outputs, expected = run(**fed("text", [sentence])), wide([sentence])
+        for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
+            one, other = outputs[name][0], expected[name][0].numpy()
+            cosine = np.sum(one * other, -1)
+            cosine /= np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+            assert cosine.min() >= least, name
+            if quantize == "int8":
+                assert cosine.min() < most, f"{name} is not quantised"
+    assert tflite.metadata(tmp_path / "model.tflite")["quantize"] == quantize
+
+
+# What a file says of itself
+
+
+@pytest.mark.parametrize("inputs, batch", CALLS)
+def test_metadata_says_how_to_call_it(files, model, inputs, batch):
+    description = tflite.metadata(files[inputs, batch])
+    (name,) = description["inputs"]
+    assert name == inputs
+    shape = [batch, None] if inputs == "text" else [batch, None, 50]
+    dtype = "uint8" if inputs == "text" else "int32"
+    assert description["inputs"][name]["shape"] == shape
+    assert description["inputs"][name]["dtype"] == dtype
+    assert description["tokenizer"] == ("whitespace" if inputs == "text" else None)
+    assert description["quantize"] is None
+    assert description["options"] == model.config.to_options()
+    run = runner(files[inputs, batch])
+    outputs = run(**fed(inputs, ["The cat"]))
+    assert set(description["outputs"]) == set(outputs)
+    for name, value in outputs.items():
+        said = description["outputs"][name]
+        assert said["dtype"] == value.dtype.name and said["meaning"]
+        assert len(said["shape"]) == value.ndim
+        assert all(a in (None, b) for a, b in zip(said["shape"], value.shape, strict=True))
+
+
+ALONE = """
+import sys
+sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
+import json
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter
+path = sys.argv[1]
+with open(path, "rb") as file:
+    model = schema.Model.GetRootAs(file.read())
+entries = [model.Metadata(k) for k in range(model.MetadataLength())]
+buffers = {entry.Name().decode(): entry.Buffer() for entry in entries}
+description = json.loads(model.Buffers(buffers["keras_elmo"]).DataAsNumpy().tobytes())
+run = Interpreter(path).get_signature_runner(description["signature"])
+outputs = run(text=np.frombuffer("The cat sat .".encode(), np.uint8)[None])
+print(json.dumps(outputs["lstm_outputs2"].tolist()))
+"""
+
+
+def test_a_file_runs_without_tensorflow(files, model):
+    pytest.importorskip("ai_edge_litert")
+    command = [sys.executable, "-c", ALONE, str(files["text", 1])]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    vectors = np.array(json.loads(result.stdout))
+    expected = model(["The cat sat ."])["lstm_outputs2"]
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
+def other_file(operation):
+    """The bytes of a TFLite file of one operation."""
+    signature = [tf.TensorSpec([None], tf.float32)]
+    function = tf.function(operation, input_signature=signature).get_concrete_function()
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
+    sets = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+    converter.target_spec.supported_ops = sets
+    return converter.convert()
+
+
+def test_other_operations_than_builtin_ones_are_refused(model, tmp_path, monkeypatch):
+    data = other_file(tf.math.cumprod)
+    monkeypatch.setattr(tflite, "_convert", lambda *_: data)
+    with pytest.raises(ValueError, match="builtin operations alone. Received: FlexCumprod"):
+        tflite.convert(model, tmp_path / "model.tflite")
+    assert os.listdir(tmp_path) == []
+
+
+def test_metadata_of_another_file(tmp_path, files):
+    (tmp_path / "text").write_bytes(b"no TFLite file")
+    with pytest.raises(ValueError, match="Received: a file that begins with b'no TFLit'"):
+        tflite.metadata(tmp_path / "text")
+    (tmp_path / "cut").write_bytes(files["text", 1].read_bytes()[:4000])
+    with pytest.raises(ValueError, match="must be a whole TFLite file"):
+        tflite.metadata(tmp_path / "cut")
+    (tmp_path / "other").write_bytes(other_file(tf.nn.relu))
+    with pytest.raises(ValueError, match="Received: a file without the metadata 'keras_elmo'"):
+        tflite.metadata(tmp_path / "other")
+
+
+# Arguments and files
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"inputs": "tokens"}, "`inputs` must be one of .*Received: inputs='tokens'"),
+        ({"quantize": "int4"}, "`quantize` must be one of .*Received: quantize='int4'"),
+        ({"batch": 2}, r"`batch` must be one of \[1, None\]. Received: batch=2"),
+        ({"overwrite": "yes"}, "`overwrite` must be one of .*Received: overwrite='yes'"),
+    ],
+)
+def test_wrong_arguments(model, tmp_path, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        tflite.convert(model, tmp_path / "model.tflite", **kwargs)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "kwargs, inputs, message",
+    [
+        ({"stateful": True}, "character_ids", "Received: stateful=True"),
+        ({"keep_sentence_boundaries": True}, "text", "Received: keep_sentence_boundaries=True"),
+        ({"tokenizer": "treebank"}, "text", "Received: tokenizer TreebankTokenizer"),
+        ({"tokenizer": None}, "text", "Received: tokenizer None"),
+        ({"dtype": "mixed_bfloat16"}, "character_ids", "Received: dtype bfloat16"),
+        ({"dtype": "float16", "stateful": True}, "text", "stateful=True; .*dtype float16"),
+    ],
+)
+def test_models_that_cannot_be_converted(small_config, tmp_path, kwargs, inputs, message):
+    with pytest.raises(ValueError, match=f"cannot become a TFLite file: .*{message}"):
+        tflite.convert(Elmo(small_config, **kwargs), tmp_path / "model.tflite", inputs)
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_an_elmo_is_converted(tmp_path):
+    with pytest.raises(TypeError, match="must be an Elmo. Received: Sequential"):
+        tflite.convert(keras.Sequential(), tmp_path / "model.tflite")
+
+
+def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatch):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"old")
+    with pytest.raises(FileExistsError, match="pass overwrite. Received: .*model.tflite"):
+        tflite.convert(model, path)
+    assert path.read_bytes() == b"old"
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tflite, "_convert", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            tflite.convert(model, path, overwrite=True)
+    assert path.read_bytes() == b"old"
+    tflite.convert(model, path, overwrite=True)
+    assert tflite.metadata(path)["keras_elmo"]
+    assert os.listdir(tmp_path) == ["model.tflite"]
+
+
+def test_the_folder_must_exist(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="must be an existing folder"):
+        tflite.convert(model, tmp_path / "nowhere" / "model.tflite")

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo import WhitespaceTokenizer, characters, text
+from keras_elmo.text.byte_ids import byte_ids
+
+SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+NO_SPACES = "\u200b\u180e\ufeff\u2060\u200d\u2010\u2027\u202a\u2030\u3001\x08\x1b\x84\x86\x9f\xa1"
+# Random bytes, with many that are part of a space.
+noise = st.lists(
+    st.binary(max_size=4)
+    | st.sampled_from([space.encode() for space in SPACES + NO_SPACES])
+    | st.sampled_from([b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\x00", b"a"])
+).map(b"".join)
+texts = st.text(max_size=12).map(lambda string: string.encode("utf-8", "surrogatepass"))
+tokenizer = WhitespaceTokenizer()
+
+
+def padded(strings, more=0):
+    """Texts as rows of bytes, spaces after them."""
+    width = max(map(len, strings)) + more
+    rows = [np.frombuffer(string.ljust(width), np.uint8) for string in strings]
+    return tf.constant(np.reshape(rows, (len(strings), width)))
+
+
+def assert_same_as_strings(strings, max_characters=50, more=0):
+    ids, rows, starts, ends = byte_ids(padded(strings, more), max_characters)
+    tokens, *offsets = tokenizer.tokenize_with_offsets(tf.constant(strings))
+    expected = text.character_ids(tokens.flat_values, max_characters)
+    np.testing.assert_array_equal(ids, expected)
+    np.testing.assert_array_equal(rows, tokens.value_rowids())
+    for one, other in zip((starts, ends), offsets, strict=True):
+        np.testing.assert_array_equal(one, other.flat_values)
+    for tensor in (ids, rows, starts, ends):
+        assert tensor.dtype == tf.int32
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(noise | texts, min_size=1, max_size=4), st.integers(0, 3), st.sampled_from([3, 50]))
+@example([b"", b" a ", b"two\xc2\xa0words"], 0, 50)
+@example([b"x" * 47, b"x" * 48, b"x" * 49, b"x" * 500], 0, 50)
+@example([("é" * 60).encode(), SPACES.encode(), b"\x00 \x00\x00"], 1, 50)
+@example([b"cut mid-space \xe2\x80", b"\xe3\x80\x80", b"\xc2", b"\xe1\x9a"], 0, 50)
+def test_tokens_ids_and_offsets_are_those_of_strings(strings, more, max_characters):
+    assert_same_as_strings(strings, max_characters, more)
+
+
+@pytest.mark.parametrize("character", SPACES + NO_SPACES, ids=lambda c: f"U+{ord(c):04X}")
+def test_every_space_of_python_splits_and_nothing_else(character):
+    string = f"two{character}words"
+    ids, *_ = byte_ids(padded([string.encode()]))
+    assert ids.numpy().tolist() == [characters.word_to_ids(word) for word in string.split()]
+
+
+def test_no_byte_at_all():
+    ids, *others = byte_ids(tf.zeros((3, 0), tf.uint8))
+    assert ids.shape == (0, 50)
+    assert all(other.shape == (0,) for other in others)

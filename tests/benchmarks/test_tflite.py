@@ -19,7 +19,7 @@ def test_it_runs_and_writes_every_table(tmp_path):
     assert list(tables) == ["text in, batch 1", "every way to call", "int8 with heavy tails"]
     accuracy, calls, tails = tables.values()
     assert [row["weights"] for row in accuracy] == ["float32", "float16", "int8"]
-    assert len(calls) == 12 and len(tails) == 3
+    assert len(calls) == 6 and len(tails) == 3
     for row in accuracy:
         for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
             assert row[name] >= (0.99 if row["weights"] == "int8" else 0.99999)

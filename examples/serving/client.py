@@ -201,6 +201,9 @@ def request_inputs(sentences):
         text = np.empty(len(sentences), object)
         text[:] = [_bytes(sentence) for sentence in sentences]
         return {"text": text}
+    for tokens in sentences:
+        if not isinstance(tokens, (list, tuple)):
+            raise TypeError(f"Sentences must be all strings, or all lists. Received: {tokens!r}")
     lengths = np.array([len(tokens) for tokens in sentences], np.int32)
     padded = np.full((len(sentences), lengths.max()), b"", object)
     for row, tokens in enumerate(sentences):

@@ -242,9 +242,10 @@ def main():
     options = arguments()
     config = TINY if options.small else SMALL
     with tempfile.TemporaryDirectory() as folder:
-        # Weights that give numbers of about 1, so that an error of 1e-5 means something.
+        # As large as random weights may be: with a scale of 2 the LSTMs are chaotic, and a float32
+        # rounding error grows with each of 200 tokens.
         keras.utils.set_random_seed(0)
-        initializer = keras.initializers.VarianceScaling(4.0)
+        initializer = keras.initializers.VarianceScaling(1.0)
         keras_elmo.Elmo(config, kernel_initializer=initializer).save_pretrained(folder)
         tables, faults = run_all(folder, max(40, options.requests), options.small)
     results = {

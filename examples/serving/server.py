@@ -27,6 +27,7 @@ import urllib.parse
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import grpc
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis import (
@@ -70,10 +71,9 @@ class Model:
     Args:
         folder: the model's folder, whose subfolders are versions: numbers, the highest is loaded.
         name: what requests call it.
-        threads: int. Requests that run at the same time; others wait.
     """
 
-    def __init__(self, folder, name, threads):
+    def __init__(self, folder, name):
         versions = [entry for entry in os.listdir(folder) if re.fullmatch("[0-9]+", entry)]
         if not versions:
             raise ValueError(f"The folder must hold a version, as {folder}/1. Received: none")
@@ -86,7 +86,6 @@ class Model:
         with open(os.path.join(path, "saved_model.pb"), "rb") as file:
             saved.ParseFromString(file.read())
         self.definitions = dict(saved.meta_graphs[0].signature_def)
-        self.running = threading.Semaphore(threads)
 
     def check(self, name, version=None):
         """Raises a `RequestError` unless it is asked for this model and version."""
@@ -118,12 +117,11 @@ class Model:
         if unknown:
             raise invalid(f"There are no outputs of these names. Received: {sorted(unknown)}")
         try:
-            with self.running:
-                tensors = {name: convert(inputs[name], spec) for name, spec in specs.items()}
-                for name, spec in specs.items():
-                    _check_tensor(name, tensors[name], spec)
-                outputs = function(**tensors)
-                return {name: outputs[name].numpy() for name in only or outputs}
+            tensors = {name: convert(inputs[name], spec) for name, spec in specs.items()}
+            for name, spec in specs.items():
+                _check_tensor(name, tensors[name], spec)
+            outputs = function(**tensors)
+            return {name: outputs[name].numpy() for name in only or outputs}
         except tf.errors.OpError as error:
             code = CODES.get(error.error_code, grpc.StatusCode.INTERNAL)
             raise RequestError(code, _short(error.message)) from None
@@ -178,16 +176,18 @@ def _strings(value):
     raise TypeError(f"a string, or an object of b64, was expected. Received: {value!r:.100}")
 
 
-def to_json(value):
-    """Nested lists; bytes as strings, or as `{"b64": ...}` where they are no UTF-8."""
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return {"b64": base64.b64encode(value).decode()}
-    return value
+def _json(answer):
+    return json.dumps(answer, default=_plain).encode()
+
+
+def _plain(value):
+    """What JSON has no form for: arrays; and bytes, as `{"b64": ...}` where they are no UTF-8."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(value).decode()}
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
@@ -236,16 +236,16 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """The REST API. `model` is set by a subclass."""
+    """The REST API. `model` is set by a subclass, and `pool`, whose few threads do the work."""
 
     timeout = 30  # seconds that a client may be silent
     path_pattern = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d+))?(:predict)?")
 
     def do_GET(self):
-        self._answer(self._status, is_predict=False)
+        self._answer(self._status, False)
 
     def do_POST(self):
-        self._answer(self._predict, is_predict=True)
+        self._answer(lambda: self.pool.submit(self._predict, self._read()).result(), True)
 
     def _answer(self, function, is_predict):
         try:
@@ -253,13 +253,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if not match or bool(match[3]) != is_predict:
                 raise invalid(f"Malformed request: {self.command} {self.path:.200}")
             self.model.check(urllib.parse.unquote(match[1]), int(match[2]) if match[2] else None)
-            status, answer = 200, function()
+            status, body = 200, function()
         except RequestError as error:
-            status, answer = HTTP.get(error.code, 500), {"error": str(error)}
+            status, body = HTTP.get(error.code, 500), _json({"error": str(error)})
         except Exception as error:  # the answer to this request; the server goes on
             self.log_error("%r", error)
-            status, answer = 500, {"error": repr(error)}
-        body = json.dumps(answer).encode()
+            status, body = 500, _json({"error": repr(error)})
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -269,14 +268,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _status(self):
         state = {"error_code": "OK", "error_message": ""}
         version = {"version": str(self.model.version), "state": "AVAILABLE", "status": state}
-        return {"model_version_status": [version]}
+        return _json({"model_version_status": [version]})
 
-    def _predict(self):
+    def _read(self):
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,9}", length) or int(length) > MOST_BYTES:
             raise invalid(f"Content-Length must be at most {MOST_BYTES}. Received: {length:.50}")
+        return self.rfile.read(int(length))
+
+    def _predict(self, body):
         try:
-            request = json.loads(self.rfile.read(int(length)))
+            request = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise invalid(f"JSON Parse error: {error}") from None
         signature = request.get("signature_name", DEFAULT) if isinstance(request, dict) else None
@@ -287,8 +289,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             names = list(self.model.signatures[signature].structured_input_signature[1])
             inputs = dict.fromkeys(names[:1], inputs)  # of a single input the name may be left out
         outputs = self.model.predict(signature, inputs, from_json)
-        outputs = {name: to_json(value.tolist()) for name, value in outputs.items()}
-        return {"outputs": outputs if len(outputs) > 1 else next(iter(outputs.values()))}
+        if len(outputs) == 1:
+            (outputs,) = outputs.values()
+        return _json({"outputs": outputs})
 
     def log_request(self, *_):
         pass
@@ -299,7 +302,8 @@ def serve(folder, name, host, port, rest_port, threads):
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
-    model = Model(folder, name, threads)
+    model = Model(folder, name)
+    # For both protocols: how many requests run at a time, and the memory, are not up to clients.
     pool = concurrent.futures.ThreadPoolExecutor(threads)
     # Without the last, a second server could take the same port unnoticed.
     options = [
@@ -311,7 +315,7 @@ def serve(folder, name, host, port, rest_port, threads):
     service = PredictionService(model)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(service, server)
     port = server.add_insecure_port(f"{host}:{port}")
-    handler = type("ModelHandler", (Handler,), {"model": model})
+    handler = type("ModelHandler", (Handler,), {"model": model, "pool": pool})
     rest = http.server.ThreadingHTTPServer((host, rest_port), handler)
     rest.daemon_threads = False  # they are waited for at the end
     server.start()
@@ -321,8 +325,9 @@ def serve(folder, name, host, port, rest_port, threads):
     print(json.dumps({**ready, "rest_port": rest.server_port}), flush=True)
     stopped.wait()
     rest.shutdown()
-    server.stop(grace=30).wait()
+    ended = server.stop(grace=30)
     rest.server_close()
+    ended.wait()
 
 
 def main():

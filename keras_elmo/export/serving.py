@@ -6,6 +6,8 @@ import tensorflow as tf
 
 from keras_elmo import text
 
+_LARGEST_REQUEST = 4096  # rows
+
 
 def write_warmup(path, texts):
     """Writes requests that TensorFlow Serving runs when it loads the model.
@@ -43,16 +45,19 @@ def write_batching(path, max_batch_size):
     """Writes `batching_params.pbtxt`, by which TensorFlow Serving puts requests together.
 
     It is read with `--enable_batching --enable_per_model_batching_parameters`, or by its name with
-    `--batching_parameters_file`. The outputs of requests that ran together are padded to the
-    longest of them: cut them by `sequence_len`.
+    `--batching_parameters_file`. Larger requests are split. The outputs of requests that ran
+    together are padded to the longest of them: cut them by `sequence_len`.
 
     Args:
         path: folder of the SavedModel.
-        max_batch_size: int. Rows of a batch.
+        max_batch_size: int. Rows that run together.
     """
     with open(os.path.join(path, "batching_params.pbtxt"), "w", encoding="utf-8") as file:
         file.write(
-            f"max_batch_size {{ value: {max_batch_size} }}\n"
+            f"max_execution_batch_size {{ value: {max_batch_size} }}\n"
+            f"max_batch_size {{ value: {max(max_batch_size, _LARGEST_REQUEST)} }}\n"
+            "enable_large_batch_splitting { value: true }\n"
+            "pad_variable_length_inputs: true\n"  # those of the signature `tokens`
             "batch_timeout_micros { value: 2000 }\n"
             "max_enqueued_batches { value: 256 }\n"
         )

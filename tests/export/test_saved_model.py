@@ -269,7 +269,10 @@ def test_options(model, tmp_path):
         tf.errors.InvalidArgumentError, match=r"at most 4 tokens. Received: one of\] \[5\]"
     ):
         run(tf.constant(["a b", "a b c d e"]))
-    assert "max_batch_size { value: 32 }" in (tmp_path / "1/batching_params.pbtxt").read_text()
+    assert (
+        "max_execution_batch_size { value: 32 }"
+        in (tmp_path / "1/batching_params.pbtxt").read_text()
+    )
 
 
 def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):

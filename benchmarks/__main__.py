@@ -1,10 +1,12 @@
 """`python -m benchmarks`: measures, prints tables, writes them as JSON and Markdown.
 
 It makes its own full-size random model. Peers (simple_elmo, AllenNLP) are measured in the same run,
-in turn, where they are installed in the same environment.
+in turn, where they are installed in the same environment. The files are written after each table;
+`--tables` measures some of them anew and leaves the others as they are.
 """
 
 import argparse
+import contextlib
 import datetime
 import importlib.util
 import json
@@ -16,6 +18,7 @@ import tempfile
 
 import keras_elmo
 from benchmarks import measure, report
+from keras_elmo.weights.hdf5 import replacing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SMALL = keras_elmo.ElmoConfig(
@@ -40,6 +43,7 @@ def arguments():
     )
     parser.add_argument("--model", help="a model's folder, in the place of the random one")
     parser.add_argument("--small", action="store_true", help="a small model and text, to try it")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
     return parser.parse_args()
 
 
@@ -54,73 +58,95 @@ def main():
         model = options.model or os.path.join(folder, "model")
         if options.model:
             config = keras_elmo.ElmoConfig.from_options(os.path.join(model, "options.json"))
-        else:
+        tables = plan(options.small, model, config, sentences)
+        chosen = options.tables or list(tables)
+        if unknown := set(chosen) - set(tables):
+            sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
+        if not options.model:
             keras_elmo.Elmo(config).save_pretrained(model)
-        results = run(options.small, model, config, sentences)
-    options.output.mkdir(parents=True, exist_ok=True)
-    text = report.markdown(results)
-    (options.output / "inference.json").write_text(json.dumps(results, indent=1) + "\n")
-    (options.output / "inference.md").write_text(text)
-    print(text)
+        results = {
+            "machine": {
+                "processor": report.processor(),
+                "cores": os.cpu_count(),
+                "python": platform.python_version(),
+                "system": platform.system(),
+            },
+            "text": {"sentences": len(sentences), "tokens": measure.count(sentences)},
+            "model": config.to_options(),
+            "tables": {},
+        }
+        file = options.output / "inference.json"
+        if options.tables and file.exists():
+            before = json.loads(file.read_text())
+            if any(before[key] != results[key] for key in ("machine", "text", "model")):
+                sys.exit(f"{file} is of another machine, text or model; measure all tables")
+            results["tables"] = before["tables"]
+        for name in chosen:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            with measure.Worker("keras_elmo", model) as worker:
+                peak = worker.ask("peak")["value"]
+            results["tables"][name] = {
+                "date": datetime.date.today().isoformat(),
+                "peak of a matrix product (GFLOP/s)": peak,
+                "rows": tables[name](peak),
+            }
+            write(options.output, results)
+    print(report.markdown(results))
 
 
-def run(is_small, model, config, sentences):
-    """Every table, as a dict of lists of rows."""
+def write(folder, results):
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "inference.json") as path:
+        pathlib.Path(path).write_text(json.dumps(results, indent=1) + "\n")
+    with replacing(folder / "inference.md") as path:
+        pathlib.Path(path).write_text(report.markdown(results))
+
+
+def plan(is_small, model, config, sentences):
+    """Every table by its name: a function of the peak (GFLOP/s) to a list of rows."""
     peers = [name for name in ("simple_elmo", "allennlp") if importlib.util.find_spec(name)]
     systems = ["keras_elmo", *peers]
     vocabulary = sorted({word for sentence in sentences for word in sentence.split()})
-    tables = {}
+    budgets = [256, 1024] if is_small else [512, 1024, 2048, 4096, 8192]
+    sizes = [1, 8] if is_small else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    lengths = [10, 100] if is_small else [10, 30, 100, 300, 1000]
+    shares = [0.1, 1.0] if is_small else [0.01, 0.1, 0.3, 1.0]
 
-    def table(name, function, *args):
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        tables[name] = function(*args)
+    def own(measured, *arguments):
+        def rows(peak):
+            with measure.Worker("keras_elmo", model) as worker:
+                return measured(worker, peak, *arguments)
 
-    with measure.Worker("keras_elmo", model) as worker:
-        peak = worker.ask("peak")["value"]
-    table("start", measure.start, systems, model)
-    workers = [measure.Worker(system, model) for system in systems]
-    own = workers[0]
-    try:
-        table("systems", measure.compare, workers, peak, sentences, config)
-        values = [256, 1024] if is_small else [512, 1024, 2048, 4096, 8192]
-        table("token budget", measure.budgets, own, peak, sentences[:256], config, values)
-        sizes = [1, 8] if is_small else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
-        table("batch", measure.batches, own, peak, sentences, config, sizes)
-        values = [10, 100] if is_small else [10, 30, 100, 300, 1000]
-        table("length", measure.lengths, own, peak, vocabulary, config, values, 4096)
-        values = [0.1, 1.0] if is_small else [0.01, 0.1, 0.3, 1.0]
-        table("distinct words", measure.distinct, own, peak, config, values)
-        table("stages of a batch of 32", measure.stages, own, sentences[:32])
-        table("exported", measure.exported, own, sentences)
-        table("cached vocabulary", measure.cache, own, sentences, config)
-        if not is_small:
-            values = [10, 100, 1000]
-            table(
-                "length, more rows", measure.lengths, own, peak, vocabulary, config, values, [65536]
-            )
-    finally:
-        for worker in workers:
-            worker.close()
-    table("precision", measure.precisions, model, sentences)
-    with tempfile.TemporaryDirectory() as folder:
-        keras_elmo.Elmo(SMALL).save_pretrained(folder)
-        values = [100, 200] if is_small else [1000, 10_000, 100_000]
-        table("stream, a small model", measure.stream, folder, sentences, values)
-    with measure.Worker("keras_elmo", model) as worker:
-        peak_after = worker.ask("peak")["value"]
-    return {
-        "date": datetime.date.today().isoformat(),
-        "machine": {
-            "processor": report.processor(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "system": platform.system(),
-        },
-        "text": {"sentences": len(sentences), "tokens": measure.count(sentences)},
-        "model": config.to_options(),
-        "peak of a matrix product (GFLOP/s)": {"before": peak, "after": peak_after},
-        "tables": tables,
+        return rows
+
+    def compare(peak):
+        with contextlib.ExitStack() as stack:
+            workers = [stack.enter_context(measure.Worker(name, model)) for name in systems]
+            return measure.compare(workers, peak, sentences, config)
+
+    def stream(peak):
+        with tempfile.TemporaryDirectory() as folder:
+            keras_elmo.Elmo(SMALL).save_pretrained(folder)
+            values = [100, 200] if is_small else [1000, 10_000, 100_000]
+            return measure.stream(folder, sentences, values)
+
+    tables = {
+        "start": lambda peak: measure.start(systems, model),
+        "systems": compare,
+        "token budget": own(measure.budgets, sentences[:256], config, budgets),
+        "batch": own(measure.batches, sentences, config, sizes),
+        "length": own(measure.lengths, vocabulary, config, lengths, 4096),
+        "length, more rows": own(measure.lengths, vocabulary, config, lengths[::2], 65536, 1),
+        "distinct words": own(measure.distinct, config, shares),
+        "stages of a batch of 32": own(measure.stages, sentences[:32]),
+        "exported": own(measure.exported, sentences),
+        "cached vocabulary": own(measure.cache, sentences, config),
+        "precision": lambda peak: measure.precisions(model, sentences),
+        "stream, a small model": stream,
     }
+    if is_small:
+        del tables["length, more rows"]
+    return tables
 
 
 if __name__ == "__main__":

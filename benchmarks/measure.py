@@ -167,7 +167,7 @@ def precisions(model, sentences, dtypes=("float32", "bfloat16")):
     return rows
 
 
-def exported(worker, sentences):
+def exported(worker, peak, sentences):
     """The exported graph beside the model in Python."""
     cases = {"one of 12 tokens": [ONE], "8": sentences[:8], "32": sentences[:32]}
     seconds = worker.ask("exported", list(cases.values()), 3 * REPEATS)["value"]
@@ -255,7 +255,7 @@ def distinct(worker, peak, config, values, tokens=2048):
     return rows
 
 
-def cache(worker, sentences, config):
+def cache(worker, peak, sentences, config):
     """The cached vocabulary: all words of the text, against none."""
     words = sorted({word for sentence in [*sentences, ONE] for word in sentence.split()})
     cases = {"all sentences": sentences, "first 32": sentences[:32], "one of 12 tokens": [ONE]}
@@ -277,7 +277,7 @@ def cache(worker, sentences, config):
     ]
 
 
-def stages(worker, sentences):
+def stages(worker, peak, sentences):
     """Seconds of each stage of one batch."""
     seconds = worker.ask("stages", sentences)["value"]
     return [{"stage": name, "ms": 1e3 * value} for name, value in seconds.items()]

@@ -6,7 +6,6 @@ import os
 import tempfile
 
 import h5py
-import keras
 import numpy as np
 
 from keras_elmo.weights.layout import table
@@ -141,6 +140,8 @@ def _blocks(variable, selection):
 
 
 def _fill(variable, dataset, selection):
+    import keras  # not at the top: `keras-elmo info` reads files without it
+
     blocks = _blocks(variable, selection)
     if len(blocks) == 1:
         variable.assign(_read(dataset, selection).reshape(variable.shape))

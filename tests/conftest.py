@@ -51,3 +51,13 @@ def small_folder(tmp_path_factory, small_config):
 @pytest.fixture
 def elmo(small_folder):
     return keras_elmo.Elmo.from_pretrained(small_folder)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Shows what tests noted with `record_property("log", line)`, also of parallel workers."""
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    lines = [v for report in reports for name, v in report.user_properties if name == "log"]
+    if lines:
+        terminalreporter.section("noted by tests")
+    for line in lines:
+        terminalreporter.write_line(line)

@@ -194,7 +194,6 @@ class _Widened(tf.saved_model.experimental.TrackableResource):
     def __init__(self, variable, storage, number):
         super().__init__()
         self._dtype, self._shape, self._number = variable.dtype, variable.shape, number
-        self._initial = None
         self.stored = tf.Variable(tf.cast(variable, storage), trainable=False)
 
     def _create_resource(self):

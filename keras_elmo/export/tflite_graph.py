@@ -113,6 +113,6 @@ def _start(elmo):
     """The biLM's state after each direction's sentence boundary: arrays of one row."""
     ids = text.boundary_character_ids(elmo.config.max_characters)
     boundaries = elmo.character_encoder(ids)  # begin of sentence, end of sentence
-    (_, begun), (_, ended) = (elmo.bilm(boundaries[None, k : k + 1]) for k in (0, 1))
-    # Of each layer, the forward output and cell, then the backward ones.
-    return [(begun if k % 4 < 2 else ended)[k].numpy() for k in range(len(begun))]
+    nothing = tf.zeros((1, 1), tf.bool)
+    _, state = elmo.bilm(boundaries[None, :1], mask=nothing, boundaries=tuple(boundaries))
+    return [tensor.numpy() for tensor in state]

@@ -198,38 +198,43 @@ class BiLM(keras.layers.Layer):
         outputs, state = run(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
-    def _run_rnn(self, inputs, mask, state):
-        zeros = ops.zeros_like(inputs)
-        forward = backward = ops.where(mask[..., None], inputs, zeros)
-        outputs, next_state = [ops.concatenate([forward, backward], axis=-1)], []
-        for index in range(self.num_layers):
-            residual = [forward, backward] if self._is_skipped(index) else [zeros, zeros]
-            start = state[4 * index : 4 * index + 4]
-            forward, *forward_state = self.forward_layers[index](
-                forward, mask=mask, initial_state=start[:2]
-            )
-            backward, *backward_state = self.backward_layers[index](
-                backward, mask=mask, initial_state=start[2:]
-            )
-            backward = ops.flip(backward, axis=1)  # RNN leaves it as it was read
-            forward, backward = forward + residual[0], backward + residual[1]
-            outputs.append(ops.concatenate([forward, backward], axis=-1))
-            next_state += [*forward_state, *backward_state]
-        return outputs, next_state
+    def _run_layers(self, layer, state, run, join):
+        """Runs all layers, each by `run(index, [forward, backward], states)`.
 
-    def _run_padded(self, inputs, mask, state):
-        layer = [ops.where(ops.expand_dims(mask, -1), inputs, ops.zeros_like(inputs))] * 2
-        outputs, next_state = [ops.concatenate(layer, axis=-1)], []
+        Returns the outputs, `join([forward, backward])` of each layer, and the state.
+        """
+        outputs, next_state = [join(layer)], []
         for index in range(self.num_layers):
             start = state[4 * index : 4 * index + 4]
-            cells = [self.forward_layers[index].cell, self.backward_layers[index].cell]
-            result, final = run_padded(cells, layer, mask, [start[:2], start[2:]])
+            result, final = run(index, layer, [start[:2], start[2:]])
             if self._is_skipped(index):
                 result = [new + old for new, old in zip(result, layer, strict=True)]
             layer = result
-            outputs.append(ops.concatenate(layer, axis=-1))
+            outputs.append(join(layer))
             next_state += [tensor for pair in final for tensor in pair]
         return outputs, next_state
+
+    def _cells_of(self, index):
+        return [self.forward_layers[index].cell, self.backward_layers[index].cell]
+
+    def _run_rnn(self, inputs, mask, state):
+        def run(index, layer, states):
+            forward, *forward_state = self.forward_layers[index](
+                layer[0], mask=mask, initial_state=states[0]
+            )
+            backward, *backward_state = self.backward_layers[index](
+                layer[1], mask=mask, initial_state=states[1]
+            )
+            backward = ops.flip(backward, axis=1)  # RNN leaves it as it was read
+            return [forward, backward], [forward_state, backward_state]
+
+        return self._run_layers(_unmasked(inputs, mask), state, run, _concatenate)
+
+    def _run_padded(self, inputs, mask, state):
+        def run(index, layer, states):
+            return run_padded(self._cells_of(index), layer, mask, states)
+
+        return self._run_layers(_unmasked(inputs, mask), state, run, _concatenate)
 
     def _run_packed(self, inputs, mask, state):
         import tensorflow as tf
@@ -258,17 +263,11 @@ class BiLM(keras.layers.Layer):
             padded = tf.scatter_nd(packing.positions, tf.concat(tokens, -1), shape)
             return tf.ensure_shape(padded, (*inputs.shape[:2], 2 * self.input_dim))
 
-        outputs, next_state = [unpack(layer)], []
-        for index in range(self.num_layers):
-            start = state[4 * index : 4 * index + 4]
-            cells = [self.forward_layers[index].cell, self.backward_layers[index].cell]
-            result, final = run_packed(cells, layer, packing, [start[:2], start[2:]])
-            if self._is_skipped(index):
-                result = [new + old for new, old in zip(result, layer, strict=True)]
-            layer = result
-            outputs.append(unpack(layer))
-            next_state += [tf.gather(tensor, rows) for pair in final for tensor in pair]
-        return outputs, next_state
+        def run(index, layer, states):
+            return run_packed(self._cells_of(index), layer, packing, states)
+
+        outputs, next_state = self._run_layers(layer, state, run, unpack)
+        return outputs, [tf.gather(tensor, rows) for tensor in next_state]
 
     def _is_packed(self, loop):
         return loop == "auto" and keras.backend.backend() == "tensorflow"
@@ -307,6 +306,15 @@ class BiLM(keras.layers.Layer):
             "loop": self.loop,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
+
+
+def _unmasked(inputs, mask):
+    """Both directions' first inputs, zero where they are masked."""
+    return [ops.where(ops.expand_dims(mask, -1), inputs, ops.zeros_like(inputs))] * 2
+
+
+def _concatenate(layer):
+    return ops.concatenate(layer, axis=-1)
 
 
 def _check_loop(loop):

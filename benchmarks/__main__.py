@@ -5,44 +5,33 @@ in turn, where they are installed in the same environment. The files are written
 `--tables` measures some of them anew and leaves the others as they are.
 """
 
-import argparse
 import contextlib
 import datetime
 import importlib.util
 import json
 import os
 import pathlib
-import platform
 import sys
 import tempfile
 
 import keras_elmo
 from benchmarks import measure, report
-from keras_elmo.weights.hdf5 import replacing
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SMALL = keras_elmo.ElmoConfig(
     units=32, projection_dim=8, character_dim=4, filters=[(1, 8), (2, 8), (3, 16)], num_highway=1
 )
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", ROOT.parent / "shared"))
+    parser = report.parser("benchmarks", __doc__, "inference", "a small model and text")
+    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", report.ROOT.parent / "shared"))
     parser.add_argument(
         "--text",
         type=pathlib.Path,
         default=shared / "bench/sentences-512.txt",
         help="tokenised sentences, one a line (default: %(default)s)",
     )
-    parser.add_argument(
-        "--output",
-        type=pathlib.Path,
-        default=ROOT / "benchmarks/results",
-        help="folder for inference.json and inference.md (default: %(default)s)",
-    )
     parser.add_argument("--model", help="a model's folder, in the place of the random one")
-    parser.add_argument("--small", action="store_true", help="a small model and text, to try it")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
     return parser.parse_args()
 
@@ -65,12 +54,7 @@ def main():
         if not options.model:
             keras_elmo.Elmo(config).save_pretrained(model)
         results = {
-            "machine": {
-                "processor": report.processor(),
-                "cores": os.cpu_count(),
-                "python": platform.python_version(),
-                "system": platform.system(),
-            },
+            "machine": report.machine(),
             "text": {"sentences": len(sentences), "tokens": measure.count(sentences)},
             "model": config.to_options(),
             "tables": {},
@@ -90,16 +74,17 @@ def main():
                 "peak of a matrix product (GFLOP/s)": peak,
                 "rows": tables[name](peak),
             }
-            write(options.output, results)
-    print(report.markdown(results))
+            text = report.write(options.output, "inference", results, head(results))
+    print(text)
 
 
-def write(folder, results):
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "inference.json") as path:
-        pathlib.Path(path).write_text(json.dumps(results, indent=1) + "\n")
-    with replacing(folder / "inference.md") as path:
-        pathlib.Path(path).write_text(report.markdown(results))
+def head(results):
+    text = results["text"]
+    return (
+        f"Measured {report.where(results['machine'])}; {text['sentences']} sentences, "
+        f"{text['tokens']:,} tokens. The peak is that of a large float32 matrix product just "
+        "before each table."
+    )
 
 
 def plan(is_small, model, config, sentences):

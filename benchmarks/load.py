@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -20,6 +21,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "examples/serving"
 CLIENTS = 8
 MAX_TOKENS = 200
 TOLERANCE = 1e-5
+PATIENCE = 120  # seconds without any answer, after which a run is given up
 SIGNATURES = [
     "serving_default", "default", "elmo", "word_emb", "lstm_outputs1", "lstm_outputs2", "tokens"
 ]  # fmt: skip
@@ -39,20 +41,36 @@ class Server:
         self.start()
 
     def start(self):
+        try:
+            self._start()
+        except RuntimeError:  # a client's own connection may have got the port meanwhile
+            time.sleep(2)
+            self._start()
+
+    def _start(self):
         command = [sys.executable, str(FOLDER / "server.py"), str(self.model)]
         command += ["--port", str(self.port), "--rest-port", str(self.rest_port)]
+        self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self.errors,
             text=True,
             env=self.environment,
         )
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"server.py ended with status {self.process.wait()}")
+            self.process.wait()
+            self.check()
         ready = json.loads(line)
         self.port, self.rest_port = ready["port"], ready["rest_port"]
+
+    def check(self):
+        """Raises a `RuntimeError` if it ended by itself."""
+        if self.process.poll() is not None:
+            self.errors.seek(0)
+            last = self.errors.read().decode(errors="replace")[-2000:]
+            raise RuntimeError(f"server.py ended with status {self.process.returncode}: {last}")
 
     def end(self, number):
         self.process.send_signal(number)
@@ -67,8 +85,9 @@ class Server:
 
     def client(self, protocol):
         if protocol == "gRPC":
-            return serving.GrpcClient(f"127.0.0.1:{self.port}", timeout=300, retries=200)
-        return serving.RestClient(f"http://127.0.0.1:{self.rest_port}", timeout=300, retries=200)
+            return serving.GrpcClient(f"127.0.0.1:{self.port}", timeout=PATIENCE, retries=200)
+        address = f"http://127.0.0.1:{self.rest_port}"
+        return serving.RestClient(address, timeout=PATIENCE, retries=200)
 
     def memory(self, field="VmRSS"):
         """Bytes of resident memory; `VmHWM` for their peak. `None` where there is no /proc."""
@@ -176,7 +195,8 @@ class Run:
         self.refused = []  # (what was malformed, code of the error; None if there was none)
         self.failures, self.retries, self.retried = [], 0, 0
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self._work) for _ in range(clients)]
+        # Daemons, so that a run that was given up does not keep the process.
+        self.threads = [threading.Thread(target=self._work, daemon=True) for _ in range(clients)]
         self.started = time.perf_counter()
         for thread in self.threads:
             thread.start()
@@ -184,7 +204,23 @@ class Run:
     def done(self):
         return len(self.answers) + len(self.refused) + len(self.failures)
 
+    def wait_for(self, number):
+        """Waits until so many requests are done; gives up where no more come."""
+        done, since = -1, time.monotonic()
+        while done < number:
+            if self.server:
+                self.server.check()
+            if self.done() > done:
+                done, since = self.done(), time.monotonic()
+            elif time.monotonic() > since + 2 * PATIENCE:
+                raise RuntimeError(
+                    f"{self.protocol}: no answer for {2 * PATIENCE} s; {done} of {self.number} "
+                    f"requests are done, failures: {self.failures}"
+                )
+            time.sleep(0.005)
+
     def wait(self):
+        self.wait_for(self.number)
         for thread in self.threads:
             thread.join()
         self.seconds = time.perf_counter() - self.started

@@ -1,10 +1,40 @@
-"""The results as Markdown."""
+"""What the benchmarks have in common: options, the machine, results as JSON and Markdown."""
 
+import argparse
+import json
+import os
+import pathlib
 import platform
 
+from keras_elmo.weights.hdf5 import replacing
 
-def processor():
-    """The processor's name."""
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def parser(module, description, name, small):
+    """The parser of `python -m module`, whose results are `name`.json and `name`.md."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=ROOT / "benchmarks/results",
+        help=f"folder for {name}.json and {name}.md (default: %(default)s)",
+    )
+    parser.add_argument("--small", action="store_true", help=f"{small}, to try it")
+    return parser
+
+
+def machine():
+    """Where it was measured: a dict."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def _processor():
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -15,33 +45,42 @@ def processor():
     return platform.processor()
 
 
-def markdown(results):
-    """All tables, under a line that says where and when they were measured."""
-    machine, text = results["machine"], results["text"]
-    lines = [
-        f"Measured on {machine['cores']} cores ({machine['processor']}), {machine['system']}, "
-        f"Python {machine['python']}; {text['sentences']} sentences, {text['tokens']:,} tokens. "
-        "The peak is that of a large float32 matrix product just before each table.",
-        "",
-    ]
-    for name, measured in results["tables"].items():
-        peak = measured["peak of a matrix product (GFLOP/s)"]
-        lines += [f"### {name}", "", f"{measured['date']}; peak {peak:.0f} GFLOP/s.", ""]
-        lines += [*table(measured["rows"]), ""]
-    return "\n".join(lines)
+def where(machine, *versions):
+    """The same as a phrase."""
+    parts = [f"on {machine['cores']} cores ({machine['processor']})", machine["system"]]
+    return ", ".join([*parts, f"Python {machine['python']}", *versions])
 
 
-def table(rows):
-    """Rows of one shape (dicts) as the lines of a Markdown table."""
+def write(folder, name, results, head):
+    """Writes `name`.json, and `name`.md: the line `head`, then the tables. Returns the latter."""
+    lines = [head, ""]
+    for title, rows in results["tables"].items():
+        lines += [f"### {title}", ""]
+        if isinstance(rows, dict):  # measured at a time of its own
+            peak = rows["peak of a matrix product (GFLOP/s)"]
+            lines += [f"{rows['date']}; peak {peak:.0f} GFLOP/s.", ""]
+            rows = rows["rows"]
+        lines += [*_table(rows), ""]
+    text = "\n".join(lines)
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, content in (("json", json.dumps(results, indent=1) + "\n"), ("md", text)):
+        with replacing(folder / f"{name}.{suffix}") as path:
+            pathlib.Path(path).write_text(content, encoding="utf-8")
+    return text
+
+
+def _table(rows):
     names = list(rows[0])
     return [
         f"| {' | '.join(names)} |",
         f"| {' | '.join('---' for _ in names)} |",
-        *(f"| {' | '.join(cell(row[name]) for name in names)} |" for row in rows),
+        *(f"| {' | '.join(_cell(name, row[name]) for name in names)} |" for row in rows),
     ]
 
 
-def cell(value):
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return str(value)
+def _cell(name, value):
+    if not isinstance(value, float):
+        return str(value)
+    if "cosine" in name:  # as many digits as tell it from 1
+        return f"{value:.5f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -9,14 +9,10 @@ Then the server is killed (SIGKILL) in the middle of a run and started again.
 It ends with status 1 unless every answer was right.
 """
 
-import argparse
 import collections
 import contextlib
 import datetime
-import json
 import os
-import pathlib
-import platform
 import signal
 import sys
 import tempfile
@@ -44,7 +40,6 @@ from benchmarks.load import (
 )
 from benchmarks.measure import ONE
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 TINY = keras_elmo.ElmoConfig(
     units=32, projection_dim=8, character_dim=4, filters=[(1, 8), (2, 8), (3, 16)], num_highway=1
 )
@@ -75,8 +70,7 @@ def in_quarters(server, pool, protocol, requests, memory, note):
     """A run, and the memory after each quarter of it."""
     run = Run(server, pool, protocol, requests)
     for quarter in (1, 2, 3, 4):
-        while run.done() < quarter * run.number // 4:
-            time.sleep(0.01)
+        run.wait_for(quarter * run.number // 4)
         memory.note(f"{note}, {25 * quarter} % of the requests")
     return run.wait()
 
@@ -120,8 +114,7 @@ def alone(server, elmo, repeats):
 def restart(server, pool, requests):
     """Kills the server when a third of the requests are answered, and starts it again."""
     run = Run(server, pool, "gRPC", requests)
-    while run.done() < run.number // 3:
-        time.sleep(0.005)
+    run.wait_for(run.number // 3)
     server.end(signal.SIGKILL)
     killed = time.perf_counter()
     before = sum(answer[5] < killed and answer[4] <= TOLERANCE for answer in run.answers)
@@ -207,39 +200,24 @@ def _say(what):
     print(f"{what} ...", file=sys.stderr, flush=True)
 
 
-def markdown(results):
-    machine, number = results["machine"], results["requests"]
-    lines = [
-        f"Measured {results['date']} on {machine['cores']} cores ({machine['processor']}), "
-        f"{machine['system']}, Python {machine['python']}, TensorFlow {machine['tensorflow']}, "
-        f"grpcio {machine['grpcio']}. {results['model']}. Clients and server share the machine; "
-        "the server is examples/serving/server.py, not TensorFlow Serving, which was not run. "
-        f"{number:,} requests by gRPC (a quarter of it by REST, half of it in the run with the "
-        f"kill), of 1 to 8 sentences of 1 to {MAX_TOKENS} tokens, all signatures at random, one "
-        "in twenty malformed. Seconds are the client's, from a list of strings to NumPy arrays; "
-        f"an answer is wrong if a number is more than {TOLERANCE} from the model's in Python.",
-        "",
-    ]
-    for name, rows in results["tables"].items():
-        lines += [f"### {name}", "", *report.table(rows), ""]
-    return "\n".join(lines)
-
-
-def arguments():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
-    parser.add_argument(
-        "--output",
-        type=pathlib.Path,
-        default=ROOT / "benchmarks/results",
-        help="folder for serving.json and serving.md (default: %(default)s)",
+def head(results):
+    where = report.where(results["machine"], *results["versions"])
+    return (
+        f"Measured {results['date']} {where}. {results['model']}. Clients and server share the "
+        "machine; the server is examples/serving/server.py, not TensorFlow Serving, which was not "
+        f"run. {results['requests']:,} requests by gRPC (a quarter of it by REST, half of it in "
+        f"the run with the kill), of 1 to 8 sentences of 1 to {MAX_TOKENS} tokens, all signatures "
+        "at random, one in twenty malformed. Seconds are the client's, from a list of strings to "
+        f"NumPy arrays; an answer is wrong if a number is more than {TOLERANCE} from the model's "
+        "in Python."
     )
-    parser.add_argument("--requests", type=int, default=400, help="(default: %(default)s)")
-    parser.add_argument("--small", action="store_true", help="a tiny model, to try it")
-    return parser.parse_args()
 
 
 def main():
-    options = arguments()
+    parser = report.parser("benchmarks.serving", __doc__, "serving", "a tiny model")
+    parser.add_argument("--requests", type=int, default=400, help="(default: %(default)s)")
+    options = parser.parse_args()
+    number = max(40, options.requests)
     config = TINY if options.small else SMALL
     with tempfile.TemporaryDirectory() as folder:
         # As large as random weights may be: with a scale of 2 the LSTMs are chaotic, and a float32
@@ -247,27 +225,17 @@ def main():
         keras.utils.set_random_seed(0)
         initializer = keras.initializers.VarianceScaling(1.0)
         keras_elmo.Elmo(config, kernel_initializer=initializer).save_pretrained(folder)
-        tables, faults = run_all(folder, max(40, options.requests), options.small)
+        tables, faults = run_all(folder, number, options.small)
     results = {
         "date": datetime.date.today().isoformat(),
-        "machine": {
-            "processor": report.processor(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "system": platform.system(),
-            "tensorflow": tf.__version__,
-            "grpcio": grpc.__version__,
-        },
+        "machine": report.machine(),
+        "versions": [f"TensorFlow {tf.__version__}", f"grpcio {grpc.__version__}"],
         "model": f"A random model of {config.units} units and projection {config.projection_dim}",
-        "requests": max(40, options.requests),
+        "requests": number,
         "tables": tables,
         "faults": faults,
     }
-    options.output.mkdir(parents=True, exist_ok=True)
-    text = markdown(results)
-    (options.output / "serving.json").write_text(json.dumps(results, indent=1) + "\n")
-    (options.output / "serving.md").write_text(text)
-    print(text)
+    print(report.write(options.output, "serving", results, head(results)))
     if faults:
         sys.exit("\n".join(faults))
 

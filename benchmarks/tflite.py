@@ -4,12 +4,8 @@ Random models of three shapes, their weights drawn so that the gates are neither
 nor all linear, see `randomize`. Each file runs in ai-edge-litert on one thread.
 """
 
-import argparse
 import datetime
-import json
 import os
-import pathlib
-import platform
 import statistics
 import tempfile
 import time
@@ -21,7 +17,6 @@ import keras_elmo
 from benchmarks import measure, report
 from keras_elmo.export import tflite
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 _FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
 SHAPES = {
     "tiny": keras_elmo.ElmoConfig(
@@ -39,18 +34,6 @@ SENTENCES = [
     "Bank",
     "An extraordinarily-long-word-of-more-than-forty-eight-bytes , then short ones .",
 ]
-
-
-def arguments():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tflite", description=__doc__)
-    parser.add_argument(
-        "--output",
-        type=pathlib.Path,
-        default=ROOT / "benchmarks/results",
-        help="folder for tflite.json and tflite.md (default: %(default)s)",
-    )
-    parser.add_argument("--small", action="store_true", help="only the tiny shape, to try it")
-    return parser.parse_args()
 
 
 def randomize(elmo, seed=0, freedom=None):
@@ -161,47 +144,33 @@ def _least_cosines(outputs, expected):
             a, b = one[name][0].astype("float64"), other[name][0].numpy().astype("float64")
             norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
             cosines.append(np.min(np.sum(a * b, axis=-1) / norms))
-        least[name] = float(min(cosines))
+        least[f"cosine of {name}"] = float(min(cosines))
     return least
 
 
-def markdown(results):
-    machine, load = results["machine"], results["load average"]
-    lines = [
-        f"Measured {results['date']} on one thread of {machine['cores']} cores "
-        f"({machine['processor']}), {machine['system']}, Python {machine['python']}, "
-        f"{', '.join(f'{name} {version}' for name, version in results['versions'].items())}. "
+def head(results):
+    versions = [f"{name} {version}" for name, version in results["versions"].items()]
+    load = results["load average"]
+    return (
+        f"Measured {results['date']} on one thread {report.where(results['machine'], *versions)}. "
         "Random weights: kernels normal of variance 1 / fan_in, character embeddings of variance "
         "1, biases of standard deviation 0.1 around their start. Time: one sentence of 12 tokens, "
         f"median of {results['repeats']}, and the processor's time of it (load average of the "
         f"machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to float32 "
-        f"`Elmo`, the least of all tokens of {results['sentences']} sentences.",
-        "",
-    ]
-    for name, rows in results["tables"].items():
-        lines += [f"### {name}", "", *report.table([_rounded(row) for row in rows]), ""]
-    return "\n".join(lines)
-
-
-def _rounded(row):
-    """Cosines with as many digits as tell them from 1."""
-    is_cosine = {*LAYERS, "least cosine"}
-    return {name: f"{value:.5f}" if name in is_cosine else value for name, value in row.items()}
+        f"`Elmo`, the least of all tokens of {results['sentences']} sentences."
+    )
 
 
 def main():
-    options = arguments()
+    options = report.parser(
+        "benchmarks.tflite", __doc__, "tflite", "only the tiny shape"
+    ).parse_args()
     shapes = {"tiny": SHAPES["tiny"]} if options.small else SHAPES
     repeats = 1 if options.small else measure.REPEATS
     load = os.getloadavg()[0]
     results = {
         "date": datetime.date.today().isoformat(),
-        "machine": {
-            "processor": report.processor(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "system": platform.system(),
-        },
+        "machine": report.machine(),
         "versions": {
             name: metadata.version(name) for name in ("tensorflow", "keras", "ai-edge-litert")
         },
@@ -216,10 +185,7 @@ def main():
         },
         "load average": {"before": load, "after": os.getloadavg()[0]},
     }
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "tflite.json").write_text(json.dumps(results, indent=1) + "\n")
-    (options.output / "tflite.md").write_text(markdown(results))
-    print(markdown(results))
+    print(report.write(options.output, "tflite", results, head(results)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import contextlib
 import os
 import sys
 
+from keras_elmo.cli import model
+
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
     "Embeds sentences, one a line, and writes an array for each, named by the line's number "
@@ -20,7 +22,7 @@ def add_arguments(parser):
     parser.add_argument(
         "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
     )
-    parser.add_argument("-m", "--model", required=True, help="a folder, a zip, or a published name")
+    parser.add_argument("-m", "--model", required=True, help=model.MODEL)
     parser.add_argument(
         "-l",
         "--layers",
@@ -28,14 +30,7 @@ def add_arguments(parser):
         help="all (default), average, top, elmo (the learned mix; in a new model the average), "
         "or the number of a layer",
     )
-    parser.add_argument(
-        "-t",
-        "--tokenizer",
-        default="whitespace",
-        choices=["whitespace", "treebank", "space"],
-        help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
-        "the ASCII space alone",
-    )
+    model.add_tokenizer(parser)
     parser.add_argument(
         "--token-budget", type=int, metavar="N", help="tokens of a batch (memory grows with it)"
     )
@@ -55,7 +50,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.cli.quiet import quiet_import
     from keras_elmo.weights.hdf5 import replacing
 
     # What can be wrong is found before a model is loaded.
@@ -63,13 +57,9 @@ def run(options):
     noted = [] if write is _write_hdf5 and not options.no_sentence_index else None
     layers = int(options.layers) if options.layers.isdecimal() else options.layers
     with _open_lines(options.input, noted) as lines, replacing(options.output) as temporary:
-        with quiet_import():
-            import tensorflow as tf
-
-            from keras_elmo.models import Elmo
-
-            tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
-        elmo = Elmo.from_pretrained(options.model, tokenizer=options.tokenizer, dtype=options.dtype)
+        elmo = model.import_elmo().from_pretrained(
+            options.model, tokenizer=options.tokenizer, dtype=options.dtype
+        )
         budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
         arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
         count, tokens = write(temporary, arrays, noted)

@@ -3,27 +3,23 @@
 import os
 import sys
 
+from keras_elmo.cli import model
+
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
     "Writes a SavedModel that takes raw strings, as DIR/1 (a number, as TensorFlow Serving wants "
     "it), with the signatures default, serving_default, tokens, and one for each output."
 )
+_WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help="a folder, a zip, or a published name")
+    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
     parser.add_argument("folder", metavar="DIR", help="the model's folder; a version goes into it")
     parser.add_argument(
         "--version-number", type=int, default=1, metavar="N", help="(default: %(default)s)"
     )
-    parser.add_argument(
-        "-t",
-        "--tokenizer",
-        default="whitespace",
-        choices=["whitespace", "treebank", "space"],
-        help="how raw strings are split (default: %(default)s); space: the ASCII space alone, as "
-        "TF Hub's module does",
-    )
+    model.add_tokenizer(parser)
     parser.add_argument(
         "--ops",
         default="tensorflow-text",
@@ -57,8 +53,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.cli.quiet import quiet_import
-
     if options.version_number < 0:
         raise ValueError(
             "The version must be a whole number. "
@@ -69,13 +63,7 @@ def run(options):
         raise FileExistsError(
             f"{path} exists already; give another --version-number, or --overwrite"
         )
-    with quiet_import():
-        import tensorflow as tf
-
-        from keras_elmo.models import Elmo
-
-        tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
-    elmo = Elmo.from_pretrained(options.model, tokenizer=options.tokenizer)
+    elmo = model.import_elmo().from_pretrained(options.model, tokenizer=options.tokenizer)
     elmo.export(
         path,
         ops=options.ops,
@@ -90,6 +78,3 @@ def run(options):
         files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
         size = sum(map(os.path.getsize, files))
         print(f"{path}: {size / 1e6:,.1f} MB", file=sys.stderr)
-
-
-_WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]

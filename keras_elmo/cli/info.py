@@ -1,11 +1,14 @@
 """`keras-elmo info`: what a model is made of."""
 
+from keras_elmo.cli import model
+from keras_elmo.cli.quiet import quiet_import
+
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help="a folder, a zip, or a published name")
+    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
 
 
 def run(options):
@@ -17,8 +20,6 @@ def run(options):
     from keras_elmo.weights.sources import open_source
 
     if options.model in presets.PRESETS and not os.path.exists(options.model):
-        from keras_elmo.cli.quiet import quiet_import
-
         with quiet_import():
             import keras  # noqa: F401, to download with
 

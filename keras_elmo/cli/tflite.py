@@ -3,6 +3,9 @@
 import os
 import sys
 
+from keras_elmo.cli import model
+from keras_elmo.cli.quiet import quiet_import
+
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
@@ -11,7 +14,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help="a folder, a zip, or a published name")
+    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
     parser.add_argument("file", metavar="FILE", help="the file to write: *.tflite")
     parser.add_argument(
         "-i",
@@ -34,18 +37,12 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.cli.quiet import quiet_import
-
     # What can be wrong is found before a model is loaded.
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    with quiet_import():
-        import tensorflow as tf
+    Elmo = model.import_elmo()
+    from keras_elmo.export import tflite
 
-        from keras_elmo.export import tflite
-        from keras_elmo.models import Elmo
-
-        tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
     tflite.check_path(options.file, options.overwrite)
     elmo = Elmo.from_pretrained(options.model, tokenizer="whitespace")
     with quiet_import():  # the converter writes its notes to standard error

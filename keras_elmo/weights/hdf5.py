@@ -146,8 +146,16 @@ def _fill(variable, dataset, selection):
     if len(blocks) == 1:
         variable.assign(_read(dataset, selection).reshape(variable.shape))
     elif keras.backend.backend() == "tensorflow":
-        for rows, block in blocks:  # in place: the whole would be in memory twice
-            variable.value[rows].assign(_read(dataset, block))
+        import tensorflow as tf
+
+        # Into one tensor, in place, which the variable then takes over: two copies of the whole
+        # would be needed otherwise. Assigning to slices of the variable would make TensorFlow copy
+        # it at each reading from then on.
+        values = tf.zeros(variable.shape, tf.float32)
+        for rows, block in blocks:
+            indices = tf.range(rows.start, rows.stop)
+            values = tf.raw_ops.InplaceUpdate(x=values, i=indices, v=_read(dataset, block))
+        variable.assign(values)
     else:
         variable.assign(np.concatenate([_read(dataset, block) for _, block in blocks]))
 

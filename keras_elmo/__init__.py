@@ -19,6 +19,7 @@ _MODULES = {
     "MaskedMean": "layers",
     "ScalarMix": "layers",
     "ElmoConfig": "config",
+    "BiLanguageModel": "models",
     "Elmo": "models",
     "ElmoEmbedding": "models",
     "SpaceTokenizer": "text",

@@ -8,7 +8,16 @@ import os
 import sys
 
 import keras_elmo
-from keras_elmo.cli import embed, export, info, tflite
+from keras_elmo.cli import (
+    convert,
+    embed,
+    evaluate,
+    export,
+    info,
+    tflite,
+    train,
+    vocabulary,
+)
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
 _ERRORS = (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
@@ -30,7 +39,7 @@ def main(arguments=None):
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {keras_elmo.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (embed, export, info, tflite):
+    for module in (embed, info, export, tflite, vocabulary, train, evaluate, convert):
         name = module.__name__.rpartition(".")[2]
         command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
         module.add_arguments(command)

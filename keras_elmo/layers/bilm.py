@@ -4,7 +4,13 @@ import keras
 from keras import ops
 
 from keras_elmo.config import check_integers
-from keras_elmo.layers.projected_lstm import ProjectedLSTMCell, pack, run_packed, run_padded
+from keras_elmo.layers.projected_lstm import (
+    ProjectedLSTMCell,
+    pack,
+    run_packed,
+    run_padded,
+    run_unrolled,
+)
 
 _LOOPS = ("auto", "rnn", "padded")
 
@@ -48,6 +54,13 @@ class BiLM(keras.layers.Layer):
             `<S>` and `</S>`). They have no outputs, and are computed once for all rows. Not with
             an `initial_state`.
         loop: as the argument of the class, for this call; `None`: as there.
+        backward_inputs: `None`, or floats like the inputs, on TensorFlow alone: what the backward
+            direction reads, in its order of reading, where each direction reads a stream of its
+            own (windows of a corpus, in training). Its outputs are in that order too. Without a
+            mask the loop is unrolled, for a fixed number of tokens; real tokens come first in a
+            mask. Not with boundaries.
+        drop: `None`, or a function of a tensor and a tuple `(layer, direction)` of ints, which is
+            applied to what each layer reads: dropout. With `backward_inputs` alone.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
@@ -176,7 +189,16 @@ class BiLM(keras.layers.Layer):
                 state += [m, c]
         return [ops.repeat(row, batch_size, axis=0) for row in state]
 
-    def call(self, inputs, mask=None, initial_state=None, boundaries=None, loop=None):
+    def call(
+        self,
+        inputs,
+        mask=None,
+        initial_state=None,
+        boundaries=None,
+        loop=None,
+        backward_inputs=None,
+        drop=None,
+    ):
         self._check(inputs.shape, mask, initial_state)
         loop = _check_loop(loop or self.loop)
         batch_size = ops.shape(inputs)[0]
@@ -188,9 +210,13 @@ class BiLM(keras.layers.Layer):
             initial_state = self._state_after(boundaries, batch_size)
         if initial_state is None:
             initial_state = self.zero_state(batch_size)
+        initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
+        if backward_inputs is not None:
+            streams = [inputs, backward_inputs]
+            outputs, state = self._run_streams(streams, mask, initial_state, drop)
+            return (outputs, state) if self.return_state else outputs
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
-        initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
         if loop == "padded":
             run = self._run_padded
         else:
@@ -198,13 +224,15 @@ class BiLM(keras.layers.Layer):
         outputs, state = run(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
-    def _run_layers(self, layer, state, run, join):
+    def _run_layers(self, layer, state, run, join, drop=None):
         """Runs all layers, each by `run(index, [forward, backward], states)`.
 
         Returns the outputs, `join([forward, backward])` of each layer, and the state.
         """
         outputs, next_state = [join(layer)], []
         for index in range(self.num_layers):
+            if drop is not None:
+                layer = [drop(x, (index, direction)) for direction, x in enumerate(layer)]
             start = state[4 * index : 4 * index + 4]
             result, final = run(index, layer, [start[:2], start[2:]])
             if self._is_skipped(index):
@@ -268,6 +296,37 @@ class BiLM(keras.layers.Layer):
 
         outputs, next_state = self._run_layers(layer, state, run, unpack)
         return outputs, [tf.gather(tensor, rows) for tensor in next_state]
+
+    def _run_streams(self, streams, mask, state, drop):
+        import tensorflow as tf
+
+        if mask is None:
+            # Steps come first: each is a slice of contiguous rows.
+            def swap(x):
+                return tf.transpose(x, [1, 0, 2])
+
+            def run(index, layer, states):
+                return run_unrolled(self._cells_of(index), layer, states)
+
+            layer = [swap(x) for x in streams]
+            return self._run_layers(layer, state, run, lambda x: swap(_concatenate(x)), drop)
+
+        packing = pack(mask)
+        place = tf.math.invert_permutation(packing.forward)
+        layer = [tf.gather(tf.gather_nd(x, packing.positions), place) for x in streams]
+        state = [tf.gather(tensor, packing.order) for tensor in state]
+        shape = (*tf.unstack(tf.shape(mask, out_type=tf.int64)), 2 * self.input_dim)
+
+        def unpack(layer):
+            tokens = tf.gather(_concatenate(layer), packing.forward)
+            return tf.scatter_nd(packing.positions, tokens, shape)
+
+        def run_masked(index, layer, states):
+            return run_packed(self._cells_of(index), layer, packing, states)
+
+        outputs, state = self._run_layers(layer, state, run_masked, unpack, drop)
+        rows = tf.math.invert_permutation(packing.order)
+        return outputs, [tf.gather(tensor, rows) for tensor in state]
 
     def _is_packed(self, loop):
         return loop == "auto" and keras.backend.backend() == "tensorflow"

@@ -344,6 +344,34 @@ def run_packed(cells, inputs, packing, states):
     return outputs, final
 
 
+def run_unrolled(cells, inputs, states):
+    """Runs several cells side by side over sequences of one length, without a loop (TensorFlow).
+
+    For training: a step is short there, and what a loop keeps for its gradient costs more.
+
+    Args:
+        cells: list of built `ProjectedLSTMCell`s, here the two directions.
+        inputs: list of floats, (steps, batch, features), one a cell, each in its order of reading.
+            The number of steps is known.
+        states: list of pairs `(m, c)`, one a cell, (batch, projection_dim) and (batch, units).
+
+    Returns:
+        outputs: list of floats, (steps, batch, projection_dim).
+        states: like the argument, after the last step.
+    """
+    import tensorflow as tf
+
+    outputs, final = [], []
+    for cell, x, (m, c) in zip(cells, inputs, states, strict=True):
+        rows = []
+        for product in tf.unstack(cell.input_product(x)):
+            m, c = cell.step(product, m, c)
+            rows.append(m)
+        outputs.append(tf.stack(rows))
+        final.append((m, c))
+    return outputs, final
+
+
 def run_padded(cells, inputs, mask, states):
     """Runs the forward and the backward direction over padded sequences, in one loop (TensorFlow).
 

@@ -2,5 +2,6 @@
 
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.language_model import BiLanguageModel
 
-__all__ = ["Elmo", "ElmoEmbedding"]
+__all__ = ["BiLanguageModel", "Elmo", "ElmoEmbedding"]

@@ -79,6 +79,12 @@ def select(elmo, outputs, mask, layers):
     return tf.boolean_mask(outputs, mask)
 
 
+def token_batches(tokenizer, sentences, token_budget):
+    """Sentences in their order as RaggedTensors of tokens, of about `token_budget` tokens each."""
+    for window in _windows(tokenizer, sentences, token_budget):
+        yield text.strings(window)
+
+
 def _windows(tokenizer, sentences, window_tokens):
     """Lists of sentences as lists of tokens (bytes), of about `window_tokens` tokens each."""
     window, tokens = [], 0

@@ -6,7 +6,7 @@ import os
 import keras
 
 from keras_elmo.models.string_model import StringModel
-from keras_elmo.weights import hdf5, sources
+from keras_elmo.weights import hdf5, sources, tf_checkpoint
 
 DEFAULT_INITIALIZER = "glorot_uniform"
 
@@ -23,8 +23,9 @@ class PretrainedModel(StringModel):
 
         Args:
             source: the name of a published model (see `keras_elmo.weights.presets`), downloaded
-                once and kept; a folder or a zip with `options.json` and one `*.hdf5`; or a pair
-                `(options, weights)` of paths.
+                once and kept; a folder or a zip with `options.json` and one `*.hdf5`; a folder
+                with `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a
+                pair `(options, weights)` of paths.
             **kwargs: the arguments of the model but `config`.
 
         Returns:
@@ -54,13 +55,16 @@ class PretrainedModel(StringModel):
                 file.write("\n")
 
     def load_weights(self, filepath, **kwargs):
-        """Loads weights of the original's format, or Keras's own (`*.weights.h5`).
+        """Loads weights of the original's format, of a checkpoint of the original trainer
+        (TensorFlow 1), or Keras's own (`*.weights.h5`).
 
         See `keras_elmo.weights.load_weights` for the faults that it reports; a file with a fault
         changes nothing. A cached vocabulary is forgotten.
         """
         if _is_keras_file(filepath):
             super().load_weights(filepath, **kwargs)
+        elif tf_checkpoint.find(filepath):
+            tf_checkpoint.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
         else:
             hdf5.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
         self.forget_tokens()

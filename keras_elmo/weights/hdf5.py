@@ -16,7 +16,7 @@ _BLOCK = 4 << 20  # bytes that are read at a time
 _DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
-def load_weights(file, character_encoder=None, bilm=None):
+def load_weights(file, character_encoder=None, bilm=None, softmax=None):
     """Fills layers from a weight file of the original (bilm-tf, AllenNLP).
 
     Everything is checked before a variable changes: a file with a fault changes nothing.
@@ -25,6 +25,7 @@ def load_weights(file, character_encoder=None, bilm=None):
         file: path, or a binary file object.
         character_encoder: a built `CharCNNEmbedding`, or `None`: its datasets are passed over.
         bilm: a built `BiLM`, or `None`, the same.
+        softmax: a built `Softmax`, or `None`. It has a file of its own.
 
     Raises:
         ValueError: the file is no HDF5 file; or datasets are missing, are not used, have another
@@ -37,23 +38,36 @@ def load_weights(file, character_encoder=None, bilm=None):
 
     Reference: `_pretrained_initializer` in bilm-tf's bilm/model.py.
     """
-    rows = table(character_encoder, bilm)
+    parts = (character_encoder, bilm, softmax)
     where = file if isinstance(file, str | os.PathLike) else getattr(file, "name", "the file")
     with _open(file, where) as datasets:
-        faults = _faults(datasets, rows, parts=(character_encoder, bilm))
-        if faults:
-            raise ValueError(
-                f"{where} does not hold the weights of this model; nothing was changed. Check that "
-                "the options and the weights belong together, and that the file is whole:\n  "
-                + "\n  ".join(faults)
-            )
-        # A second reading, rather than a second copy of all weights in memory.
-        for row in rows:
-            for variable, selection in row.pieces():
-                _fill(variable, datasets[row.name], selection)
+        fill(datasets, parts, where)
 
 
-def save_weights(file, character_encoder=None, bilm=None):
+def fill(datasets, parts, where):
+    """Fills the layers of `load_weights` from whatever holds their datasets.
+
+    Args:
+        datasets: dict of what has a `shape`, a `dtype` and slices like NumPy's arrays, by the
+            names of `layout.py`.
+        parts: the triple of layers.
+        where: what errors call the source.
+    """
+    rows = table(*parts)
+    faults = _faults(datasets, rows, parts)
+    if faults:
+        raise ValueError(
+            f"{where} does not hold the weights of this model; nothing was changed. Check that "
+            "the options and the weights belong together, and that the file is whole:\n  "
+            + "\n  ".join(faults)
+        )
+    # A second reading, rather than a second copy of all weights in memory.
+    for row in rows:
+        for variable, selection in row.pieces():
+            _fill(variable, datasets[row.name], selection)
+
+
+def save_weights(file, character_encoder=None, bilm=None, softmax=None):
     """Writes layers as a weight file that the originals read.
 
     The file is written beside its place and moved there when it is whole.
@@ -62,9 +76,10 @@ def save_weights(file, character_encoder=None, bilm=None):
         file: path. An existing file is replaced.
         character_encoder: a built `CharCNNEmbedding`, or `None` to leave it out.
         bilm: a built `BiLM`, or `None`, the same.
+        softmax: a built `Softmax`, or `None`, the same.
     """
     with replacing(file) as temporary, h5py.File(temporary, "w") as target:
-        for row in table(character_encoder, bilm):
+        for row in table(character_encoder, bilm, softmax):
             dataset = target.create_dataset(row.name, row.shape, np.float32)
             for variable, selection in row.pieces():
                 values = np.asarray(variable.numpy(), np.float32)
@@ -167,10 +182,10 @@ def _read(dataset, selection):
 
 def _faults(datasets, rows, parts):
     faults = [fault for row in rows if (fault := _fault(row, datasets.get(row.name)))]
-    encoder, bilm = parts
+    encoder, bilm, softmax = parts
     for name in sorted(datasets.keys() - {row.name for row in rows}):
-        is_bilm = name.startswith("RNN_")
-        if (bilm if is_bilm else encoder) is not None:
+        owner = {"RNN": bilm, "sof": softmax}.get(name[:3], encoder)
+        if owner is not None:
             faults.append(f"not used: {name}, shape {datasets[name].shape}")
     return faults
 

@@ -37,18 +37,19 @@ class Dataset(NamedTuple):
         return list(zip(self.variables, slices, strict=True))
 
 
-def table(character_encoder=None, bilm=None):
+def table(character_encoder=None, bilm=None, softmax=None):
     """The datasets of a model, or of a part.
 
     Args:
         character_encoder: a built `CharCNNEmbedding`, or `None` to leave that part out.
         bilm: a built `BiLM`, or `None`.
+        softmax: a built `Softmax`, or `None`. It is in no published file, but in checkpoints.
 
     Returns:
         A list of `Dataset`s, in the original's order.
     """
-    rows = [] if character_encoder is None else list(_character_encoder(character_encoder))
-    return rows + ([] if bilm is None else list(_bilm(bilm)))
+    parts = [(_character_encoder, character_encoder), (_bilm, bilm), (_softmax, softmax)]
+    return [row for rows, part in parts if part is not None for row in rows(part)]
 
 
 def _same(name, variable):
@@ -81,3 +82,8 @@ def _bilm(bilm):
             yield _same(f"{prefix}/B", cell.bias)
             if cell.projection_kernel is not None:
                 yield _same(f"{prefix}/W_P_0", cell.projection_kernel)
+
+
+def _softmax(softmax):
+    yield _same("softmax/W", softmax.kernel)
+    yield _same("softmax/b", softmax.bias)

@@ -18,7 +18,8 @@ def open_source(source):
 
     Args:
         source: the name of a published model; a folder or a zip with `options.json` and one
-            `*.hdf5`; or a pair `(options, weights)` of paths (the options may be a dict).
+            `*.hdf5`; a folder with `options.json` and a TensorFlow checkpoint; or a pair
+            `(options, weights)` of paths (the options may be a dict).
 
     Yields:
         The `ElmoConfig`, and the weights: a path or a binary file object, for `load_weights`.
@@ -42,8 +43,12 @@ def open_source(source):
         options, weights = presets.fetch(source)
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
-        weights = _only_weights(source, os.listdir(source))
         options = os.path.join(source, _OPTIONS)
+        names = os.listdir(source)
+        if "checkpoint" in names and _OPTIONS in names:
+            yield ElmoConfig.from_options(options), source
+            return
+        weights = _only_weights(source, names)
         yield ElmoConfig.from_options(options), os.path.join(source, weights)
     elif os.path.isfile(source):
         with _open_zip(source) as (config, weights):

@@ -272,3 +272,63 @@ def test_a_state_of_another_batch():
 def test_a_state_of_another_length():
     with pytest.raises(ValueError, match="must hold 8 tensors.*Received: 2 tensors"):
         BiLM(6, 4)(tf.ones((2, 3, 4)), initial_state=[tf.ones((2, 4)), tf.ones((2, 6))])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kwargs", [{"cell_clip": 0.6, "projection_clip": 0.5}, {"num_layers": 1}])
+def test_streams_equal_the_plain_loop_of_each_direction(kwargs, seed):
+    """Unrolled and packed, their outputs, states and gradients; the backward one reversed."""
+    layer, plain = pair(**kwargs, return_state=True)
+    forward, mask = batch(layer.input_dim, seed)
+    mask = tf.sequence_mask(tf.reduce_sum(tf.cast(mask, tf.int32), 1), 9)
+    backward = tf.random.normal(forward.shape)
+    state = [tf.random.normal(tensor.shape) for tensor in layer.zero_state(6)]
+    size = layer.input_dim
+
+    def run(used, mask, is_plain):
+        with tf.GradientTape() as tape:
+            tape.watch([forward, backward, *state])
+            if not is_plain:
+                outputs, final = used(
+                    forward, mask=mask, initial_state=state, backward_inputs=backward
+                )
+            else:
+                # Each direction from a call of its own, with what it reads turned around.
+                lengths = [9] * 6 if mask is None else tf.reduce_sum(tf.cast(mask, tf.int32), 1)
+                one, final_one = used(forward, mask=mask, initial_state=state)
+                other, final_other = used(
+                    tf.reverse_sequence(backward, lengths, 1), mask=mask, initial_state=state
+                )
+                outputs = [
+                    tf.concat([a[..., :size], tf.reverse_sequence(b[..., size:], lengths, 1)], -1)
+                    for a, b in zip(one, other, strict=True)
+                ]
+                final = [
+                    (final_one if k % 4 < 2 else final_other)[k] for k in range(len(final_one))
+                ]
+            loss = sum(tf.reduce_sum(tf.sin(3 * x)) for x in [*outputs, *final])
+        weights = [variable.value for variable in used.trainable_variables]
+        return outputs, final, tape.gradient(loss, [forward, backward, *state, *weights])
+
+    for used_mask in (None, mask):
+        results = [run(layer, used_mask, False), run(plain, used_mask, True)]
+        for one, other in zip(*map(tf.nest.flatten, results), strict=True):
+            one, other = tf.convert_to_tensor(one), tf.convert_to_tensor(other)
+            np.testing.assert_allclose(one, other, atol=3e-5, rtol=1e-4)
+
+
+def test_what_streams_read_can_be_dropped():
+    layer = BiLM(8, 4, num_layers=2)
+    inputs = tf.random.normal((2, 3, 4))
+    seen = []
+
+    def drop(x, place):
+        seen.append(place)
+        return tf.zeros_like(x)
+
+    outputs = layer(inputs, backward_inputs=inputs, drop=drop)
+    assert seen == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    other = layer(inputs + 1, backward_inputs=inputs - 1, drop=drop)
+    np.testing.assert_array_equal(outputs[2], other[2])
+    # A skip connection adds what the layer read.
+    assert not np.allclose(outputs[2], layer(inputs, backward_inputs=inputs)[2])

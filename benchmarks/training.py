@@ -1,0 +1,266 @@
+"""`python -m benchmarks.training`: speed and learning of the training of a biLM.
+
+The text, the vocabulary and the options are those with which the original trainer (bilm-tf,
+TensorFlow 1.15) was measured on two cores; its figures are in the tables. Each run is a process of
+its own.
+"""
+
+import datetime
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+from benchmarks import report
+
+FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
+ORIGINAL = {  # bilm-tf on two cores: mean of seeds 1, 2, 3 where there are three
+    "tokens/s": 414,
+    "training perplexity, batches 91-100": 431.4,
+    "training perplexity, batches 191-200": 279.8,
+    "held-out perplexity": 685.9,
+}
+STEPS = 200
+
+
+def geometric(perplexities):
+    return statistics.geometric_mean(perplexities)
+
+
+def make(task):
+    """A trainer on the text, and the text held out."""
+    import keras_elmo
+    from keras_elmo import training
+
+    config = keras_elmo.ElmoConfig(units=512, projection_dim=64, filters=FILTERS)
+    options = {"num_negatives": 1024}
+    if task["small"]:
+        config = keras_elmo.ElmoConfig(units=32, projection_dim=8, filters=FILTERS[:3])
+        options = {"num_negatives": 64, "batch_size": 4, "unroll_steps": 5}
+    folder = pathlib.Path(task["folder"])
+    words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    words += [f"another-word-{k}" for k in range(task["words"] - len(words))]
+    options = training.TrainingOptions(seed=task["seed"], dtype=task["dtype"], **options)
+    model = keras_elmo.BiLanguageModel(config, words, dtype=options.dtype)
+    model.initialize(options.seed)
+    trainer = training.Trainer(
+        model, training.Corpus(folder / "train.txt"), options, steps=task["steps"]
+    )
+    return trainer, training.Corpus(folder / "heldout.txt")
+
+
+def learn(task):
+    """Steps of training: their median seconds, perplexities, and the held-out one after them."""
+    from keras_elmo import training
+
+    trainer, heldout = make(task)
+    times, found = [time.perf_counter()], []
+
+    def note(figures):
+        times.append(time.perf_counter())
+        found.append(figures["perplexity"])
+
+    trainer.run(note)
+    seconds = [end - start for start, end in zip(times[:-1], times[1:], strict=True)]
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    row = {
+        "words": len(trainer.model.vocabulary),
+        "seed": task["seed"],
+        "dtype": task["dtype"],
+        "tokens/s": trainer.tokens_per_step / statistics.median(seconds[5:]),
+        "a step (ms)": 1e3 * statistics.median(seconds[5:]),
+        "first step (s)": seconds[0],
+        "peak memory (MB)": peak / 1e6,
+    }
+    if len(found) >= 100:
+        row["training perplexity, batches 91-100"] = geometric(found[90:100])
+    if len(found) >= 200:
+        row["training perplexity, batches 191-200"] = geometric(found[190:200])
+        result = training.evaluate(trainer.model, heldout.sentences())
+        row["held-out perplexity"] = result["perplexity"]
+    return row
+
+
+def parts(task):
+    """Where the time of a step goes: rows of medians."""
+    import tensorflow as tf
+
+    from keras_elmo import text
+    from keras_elmo.training.optimizer import add_up, clip
+
+    trainer, _ = make(task)
+    model, options = trainer.model, trainer.options
+    dataset = trainer.stream.training(trainer.corpus, options.seed)
+    batches = list(dataset.take(12))
+    state = model.bilm.zero_state(options.batch_size)
+    encoder = [v.value for v in model.character_encoder.trainable_variables]
+    bilm = [v.value for v in model.bilm.trainable_variables]
+    softmax = [v.value for v in model.softmax.trainable_variables]
+    size = model.config.projection_dim
+
+    @tf.function(reduce_retracing=True)
+    def encode(words):
+        with tf.GradientTape() as tape:
+            ids = text.character_ids(words, model.config.max_characters)
+            loss = tf.reduce_sum(model.token_encoder.encode_ids(ids))
+        return tape.gradient(loss, encoder)
+
+    @tf.function(reduce_retracing=True)
+    def run_bilm(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            layers, _ = model.bilm(x[0], initial_state=state, backward_inputs=x[1])
+            loss = tf.reduce_sum(layers[-1])
+        return tape.gradient(loss, [x, *bilm])
+
+    @tf.function(reduce_retracing=True)
+    def run_softmax(x, batch):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = 0.0
+            for k in range(2):
+                loss += tf.reduce_sum(
+                    model.softmax.loss(
+                        x[k],
+                        tf.reshape(batch["targets"][k], [-1]),
+                        *(batch[name][k] for name in ("negatives", "tries")),
+                    )
+                )
+        return tape.gradient(loss, [x, *softmax])
+
+    @tf.function(reduce_retracing=True)
+    def update(gradients):
+        gradients, _ = clip([add_up(g) for g in gradients], options.clip_norm)
+        trainer.optimizer.apply(gradients, tf.constant(0.0))
+
+    shape = (2, options.batch_size, options.unroll_steps, size)
+    inputs, flat = tf.random.normal(shape), tf.random.normal((2, shape[1] * shape[2], size))
+    order = {id(v): k for k, v in enumerate([*encoder, *bilm, *softmax])}
+    found = [
+        *encode(batches[0]["words"]),
+        *run_bilm(inputs)[1:],
+        *run_softmax(flat, batches[0])[1:],
+    ]
+    gradients = [found[order[id(v.value)]] for v in model.trainable_variables]
+    rate = tf.constant(0.0)
+    states = [trainer._state]
+
+    def step(batch):
+        _, _, states[0] = trainer._train_step(batch, states[0], rate)
+
+    tasks = {
+        "a step": step,
+        "character encoder": lambda batch: encode(batch["words"]),
+        "biLM": lambda _: run_bilm(inputs),
+        "softmax": lambda batch: run_softmax(flat, batch),
+        "clipping and Adagrad": lambda _: update(gradients),
+    }
+    rows, whole = [], None
+    for name, run in tasks.items():
+        run(batches[0])
+        run(batches[1])
+        seconds = []
+        for batch in batches[2:]:
+            start = time.perf_counter()
+            run(batch)
+            seconds.append(time.perf_counter() - start)
+        median = statistics.median(seconds)
+        whole = whole or median
+        rows.append({"part": name, "ms": 1e3 * median, "share of a step": median / whole})
+    start = time.perf_counter()
+    count = sum(1 for _ in dataset.take(100))
+    seconds = (time.perf_counter() - start) / count
+    name = "batches (a thread beside the steps)"
+    rows.append({"part": name, "ms": 1e3 * seconds, "share of a step": seconds / whole})
+    words = statistics.mean(len(batch["words"]) for batch in batches)
+    return [{**row, "distinct words of a batch": words} for row in rows]
+
+
+TASKS = {"learn": learn, "parts": parts}
+
+
+def apart(name, **task):
+    """A task's result, from a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.training", "--task", json.dumps([name, task])]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, cwd=report.ROOT, env=environment
+    )
+    if result.returncode:
+        sys.exit(f"{name} {task} ended with status {result.returncode}")
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def rows_of(options):
+    """All tables."""
+    common = {"folder": str(options.text), "small": options.small, "dtype": "float32", "words": 0}
+    steps = 12 if options.small else STEPS
+    tables = {}
+    rows = [apart("learn", **common, seed=seed, steps=steps) for seed in (1, 2, 3)]
+    if not options.small:
+        mean = {
+            name: statistics.mean(row[name] for row in rows)
+            for name in rows[0]
+            if isinstance(rows[0][name], float)
+        }
+        original = {**dict.fromkeys(rows[0], ""), "seed": "bilm-tf", **ORIGINAL}
+        rows += [{**rows[0], "seed": "mean", **mean}, original]
+    tables["learning"] = rows
+    tables["where the time goes"] = apart("parts", **common, seed=1, steps=1)
+    sizes = [100, 400] if options.small else [30_000, 800_000]
+    few = 12 if options.small else 60
+    rows = [apart("learn", **{**common, "words": n}, seed=1, steps=few) for n in sizes]
+    tables["size of the vocabulary"] = [
+        {**row, "a step, ratio": row["a step (ms)"] / rows[0]["a step (ms)"]} for row in rows
+    ]
+    rows = [
+        apart("learn", **{**common, "dtype": dtype}, seed=1, steps=steps)
+        for dtype in ("float32", "mixed_bfloat16")
+    ]
+    tables["precision"] = rows
+    return tables
+
+
+def head(results):
+    where = report.where(results["machine"], *results["versions"])
+    return (
+        f"Measured {results['date']} {where}. 2,048 character filters, 2 highway layers, 2 LSTM "
+        "layers of 512 units and projection 64, dropout 0.1, batches of 32 x 20, 1,024 negative "
+        "samples, Adagrad 0.2, clip norm 10; lower-cased WikiText-2 valid. Each token counts "
+        "once, for both directions; times are medians of steps."
+    )
+
+
+def main():
+    parser = report.parser("benchmarks.training", __doc__, "training", "a small model")
+    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", report.ROOT.parent / "shared"))
+    parser.add_argument(
+        "--text",
+        type=pathlib.Path,
+        default=shared / "bench/training",
+        help="folder with train.txt, heldout.txt and vocab.txt (default: %(default)s)",
+    )
+    parser.add_argument("--task", help="for the processes of its own")
+    options = parser.parse_args()
+    if options.task:
+        name, task = json.loads(options.task)
+        print(json.dumps(TASKS[name](task)))
+        return
+    tables = rows_of(options)
+    import tensorflow as tf
+
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": report.machine(),
+        "versions": [f"TensorFlow {tf.__version__}"],
+        "tables": tables,
+    }
+    print(report.write(options.output, "training", results, head(results)))
+
+
+if __name__ == "__main__":
+    main()

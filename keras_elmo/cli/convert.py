@@ -1,0 +1,43 @@
+"""`keras-elmo convert`: a checkpoint of the original trainer to a model folder."""
+
+import os
+import sys
+
+from keras_elmo.cli import model
+from keras_elmo.cli.quiet import quiet_import
+
+HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
+DESCRIPTION = (
+    "Writes the model of a checkpoint of the original trainer (bilm-tf): options.json and "
+    "weights.hdf5, which the originals read too; with --vocab also vocab.txt and the softmax."
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="its folder, with options.json")
+    parser.add_argument("folder", metavar="DIR", help="the folder to write")
+    parser.add_argument("--vocab", metavar="FILE", help="the vocabulary it was trained with")
+    parser.add_argument("--overwrite", action="store_true", help="replace a model in DIR")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
+
+
+def run(options):
+    if os.path.exists(os.path.join(options.folder, "options.json")) and not options.overwrite:
+        raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
+    Elmo = model.import_elmo()
+    with quiet_import():
+        from keras_elmo.models import BiLanguageModel
+        from keras_elmo.weights import tf_checkpoint
+
+    if tf_checkpoint.find(options.checkpoint) is None:
+        raise ValueError(
+            f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
+            "`checkpoint`, *.index and *.data-*. There is none"
+        )
+    if options.vocab:
+        converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocab)
+    else:
+        converted = Elmo.from_pretrained(options.checkpoint)
+    converted.save_pretrained(options.folder)
+    if not options.quiet:
+        print(f"{options.folder}: {', '.join(sorted(os.listdir(options.folder)))}", file=sys.stderr)

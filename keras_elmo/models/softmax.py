@@ -1,0 +1,136 @@
+"""`Softmax`: from a biLM's outputs to words."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+_LOGITS = 1 << 24  # that are computed at a time where no gradient is asked
+
+
+class Softmax(keras.layers.Layer):
+    """The output layer of a language model, over a vocabulary sorted by frequency.
+
+    It stays float32 whatever the dtype of the model.
+
+    Args:
+        num_words: int. Size of the vocabulary.
+        projection_dim: int. Size of an output of the biLM's one direction.
+
+    Reference: Jean et al. 2015, section 3, for the sampled loss; `_build_loss` in bilm-tf's
+    bilm/training.py.
+    """
+
+    def __init__(self, num_words, projection_dim, **kwargs):
+        super().__init__(dtype="float32", **kwargs)
+        self.num_words = num_words
+        self.projection_dim = projection_dim
+        self.build()
+
+    def build(self, input_shape=None):
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.num_words, self.projection_dim),
+            initializer=keras.initializers.RandomNormal(stddev=self.projection_dim**-0.5),
+            autocast=False,
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(self.num_words,), initializer="zeros", autocast=False
+        )
+        self.built = True
+
+    def loss(self, inputs, targets, negatives=None, tries=None):
+        """Minus the log-probability of each target, in nats.
+
+        Args:
+            inputs: float, (N, projection_dim).
+            targets: int32, (N,). Numbers of words.
+            negatives: int32, (samples,), or `None` for the full softmax. Distinct words, drawn
+                log-uniformly: only they are compared with the target, their chances made up for.
+            tries: int32, (). The draws that gave so many distinct ones.
+
+        Returns:
+            float32, (N,).
+        """
+        inputs = tf.cast(inputs, tf.float32)
+        if negatives is None:
+            logits = tf.matmul(inputs, self.kernel.value, transpose_b=True) + self.bias.value
+            return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+        labels = tf.cast(targets, tf.int64)[:, None]
+        return tf.nn.sampled_softmax_loss(
+            self.kernel.value,
+            self.bias.value,
+            labels,
+            inputs,
+            num_sampled=tf.size(negatives),
+            num_classes=self.num_words,
+            sampled_values=(
+                tf.cast(negatives, tf.int64),
+                self._expected_count(labels, tries),
+                self._expected_count(negatives, tries),
+            ),
+        )
+
+    def _expected_count(self, words, tries):
+        words = tf.cast(words, tf.float32)
+        chance = tf.math.log((words + 2) / (words + 1)) / math.log(self.num_words + 1)
+        return -tf.math.expm1(tf.cast(tries, tf.float32) * tf.math.log1p(-chance))
+
+    def log_probabilities(self, inputs, targets):
+        """The log-probability of each target (nats), in bounded memory; without a gradient.
+
+        Args:
+            inputs: float, (N, projection_dim).
+            targets: int32, (N,).
+
+        Returns:
+            float32, (N,).
+        """
+        return self._in_parts(
+            lambda x, words: -self.loss(x, words), (inputs, targets), tf.TensorSpec([None])
+        )
+
+    def top(self, inputs, k):
+        """The most likely words.
+
+        Args:
+            inputs: float, (N, projection_dim).
+            k: int, at most the size of the vocabulary.
+
+        Returns:
+            Their log-probabilities, float32, (N, k), the highest first; and the words, int32.
+        """
+
+        def run(x):
+            logits = tf.matmul(x, self.kernel.value, transpose_b=True) + self.bias.value
+            values, words = tf.math.top_k(logits, k)
+            return values - tf.reduce_logsumexp(logits, axis=1, keepdims=True), words
+
+        specs = tf.TensorSpec([None, k]), tf.TensorSpec([None, k], tf.int32)
+        return self._in_parts(run, (inputs,), specs)
+
+    def _in_parts(self, function, tensors, specs):
+        """Calls a function with some rows at a time, and puts its results together."""
+        rows = max(1, _LOGITS // self.num_words)
+        tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
+        number = tf.shape(tensors[0])[0]
+        parts = tf.maximum(1, (number + rows - 1) // rows)
+        arrays = tf.nest.map_structure(
+            lambda spec: tf.TensorArray(
+                spec.dtype, parts, infer_shape=False, element_shape=spec.shape
+            ),
+            specs,
+        )
+
+        def run(part, arrays):
+            results = function(*(x[part * rows : (part + 1) * rows] for x in tensors))
+            written = [
+                array.write(part, result)
+                for array, result in zip(
+                    tf.nest.flatten(arrays), tf.nest.flatten(results), strict=True
+                )
+            ]
+            return part + 1, tf.nest.pack_sequence_as(arrays, written)
+
+        _, arrays = tf.while_loop(lambda part, _: part < parts, run, [0, arrays])
+        return tf.nest.map_structure(lambda array: array.concat(), arrays)

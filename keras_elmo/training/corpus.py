@@ -1,0 +1,136 @@
+"""`Corpus`: text files with a sentence a line, tokenised, plain or gzip."""
+
+import collections
+import glob
+import gzip
+import os
+import warnings
+import zlib
+
+import numpy as np
+
+_SHUFFLED = 100_000  # lines that are shuffled together: bounds the memory
+_LONG_LINE = 10_000  # tokens, beyond which a line is hardly a sentence
+
+
+class Corpus:
+    """Text files with a sentence a line, its tokens parted by whitespace; `*.gz` are gzip.
+
+    Blank lines are passed over.
+
+    Args:
+        patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
+
+    Raises:
+        FileNotFoundError: a pattern matches no file.
+        IsADirectoryError: a path is a folder.
+    """
+
+    def __init__(self, patterns):
+        if isinstance(patterns, str | os.PathLike):
+            patterns = [patterns]
+        self.files = []
+        for pattern in map(os.fspath, patterns):
+            found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
+            if not found:
+                raise FileNotFoundError(f"There is no file {pattern}")
+            self.files += found
+        for file in self.files:
+            if os.path.isdir(file):
+                raise IsADirectoryError(f"A corpus is made of files. Received: the folder {file}")
+        self.files = list(dict.fromkeys(self.files))
+        if not self.files:
+            raise FileNotFoundError("A corpus needs a file. Received: none")
+        self._counts = None
+
+    def counts(self):
+        """The number of sentences and of tokens; every line is read and checked, once.
+
+        Raises:
+            ValueError: there is no token in any file, or a line is no UTF-8.
+        """
+        if self._counts is None:
+            sentences = tokens = 0
+            for file in self.files:
+                for number, sentence in _read(file):
+                    sentences, tokens = sentences + 1, tokens + len(sentence)
+                    if len(sentence) > _LONG_LINE:
+                        warnings.warn(
+                            f"{file}, line {number}: {len(sentence):,} tokens; is there a sentence "
+                            "a line?",
+                            stacklevel=2,
+                        )
+            if not tokens:
+                raise ValueError(f"There is no word in {_names(self.files)}")
+            self._counts = sentences, tokens
+        return self._counts
+
+    def sentences(self):
+        """All sentences in their order: lists of `str`."""
+        for file in self.files:
+            for _, sentence in _read(file):
+                yield sentence
+
+    def shuffled(self, seed, epoch, shard=0, num_shards=1):
+        """The sentences of an epoch, in another order for each seed and epoch.
+
+        Files are shuffled, and the lines of each, in blocks of 100,000. Of several shards each has
+        files of its own, or if there are fewer files than shards, every n-th line.
+
+        Args:
+            seed: int.
+            epoch: int.
+            shard: int, from 0.
+            num_shards: int.
+        """
+        order = np.random.default_rng([seed, epoch]).permutation(len(self.files))
+        by_file = len(self.files) >= num_shards
+        for place, index in enumerate(order.tolist()):
+            if by_file and place % num_shards != shard:
+                continue
+            rng = np.random.default_rng([seed, epoch, index])
+            block = []
+            for count, (_, sentence) in enumerate(_read(self.files[index])):
+                if by_file or count % num_shards == shard:
+                    block.append(sentence)
+                if len(block) == _SHUFFLED:
+                    yield from _permuted(block, rng)
+                    block = []
+            yield from _permuted(block, rng)
+
+
+def _permuted(block, rng):
+    return (block[k] for k in rng.permutation(len(block)).tolist())
+
+
+def count_words(corpus):
+    """How often each word is there: a `collections.Counter` of `str`."""
+    counts = collections.Counter()
+    for sentence in corpus.sentences():
+        counts.update(sentence)
+    return counts
+
+
+def _read(path):
+    """The number of each line that is not blank, and its tokens."""
+    opened = gzip.open if path.endswith(".gz") else open
+    number = 0
+    try:
+        with opened(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if tokens := line.decode().split():
+                    yield number, tokens
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}, line {number} must be UTF-8. Received: {error.object[error.start :][:10]!r} "
+            f"at byte {error.start} of it. Convert the file first, as with iconv"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+
+
+def _names(files):
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    return ", ".join(files[:3]) + more

@@ -1,0 +1,127 @@
+"""`TrainingOptions`: how a biLM is trained, and its spelling in options.json."""
+
+import dataclasses
+import math
+
+from keras_elmo.config import ElmoConfig, check_integers, parse_options
+
+SCHEDULES = ("constant", "linear", "cosine")
+DTYPES = ("float32", "mixed_bfloat16")
+
+# The original's names of them.
+_KEYS = {
+    "batch_size": "batch_size",
+    "unroll_steps": "unroll_steps",
+    "dropout": "dropout",
+    "learning_rate": "learning_rate",
+    "all_clip_norm_val": "clip_norm",
+    "n_negative_samples_batch": "num_negatives",
+    "n_epochs": "epochs",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingOptions:
+    """How a biLM is trained.
+
+    Args:
+        batch_size: int. Lanes of text of a replica (a GPU, or a machine without one).
+        unroll_steps: int. Tokens of a window, through which gradients flow.
+        dropout: float, from 0, below 1. Share of what each layer reads, and the softmax, that is
+            set to zero.
+        learning_rate: positive float.
+        clip_norm: positive float or `None`. Largest norm of all gradients.
+        num_negatives: int. Samples of the softmax for each direction and batch; 0: the full one.
+        epochs: positive float. Times that the corpus is read.
+        schedule: `"constant"`, or `"linear"` or `"cosine"`: the learning rate falls to zero.
+        warmup_steps: int. Steps over which the learning rate rises at first.
+        dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
+        seed: int. Of the weights, the order of sentences, dropout and samples.
+
+    Raises:
+        ValueError: a value is out of range; every such value is named.
+
+    Reference: options of bilm-tf's bin/train_elmo.py.
+    """
+
+    batch_size: int = 32
+    unroll_steps: int = 20
+    dropout: float = 0.1
+    learning_rate: float = 0.2
+    clip_norm: float | None = 10.0
+    num_negatives: int = 1024
+    epochs: float = 10
+    schedule: str = "constant"
+    warmup_steps: int = 0
+    dtype: str = "float32"
+    seed: int = 0
+
+    def __post_init__(self):
+        faults = []
+
+        def check(name, is_right, rule):
+            if not is_right:
+                faults.append(f"`{name}` must be {rule}. Received: {getattr(self, name)!r}")
+
+        for name, least in [
+            ("batch_size", 1),
+            ("unroll_steps", 1),
+            ("num_negatives", 0),
+            ("warmup_steps", 0),
+            ("seed", 0),
+        ]:
+            try:
+                check_integers(least, **{name: getattr(self, name)})
+            except ValueError as error:
+                faults.append(str(error))
+        for name in ("learning_rate", "epochs"):
+            value = getattr(self, name)
+            check(name, _is_positive(value), "a positive number")
+        check(
+            "clip_norm", self.clip_norm is None or _is_positive(self.clip_norm), "positive, or None"
+        )
+        is_share = _is_number(self.dropout) and 0 <= self.dropout < 1
+        check("dropout", is_share, "a number from 0, below 1")
+        check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
+        check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
+        if faults:
+            raise ValueError("\n".join(faults))
+
+    def rate(self, step, steps):
+        """The learning rate of a step (from 0) of `steps`."""
+        if step < self.warmup_steps:
+            return self.learning_rate * (step + 1) / self.warmup_steps
+        done = (step - self.warmup_steps) / max(1, steps - self.warmup_steps)
+        factor = {
+            "constant": 1.0,
+            "linear": 1 - done,
+            "cosine": (1 + math.cos(math.pi * done)) / 2,
+        }[self.schedule]
+        return self.learning_rate * factor
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_positive(value):
+    return _is_number(value) and 0 < value < math.inf
+
+
+def read_options(path):
+    """Reads an options.json as the original trainer takes it.
+
+    Args:
+        path: the file: the model's keys, and beside them those of the training.
+
+    Returns:
+        The `ElmoConfig`; a dict of arguments of `TrainingOptions`, those that it has; and the
+        vocabulary's size, int or `None`.
+    """
+    with open(path, "rb") as file:
+        options = parse_options(file.read(), path)
+    config = ElmoConfig.from_options(options, path)
+    known = {name: options[key] for key, name in _KEYS.items() if key in options}
+    if options.get("sample_softmax") is False:
+        known["num_negatives"] = 0
+    return config, known, options.get("n_tokens_vocab")

@@ -1,0 +1,412 @@
+"""`Trainer`: truncated back-propagation through a corpus, with checkpoints."""
+
+import contextlib
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+import signal
+import threading
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo.models.language_model import perplexities
+from keras_elmo.training.dataset import Stream
+from keras_elmo.training.evaluation import evaluate
+from keras_elmo.training.optimizer import Adagrad, add_up, clip
+
+_CHECKPOINTS = "checkpoints"
+_LOGS = "logs"
+_PROGRESS_KEY = "progress/.ATTRIBUTES/py_state"
+
+
+class _Progress(tf.train.experimental.PythonState):
+    """Where a run is: a dict for JSON, and the LSTM state of every lane."""
+
+    def __init__(self, progress=None, state=()):
+        self.progress, self.state = progress, list(state)
+
+    def serialize(self):
+        file = io.BytesIO()
+        # bfloat16 is none of NumPy's own.
+        state = [x.astype(np.float32) for x in self.state]
+        np.savez(file, json.dumps(self.progress), *state)
+        return file.getvalue()
+
+    def deserialize(self, string_value):
+        arrays = np.load(io.BytesIO(string_value))
+        progress, *self.state = (arrays[name] for name in arrays.files)
+        self.progress = json.loads(str(progress))
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was told to stop; a checkpoint was written."""
+
+
+class Trainer:
+    """Trains a `BiLanguageModel` on a corpus.
+
+    With a `tf.distribute` strategy the model and the trainer are made in its scope, and `run` is
+    called outside of it. Everything random follows from the seed and the step, so that a run that
+    goes on from a checkpoint is the run that it would have been.
+
+    Args:
+        model: a `BiLanguageModel`. `initialize` it first, unless it is pretrained.
+        corpus: a `Corpus`.
+        options: `TrainingOptions`.
+        folder: path, or `None` to keep nothing. For checkpoints, logs (TensorBoard's), and the
+            model: the best one by the perplexity of `heldout`, or the last.
+        heldout: a `Corpus`, or `None`.
+        steps: int, or `None`: as many as `options.epochs` are.
+        checkpoint_every: int. Steps from one checkpoint to the next.
+        evaluate_every: int. Steps from one evaluation of `heldout` to the next.
+
+    Raises:
+        ValueError: the corpus has less than one batch of windows, `heldout` less than one window,
+            or there are too many negative samples for the vocabulary.
+
+    Reference: `train` in bilm-tf's bilm/training.py.
+    """
+
+    def __init__(
+        self,
+        model,
+        corpus,
+        options,
+        folder=None,
+        heldout=None,
+        steps=None,
+        checkpoint_every=500,
+        evaluate_every=2000,
+    ):
+        self.model, self.corpus, self.options = model, corpus, options
+        self.folder = None if folder is None else os.fspath(folder)
+        self.heldout = heldout
+        self.checkpoint_every, self.evaluate_every = checkpoint_every, evaluate_every
+        self.strategy = tf.distribute.get_strategy()
+        self.num_replicas = self.strategy.num_replicas_in_sync
+        self.tokens_per_step = options.batch_size * options.unroll_steps * self.num_replicas
+        self._check()
+        positions = sum(corpus.counts())  # each token, and the end of each sentence
+        self.steps = steps or math.ceil(options.epochs * positions / self.tokens_per_step)
+        self.stream = Stream(
+            model.vocabulary,
+            options.batch_size,
+            options.unroll_steps,
+            options.num_negatives,
+            options.seed,
+        )
+        self._variables = [variable.value for variable in model.trainable_variables]
+        self.optimizer = Adagrad(self._variables)
+        self._state = self._zero_state()
+        self.step = 0
+        self.best = math.inf  # perplexity
+        self._train_step = tf.function(self._distributed_step, reduce_retracing=True)
+        self._stop = threading.Event()
+
+    def _check(self):
+        options, words = self.options, len(self.model.vocabulary)
+        if options.num_negatives > words // 2:
+            raise ValueError(
+                f"The samples of the softmax must be at most half of the {words:,} words of the "
+                f"vocabulary; 0 is the full softmax. Received: {options.num_negatives:,}"
+            )
+        sentences, tokens = self.corpus.counts()
+        if tokens + sentences < self.tokens_per_step:
+            raise ValueError(
+                f"The corpus must fill a batch, {self.num_replicas} x {options.batch_size} lanes "
+                f"of {options.unroll_steps} tokens, {self.tokens_per_step:,} with sentence ends. "
+                f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
+                "`unroll_steps` smaller, or the corpus larger"
+            )
+        if self.heldout is not None:
+            sentences, tokens = self.heldout.counts()
+            if tokens + sentences < options.unroll_steps:
+                raise ValueError(
+                    f"The held-out text must have at least a window, {options.unroll_steps} "
+                    f"tokens. Received: {tokens:,}"
+                )
+
+    # A step
+
+    def _zero_state(self):
+        return self._of_each_replica(lambda _: self.model.bilm.zero_state(self.options.batch_size))
+
+    def _of_each_replica(self, function):
+        """A value of each replica of this process, by its number among all."""
+        return self.strategy.experimental_distribute_values_from_function(
+            lambda context: function(context.replica_id_in_sync_group)
+        )
+
+    def _distributed_step(self, batch, state, rate):
+        return self.strategy.run(self._replica_step, args=(batch, state, rate))
+
+    def _replica_step(self, batch, state, rate):
+        options = self.options
+        replica = tf.distribute.get_replica_context()
+        seed = [options.seed, replica.replica_id_in_sync_group]
+        seed = tf.random.experimental.stateless_fold_in(seed, batch["step"])
+
+        def drop(x, place):
+            if not options.dropout:
+                return x
+            number = 2 * place[0] + place[1]
+            folded = tf.random.experimental.stateless_fold_in(seed, number)
+            return tf.nn.experimental.stateless_dropout(x, options.dropout, folded)
+
+        with tf.GradientTape() as tape:
+            outputs, state = self.model.read_windows(
+                batch["words"], batch["inputs"], state, drop=drop
+            )
+            losses = []
+            for direction, output in enumerate(tf.unstack(outputs)):
+                output = drop(output, (self.model.config.num_layers, direction))
+                samples = [
+                    batch[name][direction] for name in ("negatives", "tries") if name in batch
+                ]
+                loss = self.model.softmax.loss(
+                    tf.reshape(output, (-1, output.shape[-1])),
+                    tf.reshape(batch["targets"][direction], [-1]),
+                    *samples,
+                )
+                losses.append(tf.reduce_mean(loss))
+            # As the original: the sum over a window's steps, the mean of lanes and directions.
+            objective = options.unroll_steps * sum(losses) / 2
+        gradients = tape.gradient(objective, self._variables)
+        losses = tf.stack(losses)
+        if self.num_replicas > 1:
+            gradients = replica.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+            losses = replica.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
+        gradients, norm = clip([add_up(g) for g in gradients], options.clip_norm)
+        self.optimizer.apply(gradients, rate)
+        return losses, norm, state
+
+    # A run
+
+    def run(self, report=None):
+        """Trains to the last step.
+
+        Args:
+            report: `None`, or a function that is called after each step with a dict: `"step"`,
+                `"loss"` (nats, of both directions), `"perplexity"`, `"norm"` (of the gradients),
+                `"learning_rate"`; and after an evaluation also `"heldout"`, the result of
+                `evaluate`.
+
+        Returns:
+            The best perplexity of `heldout`, or `inf` without one.
+
+        Raises:
+            Interrupted: SIGINT or SIGTERM came; the state is in a checkpoint.
+            OSError: a checkpoint could not be written.
+            RuntimeError: it is called in the scope of a strategy.
+        """
+        if tf.distribute.has_strategy():
+            raise RuntimeError("`run` must be called outside of the strategy's scope")
+        streams = [iter(self._batches(shard)) for shard in self._local_replicas()]
+        first = self._local_replicas()[0]
+        self.model.has_softmax = True
+        with self._logs() as log, self._signals():
+            while self.step < self.steps:
+                batch = self._of_each_replica(lambda k: next(streams[k - first]))
+                rate = self.options.rate(self.step, self.steps)
+                losses, norm, self._state = self._train_step(
+                    batch, self._state, tf.constant(rate, tf.float32)
+                )
+                losses, norm = (self._local(x).numpy() for x in (losses, norm))
+                self.step += 1
+                figures = {
+                    "step": self.step,
+                    "loss": float(np.mean(losses)),
+                    **perplexities(*map(float, losses)),
+                    "norm": float(norm),
+                    "learning_rate": rate,
+                }
+                if not np.isfinite(figures["loss"]):
+                    raise FloatingPointError(
+                        f"The loss of step {self.step} is {figures['loss']}. Take a smaller "
+                        "learning rate; --resume goes on from the last checkpoint"
+                    )
+                is_last = self.step == self.steps
+                if self.heldout is not None and (is_last or self.step % self.evaluate_every == 0):
+                    figures["heldout"] = self._evaluate()
+                if is_last and self.heldout is None:
+                    self._save_model()
+                is_due = is_last or self.step % self.checkpoint_every == 0
+                if is_due:
+                    self.save()
+                log(figures)
+                if report is not None:
+                    report(figures)
+                if self._stop.is_set():
+                    if not is_due:
+                        self.save()
+                    raise Interrupted
+        return self.best
+
+    def _batches(self, shard):
+        return self.stream.training(
+            self.corpus, self.options.seed, shard, self.num_replicas, self.step
+        )
+
+    def _local(self, value):
+        """A value of the first replica of this process."""
+        return self.strategy.experimental_local_results(value)[0]
+
+    def _local_replicas(self):
+        numbers = []
+        self._of_each_replica(lambda number: numbers.append(number) or tf.zeros(()))
+        return numbers
+
+    def is_chief(self):
+        """Whether this process writes the files: of several workers, the first."""
+        return 0 in self._local_replicas()
+
+    def _evaluate(self):
+        result = evaluate(
+            self.model,
+            self.heldout.sentences(),
+            self.options.batch_size,
+            self.options.unroll_steps,
+        )
+        if result["perplexity"] < self.best:
+            self.best = result["perplexity"]
+            self._save_model()
+        return result
+
+    def _save_model(self):
+        if self.folder is not None and self.is_chief():
+            self.model.save_pretrained(self.folder)
+
+    # Checkpoints
+
+    def save(self):
+        """Writes a checkpoint; the one before it is kept until then."""
+        if self.folder is None:
+            return
+        state = self._gather_state()
+        if not self.is_chief():
+            return
+        progress = {"step": self.step, "best": self.best, "run": self._described()}
+        checkpoint = self._checkpoint(_Progress(progress, [x.numpy() for x in state]))
+        prefix = os.path.join(self.folder, _CHECKPOINTS)
+        try:
+            tf.train.CheckpointManager(checkpoint, prefix, max_to_keep=2).save(self.step)
+        except (OSError, tf.errors.OpError) as error:
+            raise OSError(
+                f"The checkpoint of step {self.step} could not be written to {prefix}: {error}. "
+                "Make room, and go on from the one before it with --resume"
+            ) from None
+
+    def restore(self):
+        """Goes on from the last checkpoint.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            ValueError: it is of a run with other options, vocabulary or corpus.
+        """
+        prefix = tf.train.latest_checkpoint(os.path.join(self.folder, _CHECKPOINTS))
+        if prefix is None:
+            return False
+        saved = _Progress()
+        saved.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_PROGRESS_KEY))
+        self._check_run(saved.progress["run"])
+        self._checkpoint(saved).restore(prefix).assert_consumed()
+        self.step, self.best = saved.progress["step"], saved.progress["best"]
+        rows, dtype = self.options.batch_size, self.model.bilm.compute_dtype
+        self._state = self._of_each_replica(
+            lambda k: [tf.cast(x[k * rows : (k + 1) * rows], dtype) for x in saved.state]
+        )
+        return True
+
+    def _described(self):
+        """What a run must have in common with the one that it goes on from."""
+        sentences, tokens = self.corpus.counts()
+        words = "\n".join(self.model.vocabulary.words).encode("utf-8", "surrogateescape")
+        return {
+            **self.model.config.to_options(),
+            **dataclasses.asdict(self.options),
+            "replicas": self.num_replicas,
+            "vocabulary": hashlib.sha256(words).hexdigest(),
+            "corpus": {"sentences": sentences, "tokens": tokens},
+        }
+
+    def _check_run(self, before):
+        now = json.loads(json.dumps(self._described()))
+        if self.options.schedule == "constant":  # it may go on for longer
+            before = {**before, "epochs": now["epochs"]}
+        changed = [
+            f"{name}: {before.get(name)!r} before, {now.get(name)!r} now"
+            for name in sorted({*before, *now})
+            if before.get(name) != now.get(name)
+        ]
+        if changed:
+            raise ValueError(
+                f"The checkpoint in {self.folder} is of another run; go on with what it was made "
+                f"with, or take another folder. {'; '.join(changed)}"
+            )
+
+    def _checkpoint(self, progress):
+        return tf.train.Checkpoint(
+            variables=list(self._variables),
+            accumulators=self.optimizer.accumulators,
+            progress=progress,
+        )
+
+    def _gather_state(self):
+        if self.num_replicas == 1:
+            return self._local(self._state)
+        return [self.strategy.gather(x, axis=0) for x in self._state]
+
+    # What a run is told by, and shows
+
+    @contextlib.contextmanager
+    def _signals(self):
+        """SIGINT and SIGTERM end the run after the step that is being made."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number, _):
+            if self._stop.is_set():  # once more: at once
+                raise KeyboardInterrupt
+            self._stop.set()
+
+        kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            self._stop.clear()
+            for number, handler in kept.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def _logs(self):
+        """A function that writes figures for TensorBoard."""
+        if self.folder is None or not self.is_chief():
+            yield lambda figures: None
+            return
+        writer = tf.summary.create_file_writer(os.path.join(self.folder, _LOGS))
+        # `tf.summary.scalar` needs TensorBoard itself.
+        metadata = tf.compat.v1.SummaryMetadata(
+            plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
+        )
+
+        def log(figures):
+            step = figures["step"]
+            shown = {f"train/{name}": figures[name] for name in ("loss", "perplexity", "norm")}
+            shown["train/learning_rate"] = figures["learning_rate"]
+            for name, value in figures.get("heldout", {}).items():
+                shown[f"heldout/{name}"] = value
+            with writer.as_default():
+                for name, value in shown.items():
+                    tf.summary.write(name, tf.constant(value, tf.float32), step, metadata)
+
+        try:
+            yield log
+        finally:
+            writer.close()

@@ -1,0 +1,43 @@
+"""`build_vocabulary`."""
+
+from keras_elmo.config import check_integers
+from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.training.corpus import Corpus, count_words
+from keras_elmo.weights.hdf5 import replacing
+
+
+def build_vocabulary(patterns, path, min_count=1, size=None):
+    """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
+
+    Words of one count are in the order of their code points. The files are read line by line; the
+    memory is that of the distinct words.
+
+    Args:
+        patterns: see `Corpus`.
+        path: the file to write; it appears when it is whole.
+        min_count: int. Words that are rarer are left out.
+        size: int or `None`. Words at most, the three special ones among them.
+
+    Returns:
+        A pair: the number of words written, and the share of the corpus's tokens that are among
+        them, float.
+
+    Raises:
+        ValueError: there is no word in the corpus, or an argument is out of range.
+    """
+    check_integers(1, min_count=min_count)
+    if size is not None:
+        check_integers(len(SPECIALS) + 1, size=size)
+    corpus = Corpus(patterns)
+    counts = count_words(corpus)
+    if not counts:
+        raise ValueError(f"There is no word in {', '.join(corpus.files)}")
+    words = [w for w, count in counts.items() if count >= min_count and w not in SPECIALS]
+    words.sort(key=lambda word: (-counts[word], word))
+    if size is not None:
+        del words[size - len(SPECIALS) :]
+    with replacing(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{word}\n" for word in (*SPECIALS, *words))
+    known = sum(counts[word] for word in words)
+    return len(words) + len(SPECIALS), known / sum(counts.values())

@@ -1,0 +1,149 @@
+"""`vocabulary`, `train`, `evaluate` and `convert` from end to end."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo.cli.main import main
+
+OPTIONS = {
+    "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 2, "cell_clip": 3, "proj_clip": 3,
+             "use_skip_connections": True},
+    "char_cnn": {"activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
+                 "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1},
+    "dropout": 0.1, "batch_size": 4, "unroll_steps": 5, "n_negative_samples_batch": 6,
+    "n_epochs": 2, "n_train_tokens": 99,
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [chr(97 + k) for k in range(20)]
+    chance = random.Random(0)
+    for name, number in [("train-0.txt", 60), ("train-1.txt", 60), ("heldout.txt", 6)]:
+        lines = []
+        for _ in range(number):
+            start = chance.randrange(14)
+            lines.append(" ".join(words[start : start + chance.randint(3, 6)]))
+        (tmp_path / name).write_text("\n".join(lines))
+    (tmp_path / "options.json").write_text(json.dumps(OPTIONS))
+    assert main(["vocabulary", "train-*.txt", "-o", "vocab.txt", "--quiet"]) == 0
+    return tmp_path
+
+
+TRAIN = ["train", "--train", "train-*.txt", "--vocab", "vocab.txt", "--options", "options.json"]
+
+
+def test_from_text_to_vectors(folder, capsys):
+    assert main([*TRAIN, "--heldout", "heldout.txt", "-o", "model", "--evaluate-every", "20"]) == 0
+    shown = capsys.readouterr().err
+    assert "120 sentences" in shown and re.search(r"step \d+: held-out perplexity [\d.]+", shown)
+    (best,) = re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)\n", shown)
+    # The best model is in the folder, and `evaluate` measures what `train` did.
+    assert main(["evaluate", "model", "heldout.txt", "--batch-size", "4"]) == 0
+    (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", capsys.readouterr().out)
+    assert float(measured) == pytest.approx(float(best), abs=0.006)
+    assert Elmo.from_pretrained("model")(["a b c"])["elmo"].shape == (1, 3, 12)
+    assert BiLanguageModel.from_pretrained("model").top_words("a b c", k=3)[1]["token"] == "b"
+    # Once more, from where it ended: nothing is left to do.
+    assert main([*TRAIN, "-o", "model", "--resume", "--quiet"]) == 0
+    # And on from its weights.
+    assert main([*TRAIN, "-o", "tuned", "--init", "model", "--steps", "3", "--quiet"]) == 0
+    assert os.path.exists("tuned/softmax.hdf5")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--num-negatives", "20"], "at most half of the 23 words"),
+        (["--dropout", "1.5"], "`dropout` must be a number from 0, below 1. Received: 1.5"),
+        (["--steps", "0"], "--steps must be at least 1"),
+        (["--vocab", "bad.txt"], "special words <S>, </S>, <UNK> are missing"),
+        (["--train", "empty.txt"], "There is no word in empty.txt"),
+        (["--train", "nothing*"], "There is no file nothing"),
+        (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
+        (["--heldout", "one.txt"], "held-out text must have at least a window"),
+        (["--train", "latin.txt"], "latin.txt, line 1 must be UTF-8"),
+        (["--options", "sized.json"], "n_tokens_vocab=99, but vocab.txt has 23 words"),
+        (["--init", "nothing"], "There is no model 'nothing'"),
+    ],
+)
+def test_bad_input_is_refused_before_it_begins(folder, capsys, arguments, message):
+    (folder / "bad.txt").write_text("a\nb\n")
+    (folder / "empty.txt").write_text("\n")
+    (folder / "one.txt").write_text("a\n")
+    (folder / "latin.txt").write_bytes(b"caf\xe9\n")
+    (folder / "sized.json").write_text(json.dumps({**OPTIONS, "n_tokens_vocab": 99}))
+    assert main([*TRAIN, "-o", "model", *arguments]) == 2
+    lines = capsys.readouterr().err.strip().split("\n")
+    assert lines[-1].startswith("keras-elmo train: error: ") and message in lines[-1]
+    assert not os.path.exists("model/options.json")
+
+
+def test_a_run_is_not_begun_over(folder, capsys):
+    assert main([*TRAIN, "-o", "model", "--steps", "2", "--quiet"]) == 0
+    assert main([*TRAIN, "-o", "model", "--steps", "2"]) == 2
+    assert "go on with --resume" in capsys.readouterr().err
+    assert main([*TRAIN, "-o", "model", "--resume", "--seed", "1"]) == 2
+    assert "seed: 0 before, 1 now" in capsys.readouterr().err
+
+
+def test_the_original_trainers_model(shared, tmp_path, capsys):
+    folder = shared / "fixtures/bilm-checkpoint"
+    model, vocabulary = str(folder / "checkpoint"), ["--vocab", str(folder / "vocab.txt")]
+    text = str(folder / "heldout.txt")
+    assert main(["evaluate", model, text, *vocabulary, "--batch-size", "1"]) == 0
+    out = capsys.readouterr().out
+    (value,) = re.findall(r"^perplexity ([\d.]+) .*, 1,605 predictions\n$", out)
+    expected = json.loads((folder / "perplexity.json").read_text())["perplexity"]
+    assert float(value) == pytest.approx(expected, abs=0.01)
+    assert main(["convert", model, str(tmp_path / "m"), *vocabulary]) == 0
+    assert "softmax.hdf5, vocab.txt, weights.hdf5" in capsys.readouterr().err
+    assert main(["evaluate", str(tmp_path / "m"), text, "--batch-size", "1"]) == 0
+    assert capsys.readouterr().out == out
+    assert main(["convert", model, str(tmp_path / "m"), *vocabulary]) == 2
+    assert "give --overwrite" in capsys.readouterr().err
+
+
+def test_what_is_no_checkpoint(folder, capsys):
+    assert main(["convert", "nothing", "m"]) == 2
+    assert "must be a folder with a TensorFlow checkpoint" in capsys.readouterr().err
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "keras_elmo", *arguments]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_run_goes_on_to_the_same_digits(folder, seed):
+    """kill -9 at a random step, then --resume, against a run that was left alone."""
+    train = [*TRAIN, "--steps", "400", "--checkpoint-every", "20", "--seed", str(seed)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    subprocess.run(command(*train, "-o", "whole"), check=True, **quiet)
+    with subprocess.Popen(command(*train, "-o", "broken"), **quiet) as process:
+        begun = folder / "broken/checkpoints/checkpoint"
+        while not begun.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(random.Random(seed).uniform(0, 1.5))
+        assert process.poll() is None, "it ended before it was killed"
+        process.send_signal(signal.SIGKILL)
+    assert not (folder / "broken/weights.hdf5").exists()
+    subprocess.run(command(*train, "-o", "broken", "--resume"), check=True, **quiet)
+    models = [BiLanguageModel.from_pretrained(folder / name) for name in ("whole", "broken")]
+    sentences = (folder / "heldout.txt").read_text().split("\n")
+    one, other = (np.log(model.perplexity(sentences)["perplexity"]) for model in models)
+    assert one == pytest.approx(other, abs=1e-6)
+    for variable, same in zip(*(model.variables for model in models), strict=True):
+        np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)

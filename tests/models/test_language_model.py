@@ -1,0 +1,232 @@
+import json
+
+import h5py
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from reference import Reference
+
+import keras_elmo
+from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo.models.softmax import Softmax
+from keras_elmo.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "cat", "sat", "na\u00efve", "."])
+SENTENCES = ["the cat sat .", "", "na\u00efve dog", "cat"]
+
+
+@pytest.fixture
+def model(small_config):
+    initializer = keras.initializers.RandomNormal(stddev=0.4)
+    model = BiLanguageModel(small_config, VOCABULARY, kernel_initializer=initializer)
+    model.softmax.bias.assign(tf.random.normal(model.softmax.bias.shape))
+    return model
+
+
+@pytest.fixture
+def folder(model, tmp_path):
+    model.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def read(folder, name):
+    found = {}
+    with h5py.File(folder / name, "r") as file:
+        file.visititems(
+            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
+        )
+    return found
+
+
+def expected_scores(folder, words):
+    """Both directions by the reference in NumPy: log P of each, in the order of text."""
+    options = json.loads((folder / "options.json").read_text())
+    reference = Reference(options, read(folder, "weights.hdf5"))
+    from reference import boundary, character_ids
+
+    rows = [boundary(257, 50), *(character_ids(w, 50) for w in words), boundary(258, 50)]
+    top = reference.layers(np.stack([reference.token_embedding(row) for row in rows]))[-1]
+    forward, backward = np.split(top, 2, axis=-1)
+    softmax = read(folder, "softmax.hdf5")
+
+    def log_probability(x, number):
+        logits = softmax["softmax/W"].astype(np.float64) @ x + softmax["softmax/b"]
+        return logits[number] - np.log(np.exp(logits).sum())
+
+    numbers = [0, *(VOCABULARY.id(word) for word in words), 1]
+    return (
+        [log_probability(forward[k], numbers[k + 1]) for k in range(len(words) + 1)],
+        [log_probability(backward[k + 1], numbers[k]) for k in range(len(words) + 1)],
+    )
+
+
+def test_scores_equal_the_reference(model, folder):
+    scores = model.score(SENTENCES)
+    for sentence, score in zip(SENTENCES, scores, strict=True):
+        for values, expected in zip(score, expected_scores(folder, sentence.split()), strict=True):
+            np.testing.assert_allclose(values, expected, atol=1e-5)
+    # As few sentences at a time as one; and in the graph of a call.
+    for one, other in zip(model.score(SENTENCES, token_budget=1), scores, strict=True):
+        for values, expected in zip(one, other, strict=True):
+            np.testing.assert_allclose(values, expected, atol=1e-6)
+    outputs = model(SENTENCES)
+    assert outputs["sequence_len"].numpy().tolist() == [4, 0, 2, 1]
+    np.testing.assert_allclose(outputs["forward"][2, :3], scores[2].forward, atol=1e-6)
+    assert not outputs["forward"][2, 3:].numpy().any()
+    losses = [-np.concatenate(values).mean() for values in zip(*scores, strict=True)]
+    assert model.perplexity(SENTENCES) == {
+        "forward": pytest.approx(np.exp(losses[0]), rel=1e-5),
+        "backward": pytest.approx(np.exp(losses[1]), rel=1e-5),
+        "perplexity": pytest.approx(np.exp(np.mean(losses)), rel=1e-5),
+    }
+
+
+def test_top_words_are_the_most_likely(model):
+    words = ["the", "dog", "sat"]
+    top = model.top_words(words, k=len(VOCABULARY))
+    assert [place["token"] for place in top] == words
+    (score,) = model.score([words])
+    for n, place in enumerate(top):
+        for direction, value in (
+            ("forward", score.forward[n]),
+            ("backward", score.backward[n + 1]),
+        ):
+            chances = dict(place[direction])
+            assert set(chances) == set(VOCABULARY.words)
+            assert sum(chances.values()) == pytest.approx(1, abs=1e-5)
+            assert list(chances.values()) == sorted(chances.values(), reverse=True)
+            word = VOCABULARY.words[VOCABULARY.id(words[n])]
+            assert np.log(chances[word]) == pytest.approx(value, abs=1e-5)
+    assert model.top_words("the dog sat", k=2)[1]["forward"] == top[1]["forward"][:2]
+    assert model.top_words("", k=2) == []
+    with pytest.raises(ValueError, match="at most the size of the vocabulary, 8"):
+        model.top_words("the", k=9)
+
+
+def test_parts_of_the_softmax_change_nothing(model, monkeypatch):
+    whole = model.score(SENTENCES), model.top_words(SENTENCES[0], k=3)
+    monkeypatch.setattr("keras_elmo.models.softmax._LOGITS", 2 * len(VOCABULARY))
+    again = BiLanguageModel(model.config, VOCABULARY)
+    again.set_weights(model.get_weights())
+    for one, other in zip(again.score(SENTENCES), whole[0], strict=True):
+        np.testing.assert_allclose(one.forward, other.forward, atol=1e-6)
+    top = again.top_words(SENTENCES[0], k=3)
+    assert [p["backward"][0][0] for p in top] == [p["backward"][0][0] for p in whole[1]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sampled_loss(seed):
+    rng = np.random.default_rng(seed)
+    softmax = Softmax(9, 4)
+    softmax.bias.assign(rng.normal(size=9))
+    x = rng.normal(size=(5, 4)).astype(np.float32)
+    targets, negatives = rng.integers(0, 9, 5), rng.permutation(9)[:3]
+    loss = softmax.loss(
+        tf.constant(x), tf.constant(targets, tf.int32), tf.constant(negatives, tf.int32), 7
+    )
+    k = np.arange(9)
+    expected_count = -np.expm1(7 * np.log1p(-np.log((k + 2) / (k + 1)) / np.log(10)))
+    logits = x @ softmax.kernel.numpy().T + softmax.bias.numpy() - np.log(expected_count)
+    for row, target, value in zip(logits, targets, loss.numpy(), strict=True):
+        others = [n for n in negatives if n != target]
+        chances = np.exp(row[[target, *others]])
+        assert value == pytest.approx(-np.log(chances[0] / chances.sum()), abs=1e-4)
+    full = softmax.loss(tf.constant(x), tf.constant(targets, tf.int32))
+    parts = softmax.log_probabilities(tf.constant(x), tf.constant(targets, tf.int32))
+    np.testing.assert_allclose(full, -parts, atol=1e-6)
+
+
+def test_windows_without_a_mask_equal_those_with_one(model):
+    words = tf.constant(["the", "cat", "sat", "x"])
+    inputs = tf.random.uniform((2, 3, 5), 0, 6, tf.int32)
+    state = [tf.random.normal(x.shape) for x in model.bilm.zero_state(3)]
+    plain = model.read_windows(words, inputs, state, tf.ones((3, 5), tf.bool))
+    fast = model.read_windows(words, inputs, state)
+    for one, other in zip(tf.nest.flatten(fast), tf.nest.flatten(plain), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    # Two windows one after the other are the long one.
+    first, middle = model.read_windows(words, inputs[:, :, :2], state)
+    second, end = model.read_windows(words, inputs[:, :, 2:], middle)
+    np.testing.assert_allclose(tf.concat([first, second], 2), fast[0], atol=1e-6)
+    np.testing.assert_allclose(end[0], fast[1][0], atol=1e-6)
+
+
+def test_a_window_of_one_sentence_gives_its_score(model):
+    words = ["the", "cat"]
+    outputs, _ = model.read_windows(
+        tf.constant(words), tf.constant([[[0, 2, 3]], [[1, 3, 2]]]), model.bilm.zero_state(1)
+    )
+    values = [
+        model.softmax.log_probabilities(outputs[direction, 0], tf.constant(targets))
+        for direction, targets in enumerate([[3, 4, 1], [4, 3, 0]])
+    ]
+    (score,) = model.score([words])
+    np.testing.assert_allclose(values[0], score.forward, atol=1e-5)
+    np.testing.assert_allclose(values[1][::-1], score.backward, atol=1e-5)
+
+
+def test_files_there_and_back(model, folder):
+    assert {path.name for path in folder.iterdir()} == {
+        "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
+    }  # fmt: skip
+    loaded = BiLanguageModel.from_pretrained(folder)
+    assert loaded.vocabulary == VOCABULARY
+    for one, other in zip(loaded.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    # The same biLM as ELMo's.
+    elmo = Elmo.from_pretrained(folder)
+    for one, other in zip(elmo.bilm.variables, model.bilm.variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_keras_saves_it(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(
+        loaded.score(SENTENCES)[0].forward, model.score(SENTENCES)[0].forward, atol=1e-6
+    )
+
+
+def test_weights_without_a_softmax(folder):
+    (folder / "softmax.hdf5").unlink()
+    with pytest.warns(UserWarning, match="holds no softmax"):
+        model = BiLanguageModel.from_pretrained(folder)
+    for task in (model.score, model.perplexity, lambda x: model.top_words(x[0]), model):
+        with pytest.raises(ValueError, match="no trained softmax"):
+            task(SENTENCES)
+    pair = (folder / "options.json", folder / "weights.hdf5")
+    with pytest.raises(ValueError, match="needs its vocabulary: pass `vocabulary`"):
+        BiLanguageModel.from_pretrained(pair)
+    with pytest.warns(UserWarning):
+        assert len(BiLanguageModel.from_pretrained(pair, VOCABULARY).vocabulary) == 8
+
+
+def test_a_softmax_of_another_vocabulary(folder):
+    with pytest.raises(ValueError, match=r"shape: softmax/W, expected \(4, 8\), in the file"):
+        BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", "a"])
+
+
+def test_the_originals_initial_weights():
+    config = keras_elmo.ElmoConfig(units=256, projection_dim=64, filters=[(1, 32), (3, 96)])
+    model = BiLanguageModel(config, [*VOCABULARY.words, *map(str, range(2000))])
+    model.initialize(3)
+    encoder = model.character_encoder
+    deviations = {
+        1 / np.sqrt(3): encoder.character_embedding,
+        0.05 / np.sqrt(3): encoder.convolution_kernels[1],
+        128**-0.5: encoder.highway_layers[0].carry_kernel,
+        128**-0.5 + 1e-9: encoder.projection_kernel,
+        64**-0.5: model.softmax.kernel,
+        np.sqrt(6 / (128 + 1024) / 3): model.bilm.cells("backward")[1].recurrent_kernel,
+        np.sqrt(6 / (256 + 64) / 3): model.bilm.cells("forward")[0].projection_kernel,
+    }
+    for expected, variable in deviations.items():
+        assert variable.numpy().std() == pytest.approx(expected, rel=0.05), variable.path
+    assert np.all(encoder.highway_layers[1].carry_bias.numpy() == -2)
+    assert not np.any(model.bilm.cells("forward")[0].bias.numpy())
+    first = model.get_weights()
+    model.initialize(3)
+    assert all(map(np.array_equal, model.get_weights(), first))
+    model.initialize(4)
+    assert not np.array_equal(model.softmax.kernel.numpy(), first[-2])

@@ -1,0 +1,39 @@
+import pytest
+
+from keras_elmo.text.vocabulary import Vocabulary
+
+SPECIALS = ["<S>", "</S>", "<UNK>"]
+
+
+def test_words_have_numbers(tmp_path):
+    (tmp_path / "vocab.txt").write_bytes("\ufeff<S>\r\n</S>\r\n<UNK>\r\nna\u00efve\r\n".encode())
+    vocabulary = Vocabulary(tmp_path / "vocab.txt")
+    assert vocabulary.words == (*SPECIALS, "na\u00efve") and len(vocabulary) == 4
+    assert [vocabulary.id(w) for w in ("na\u00efve", "naive", "</S>")] == [3, 2, 1]
+    assert (vocabulary.begin, vocabulary.end, vocabulary.unknown) == (0, 1, 2)
+    vocabulary.save(tmp_path / "again.txt")
+    assert Vocabulary(tmp_path / "again.txt") == vocabulary
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (["the", "</S>"], "the special words <S>, <UNK> are missing; put them first"),
+        ([*SPECIALS, "a", "b", "a"], r"twice|once; received: 'a' \(lines 4 and 6\)"),
+        ([*SPECIALS, "", "a b"], r"without spaces; received: line 4 \(''\), line 5 \('a b'\)"),
+        ([*SPECIALS, *["x"] * 15], "and 4 more"),
+        ([], "<S>, </S>, <UNK> are missing"),
+    ],
+)
+def test_faults_are_named(lines, message, tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(ValueError, match=message) as error:
+        Vocabulary(path)
+    assert str(path) in str(error.value)
+
+
+def test_bytes_that_are_no_utf8(tmp_path):
+    (tmp_path / "vocab.txt").write_bytes(b"<S>\n</S>\n<UNK>\nna\xefve\n")
+    with pytest.raises(ValueError, match=r"vocab.txt must be UTF-8. Received: .* line 4"):
+        Vocabulary(tmp_path / "vocab.txt")

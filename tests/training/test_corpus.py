@@ -1,0 +1,83 @@
+import gzip
+
+import pytest
+
+from keras_elmo.training import Corpus
+
+
+def write(path, lines):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    for k in range(5):
+        suffix = ".gz" if k % 2 else ""
+        write(tmp_path / f"part{k}.txt{suffix}", [f"f{k} s{n} ." for n in range(10)])
+    return Corpus(tmp_path / "part*")
+
+
+def test_every_line_of_every_file(corpus):
+    assert corpus.counts() == (50, 150)
+    sentences = list(corpus.sentences())
+    assert sentences[0] == ["f0", "s0", "."] and sentences[-1] == ["f4", "s9", "."]
+
+
+def test_an_order_for_each_seed_and_epoch(corpus):
+    orders = {
+        key: [tuple(sentence) for sentence in corpus.shuffled(*key)]
+        for key in [(0, 0), (0, 1), (1, 0)]
+    }
+    assert len({tuple(order) for order in orders.values()}) == 3
+    everything = sorted(map(tuple, corpus.sentences()))
+    assert all(sorted(order) == everything for order in orders.values())
+    assert list(map(list, orders[0, 1])) == list(corpus.shuffled(0, 1))
+
+
+@pytest.mark.parametrize("num_shards", [2, 5, 7])
+def test_shards_share_the_corpus(corpus, num_shards):
+    shards = [list(corpus.shuffled(3, 1, k, num_shards)) for k in range(num_shards)]
+    assert all(shards)
+    together = sorted(tuple(sentence) for shard in shards for sentence in shard)
+    assert together == sorted(map(tuple, corpus.sentences()))
+    if num_shards <= 5:  # each has files of its own
+        names = [{sentence[0] for sentence in shard} for shard in shards]
+        assert sum(map(len, names)) == len(set().union(*names)) == 5
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "There is no word in .*bad.txt"),
+        (b"\n \n", "There is no word in .*bad.txt"),
+        (b"ok\ncaf\xe9 !\n", r"bad.txt, line 2 must be UTF-8. Received: b'\\xe9 !"),
+    ],
+)
+def test_faults_are_found_when_it_is_counted(tmp_path, data, message):
+    (tmp_path / "bad.txt").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        Corpus(tmp_path / "bad.txt").counts()
+
+
+def test_a_gzip_file_that_is_cut_short(tmp_path):
+    write(tmp_path / "a.gz", [f"word{n}" for n in range(1000)])
+    (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:100])
+    with pytest.raises(ValueError, match="a.gz must be a whole gzip file"):
+        Corpus(tmp_path / "a.gz").counts()
+
+
+def test_a_line_that_is_hardly_a_sentence(tmp_path):
+    (tmp_path / "a.txt").write_text("short\n" + "word " * 100_000 + "\n")
+    with pytest.warns(UserWarning, match="a.txt, line 2: 100,000 tokens"):
+        assert Corpus(tmp_path / "a.txt").counts() == (2, 100_001)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file .*nothing"):
+        Corpus([str(tmp_path / "nothing*")])
+    with pytest.raises(IsADirectoryError, match="folder"):
+        Corpus(tmp_path)
+    with pytest.raises(FileNotFoundError, match="needs a file"):
+        Corpus([])

@@ -1,0 +1,117 @@
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training import Corpus, Stream
+from keras_elmo.training.dataset import log_uniform_sample
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
+
+
+def read(batch):
+    """What each direction reads and predicts, as words: two arrays (2, batch, tokens)."""
+    words = ["<S>", "</S>", *(word.decode() for word in batch["words"].numpy().tolist())]
+    inputs = np.array(words, object)[batch["inputs"].numpy()]
+    return inputs, np.array(VOCABULARY.words, object)[batch["targets"].numpy()]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    sentences=st.lists(st.lists(st.sampled_from("abcxyz"), min_size=1, max_size=9), max_size=12),
+    batch_size=st.integers(1, 4),
+    unroll_steps=st.integers(1, 7),
+)
+def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_steps):
+    stream = Stream(VOCABULARY, batch_size, unroll_steps)
+    lanes = [[] for _ in range(2 * batch_size)]
+    for batch in stream.evaluation(sentences):
+        inputs, targets = read(batch)
+        mask = batch["mask"].numpy()
+        assert not np.any(mask[:, 1:] & ~mask[:, :-1])  # real tokens first
+        for direction, lane in itertools.product(range(2), range(batch_size)):
+            here = direction, lane, mask[lane]
+            lanes[direction * batch_size + lane] += zip(inputs[here], targets[here], strict=True)
+        assert len(set(batch["words"].numpy().tolist())) == len(batch["words"])
+    found = [[], []]
+    for number, lane in enumerate(lanes):
+        first, last = [("<S>", "</S>"), ("</S>", "<S>")][number // batch_size]
+        sentence = None
+        for read_word, predicted in lane:
+            if read_word == first:
+                assert sentence is None  # the one before has ended
+                sentence = []
+            if predicted == last:
+                found[number // batch_size].append(tuple(sentence))
+                sentence = None
+            else:
+                sentence.append(predicted)
+        assert sentence is None
+    known = [tuple(w if w in "abc" else "<UNK>" for w in sentence) for sentence in sentences]
+    assert sorted(found[0]) == sorted(known)
+    assert sorted(found[1]) == sorted(sentence[::-1] for sentence in known)
+
+
+def test_one_lane_is_in_the_order_of_the_text():
+    (batch,) = Stream(VOCABULARY, 1, 7).evaluation([["a", "x"], ["b"]])
+    inputs, targets = read(batch)
+    assert inputs[0, 0, :5].tolist() == ["<S>", "a", "x", "<S>", "b"]
+    assert targets[0, 0, :5].tolist() == ["a", "<UNK>", "</S>", "b", "</S>"]
+    assert inputs[1, 0, :5].tolist() == ["</S>", "x", "a", "</S>", "b"]
+    assert targets[1, 0, :5].tolist() == ["<UNK>", "a", "<S>", "b", "<S>"]
+    assert batch["mask"].numpy().tolist() == [[True] * 5 + [False] * 2]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    rng = np.random.default_rng(0)
+    for k in range(3):
+        lines = [" ".join(rng.choice(list("abcdefghij"), rng.integers(1, 12))) for _ in range(20)]
+        (tmp_path / f"{k}.txt").write_text("\n".join(lines), encoding="utf-8")
+    return Corpus(str(tmp_path / "*.txt"))
+
+
+def take(dataset, number):
+    return [tf.nest.map_structure(lambda x: x.numpy(), b) for b in dataset.take(number)]
+
+
+def test_training_goes_on_where_it_ended(corpus):
+    stream = Stream(VOCABULARY, 4, 5, num_negatives=3, seed=7)
+    batches = take(stream.training(corpus, seed=1), 60)  # more than two epochs
+    assert sum(corpus.counts()) * 2 < 60 * 20
+    again = take(stream.training(corpus, seed=1, start=23), 37)
+    for one, other in zip(batches[23:], again, strict=True):
+        tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    assert [batch["step"] for batch in again] == list(range(23, 60))
+    other_seed = take(stream.training(corpus, seed=2), 1)
+    assert not np.array_equal(other_seed[0]["targets"], batches[0]["targets"])
+
+
+def test_an_epoch_is_every_sentence_once(corpus):
+    stream = Stream(VOCABULARY, 2, 5)
+    sentences, tokens = corpus.counts()
+    ends = sum(
+        int((batch["targets"][0] == VOCABULARY.end).sum())
+        for batch in take(stream.training(corpus), (sentences + tokens) // 10)
+    )
+    assert sentences - 2 <= ends <= sentences  # what the lanes have not ended is left
+
+
+def test_samples_are_distinct_and_log_uniform():
+    rng = np.random.default_rng(0)
+    counts, total = np.zeros(50), 0
+    for _ in range(2000):
+        words, tries = log_uniform_sample(rng, 10, 50)
+        assert len(set(words.tolist())) == 10 <= tries and 0 <= words.min() <= words.max() < 50
+        counts[words] += 1
+        total += tries
+    k = np.arange(50)
+    chance = np.log((k + 2) / (k + 1)) / np.log(51)
+    expected = -np.expm1(total / 2000 * np.log1p(-chance))
+    np.testing.assert_allclose(counts / 2000, expected, atol=0.04)
+    words, tries = log_uniform_sample(rng, 8, 8)
+    assert sorted(words.tolist()) == list(range(8))

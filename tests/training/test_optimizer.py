@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.training.optimizer import Adagrad, add_up, clip
+
+
+def slices(rows, indices, size):
+    rows = tf.constant(rows, tf.float32)
+    return tf.IndexedSlices(rows, tf.constant(indices), tf.constant([size, rows.shape[1]]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_plain_adagrad_on_added_rows(seed):
+    rng = np.random.default_rng(seed)
+    table, dense = rng.normal(size=(7, 3)), rng.normal(size=(4,))
+    variables = [tf.Variable(table, dtype=tf.float32), tf.Variable(dense, dtype=tf.float32)]
+    optimizer = Adagrad(variables, initial_accumulator=0.5)
+    sums = [np.full(table.shape, 0.5), np.full(dense.shape, 0.5)]
+    for _ in range(3):
+        indices = rng.integers(0, 7, 10)  # some twice
+        rows, gradient = rng.normal(size=(10, 3)), rng.normal(size=4)
+        full = np.zeros_like(table)
+        np.add.at(full, indices, rows)
+        norm = np.sqrt((full**2).sum() + (gradient**2).sum())
+        scale = min(1, 2.0 / norm)
+        gradients = [add_up(slices(rows, indices, 7)), tf.constant(gradient, tf.float32)]
+        gradients, received = clip(gradients, 2.0)
+        np.testing.assert_allclose(received, norm, rtol=1e-5)
+        optimizer.apply(gradients, tf.constant(0.3))
+        for value, g, accumulated in zip((table, dense), (full, gradient), sums, strict=True):
+            accumulated += (scale * g) ** 2
+            value -= 0.3 * scale * g / np.sqrt(accumulated)
+        for variable, value in zip(variables, (table, dense), strict=True):
+            np.testing.assert_allclose(variable, value, atol=1e-5)
+
+
+def test_rows_without_a_gradient_are_not_touched():
+    variable = tf.Variable(tf.ones((5, 2)))
+    optimizer = Adagrad([variable])
+    optimizer.apply([slices([[1.0, 1.0]], [3], 5)], tf.constant(0.1))
+    changed = np.any(variable.numpy() != 1, axis=1)
+    assert changed.tolist() == [False, False, False, True, False]
+    assert (optimizer.accumulators[0].numpy()[:, 0] == [1, 1, 1, 2, 1]).all()
+
+
+def test_no_clipping():
+    gradients, norm = clip([tf.constant([3.0, 4.0])], None)
+    assert float(norm) == 5 and gradients[0].numpy().tolist() == [3, 4]

@@ -1,0 +1,119 @@
+"""Checkpoints of the original trainer: one that it wrote (shared), and ones made here."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo.weights import tf_checkpoint
+from keras_elmo.weights.layout import table
+
+WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
+
+
+def write_checkpoint(folder, model, **changes):
+    """What the original trainer would write; `changes` replace tensors, or remove them (`None`)."""
+    tensors = {"global_step": np.int64(7), "lm/init_lstm_state_0": np.zeros((2, 3), np.float32)}
+    for row in table(model.character_encoder, model.bilm, model.softmax):
+        values = np.concatenate([v.numpy() for v in row.variables]).reshape(row.shape)
+        name = row.name
+        for old, new in [
+            ("/RNN/MultiRNNCell/Cell", "/rnn/multi_rnn_cell/cell_"),
+            ("LSTMCell/W_P_0", "lstm_cell/projection/kernel"),
+            ("LSTMCell/W_0", "lstm_cell/kernel"),
+            ("LSTMCell/B", "lstm_cell/bias"),
+        ]:
+            name = name.replace(old, new)
+        if model.config.num_layers == 1:
+            name = name.replace("multi_rnn_cell/cell_0/", "")
+        tensors[f"lm/{name}"] = values
+        tensors[f"lm/{name}/Adagrad"] = np.ones_like(values)
+    tensors = {k: v for k, v in {**tensors, **changes}.items() if v is not None}
+    folder.mkdir()
+    names = sorted(tensors)
+    prefix = str(folder / "model.ckpt-7")
+    tf.raw_ops.SaveV2(
+        prefix=prefix,
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[tf.constant(tensors[name]) for name in names],
+    )
+    tf.compat.v1.train.update_checkpoint_state(str(folder), prefix)
+    options = model.config.to_options()
+    options["char_cnn"]["n_characters"] = 261
+    (folder / "options.json").write_text(json.dumps(options))
+    return folder
+
+
+def datasets(path):
+    found = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(
+            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
+        )
+    return found
+
+
+@pytest.fixture(params=[1, 2])
+def model(request, small_config):
+    import dataclasses
+
+    return BiLanguageModel(dataclasses.replace(small_config, num_layers=request.param), WORDS)
+
+
+def test_every_variable_comes_from_the_checkpoint(model, tmp_path):
+    write_checkpoint(tmp_path / "c", model)
+    loaded = BiLanguageModel.from_pretrained(tmp_path / "c", WORDS)
+    assert loaded.has_softmax and len(loaded.variables) == len(model.variables)
+    for one, other in zip(loaded.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)
+    elmo = Elmo.from_pretrained(tmp_path / "c")
+    elmo.save_pretrained(tmp_path / "elmo")
+    model.save_pretrained(tmp_path / "model")
+    one, other = (datasets(tmp_path / k / "weights.hdf5") for k in ("elmo", "model"))
+    assert list(one) == list(other)
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_faults_are_named_and_nothing_changes(model, tmp_path):
+    changes = {"lm/char_embed": None, "lm/softmax/b": np.zeros(3, np.float32)}
+    changes["lm/CNN/b_cnn_0"] = np.full(4, np.nan, np.float32)
+    write_checkpoint(tmp_path / "c", model, **changes)
+    before = [variable.numpy() for variable in model.variables]
+    with pytest.raises(ValueError) as error:
+        model.load_weights(tmp_path / "c")
+    for fault in ("missing: char_embed", "shape: softmax/b", "values: CNN/b_cnn_0", "ckpt-7"):
+        assert fault in str(error.value)
+    for variable, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
+
+
+def test_a_checkpoint_without_softmax(model, tmp_path):
+    changes = dict.fromkeys(["lm/softmax/W", "lm/softmax/b"])
+    write_checkpoint(tmp_path / "c", model, **changes)
+    with pytest.warns(UserWarning, match="holds no softmax"):
+        loaded = BiLanguageModel.from_pretrained(tmp_path / "c", WORDS)
+    assert not loaded.has_softmax
+
+
+def test_what_is_no_checkpoint(tmp_path, model):
+    assert tf_checkpoint.find(tmp_path) is None and tf_checkpoint.find(object()) is None
+    with pytest.raises(FileNotFoundError, match="no TensorFlow checkpoint"):
+        tf_checkpoint.load_weights(tmp_path, model.character_encoder)
+    folder = write_checkpoint(tmp_path / "c", model)
+    (folder / "model.ckpt-7.index").write_bytes(b"no")
+    with pytest.raises(ValueError, match="must be a whole TensorFlow checkpoint"):
+        model.load_weights(folder)
+
+
+def test_the_original_trainers_checkpoint_bit_for_bit(shared, tmp_path):
+    folder = shared / "fixtures/bilm-checkpoint"
+    Elmo.from_pretrained(folder / "checkpoint").save_pretrained(tmp_path)
+    dumped, ours = datasets(folder / "weights.hdf5"), datasets(tmp_path / "weights.hdf5")
+    assert dumped.keys() == ours.keys()
+    for name, values in dumped.items():
+        assert ours[name].dtype == values.dtype and ours[name].shape == values.shape
+        assert ours[name].tobytes() == values.tobytes(), name

@@ -106,14 +106,15 @@ def parts(task):
     def encode(words):
         with tf.GradientTape() as tape:
             ids = text.character_ids(words, model.config.max_characters)
-            loss = tf.reduce_sum(model.token_encoder.encode_ids(ids))
+            encoded = model.token_encoder.encode_ids(ids, groups=4, training=True)
+            loss = tf.reduce_sum(encoded)
         return tape.gradient(loss, encoder)
 
     @tf.function(reduce_retracing=True)
     def run_bilm(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            layers, _ = model.bilm(x[0], initial_state=state, backward_inputs=x[1])
+            layers, _ = model.bilm(x[0], initial_state=state, backward_inputs=x[1], training=True)
             loss = tf.reduce_sum(layers[-1])
         return tape.gradient(loss, [x, *bilm])
 

@@ -198,6 +198,7 @@ class BiLM(keras.layers.Layer):
         loop=None,
         backward_inputs=None,
         drop=None,
+        training=False,
     ):
         self._check(inputs.shape, mask, initial_state)
         loop = _check_loop(loop or self.loop)
@@ -213,7 +214,7 @@ class BiLM(keras.layers.Layer):
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
         if backward_inputs is not None:
             streams = [inputs, backward_inputs]
-            outputs, state = self._run_streams(streams, mask, initial_state, drop)
+            outputs, state = self._run_streams(streams, mask, initial_state, drop, training)
             return (outputs, state) if self.return_state else outputs
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
@@ -297,7 +298,7 @@ class BiLM(keras.layers.Layer):
         outputs, next_state = self._run_layers(layer, state, run, unpack)
         return outputs, [tf.gather(tensor, rows) for tensor in next_state]
 
-    def _run_streams(self, streams, mask, state, drop):
+    def _run_streams(self, streams, mask, state, drop, training):
         import tensorflow as tf
 
         if mask is None:
@@ -306,7 +307,7 @@ class BiLM(keras.layers.Layer):
                 return tf.transpose(x, [1, 0, 2])
 
             def run(index, layer, states):
-                return run_unrolled(self._cells_of(index), layer, states)
+                return run_unrolled(self._cells_of(index), layer, states, training)
 
             layer = [swap(x) for x in streams]
             return self._run_layers(layer, state, run, lambda x: swap(_concatenate(x)), drop)

@@ -8,6 +8,7 @@ from keras import ops
 from keras_elmo import characters
 from keras_elmo.config import ACTIVATIONS, are_filters, check_integers
 from keras_elmo.layers.highway import Highway
+from keras_elmo.layers.product import product
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -41,6 +42,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         character_ids: int32, (..., characters), at least as many characters as the widest filter.
             0 is padding; see `keras_elmo.characters`.
         trim_characters: as the argument of the class, for this call; `None`: as there.
+        groups: int. The tokens, the shortest first, are convolved in so many groups, whose
+            characters are cut each to its own longest token: less work where there are many.
 
     Returns:
         float, (..., projection_dim).
@@ -141,17 +144,35 @@ class CharCNNEmbedding(keras.layers.Layer):
     def _trims(self, trim_characters):
         return trim_characters and keras.backend.backend() == "tensorflow"
 
-    def call(self, character_ids, trim_characters=None):
+    def call(self, character_ids, trim_characters=None, groups=1, training=False):
         self._check(character_ids)
         trim_characters = self.trim_characters if trim_characters is None else trim_characters
         # (...) is flattened to N tokens.
         leading = ops.shape(character_ids)[:-1]
         ids = ops.reshape(character_ids, (-1, character_ids.shape[-1]))  # (N, characters)
         mask = ops.any(ids > 0, axis=-1, keepdims=True)  # (N, 1)
-        lengths = self._lengths(ids, mask) if self._trims(trim_characters) else None
-        ids = ids[:, : lengths[-1]] if lengths else ids
         table = ops.convert_to_tensor(self.character_embedding)
         table = ops.concatenate([ops.zeros_like(table[:1]), table])  # row 0: padding
+        trims = self._trims(trim_characters)
+        count = ops.shape(ids)[0]
+        ends = [count * k // groups for k in range(groups + 1)] if groups > 1 else [None, None]
+        outputs = ops.concatenate(
+            [
+                self._convolve(table, ids[start:end], mask[start:end] if trims else None, training)
+                for start, end in zip(ends[:-1], ends[1:], strict=True)
+            ]
+        )
+        for layer in self.highway_layers:
+            outputs = layer(outputs, training=training)
+        if self.projection_dim is not None:
+            outputs = product(outputs, self.projection_kernel, training) + self.projection_bias
+        outputs = ops.where(mask, outputs, ops.zeros_like(outputs))
+        return ops.reshape(outputs, (*leading, self.output_dim))
+
+    def _convolve(self, table, ids, mask, training):
+        """The convolutions' features, activated: (N, filters). With a mask, characters are cut."""
+        lengths = None if mask is None else self._lengths(ids, mask)
+        ids = ids[:, : lengths[-1]] if lengths else ids
         embedded = ops.take(table, ids, axis=0)  # (N, characters, character_dim)
         features = []
         for i, (width, count) in enumerate(self.filters):
@@ -161,16 +182,10 @@ class CharCNNEmbedding(keras.layers.Layer):
             windows = ops.concatenate([x[:, k : k + last] for k in range(width)], axis=-1)
             kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
             # An initial value, or Keras refuses the maximum where there is no token.
-            highest = ops.max(ops.matmul(windows, kernel), axis=1, initial=-math.inf)
+            highest = ops.max(product(windows, kernel, training), axis=1, initial=-math.inf)
             features.append(highest + self.convolution_biases[i])
         activate = keras.activations.get(self.activation)
-        outputs = activate(ops.concatenate(features, axis=-1))  # (N, filters)
-        for layer in self.highway_layers:
-            outputs = layer(outputs)
-        if self.projection_dim is not None:
-            outputs = ops.matmul(outputs, self.projection_kernel) + self.projection_bias
-        outputs = ops.where(mask, outputs, ops.zeros_like(outputs))
-        return ops.reshape(outputs, (*leading, self.output_dim))
+        return activate(ops.concatenate(features, axis=-1))
 
     def _lengths(self, ids, mask):
         """For each filter, and last for all, the characters that it must see."""

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.product import product
+
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Highway(keras.layers.Layer):
@@ -60,10 +62,10 @@ class Highway(keras.layers.Layer):
         self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer.clone())
         self.transform_bias = weight("transform_bias", (features,), "zeros")
 
-    def call(self, inputs):
-        gate = ops.sigmoid(ops.matmul(inputs, self.carry_kernel) + self.carry_bias)
+    def call(self, inputs, training=False):
+        gate = ops.sigmoid(product(inputs, self.carry_kernel, training) + self.carry_bias)
         transformed = self.activation(
-            ops.matmul(inputs, self.transform_kernel) + self.transform_bias
+            product(inputs, self.transform_kernel, training) + self.transform_bias
         )
         return inputs + gate * (transformed - inputs)
 

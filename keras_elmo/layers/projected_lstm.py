@@ -10,12 +10,14 @@ writes a contiguous slice, sequences leave at the end of the block as they end, 
 neither stored nor computed.
 """
 
+import functools
 from typing import NamedTuple
 
 import keras
 from keras import ops
 
 from keras_elmo.config import check_clips, check_integers
+from keras_elmo.layers.product import product
 
 # Added to the forget gate at run time, as TensorFlow 1's LSTMCell does. The files hold the bias
 # without it, and so do the variables: adding and taking away again would lose its last bits.
@@ -35,6 +37,7 @@ def projected_lstm_step(
     projection_kernel=None,
     cell_clip=None,
     projection_clip=None,
+    training=False,
 ):
     """One step of the LSTM.
 
@@ -52,13 +55,16 @@ def projected_lstm_step(
         projection_kernel: float, (units, projection_dim), or `None`. P.
         cell_clip: float or `None`.
         projection_clip: float or `None`.
+        training: bool. See `product`.
 
     Returns:
         `(m', c')`, shaped as `m` and `c`.
 
     Reference: Sak et al. 2014; `LSTMCell` of TensorFlow 1 with `use_peepholes=False`.
     """
-    gates = input_product if m is None else input_product + ops.matmul(m, recurrent_kernel)
+    gates = input_product
+    if m is not None:
+        gates = gates + product(m, recurrent_kernel, training)
     i, j, f, o = ops.split(gates, 4, axis=-1)
     kept = 0 if c is None else ops.sigmoid(f) * c
     c = kept + ops.sigmoid(i) * ops.tanh(j)
@@ -66,26 +72,27 @@ def projected_lstm_step(
         c = ops.clip(c, -cell_clip, cell_clip)
     m = ops.sigmoid(o) * ops.tanh(c)
     if projection_kernel is not None:
-        m = ops.matmul(m, projection_kernel)
+        m = product(m, projection_kernel, training)
         if projection_clip is not None:
             m = ops.clip(m, -projection_clip, projection_clip)
     return m, c
 
 
-def input_product(inputs, kernel, bias):
+def input_product(inputs, kernel, bias, training=False):
     """`x W + b`, the forget bias included: what a step needs of its input.
 
     Args:
         inputs: float, (..., features).
         kernel: float, (features, 4 * units).
         bias: float, (4 * units,), without the forget bias.
+        training: bool. See `product`.
 
     Returns:
         float, (..., 4 * units).
     """
     units = bias.shape[0] // 4
     forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # gates i, j, f, o
-    return ops.matmul(inputs, kernel) + (bias + FORGET_BIAS * forget)
+    return product(inputs, kernel, training) + (bias + FORGET_BIAS * forget)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -172,21 +179,25 @@ class ProjectedLSTMCell(keras.layers.Layer):
                 "projection_kernel", (self.units, self.output_size), initializer.clone()
             )
 
-    def input_product(self, inputs):
+    def input_product(self, inputs, training=False):
         """What `step` needs of its input: (..., features) -> (..., 4 * units)."""
-        return input_product(inputs, *map(ops.convert_to_tensor, (self.kernel, self.bias)))
+        weights = map(ops.convert_to_tensor, (self.kernel, self.bias))
+        return input_product(inputs, *weights, training)
 
-    def step(self, product, m, c):
+    def step(self, input_product, m, c):
         """`projected_lstm_step` with this cell's weights."""
+        return self.stepper()(input_product, m, c)
+
+    def stepper(self, training=False):
+        """`step` for many steps: a function that has read the weights."""
         projection = self.projection_kernel
-        return projected_lstm_step(
-            product,
-            m,
-            c,
-            ops.convert_to_tensor(self.recurrent_kernel),
-            None if projection is None else ops.convert_to_tensor(projection),
-            self.cell_clip,
-            self.projection_clip,
+        return functools.partial(
+            projected_lstm_step,
+            recurrent_kernel=ops.convert_to_tensor(self.recurrent_kernel),
+            projection_kernel=None if projection is None else ops.convert_to_tensor(projection),
+            cell_clip=self.cell_clip,
+            projection_clip=self.projection_clip,
+            training=training,
         )
 
     def call(self, inputs, states, training=False):
@@ -344,7 +355,7 @@ def run_packed(cells, inputs, packing, states):
     return outputs, final
 
 
-def run_unrolled(cells, inputs, states):
+def run_unrolled(cells, inputs, states, training=False):
     """Runs several cells side by side over sequences of one length, without a loop (TensorFlow).
 
     For training: a step is short there, and what a loop keeps for its gradient costs more.
@@ -354,6 +365,7 @@ def run_unrolled(cells, inputs, states):
         inputs: list of floats, (steps, batch, features), one a cell, each in its order of reading.
             The number of steps is known.
         states: list of pairs `(m, c)`, one a cell, (batch, projection_dim) and (batch, units).
+        training: bool. See `product`.
 
     Returns:
         outputs: list of floats, (steps, batch, projection_dim).
@@ -363,9 +375,9 @@ def run_unrolled(cells, inputs, states):
 
     outputs, final = [], []
     for cell, x, (m, c) in zip(cells, inputs, states, strict=True):
-        rows = []
-        for product in tf.unstack(cell.input_product(x)):
-            m, c = cell.step(product, m, c)
+        rows, step = [], cell.stepper(training)
+        for row in tf.unstack(cell.input_product(x, training)):
+            m, c = step(row, m, c)
             rows.append(m)
         outputs.append(tf.stack(rows))
         final.append((m, c))
@@ -401,11 +413,11 @@ def run_padded(cells, inputs, mask, states):
 
     def run_step(t, state, outputs):
         next_state, next_outputs = [], []
-        for cell, product, place, m, c, output in zip(
+        for cell, read, place, m, c, output in zip(
             cells, products, (t, steps - 1 - t), state[0::2], state[1::2], outputs, strict=True
         ):
             here = tf.gather(is_real, place)  # (batch, 1)
-            new_m, new_c = cell.step(tf.gather(product, place), m, c)
+            new_m, new_c = cell.step(tf.gather(read, place), m, c)
             new_m.set_shape(m.shape)
             new_c.set_shape(c.shape)
             row = tf.where(here, new_m, 0)[None]

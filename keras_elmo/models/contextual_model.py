@@ -70,10 +70,10 @@ class ContextualModel(PretrainedModel):
 
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 
-    def _encode(self, ids):
+    def _encode(self, ids, **kwargs):
         if self.uses_xla and not self.character_encoder.trainable:
             return self._compiled_encoder.tokens(ids)
-        return self.character_encoder(ids)
+        return self.character_encoder(ids, **kwargs)
 
     def _run_bilm(self, tokens, mask, **start):
         if self.uses_xla and not self.bilm.trainable:

@@ -19,6 +19,7 @@ from keras_elmo.weights import hdf5, tf_checkpoint
 
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"
+_WORD_GROUPS = 4  # by length, in which the words of a window are convolved
 
 
 class Score(NamedTuple):
@@ -222,26 +223,34 @@ class BiLanguageModel(ContextualModel):
 
     # Windows of a corpus, whose state is carried on
 
-    def read_windows(self, words, inputs, state, mask=None, drop=None):
+    def read_windows(self, words, inputs, state, mask=None, drop=None, training=False):
         """The top layer's outputs for windows of streams of words.
 
         Args:
-            words: string, (words,). The distinct ones.
+            words: string, (words,). The distinct ones, the shortest first.
             inputs: int32, (2, batch, tokens). What the forward and the backward direction read,
                 each in its order: 0 is `<S>`, 1 is `</S>`, k + 2 is `words[k]`.
             state: the biLM's.
             mask: bool, (batch, tokens), or `None`; real tokens come first.
             drop: see `BiLM`.
+            training: bool. Whether a gradient will be asked for.
 
         Returns:
             The outputs, float, (2, batch, tokens, projection_dim), and the state.
         """
         embeddings = self.token_encoder.encode_ids(
-            text.character_ids(words, self.config.max_characters)
+            text.character_ids(words, self.config.max_characters),
+            groups=_WORD_GROUPS,
+            training=training,
         )
         forward, backward = tf.unstack(tf.gather(embeddings, inputs))
         layers, state = self.bilm(
-            forward, mask=mask, initial_state=state, backward_inputs=backward, drop=drop
+            forward,
+            mask=mask,
+            initial_state=state,
+            backward_inputs=backward,
+            drop=drop,
+            training=training,
         )
         return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
 

@@ -28,17 +28,18 @@ class TokenEncoder(tf.Module):
         self._uses_cache = True
         self._compile()
 
-    def encode_ids(self, ids):
+    def encode_ids(self, ids, **kwargs):
         """Character ids to embeddings, the two sentence boundaries before them.
 
         Args:
             ids: int32, (words, max_characters).
+            **kwargs: what the character encoder takes beside them.
 
         Returns:
             float, (2 + words, projection_dim).
         """
         boundaries = text.boundary_character_ids(self.max_characters)
-        return self.character_encoder(tf.concat([boundaries, ids], 0))
+        return self.character_encoder(tf.concat([boundaries, ids], 0), **kwargs)
 
     def encode(self, words):
         """Words to embeddings, the two sentence boundaries before them.

@@ -159,7 +159,7 @@ class Trainer:
 
         with tf.GradientTape() as tape:
             outputs, state = self.model.read_windows(
-                batch["words"], batch["inputs"], state, drop=drop
+                batch["words"], batch["inputs"], state, drop=drop, training=True
             )
             losses = []
             for direction, output in enumerate(tf.unstack(outputs)):

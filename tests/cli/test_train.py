@@ -65,7 +65,7 @@ def test_from_text_to_vectors(folder, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--num-negatives", "20"], "at most half of the 23 words"),
+        (["--num-negatives", "20"], "at most half of the 22 words"),
         (["--dropout", "1.5"], "`dropout` must be a number from 0, below 1. Received: 1.5"),
         (["--steps", "0"], "--steps must be at least 1"),
         (["--vocab", "bad.txt"], "special words <S>, </S>, <UNK> are missing"),
@@ -74,7 +74,7 @@ def test_from_text_to_vectors(folder, capsys):
         (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
         (["--heldout", "one.txt"], "held-out text must have at least a window"),
         (["--train", "latin.txt"], "latin.txt, line 1 must be UTF-8"),
-        (["--options", "sized.json"], "n_tokens_vocab=99, but vocab.txt has 23 words"),
+        (["--options", "sized.json"], "n_tokens_vocab=99, but vocab.txt has 22 words"),
         (["--init", "nothing"], "There is no model 'nothing'"),
     ],
 )

@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pytest
 
+import keras_elmo
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -66,6 +68,9 @@ def test_the_python_of_the_readme_runs_from_top_to_bottom(demo_model, tmp_path, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/model").symlink_to(demo_model)
+    words = ["<S>", "</S>", "<UNK>", "The", "cat", "sat", "on", "the", "mat", "."]
+    own = keras_elmo.BiLanguageModel(demo_model / "options.json", words)
+    own.save_pretrained(tmp_path / "my-elmo")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) >= 5
     scope = {}

@@ -115,7 +115,7 @@ def test_the_best_model_by_the_held_out_text_is_kept(corpus, tmp_path):
 
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20, 30, 40]
     kept = BiLanguageModel.from_pretrained(tmp_path / "run")
-    result = evaluate(kept, heldout.sentences(), OPTIONS.batch_size, OPTIONS.unroll_steps)
+    result = evaluate(kept, heldout.sentences(), OPTIONS.batch_size)
     assert result["perplexity"] == pytest.approx(min(found.values()), rel=1e-5)
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {
@@ -134,16 +134,15 @@ def test_the_best_model_by_the_held_out_text_is_kept(corpus, tmp_path):
 
 def test_the_state_of_evaluation_is_carried_on(corpus):
     model = make(corpus).model
-    results = [
-        evaluate(model, corpus.sentences(), batch_size=1, unroll_steps=steps)
-        for steps in (1, 7, 100)
-    ]
-    assert results[0]["predictions"] == sum(corpus.counts())
-    for result in results[1:]:
-        assert result == pytest.approx(results[0], rel=1e-5)
-    lanes = evaluate(model, corpus.sentences(), batch_size=8)
-    assert lanes["predictions"] == results[0]["predictions"]
-    assert lanes["perplexity"] == pytest.approx(results[0]["perplexity"], rel=0.05)
+    results = {}
+    for lanes in (1, 8):
+        results[lanes], *others = (
+            evaluate(model, corpus.sentences(), lanes, unroll_steps=steps) for steps in (1, 7, 100)
+        )
+        assert results[lanes]["predictions"] == sum(corpus.counts())
+        for result in others:
+            assert result == pytest.approx(results[lanes], rel=1e-5)
+    assert results[8]["perplexity"] == pytest.approx(results[1]["perplexity"], rel=0.05)
     with pytest.raises(ValueError, match="no sentence"):
         evaluate(model, [])
 

@@ -24,11 +24,10 @@ SMALL = keras_elmo.ElmoConfig(
 
 def arguments():
     parser = report.parser("benchmarks", __doc__, "inference", "a small model and text")
-    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", report.ROOT.parent / "shared"))
     parser.add_argument(
         "--text",
         type=pathlib.Path,
-        default=shared / "bench/sentences-512.txt",
+        default=report.SHARED / "bench/sentences-512.txt",
         help="tokenised sentences, one a line (default: %(default)s)",
     )
     parser.add_argument("--model", help="a model's folder, in the place of the random one")

@@ -183,11 +183,10 @@ def head(results):
 def main():
     parser = report.parser("benchmarks.probes", __doc__, "probes", "less text")
     parser.add_argument("model", help="a folder, a zip, or a published name")
-    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", report.ROOT.parent / "shared"))
     parser.add_argument(
         "--data",
         type=pathlib.Path,
-        default=shared / "data",
+        default=report.SHARED / "data",
         help="folder with coarse-wsd-20 and ud-english-ewt (default: %(default)s)",
     )
     options = parser.parse_args()

@@ -9,6 +9,8 @@ import platform
 from keras_elmo.weights.hdf5 import replacing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Text that is not in the repository.
+SHARED = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", ROOT.parent / "shared"))
 
 
 def parser(module, description, name, small):

@@ -238,11 +238,10 @@ def head(results):
 
 def main():
     parser = report.parser("benchmarks.training", __doc__, "training", "a small model")
-    shared = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", report.ROOT.parent / "shared"))
     parser.add_argument(
         "--text",
         type=pathlib.Path,
-        default=shared / "bench/training",
+        default=report.SHARED / "bench/training",
         help="folder with train.txt, heldout.txt and vocab.txt (default: %(default)s)",
     )
     parser.add_argument("--task", help="for the processes of its own")

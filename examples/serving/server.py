@@ -235,6 +235,13 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         spec.version.value = self.model.version
 
 
+class RestServer(http.server.ThreadingHTTPServer):
+    """Waits at its end for the requests that came before, and lets many wait for a connection."""
+
+    daemon_threads = False
+    request_queue_size = 128
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """The REST API. `model` is set by a subclass, and `pool`, whose few threads do the work."""
 
@@ -316,8 +323,7 @@ def serve(folder, name, host, port, rest_port, threads):
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(service, server)
     port = server.add_insecure_port(f"{host}:{port}")
     handler = type("ModelHandler", (Handler,), {"model": model, "pool": pool})
-    rest = http.server.ThreadingHTTPServer((host, rest_port), handler)
-    rest.daemon_threads = False  # they are waited for at the end
+    rest = RestServer((host, rest_port), handler)
     server.start()
     threading.Thread(target=rest.serve_forever, daemon=True).start()
     # For who started it: a line of JSON when it is ready.

@@ -1,5 +1,6 @@
 """`keras-elmo train`: text files to a biLM."""
 
+import argparse
 import dataclasses
 import os
 import sys
@@ -46,6 +47,11 @@ def add_arguments(parser):
         "--schedule", choices=["constant", "linear", "cosine"], help="how it falls (constant)"
     )
     training.add_argument("--warmup-steps", type=int, metavar="N", help="steps it rises over (0)")
+    training.add_argument(
+        "--zero-starts",
+        action=argparse.BooleanOptionalAction,
+        help="begin sentences that begin a window from a zero state, as embedding does (yes)",
+    )
     training.add_argument("--clip-norm", type=float, metavar="X", help="of all gradients (10)")
     training.add_argument(
         "--num-negatives", type=int, metavar="N", help="samples; 0: the full softmax (1024)"

@@ -20,6 +20,12 @@ class Stream:
     goes on in the next window of its lane, and none comes between. The backward direction reads
     the same sentences of the lane from their ends.
 
+    A batch is a dict: `"step"`, its number, int64; `"words"`, `"inputs"` and, where lanes end,
+    `"mask"`, as `BiLanguageModel.read_windows` takes them; `"targets"`, int32, like the inputs, the
+    numbers of the next words; `"begins"`, bool, (batch,), whether a lane's window begins with a
+    sentence; and with samples `"negatives"`, int32, (2, num_negatives), and `"tries"`, int32, (2,),
+    see `Softmax.loss`.
+
     Args:
         vocabulary: a `Vocabulary`.
         batch_size: int. Lanes.
@@ -133,6 +139,7 @@ class Stream:
         batch = {
             "step": np.int64(step),
             "words": np.array([words[k] for k in order], object),
+            "begins": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
             "inputs": moved[inputs],
             "targets": targets,
         }
@@ -153,6 +160,7 @@ class Stream:
         specs = {
             "step": tf.TensorSpec((), tf.int64),
             "words": tf.TensorSpec((None,), tf.string),
+            "begins": tf.TensorSpec(shape[1:2], tf.bool),
             "inputs": tf.TensorSpec(shape, tf.int32),
             "targets": tf.TensorSpec(shape, tf.int32),
         }

@@ -35,6 +35,9 @@ class TrainingOptions:
         epochs: positive float. Times that the corpus is read.
         schedule: `"constant"`, or `"linear"` or `"cosine"`: the learning rate falls to zero.
         warmup_steps: int. Steps over which the learning rate rises at first.
+        zero_starts: bool. Where a window begins with a sentence, begin it from a zero state, as
+            sentences that are embedded do; else the state is carried on there too, as the original
+            does always, and what comes out of a zero state is left to chance.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
         seed: int. Of the weights, the order of sentences, dropout and samples.
 
@@ -53,6 +56,7 @@ class TrainingOptions:
     epochs: float = 10
     schedule: str = "constant"
     warmup_steps: int = 0
+    zero_starts: bool = True
     dtype: str = "float32"
     seed: int = 0
 
@@ -82,6 +86,7 @@ class TrainingOptions:
         )
         is_share = _is_number(self.dropout) and 0 <= self.dropout < 1
         check("dropout", is_share, "a number from 0, below 1")
+        check("zero_starts", isinstance(self.zero_starts, bool), "True or False")
         check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
         check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
         if faults:

@@ -157,6 +157,8 @@ class Trainer:
             folded = tf.random.experimental.stateless_fold_in(seed, number)
             return tf.nn.experimental.stateless_dropout(x, options.dropout, folded)
 
+        if options.zero_starts:
+            state = [tf.where(batch["begins"][:, None], tf.zeros_like(x), x) for x in state]
         with tf.GradientTape() as tape:
             outputs, state = self.model.read_windows(
                 batch["words"], batch["inputs"], state, drop=drop, training=True

@@ -16,6 +16,7 @@ pytest.importorskip(
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow  # it kills a server under load, which tests/examples does one by one
 def test_every_answer_is_right(tmp_path):
     command = [sys.executable, "-m", "benchmarks.serving", "--small", "--requests", "60"]
     command += ["--output", str(tmp_path)]

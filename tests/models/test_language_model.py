@@ -1,11 +1,11 @@
 import json
 
-import h5py
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from reference import Reference
+from files import datasets
+from reference import Reference, boundary, character_ids
 
 import keras_elmo
 from keras_elmo import BiLanguageModel, Elmo
@@ -30,25 +30,14 @@ def folder(model, tmp_path):
     return tmp_path / "model"
 
 
-def read(folder, name):
-    found = {}
-    with h5py.File(folder / name, "r") as file:
-        file.visititems(
-            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
-        )
-    return found
-
-
 def expected_scores(folder, words):
     """Both directions by the reference in NumPy: log P of each, in the order of text."""
     options = json.loads((folder / "options.json").read_text())
-    reference = Reference(options, read(folder, "weights.hdf5"))
-    from reference import boundary, character_ids
-
+    reference = Reference(options, datasets(folder / "weights.hdf5"))
     rows = [boundary(257, 50), *(character_ids(w, 50) for w in words), boundary(258, 50)]
     top = reference.layers(np.stack([reference.token_embedding(row) for row in rows]))[-1]
     forward, backward = np.split(top, 2, axis=-1)
-    softmax = read(folder, "softmax.hdf5")
+    softmax = datasets(folder / "softmax.hdf5")
 
     def log_probability(x, number):
         logits = softmax["softmax/W"].astype(np.float64) @ x + softmax["softmax/b"]

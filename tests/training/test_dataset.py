@@ -32,6 +32,8 @@ def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_st
     for batch in stream.evaluation(sentences):
         inputs, targets = read(batch)
         mask = batch["mask"].numpy()
+        begins = (inputs[0, :, 0] == "<S>") & mask[:, 0]
+        assert begins.tolist() == batch["begins"].numpy().tolist()
         assert not np.any(mask[:, 1:] & ~mask[:, :-1])  # real tokens first
         for direction, lane in itertools.product(range(2), range(batch_size)):
             here = direction, lane, mask[lane]

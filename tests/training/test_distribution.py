@@ -13,7 +13,9 @@ import tensorflow as tf
 from keras_elmo.training import Corpus, TrainingOptions
 
 STEPS = 6
-OPTIONS = TrainingOptions(batch_size=3, unroll_steps=5, dropout=0.0, num_negatives=0, seed=5)
+OPTIONS = TrainingOptions(
+    batch_size=3, unroll_steps=5, dropout=0.0, num_negatives=0, seed=5, zero_starts=False
+)
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefghijklmnopqrstuvwx"]
 
 

@@ -220,3 +220,18 @@ def test_options_out_of_range():
         )
     for name in ("batch_size", "dropout", "learning_rate", "schedule", "dtype", "epochs"):
         assert f"`{name}`" in str(error.value)
+
+
+@pytest.mark.parametrize("zero_starts", [True, False])
+def test_sentences_that_begin_a_window_begin_from_zeros(corpus, zero_starts):
+    options = dataclasses.replace(OPTIONS, zero_starts=zero_starts, dropout=0.0)
+    trainer = make(corpus, options=options)
+    batches = trainer.stream.training(corpus, start=1).take(50)
+    batch = next(b for b in batches if 0 < np.sum(b["begins"]) < 4)
+    begins = batch["begins"].numpy()
+    results = []
+    for state in (trainer.model.bilm.zero_state(4), [tf.ones((4, n)) for n in (6, 12) * 4]):
+        _, _, after = trainer._train_step(batch, state, tf.constant(0.0))
+        results.append(after[0].numpy())
+    is_same = np.all(np.isclose(*results, atol=1e-6), axis=1)
+    assert is_same.tolist() == (begins & zero_starts).tolist()

@@ -6,6 +6,7 @@ import stat
 import h5py
 import numpy as np
 import pytest
+from files import datasets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -39,16 +40,6 @@ class Parts:
 
     def save(self, file):
         save_weights(file, self.character_encoder, self.bilm)
-
-
-def datasets(file):
-    """Every dataset of a file, by its name."""
-    found = {}
-    with h5py.File(file, "r") as source:
-        source.visititems(
-            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
-        )
-    return found
 
 
 def assert_same(arrays, others):

@@ -2,10 +2,10 @@
 
 import json
 
-import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
+from files import datasets
 
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
@@ -46,15 +46,6 @@ def write_checkpoint(folder, model, **changes):
     options["char_cnn"]["n_characters"] = 261
     (folder / "options.json").write_text(json.dumps(options))
     return folder
-
-
-def datasets(path):
-    found = {}
-    with h5py.File(path, "r") as file:
-        file.visititems(
-            lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {})
-        )
-    return found
 
 
 @pytest.fixture(params=[1, 2])

@@ -20,7 +20,15 @@ from keras_elmo.cli import (
 )
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
-_ERRORS = (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+_ERRORS = (
+    FloatingPointError,
+    ImportError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _ERROR = 2
 _INTERRUPTED = 130
 
@@ -48,8 +56,9 @@ def main(arguments=None):
     try:
         options.run(options)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("keras-elmo: interrupted; nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        outcome = str(error) or "nothing was written"
+        print(f"keras-elmo: interrupted; {outcome}", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:  # nobody reads on; what is still to be written goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -245,7 +245,9 @@ class Trainer:
                 if self._stop.is_set():
                     if not is_due:
                         self.save()
-                    raise Interrupted
+                    is_kept = self.folder is not None
+                    kept = f"a checkpoint of step {self.step} was written"
+                    raise Interrupted(kept if is_kept else "nothing was kept")
         return self.best
 
     def _batches(self, shard):

@@ -54,19 +54,21 @@ def has_softmax(path):
 
 
 class _Tensor:
-    """A tensor of a checkpoint as `hdf5.fill` reads datasets; the last one read is kept."""
+    """A tensor of a checkpoint as `hdf5.fill` reads datasets: in parts.
 
-    _last = (None, None)
+    TensorFlow reads it whole; `last`, a dict that all of a checkpoint share, keeps the last one.
+    """
 
-    def __init__(self, reader, name):
-        self.reader, self.name = reader, name
+    def __init__(self, reader, name, last):
+        self.reader, self.name, self.last = reader, name, last
         self.shape = tuple(reader.get_variable_to_shape_map()[name])
         self.dtype = np.dtype(reader.get_variable_to_dtype_map()[name].as_numpy_dtype)
 
     def __getitem__(self, selection):
-        if _Tensor._last[0] is not self:
-            _Tensor._last = self, self.reader.get_tensor(self.name)
-        return _Tensor._last[1][selection]
+        if self.name not in self.last:
+            self.last.clear()
+            self.last[self.name] = self.reader.get_tensor(self.name)
+        return self.last[self.name][selection]
 
 
 def _tensors(prefix):
@@ -78,12 +80,12 @@ def _tensors(prefix):
         raise ValueError(
             f"{prefix} must be a whole TensorFlow checkpoint; copy it again. ({error})"
         ) from None
-    found = {}
+    found, last = {}, {}
     for name in names:
         root, _, rest = name.partition("/")
         # Beside the model there are the optimizer's slots and the state of the LSTMs.
         if root == "lm" and not re.search(r"/Adagrad|init_lstm_state|global_step", name):
-            found[_file_name(rest)] = _Tensor(reader, name)
+            found[_file_name(rest)] = _Tensor(reader, name, last)
     return found
 
 

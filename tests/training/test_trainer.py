@@ -95,7 +95,7 @@ def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match="a checkpoint of step [45] was written"):
         trainer.run(report)
     assert signal.getsignal(signal.SIGINT) is before
     again = make(corpus, tmp_path / "run", steps=30)

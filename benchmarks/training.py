@@ -44,7 +44,9 @@ def make(task):
     folder = pathlib.Path(task["folder"])
     words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     words += [f"another-word-{k}" for k in range(task["words"] - len(words))]
-    options = training.TrainingOptions(seed=task["seed"], dtype=task["dtype"], **options)
+    options = training.TrainingOptions(
+        seed=task["seed"], dtype=task["dtype"], shuffle=False, **options
+    )
     model = keras_elmo.BiLanguageModel(config, words, dtype=options.dtype)
     model.initialize(options.seed)
     trainer = training.Trainer(
@@ -94,7 +96,7 @@ def parts(task):
 
     trainer, _ = make(task)
     model, options = trainer.model, trainer.options
-    dataset = trainer.stream.training(trainer.corpus, options.seed)
+    dataset = trainer.stream.training(trainer.corpus)
     batches = list(dataset.take(12))
     state = model.bilm.zero_state(options.batch_size)
     encoder = [v.value for v in model.character_encoder.trainable_variables]

@@ -26,7 +26,7 @@ def add_arguments(parser):
         type=int,
         default=20,
         metavar="N",
-        help="tokens of a lane read at a time (20); changes the speed alone",
+        help="tokens of a lane read at a time (20)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 

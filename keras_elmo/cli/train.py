@@ -48,6 +48,11 @@ def add_arguments(parser):
     )
     training.add_argument("--warmup-steps", type=int, metavar="N", help="steps it rises over (0)")
     training.add_argument(
+        "--shuffle",
+        action=argparse.BooleanOptionalAction,
+        help="read the sentences in another order in each epoch (yes)",
+    )
+    training.add_argument(
         "--zero-starts",
         action=argparse.BooleanOptionalAction,
         help="begin sentences that begin a window from a zero state, as embedding does (yes)",

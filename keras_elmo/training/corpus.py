@@ -3,6 +3,7 @@
 import collections
 import glob
 import gzip
+import itertools
 import os
 import warnings
 import zlib
@@ -67,40 +68,39 @@ class Corpus:
 
     def sentences(self):
         """All sentences in their order: lists of `str`."""
-        for file in self.files:
-            for _, sentence in _read(file):
-                yield sentence
+        return self.epoch(0)
 
-    def shuffled(self, seed, epoch, shard=0, num_shards=1):
-        """The sentences of an epoch, in another order for each seed and epoch.
+    def epoch(self, number, seed=None, shard=0, num_shards=1):
+        """The sentences of an epoch.
 
-        Files are shuffled, and the lines of each, in blocks of 100,000. Of several shards each has
-        files of its own, or if there are fewer files than shards, every n-th line.
+        With a seed, in another order for each epoch: files are shuffled, and the lines of each, in
+        blocks of 100,000. Of several shards each has files of its own, or if there are fewer files
+        than shards, every n-th line.
 
         Args:
-            seed: int.
-            epoch: int.
+            number: int, from 0.
+            seed: int; or `None`: in the order of the files.
             shard: int, from 0.
             num_shards: int.
         """
-        order = np.random.default_rng([seed, epoch]).permutation(len(self.files))
+        order = range(len(self.files))
+        if seed is not None:
+            order = np.random.default_rng([seed, number]).permutation(len(self.files)).tolist()
         by_file = len(self.files) >= num_shards
-        for place, index in enumerate(order.tolist()):
+        for place, index in enumerate(order):
             if by_file and place % num_shards != shard:
                 continue
-            rng = np.random.default_rng([seed, epoch, index])
-            block = []
-            for count, (_, sentence) in enumerate(_read(self.files[index])):
-                if by_file or count % num_shards == shard:
-                    block.append(sentence)
-                if len(block) == _SHUFFLED:
-                    yield from _permuted(block, rng)
-                    block = []
-            yield from _permuted(block, rng)
-
-
-def _permuted(block, rng):
-    return (block[k] for k in rng.permutation(len(block)).tolist())
+            sentences = (
+                sentence
+                for count, (_, sentence) in enumerate(_read(self.files[index]))
+                if by_file or count % num_shards == shard
+            )
+            if seed is None:
+                yield from sentences
+                continue
+            rng = np.random.default_rng([seed, number, index])
+            while block := list(itertools.islice(sentences, _SHUFFLED)):
+                yield from (block[k] for k in rng.permutation(len(block)).tolist())
 
 
 def count_words(corpus):

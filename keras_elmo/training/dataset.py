@@ -1,6 +1,5 @@
 """`Stream`: a corpus in lanes, packed into windows, as a `tf.data.Dataset`."""
 
-import collections
 import itertools
 
 import numpy as np
@@ -15,10 +14,10 @@ class Stream:
     """Windows of a corpus for truncated back-propagation.
 
     Each of `batch_size` lanes reads sentence after sentence, `<S>` first and predicting up to
-    `</S>`; the next sentence is for the lane that has had the least text. A window is the next
-    `unroll_steps` of every lane. So a sentence begins in the place where the one before it ended,
-    goes on in the next window of its lane, and none comes between. The backward direction reads
-    the same sentences of the lane from their ends.
+    `</S>`. A window is the next `unroll_steps` of every lane; a lane whose sentence ends in it goes
+    on with the next of the corpus, the first lane first, as in the original. So a sentence begins
+    in the place where the one before it ended, goes on in the next window of its lane, and none
+    comes between. The backward direction reads the same sentences of the lane from their ends.
 
     A batch is a dict: `"step"`, its number, int64; `"words"`, `"inputs"` and, where lanes end,
     `"mask"`, as `BiLanguageModel.read_windows` takes them; `"targets"`, int32, like the inputs, the
@@ -43,12 +42,12 @@ class Stream:
         ids = vocabulary.ids
         self._ids = {**ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
 
-    def training(self, corpus, seed=0, shard=0, num_shards=1, start=0):
+    def training(self, corpus, seed=None, shard=0, num_shards=1, start=0):
         """Endless batches of full windows, epoch after epoch, as a `tf.data.Dataset`.
 
         Args:
             corpus: a `Corpus`.
-            seed: int. Of the order of sentences.
+            seed: int, of the order of sentences; or `None`: as they are in the files.
             shard: int. Which part of the corpus it reads, of `num_shards`.
             num_shards: int.
             start: int. Batches that are passed over, to go on where a run ended.
@@ -57,7 +56,7 @@ class Stream:
         def generate():
             epochs = itertools.count()
             sentences = itertools.chain.from_iterable(
-                corpus.shuffled(seed, epoch, shard, num_shards) for epoch in epochs
+                corpus.epoch(epoch, seed, shard, num_shards) for epoch in epochs
             )
             for step, lanes in enumerate(self._windows(sentences)):
                 if step >= start:
@@ -81,33 +80,26 @@ class Stream:
     def _windows(self, sentences):
         """For each window and lane `[(sentence with boundaries, start, end), ...]`."""
         sentences = iter(sentences)
-        lanes = [collections.deque() for _ in range(self.batch_size)]
-        waiting = [0] * self.batch_size  # tokens to be read in each lane
+        streams = [None] * self.batch_size  # of each lane the sentence, and its next place
         while True:
-            while (least := min(waiting)) < self.unroll_steps:
-                sentence = next(sentences, None)
-                if sentence is None:
-                    break
-                # To the lane with the least text so far, whatever the windows' size.
-                lane = waiting.index(least)
-                lanes[lane].append(([_BEGIN, *sentence, _END], 0))
-                waiting[lane] += len(sentence) + 1
-            if not any(waiting):
+            window = []
+            for lane in range(self.batch_size):
+                room, pieces = self.unroll_steps, []
+                while room:
+                    if streams[lane] is None:
+                        sentence = next(sentences, None)
+                        if sentence is None:
+                            break
+                        streams[lane] = ([_BEGIN, *sentence, _END], 0)
+                    sentence, place = streams[lane]
+                    end = min(place + room, len(sentence) - 1)
+                    pieces.append((sentence, place, end))
+                    room -= end - place
+                    streams[lane] = (sentence, end) if end < len(sentence) - 1 else None
+                window.append(pieces)
+            if not any(window):
                 return
-            yield [self._window(lane) for lane in lanes]
-            waiting = [max(0, tokens - self.unroll_steps) for tokens in waiting]
-
-    def _window(self, lane):
-        """Takes a window off a lane."""
-        room, pieces = self.unroll_steps, []
-        while room and lane:
-            sentence, start = lane.popleft()
-            end = min(start + room, len(sentence) - 1)
-            pieces.append((sentence, start, end))
-            room -= end - start
-            if end < len(sentence) - 1:
-                lane.appendleft((sentence, end))
-        return pieces
+            yield window
 
     def _batch(self, window, step, shard, is_masked=False):
         places = {_BEGIN: _BEGIN, _END: _END}

@@ -16,8 +16,9 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     Args:
         model: a `BiLanguageModel`.
         sentences: iterable of lists of `str`, as `Corpus.sentences` gives them.
-        batch_size: int. Lanes, among which the sentences are dealt out.
-        unroll_steps: int. Tokens that are read at a time; changes nothing but the speed.
+        batch_size: int. Lanes, to which sentences are dealt out as they become free.
+        unroll_steps: int. Tokens that are read at a time. With one lane it changes nothing but
+            the speed; with more, which sentence comes after which.
         progress: `None`, or a function that is called with the number of predictions of each step.
 
     Returns:

@@ -35,6 +35,8 @@ class TrainingOptions:
         epochs: positive float. Times that the corpus is read.
         schedule: `"constant"`, or `"linear"` or `"cosine"`: the learning rate falls to zero.
         warmup_steps: int. Steps over which the learning rate rises at first.
+        shuffle: bool. Read the sentences in another order in each epoch; else as they are in the
+            files, as the original reads them where it is not told to shuffle.
         zero_starts: bool. Where a window begins with a sentence, begin it from a zero state, as
             sentences that are embedded do; else the state is carried on there too, as the original
             does always, and what comes out of a zero state is left to chance.
@@ -56,6 +58,7 @@ class TrainingOptions:
     epochs: float = 10
     schedule: str = "constant"
     warmup_steps: int = 0
+    shuffle: bool = True
     zero_starts: bool = True
     dtype: str = "float32"
     seed: int = 0
@@ -86,7 +89,8 @@ class TrainingOptions:
         )
         is_share = _is_number(self.dropout) and 0 <= self.dropout < 1
         check("dropout", is_share, "a number from 0, below 1")
-        check("zero_starts", isinstance(self.zero_starts, bool), "True or False")
+        for name in ("shuffle", "zero_starts"):
+            check(name, isinstance(getattr(self, name), bool), "True or False")
         check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
         check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
         if faults:

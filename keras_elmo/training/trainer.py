@@ -251,9 +251,8 @@ class Trainer:
         return self.best
 
     def _batches(self, shard):
-        return self.stream.training(
-            self.corpus, self.options.seed, shard, self.num_replicas, self.step
-        )
+        seed = self.options.seed if self.options.shuffle else None
+        return self.stream.training(self.corpus, seed, shard, self.num_replicas, self.step)
 
     def _local(self, value):
         """A value of the first replica of this process."""

@@ -1,5 +1,6 @@
 """`vocabulary`, `train`, `evaluate` and `convert` from end to end."""
 
+import gzip
 import json
 import os
 import random
@@ -36,12 +37,15 @@ def folder(tmp_path, monkeypatch):
             start = chance.randrange(14)
             lines.append(" ".join(words[start : start + chance.randint(3, 6)]))
         (tmp_path / name).write_text("\n".join(lines))
+    packed = gzip.compress((tmp_path / "train-1.txt").read_bytes())
+    (tmp_path / "train-1.txt.gz").write_bytes(packed)
+    (tmp_path / "train-1.txt").unlink()
     (tmp_path / "options.json").write_text(json.dumps(OPTIONS))
-    assert main(["vocabulary", "train-*.txt", "-o", "vocab.txt", "--quiet"]) == 0
+    assert main(["vocabulary", "train-*", "-o", "vocab.txt", "--quiet"]) == 0
     return tmp_path
 
 
-TRAIN = ["train", "--train", "train-*.txt", "--vocab", "vocab.txt", "--options", "options.json"]
+TRAIN = ["train", "--train", "train-*", "--vocab", "vocab.txt", "--options", "options.json"]
 
 
 def test_from_text_to_vectors(folder, capsys):
@@ -50,7 +54,8 @@ def test_from_text_to_vectors(folder, capsys):
     assert "120 sentences" in shown and re.search(r"step \d+: held-out perplexity [\d.]+", shown)
     (best,) = re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)\n", shown)
     # The best model is in the folder, and `evaluate` measures what `train` did.
-    assert main(["evaluate", "model", "heldout.txt", "--batch-size", "4"]) == 0
+    lanes = ["--batch-size", "4", "--unroll-steps", "5"]
+    assert main(["evaluate", "model", "heldout.txt", *lanes]) == 0
     (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", capsys.readouterr().out)
     assert float(measured) == pytest.approx(float(best), abs=0.006)
     assert Elmo.from_pretrained("model")(["a b c"])["elmo"].shape == (1, 3, 12)

@@ -27,18 +27,23 @@ def test_every_line_of_every_file(corpus):
 
 def test_an_order_for_each_seed_and_epoch(corpus):
     orders = {
-        key: [tuple(sentence) for sentence in corpus.shuffled(*key)]
-        for key in [(0, 0), (0, 1), (1, 0)]
+        key: [tuple(sentence) for sentence in corpus.epoch(*key)]
+        for key in [(0, 0), (0, 1), (1, 0)]  # epochs and seeds
     }
     assert len({tuple(order) for order in orders.values()}) == 3
     everything = sorted(map(tuple, corpus.sentences()))
     assert all(sorted(order) == everything for order in orders.values())
-    assert list(map(list, orders[0, 1])) == list(corpus.shuffled(0, 1))
+    assert list(map(list, orders[0, 1])) == list(corpus.epoch(0, 1))
 
 
+def test_the_order_of_the_files(corpus):
+    assert list(corpus.epoch(3)) == list(corpus.sentences())
+
+
+@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("num_shards", [2, 5, 7])
-def test_shards_share_the_corpus(corpus, num_shards):
-    shards = [list(corpus.shuffled(3, 1, k, num_shards)) for k in range(num_shards)]
+def test_shards_share_the_corpus(corpus, num_shards, seed):
+    shards = [list(corpus.epoch(3, seed, k, num_shards)) for k in range(num_shards)]
     assert all(shards)
     together = sorted(tuple(sentence) for shard in shards for sentence in shard)
     assert together == sorted(map(tuple, corpus.sentences()))

@@ -1,7 +1,8 @@
-# make demo: set up, embed the example sentences, export the model.   make test: set up, lint and test.
+# make demo: set up, embed the example sentences, show what one word means where, export the model.
+#  make test: set up, lint and test.
 PYTHON ?= python3
 BIN = .venv/bin
-SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -name '*.py')
+SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
 
 .PHONY: demo test slow-test clean
 
@@ -13,10 +14,11 @@ SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -nam
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python examples/random_model.py demo/model
-	$(BIN)/keras-elmo info demo/model
-	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model demo/model
-	$(BIN)/keras-elmo export demo/model saved_models/elmo --overwrite
+	mkdir -p demo
+	$(BIN)/keras-elmo info tiny
+	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model tiny
+	$(BIN)/python examples/polysemy.py
+	$(BIN)/keras-elmo export tiny saved_models/elmo --overwrite
 
 test: .venv/installed
 	$(BIN)/ruff check .

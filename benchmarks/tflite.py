@@ -1,7 +1,8 @@
 """`python -m benchmarks.tflite`: TFLite files, their size, time and cosine to float32.
 
-Random models of three shapes, their weights drawn so that the gates are neither all open or shut
-nor all linear, see `randomize`. Each file runs in ai-edge-litert on one thread.
+`tiny`, the trained model in the package, and random models of two shapes, their weights drawn so
+that the gates are neither all open or shut nor all linear, see `randomize`. Each file runs in
+ai-edge-litert on one thread.
 """
 
 import datetime
@@ -18,10 +19,8 @@ from benchmarks import measure, report
 from keras_elmo.export import tflite
 
 _FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
-SHAPES = {
-    "tiny": keras_elmo.ElmoConfig(
-        units=256, projection_dim=64, filters=_FILTERS[:4], num_highway=1
-    ),
+TRAINED = "tiny"
+RANDOM = {
     "small": keras_elmo.ElmoConfig(units=1024, projection_dim=128, filters=_FILTERS, num_highway=1),
     "original": keras_elmo.ElmoConfig(),
 }
@@ -60,12 +59,19 @@ def randomize(elmo, seed=0, freedom=None):
         variable.assign(start + scale * values)
 
 
+def make(shape):
+    if shape == TRAINED:
+        return keras_elmo.Elmo.from_pretrained(TRAINED)
+    elmo = keras_elmo.Elmo(RANDOM[shape])
+    randomize(elmo)
+    return elmo
+
+
 def run(shapes, sentences, repeats, ways):
     """Every variant of each shape: the rows of two tables, by their names."""
     accuracy, calls = [], []
-    for shape, config in shapes.items():
-        elmo = keras_elmo.Elmo(config)
-        randomize(elmo)
+    for shape in shapes:
+        elmo = make(shape)
         expected = [elmo([sentence]) for sentence in sentences]
         for quantize in tflite.QUANTIZATIONS:
             for inputs, batch in ways:
@@ -100,7 +106,7 @@ def heavy_tails(shape, sentences, freedoms):
     """Least cosines of int8 files by the tails of the weights' distribution."""
     rows = []
     for freedom in freedoms:
-        elmo = keras_elmo.Elmo(SHAPES[shape])
+        elmo = make(shape)
         randomize(elmo, freedom=freedom)
         expected = [elmo([sentence]) for sentence in sentences]
         with tempfile.TemporaryDirectory() as folder:
@@ -153,8 +159,9 @@ def head(results):
     load = results["load average"]
     return (
         f"Measured {results['date']} on one thread {report.where(results['machine'], *versions)}. "
-        "Random weights: kernels normal of variance 1 / fan_in, character embeddings of variance "
-        "1, biases of standard deviation 0.1 around their start. Time: one sentence of 12 tokens, "
+        "`tiny` is trained, the others have random weights: kernels normal of variance 1 / "
+        "fan_in, character embeddings of variance 1, biases of standard "
+        "deviation 0.1 around their start. Time: one sentence of 12 tokens, "
         f"median of {results['repeats']}, and the processor's time of it (load average of the "
         f"machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to float32 "
         f"`Elmo`, the least of all tokens of {results['sentences']} sentences."
@@ -162,10 +169,8 @@ def head(results):
 
 
 def main():
-    options = report.parser(
-        "benchmarks.tflite", __doc__, "tflite", "only the tiny shape"
-    ).parse_args()
-    shapes = {"tiny": SHAPES["tiny"]} if options.small else SHAPES
+    options = report.parser("benchmarks.tflite", __doc__, "tflite", "only `tiny`").parse_args()
+    shapes = [TRAINED] if options.small else [TRAINED, *RANDOM]
     repeats = 1 if options.small else measure.REPEATS
     load = os.getloadavg()[0]
     results = {
@@ -176,11 +181,11 @@ def main():
         },
         "sentences": len(SENTENCES),
         "repeats": repeats,
-        "models": {name: config.to_options() for name, config in shapes.items()},
+        "models": {name: make(name).config.to_options() for name in shapes},
         "tables": {
             **run(shapes, SENTENCES, repeats, WAYS[::3] if options.small else WAYS),
             "int8 with heavy tails": heavy_tails(
-                "tiny" if options.small else "small", SENTENCES, [None, 3, 2]
+                TRAINED if options.small else "small", SENTENCES, [None, 3, 2]
             ),
         },
         "load average": {"before": load, "after": os.getloadavg()[0]},

@@ -233,8 +233,9 @@ def head(results):
     return (
         f"Measured {results['date']} {where}. 2,048 character filters, 2 highway layers, 2 LSTM "
         "layers of 512 units and projection 64, dropout 0.1, batches of 32 x 20, 1,024 negative "
-        "samples, Adagrad 0.2, clip norm 10; lower-cased WikiText-2 valid. Each token counts "
-        "once, for both directions; times are medians of steps."
+        "samples, Adagrad 0.2, clip norm 10; lower-cased WikiText-2 valid in the order of the file "
+        "(`--no-shuffle`), as the original read it. Each token counts once, for both "
+        "directions; times are medians of steps."
     )
 
 

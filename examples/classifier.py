@@ -1,6 +1,6 @@
 """A classifier on raw strings: train, save, load, predict.
 
-python examples/classifier.py MODEL FILE.keras
+python examples/classifier.py FILE.keras [MODEL]    # tiny without a name
 """
 
 import sys
@@ -36,7 +36,7 @@ def build(model):
     return classifier
 
 
-def main(model, path):
+def main(path, model="tiny"):
     """Trains on the texts, saves, loads, and returns the loaded classifier's probabilities."""
     keras.utils.set_random_seed(0)
     texts = keras_elmo.strings(TEXTS)
@@ -47,7 +47,7 @@ def main(model, path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     for text, probability in zip(TEXTS, main(*sys.argv[1:]), strict=True):
         print(f"{probability:.2f}  {text}")

@@ -1,12 +1,11 @@
 """Shows how a word's vectors differ from sentence to sentence, layer by layer.
 
-Layer 0 knows only the word: its vectors are the same everywhere. Higher layers know the context.
-With a random model (`make demo`) the numbers mean nothing; with a trained one, senses separate.
+Layer 0 knows only the word: its vectors are the same everywhere. Higher layers know the context,
+and a word's nearest neighbours there have its sense.
 
-    python examples/polysemy.py MODEL
+    python examples/polysemy.py [MODEL]    # tiny without a name
 """
 
-import itertools
 import sys
 
 import numpy as np
@@ -22,7 +21,7 @@ SENTENCES = [
 ]
 
 
-def similarities(model, word=WORD, sentences=SENTENCES):
+def similarities(model="tiny", word=WORD, sentences=SENTENCES):
     """Cosines between the vectors of a word: (num_layers + 1, sentences, sentences)."""
     elmo = keras_elmo.Elmo.from_pretrained(model)
     vectors = [
@@ -34,11 +33,20 @@ def similarities(model, word=WORD, sentences=SENTENCES):
     return vectors @ vectors.transpose(0, 2, 1)
 
 
+def nearest(cosines):
+    """Of each sentence the other one whose word is nearest: (num_layers + 1, sentences)."""
+    return np.argmax(cosines - 2 * np.eye(cosines.shape[-1]), axis=-1)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2 or "-h" in sys.argv[1:] or "--help" in sys.argv[1:]:
         sys.exit(__doc__)
-    for number, sentence in enumerate(SENTENCES):
-        print(f"{number}: {sentence}")
-    for layer, cosines in enumerate(similarities(sys.argv[1])):
-        pairs = itertools.combinations(range(len(SENTENCES)), 2)
-        print(f"layer {layer}: ", *(f"{a}-{b} {cosines[a, b]:.3f} " for a, b in pairs))
+    cosines = similarities(*sys.argv[1:])
+    print(f"The nearest neighbour of {WORD!r} in each sentence, by the cosine of its vectors")
+    width = max(map(len, SENTENCES))
+    for layer in range(1, len(cosines)):
+        print(f"layer {layer}")
+        for one, other in enumerate(nearest(cosines)[layer]):
+            cosine = cosines[layer, one, other]
+            print(f"  {SENTENCES[one]:<{width}}  {cosine:.2f}  {SENTENCES[other]}")
+    print(f"layer 0 does not know the sentence: the least cosine is {cosines[0].min():.2f}")

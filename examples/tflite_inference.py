@@ -3,7 +3,7 @@
 Needs the interpreter: `pip install "keras-elmo[tflite]"`. What `load` and `embed` do needs nothing
 but `ai-edge-litert` and NumPy; the file takes the bytes of a sentence and splits them itself.
 
-    python examples/tflite_inference.py MODEL FILE
+    python examples/tflite_inference.py FILE [MODEL]    # tiny without a name
 """
 
 import sys
@@ -41,7 +41,7 @@ def embed(run, sentence):
     return words, {name: outputs[name][0, :count] for name in names}
 
 
-def main(model, path):
+def main(path, model="tiny"):
     """The words of the sentence, and how near the file's vectors are to the model's (cosines)."""
     expected = write(model, path)([SENTENCE])
     words, outputs = embed(load(path), SENTENCE)
@@ -54,9 +54,9 @@ def main(model, path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     words, cosines = main(*sys.argv[1:])
-    print(f"{sys.argv[2]} split the text into: {' | '.join(words)}")
+    print(f"{sys.argv[1]} split the text into: {' | '.join(words)}")
     for name, values in cosines.items():
         print(f"{name}: cosine to the model, at least {values.min():.4f}")

@@ -2,7 +2,7 @@
 
 from keras_elmo.cli.quiet import quiet_import
 
-MODEL = "a folder, a zip, or a published name"
+MODEL = "tiny (in the package), a published name, a folder or a zip"
 
 
 def add_tokenizer(parser):

@@ -22,10 +22,10 @@ class PretrainedModel(StringModel):
         """A model with published or own weights in the original's format.
 
         Args:
-            source: the name of a published model (see `keras_elmo.weights.presets`), downloaded
-                once and kept; a folder or a zip with `options.json` and one `*.hdf5`; a folder
-                with `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a
-                pair `(options, weights)` of paths.
+            source: `"tiny"`, the model in the package; the name of a published one (see
+                `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
+                `options.json` and one `*.hdf5`; a folder with `options.json` and a checkpoint of
+                the original trainer (TensorFlow 1); or a pair `(options, weights)` of paths.
             **kwargs: the arguments of the model but `config`.
 
         Returns:

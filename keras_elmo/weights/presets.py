@@ -1,10 +1,14 @@
-"""The published models: their names, addresses, sizes and checksums, and how they are fetched."""
+"""Models by name: the packaged one, and the published ones with their addresses, and how they are
+fetched."""
 
 import hashlib
 import os
 from typing import NamedTuple
 
 from keras_elmo.config import parse_options
+
+# Those in folders beside this file; saved_models/ has a card of each.
+PACKAGED = ("tiny",)
 
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
@@ -75,6 +79,11 @@ PRESETS = {
 }
 
 
+def names():
+    """What `fetch` takes."""
+    return [*PACKAGED, *PRESETS]
+
+
 def cache_folder(name):
     """Where the files of a published model are kept.
 
@@ -85,10 +94,10 @@ def cache_folder(name):
 
 
 def fetch(name):
-    """The files of a published model, downloaded once and kept.
+    """The files of a model: those in the package, or of a published one, downloaded once and kept.
 
     Args:
-        name: a key of `PRESETS`.
+        name: one of `names()`.
 
     Returns:
         The paths of its options and its weights.
@@ -97,6 +106,9 @@ def fetch(name):
         OSError: a download failed, or gave something else than the published file. The message
             says where to put the files by hand.
     """
+    if name in PACKAGED:
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+        return os.path.join(folder, "options.json"), os.path.join(folder, "weights.hdf5")
     preset, folder = PRESETS[name], cache_folder(name)
     paths = []
     for file in preset:

@@ -17,9 +17,9 @@ def open_source(source):
     """Opens a model for reading.
 
     Args:
-        source: the name of a published model; a folder or a zip with `options.json` and one
-            `*.hdf5`; a folder with `options.json` and a TensorFlow checkpoint; or a pair
-            `(options, weights)` of paths (the options may be a dict).
+        source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
+            zip with `options.json` and one `*.hdf5`; a folder with `options.json` and a TensorFlow
+            checkpoint; or a pair `(options, weights)` of paths (the options may be a dict).
 
     Yields:
         The `ElmoConfig`, and the weights: a path or a binary file object, for `load_weights`.
@@ -39,7 +39,7 @@ def open_source(source):
             f"Received: {source!r}"
         )
     source = os.fspath(source)
-    if source in presets.PRESETS and not os.path.exists(source):
+    if source in presets.names() and not os.path.exists(source):
         options, weights = presets.fetch(source)
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
@@ -55,8 +55,8 @@ def open_source(source):
             yield config, weights
     else:
         raise ValueError(
-            f"There is no model {source!r}: it is no folder or zip, and no published name. "
-            f"Published names: {', '.join(presets.PRESETS)}"
+            f"There is no model {source!r}: it is no folder or zip, and none of the names. "
+            f"Names: {', '.join(presets.names())}"
         )
 
 

@@ -120,6 +120,21 @@ def test_the_original_trainers_model(shared, tmp_path, capsys):
     assert "give --overwrite" in capsys.readouterr().err
 
 
+def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path):
+    folder = shared / "fixtures/bilm-checkpoint"
+    files = {"--train": "train.txt", "--heldout": "heldout.txt", "--vocab": "vocab.txt"}
+    arguments = [part for key, name in files.items() for part in (key, str(folder / name))]
+    options = ["--batch-size", "8", "--num-negatives", "64", "--learning-rate", "0.05"]
+    run = ["--steps", "20", "-o", str(tmp_path / "tuned"), "--quiet"]
+    assert main(["train", *arguments, "--init", str(folder / "checkpoint"), *options, *run]) == 0
+    tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")
+    lines = (folder / "heldout.txt").read_text().splitlines()
+    first = BiLanguageModel.from_pretrained(folder / "checkpoint", folder / "vocab.txt")
+    perplexities = [model.perplexity(lines)["perplexity"] for model in (first, tuned)]
+    # From scratch it is about 600 after so few steps.
+    assert perplexities[1] < 1.02 * perplexities[0] and perplexities[1] != perplexities[0]
+
+
 def test_what_is_no_checkpoint(folder, capsys):
     assert main(["convert", "nothing", "m"]) == 2
     assert "must be a folder with a TensorFlow checkpoint" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Two processes, each with a part of the lanes, train as one process with all of them does."""
+"""Two processes or devices, each with a part of the lanes, train as one with all of them does."""
 
 import json
 import os
@@ -20,7 +20,7 @@ WORDS = ["<S>", "</S>", "<UNK>", *"abcdefghijklmnopqrstuvwx"]
 
 
 def train(folder, output, steps=STEPS):
-    """A run under the strategy that TF_CONFIG asks for: the losses of its steps."""
+    """A run under the strategy that the environment asks for: the losses of its steps."""
     import keras_elmo
     from keras_elmo import BiLanguageModel
     from keras_elmo.training import Trainer
@@ -28,6 +28,11 @@ def train(folder, output, steps=STEPS):
     strategy = tf.distribute.get_strategy()
     if os.environ.get("TF_CONFIG"):
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    elif os.environ.get("TWO_DEVICES"):
+        (processor,) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(2)]
+        tf.config.set_logical_device_configuration(processor, parts)
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     config = keras_elmo.ElmoConfig(
         units=12, projection_dim=6, character_dim=4, filters=[(1, 4), (2, 4)], num_highway=1
     )
@@ -108,17 +113,25 @@ def free_ports(number):
 def together(folder, output="", steps=STEPS):
     """Two processes of this file, as TF_CONFIG says: what each gives."""
     workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    processes = []
-    for index in range(2):
-        task = {"type": "worker", "index": index}
-        environment = {
-            **os.environ,
-            "TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task}),
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        }
-        command = [sys.executable, __file__, str(folder), str(output), str(steps)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        processes.append(subprocess.Popen(command, env=environment, **pipes))
+    tasks = [{"type": "worker", "index": index} for index in range(2)]
+    cluster = {"worker": workers}
+    return apart(
+        [{"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})} for task in tasks],
+        folder,
+        output,
+        steps,
+    )
+
+
+def apart(environments, folder, output="", steps=STEPS):
+    """Runs of this file, one with each environment, all at once: what each gives."""
+    command = [sys.executable, __file__, str(folder), str(output), str(steps)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    processes = [
+        subprocess.Popen(command, env={**os.environ, **path, **environment}, **pipes)
+        for environment in environments
+    ]
     results = []
     try:
         for process in processes:
@@ -140,6 +153,16 @@ def test_two_processes_equal_one(folder):
     together(folder, folder / "run", steps=4)
     for result in together(folder, folder / "run"):
         np.testing.assert_allclose(result["losses"], expected["losses"][4:], atol=1e-4)
+
+
+def test_two_devices_equal_one(folder):
+    expected = alone(folder)
+    (result,) = apart([{"TWO_DEVICES": "1"}], folder)
+    np.testing.assert_allclose(result["losses"], expected["losses"], atol=1e-4)
+    np.testing.assert_allclose(result["bias"], expected["bias"], atol=1e-4)
+    apart([{"TWO_DEVICES": "1"}], folder, folder / "run", steps=4)
+    (result,) = apart([{"TWO_DEVICES": "1"}], folder, folder / "run")
+    np.testing.assert_allclose(result["losses"], expected["losses"][4:], atol=1e-4)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 import re
 import threading
 
+import h5py
 import pytest
 
 from keras_elmo import Elmo
@@ -225,3 +226,17 @@ def test_options_that_are_a_page_of_a_portal_are_not_kept(server, preset, home, 
     assert files_in(home) == []
     server.files["options.json"] = good
     assert len(fetch("local")) == 2
+
+
+def test_the_packaged_model_needs_no_download(home):
+    (name,) = presets.PACKAGED
+    options, weights = fetch(name)
+    assert files_in(home) == []
+    # What the wheel may grow by; float16, as the loader takes it.
+    assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
+    with h5py.File(weights) as file:
+        assert file["CNN_proj/W_proj"].dtype == "float16"
+    elmo = Elmo.from_pretrained(name)
+    assert elmo.bilm.variables[0].dtype == "float32"
+    assert elmo(["the cat"])["elmo"].shape == (1, 2, elmo.config.output_dim)
+    assert presets.names() == [name, *presets.PRESETS]

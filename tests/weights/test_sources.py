@@ -120,8 +120,16 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
         pass
     message = str(caught.value)
     assert f"There is no model {name!r}" in message
-    for published in ("small", "medium", "original", "original_5.5B", "pubmed", "portuguese_brwac"):
-        assert re.search(rf"Published names:.*\b{re.escape(published)}\b", message)
+    for published in (
+        "tiny",
+        "small",
+        "medium",
+        "original",
+        "original_5.5B",
+        "pubmed",
+        "portuguese_brwac",
+    ):
+        assert re.search(rf"Names:.*\b{re.escape(published)}\b", message)
 
 
 @pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])

@@ -1,0 +1,60 @@
+"""Puts a trained model into the package as `tiny`, its weights stored as float16.
+
+    python saved_models/tiny/package.py MODEL HELDOUT
+
+Shows the largest difference that this makes to any output of the sentences of HELDOUT, and the
+least cosine. The softmax and the vocabulary stay out: they are larger than the model.
+"""
+
+import pathlib
+import shutil
+import sys
+
+import h5py
+import numpy as np
+
+import keras_elmo
+
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "keras_elmo/weights/tiny"
+
+
+def pack(source, target):
+    """Copies a model's options, and its weights as float16."""
+    target.mkdir(exist_ok=True)
+    shutil.copyfile(source / "options.json", target / "options.json")
+    with h5py.File(source / "weights.hdf5") as read, h5py.File(target / "weights.hdf5", "w") as new:
+
+        def copy(name, item):
+            if isinstance(item, h5py.Dataset):
+                new.create_dataset(name, data=item[()].astype(np.float16))
+
+        read.visititems(copy)
+
+
+def differences(source, target, sentences):
+    """The largest absolute difference of any output, and the least cosine of a token's vectors."""
+    one, other = (
+        keras_elmo.Elmo.from_pretrained(folder, tokenizer=None).embed(sentences, layers="all")
+        for folder in (source, target)
+    )
+    largest, least = 0.0, 1.0
+    for a, b in zip(one, other, strict=True):
+        largest = max(largest, float(np.abs(a - b).max()))
+        norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+        least = min(least, float((np.sum(a * b, axis=-1) / norms).min()))
+    return largest, least
+
+
+def main(source, text):
+    source = pathlib.Path(source)
+    pack(source, TARGET)
+    sentences = [line.split() for line in pathlib.Path(text).read_text("utf-8").splitlines()]
+    largest, least = differences(source, TARGET, [s for s in sentences if s])
+    size = sum(path.stat().st_size for path in TARGET.iterdir())
+    print(f"{TARGET}: {size / 1e6:.2f} MB; outputs within {largest:.1e}, cosine >= {least:.7f}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -153,7 +153,7 @@ def parts(task):
     states = [trainer._state]
 
     def step(batch):
-        _, _, states[0] = trainer._train_step(batch, states[0], rate)
+        *_, states[0] = trainer._train_step(batch, states[0], rate, rate)
 
     tasks = {
         "a step": step,

@@ -16,8 +16,8 @@ WORD = "bank"
 SENTENCES = [
     "She sat down on the bank of the river .",
     "They fished from the muddy bank of the lake .",
-    "The bank raised its interest rate .",
     "He opened an account at the bank .",
+    "She borrowed some money from the bank .",
 ]
 
 

@@ -9,6 +9,7 @@ how it goes: `keras-elmo train` has every option, checkpoints and progress.
 
 import os
 import sys
+import tempfile
 
 import keras_elmo
 from keras_elmo import training
@@ -16,19 +17,19 @@ from keras_elmo import training
 
 def main(text, folder, steps=500):
     """Returns the trained `BiLanguageModel`, and its perplexities before and after."""
-    os.makedirs(folder, exist_ok=True)
     with open(text, encoding="utf-8") as file:
         lines = [line for line in file if line.strip()]
-    train, heldout = (os.path.join(folder, name) for name in ("train.txt", "heldout.txt"))
-    for path, part in (
-        (train, (line for k, line in enumerate(lines) if k % 50)),
-        (heldout, lines[::50]),
-    ):
+    with tempfile.TemporaryDirectory() as temporary:
+        path = os.path.join(temporary, "train.txt")
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(part)
+            file.writelines(line for k, line in enumerate(lines) if k % 50)
+        return train(path, lines[::50], folder, steps)
 
+
+def train(text, heldout, folder, steps):
+    os.makedirs(folder, exist_ok=True)
     vocabulary = os.path.join(folder, "vocab.txt")
-    training.build_vocabulary(train, vocabulary, min_count=2)
+    training.build_vocabulary(text, vocabulary, min_count=2)
     config = keras_elmo.ElmoConfig(
         units=128, projection_dim=32, filters=[(1, 16), (2, 32), (3, 64)], num_highway=1
     )
@@ -36,8 +37,8 @@ def main(text, folder, steps=500):
     model.initialize(seed=0)
     # The full softmax: with some thousand words there is no need to sample.
     options = training.TrainingOptions(batch_size=16, num_negatives=0, warmup_steps=20)
-    trainer = training.Trainer(model, training.Corpus(train), options, steps=steps)
-    held = list(training.Corpus(heldout).sentences())
+    trainer = training.Trainer(model, training.Corpus(text), options, steps=steps)
+    held = [line.split() for line in heldout]
     before = training.evaluate(model, held)["perplexity"]
     trainer.run(lambda figures: figures["step"] % 100 or show(figures))
     after = training.evaluate(model, held)["perplexity"]

@@ -1,5 +1,6 @@
 """`keras-elmo convert`: a checkpoint of the original trainer to a model folder."""
 
+import contextlib
 import os
 import sys
 
@@ -39,5 +40,9 @@ def run(options):
     else:
         converted = Elmo.from_pretrained(options.checkpoint)
     converted.save_pretrained(options.folder)
+    if not options.vocab:
+        for name in ("softmax.hdf5", "vocab.txt"):  # of the model that was there
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(options.folder, name))
     if not options.quiet:
         print(f"{options.folder}: {', '.join(sorted(os.listdir(options.folder)))}", file=sys.stderr)

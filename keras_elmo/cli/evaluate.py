@@ -40,6 +40,7 @@ def run(options):
 
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     corpus = training.Corpus(options.files)
+    corpus.counts()  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(options.model, options.vocab)
     progress = _Progress()
     result = training.evaluate(

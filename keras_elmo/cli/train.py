@@ -98,9 +98,14 @@ def run(options):
     corpus = training.Corpus(options.train)
     heldout = training.Corpus(options.heldout) if options.heldout else None
     is_begun = os.path.exists(os.path.join(options.output, "checkpoints", "checkpoint"))
-    if not options.resume and (is_begun or os.path.exists(f"{options.output}/options.json")):
+    if is_begun and not options.resume:
         raise FileExistsError(
-            f"{options.output} holds a run or a model already; go on with --resume, or give another"
+            f"{options.output} holds a run already; go on with --resume, or give another folder"
+        )
+    if not is_begun and os.path.exists(os.path.join(options.output, "options.json")):
+        raise FileExistsError(
+            f"{options.output} holds a model, but no checkpoint; give another folder, and the "
+            "model with --init to go on from its weights"
         )
     os.makedirs(options.output, exist_ok=True)
     say = _quiet if options.quiet else _say
@@ -122,14 +127,17 @@ def run(options):
             options.checkpoint_every,
             options.evaluate_every,
         )
-    if options.resume and trainer.restore():
-        say(f"going on from step {trainer.step:,}")
+    if options.resume:
+        is_there = trainer.restore()
+        say(
+            f"going on from step {trainer.step:,}" if is_there else "no checkpoint yet: from step 0"
+        )
     is_shown = not options.quiet and trainer.is_chief()
     with (_Bar if sys.stderr.isatty() else _Lines)(trainer, is_shown) as report:
         trainer.run(report)
     if trainer.is_chief():
         best = f", held-out perplexity {trainer.best:.2f}" if heldout else ""
-        say(f"{options.output}: {trainer.steps:,} steps{best}")
+        say(f"{options.output}: {trainer.step:,} steps{best}")
 
 
 def _model(options, config, vocabulary, arguments):
@@ -142,6 +150,8 @@ def _model(options, config, vocabulary, arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a new softmax is trained here
         bilm = BiLanguageModel.from_pretrained(options.init, vocabulary, dtype=arguments.dtype)
+    if not bilm.has_softmax:
+        bilm.initialize_softmax(arguments.seed)
     if options.options and bilm.config != config:
         raise ValueError(f"{options.options} is of another shape than {options.init}")
     return bilm
@@ -190,7 +200,7 @@ class _Report:
         import math
 
         steps, seconds = figures["step"] - self.first, time.perf_counter() - self.started
-        line = f"loss {self.loss:.3f}  perplexity {math.exp(self.loss):,.1f}"
+        line = f"loss {self.loss:.3f}  perplexity {math.exp(min(self.loss, 700)):,.1f}"
         if not steps:
             return line
         left = int(seconds / steps * (self.trainer.steps - figures["step"]))

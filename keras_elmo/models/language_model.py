@@ -86,7 +86,7 @@ class BiLanguageModel(ContextualModel):
         self._ids = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         self._compiled_score = tf.function(self._score, input_signature=flat)
-        self._compiled_top = tf.function(self._top)
+        self._compiled_top = tf.function(self._top, reduce_retracing=True)
 
     # Text to probabilities, each sentence by itself
 
@@ -295,6 +295,13 @@ class BiLanguageModel(ContextualModel):
                 uniform((6 / sum(cell.projection_kernel.shape)) ** 0.5, cell.projection_kernel)
         normal(config.projection_dim, self.softmax.kernel)
 
+    def initialize_softmax(self, seed=0):
+        """Draws the weights of the softmax alone as the original trainer does."""
+        kernel = self.softmax.kernel
+        values = np.random.default_rng(seed).normal(size=kernel.shape)
+        kernel.assign((values * self.config.projection_dim**-0.5).astype(np.float32))
+        self.softmax.bias.assign(tf.zeros_like(self.softmax.bias))
+
     @classmethod
     def from_pretrained(cls, source, vocabulary=None, **kwargs):
         """A language model from files.
@@ -302,40 +309,44 @@ class BiLanguageModel(ContextualModel):
         Args:
             source: what `Elmo.from_pretrained` takes; or a checkpoint of the original trainer
                 (TensorFlow 1): a folder with `options.json`.
-            vocabulary: the vocabulary, where the source is no folder with a `vocab.txt`.
+            vocabulary: the vocabulary, where the source is no folder with a `vocab.txt`; or
+                another than that.
             **kwargs: the arguments of the model.
 
         Returns:
-            The model. Files of the original hold no softmax: it warns, and the softmax is new.
+            The model. Files of the original hold no softmax, and one of another vocabulary is of
+            no use: it warns, and the softmax is new.
 
         Raises:
             ValueError: there is no vocabulary; see also `Elmo.from_pretrained`.
         """
         folder = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+        words = os.path.join(folder, VOCABULARY_FILE)
+        own = Vocabulary(words) if folder and os.path.isfile(words) else None
         if vocabulary is None:
-            vocabulary = os.path.join(folder, VOCABULARY_FILE)
-            if not (folder and os.path.isfile(vocabulary)):
-                raise ValueError(
-                    "A language model needs its vocabulary: pass `vocabulary`, a file with a word "
-                    f"a line. There is no {VOCABULARY_FILE} in {source!r}"
-                )
+            vocabulary = own
+        if vocabulary is None:
+            raise ValueError(
+                "A language model needs its vocabulary: pass `vocabulary`, a file with a word "
+                f"a line. There is no {VOCABULARY_FILE} in {source!r}"
+            )
         model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
         softmax = os.path.join(folder, SOFTMAX_FILE)
+        missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"
         if tf_checkpoint.find(folder):
             model.has_softmax = tf_checkpoint.has_softmax(folder)
-        elif folder and os.path.isfile(softmax):
-            hdf5.load_weights(softmax, softmax=model.softmax)
-        else:
+        elif not (folder and os.path.isfile(softmax)):
             model.has_softmax = False
+        elif own is not None and own.words != model.vocabulary.words:
+            model.has_softmax = False
+            missing = f"has a softmax for its own {VOCABULARY_FILE}, and another was given"
+        else:
+            hdf5.load_weights(softmax, softmax=model.softmax)
         if not model.has_softmax:
-            model.softmax.kernel.assign(
-                tf.random.normal(
-                    model.softmax.kernel.shape, stddev=model.config.projection_dim**-0.5
-                )
-            )
+            model.initialize_softmax()
             warnings.warn(
-                f"{source!r} holds no softmax ({SOFTMAX_FILE}), as no published model does: the "
-                "biLM can be trained on, but gives no probabilities until then",
+                f"{source!r} {missing}: the biLM can be trained on, but gives no probabilities "
+                "until then",
                 stacklevel=2,
             )
         return model
@@ -356,8 +367,11 @@ class BiLanguageModel(ContextualModel):
         super().save_pretrained(folder)
         with hdf5.replacing(os.path.join(folder, VOCABULARY_FILE)) as path:
             self.vocabulary.save(path)
+        softmax = os.path.join(folder, SOFTMAX_FILE)
         if self.has_softmax:
-            hdf5.save_weights(os.path.join(folder, SOFTMAX_FILE), softmax=self.softmax)
+            hdf5.save_weights(softmax, softmax=self.softmax)
+        elif os.path.exists(softmax):  # of the model that was there
+            os.remove(softmax)
 
     def _check_softmax(self):
         if not self.has_softmax:

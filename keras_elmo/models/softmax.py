@@ -73,7 +73,7 @@ class Softmax(keras.layers.Layer):
 
     def _expected_count(self, words, tries):
         words = tf.cast(words, tf.float32)
-        chance = tf.math.log((words + 2) / (words + 1)) / math.log(self.num_words + 1)
+        chance = tf.math.log1p(1 / (words + 1)) / math.log(self.num_words + 1)
         return -tf.math.expm1(tf.cast(tries, tf.float32) * tf.math.log1p(-chance))
 
     def log_probabilities(self, inputs, targets):

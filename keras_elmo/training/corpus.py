@@ -25,6 +25,7 @@ class Corpus:
     Raises:
         FileNotFoundError: a pattern matches no file.
         IsADirectoryError: a path is a folder.
+        ValueError: a path is a pipe, or another thing that can be read once only.
     """
 
     def __init__(self, patterns):
@@ -39,6 +40,11 @@ class Corpus:
         for file in self.files:
             if os.path.isdir(file):
                 raise IsADirectoryError(f"A corpus is made of files. Received: the folder {file}")
+            if not os.path.isfile(file):
+                raise ValueError(
+                    "A corpus is read several times, and so must be made of files. Received: the "
+                    f"pipe or device {file}; write what comes from it to a file"
+                )
         self.files = list(dict.fromkeys(self.files))
         if not self.files:
             raise FileNotFoundError("A corpus needs a file. Received: none")
@@ -50,9 +56,15 @@ class Corpus:
         Raises:
             ValueError: there is no token in any file, or a line is no UTF-8.
         """
+        sentences, tokens = zip(*self.file_counts(), strict=True)
+        return sum(sentences), sum(tokens)
+
+    def file_counts(self):
+        """The same of each file: a list of pairs."""
         if self._counts is None:
-            sentences = tokens = 0
+            counts = []
             for file in self.files:
+                sentences = tokens = 0
                 for number, sentence in _read(file):
                     sentences, tokens = sentences + 1, tokens + len(sentence)
                     if len(sentence) > _LONG_LINE:
@@ -61,9 +73,10 @@ class Corpus:
                             "a line?",
                             stacklevel=2,
                         )
-            if not tokens:
+                counts.append((sentences, tokens))
+            if not any(tokens for _, tokens in counts):
                 raise ValueError(f"There is no word in {_names(self.files)}")
-            self._counts = sentences, tokens
+            self._counts = counts
         return self._counts
 
     def sentences(self):
@@ -87,13 +100,14 @@ class Corpus:
         if seed is not None:
             order = np.random.default_rng([seed, number]).permutation(len(self.files)).tolist()
         by_file = len(self.files) >= num_shards
+        line = itertools.count()
         for place, index in enumerate(order):
             if by_file and place % num_shards != shard:
                 continue
             sentences = (
                 sentence
-                for count, (_, sentence) in enumerate(_read(self.files[index]))
-                if by_file or count % num_shards == shard
+                for _, sentence in _read(self.files[index])
+                if by_file or next(line) % num_shards == shard
             )
             if seed is None:
                 yield from sentences

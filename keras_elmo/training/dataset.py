@@ -54,11 +54,18 @@ class Stream:
         """
 
         def generate():
-            epochs = itertools.count()
-            sentences = itertools.chain.from_iterable(
-                corpus.epoch(epoch, seed, shard, num_shards) for epoch in epochs
-            )
-            for step, lanes in enumerate(self._windows(sentences)):
+            def sentences():
+                for epoch in itertools.count():
+                    sentence = None
+                    for sentence in corpus.epoch(epoch, seed, shard, num_shards):
+                        yield sentence
+                    if sentence is None:
+                        raise ValueError(
+                            f"Each of {num_shards} replicas must have sentences to read, and "
+                            f"number {shard} has none; give more files, or one file"
+                        )
+
+            for step, lanes in enumerate(self._windows(sentences())):
                 if step >= start:
                     yield self._batch(lanes, step, shard)
 

@@ -43,7 +43,7 @@ class _Progress(tf.train.experimental.PythonState):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was told to stop; a checkpoint was written."""
+    """Training was told to stop; the message says from where it can go on."""
 
 
 class Trainer:
@@ -103,6 +103,8 @@ class Trainer:
         self.optimizer = Adagrad(self._variables)
         self._state = self._zero_state()
         self.step = 0
+        self.saved = None  # the last checkpoint's step
+        self.evaluated = 0  # the step of the last evaluation
         self.best = math.inf  # perplexity
         self._train_step = tf.function(self._distributed_step, reduce_retracing=True)
         self._stop = threading.Event()
@@ -141,10 +143,10 @@ class Trainer:
             lambda context: function(context.replica_id_in_sync_group)
         )
 
-    def _distributed_step(self, batch, state, rate):
-        return self.strategy.run(self._replica_step, args=(batch, state, rate))
+    def _distributed_step(self, batch, state, rate, stop):
+        return self.strategy.run(self._replica_step, args=(batch, state, rate, stop))
 
-    def _replica_step(self, batch, state, rate):
+    def _replica_step(self, batch, state, rate, stop):
         options = self.options
         replica = tf.distribute.get_replica_context()
         seed = [options.seed, replica.replica_id_in_sync_group]
@@ -182,9 +184,11 @@ class Trainer:
         if self.num_replicas > 1:
             gradients = replica.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
             losses = replica.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
+            # Where one process was told to stop, all stop after the same step.
+            stop = replica.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(stop))
         gradients, norm = clip([add_up(g) for g in gradients], options.clip_norm)
         self.optimizer.apply(gradients, rate)
-        return losses, norm, state
+        return losses, norm, stop, state
 
     # A run
 
@@ -202,6 +206,7 @@ class Trainer:
 
         Raises:
             Interrupted: SIGINT or SIGTERM came; the state is in a checkpoint.
+            FloatingPointError: the loss or the gradients are no longer finite.
             OSError: a checkpoint could not be written.
             RuntimeError: it is called in the scope of a strategy.
         """
@@ -211,13 +216,16 @@ class Trainer:
         first = self._local_replicas()[0]
         self.model.has_softmax = True
         with self._logs() as log, self._signals():
+            if self._is_evaluation_due():  # it was broken off
+                self._evaluate()
             while self.step < self.steps:
                 batch = self._of_each_replica(lambda k: next(streams[k - first]))
                 rate = self.options.rate(self.step, self.steps)
-                losses, norm, self._state = self._train_step(
-                    batch, self._state, tf.constant(rate, tf.float32)
+                told = float(self._stop.is_set())
+                losses, norm, told, self._state = self._train_step(
+                    batch, self._state, tf.constant(rate, tf.float32), tf.constant(told)
                 )
-                losses, norm = (self._local(x).numpy() for x in (losses, norm))
+                losses, norm, told = (self._local(x).numpy() for x in (losses, norm, told))
                 self.step += 1
                 figures = {
                     "step": self.step,
@@ -226,29 +234,37 @@ class Trainer:
                     "norm": float(norm),
                     "learning_rate": rate,
                 }
-                if not np.isfinite(figures["loss"]):
+                if not np.isfinite([figures["loss"], figures["norm"]]).all():
                     raise FloatingPointError(
-                        f"The loss of step {self.step} is {figures['loss']}. Take a smaller "
-                        "learning rate; --resume goes on from the last checkpoint"
+                        f"At step {self.step} the loss is {figures['loss']}, and the norm of the "
+                        f"gradients {figures['norm']}. Begin again with a smaller learning rate, "
+                        "or with warm-up steps"
                     )
-                is_last = self.step == self.steps
-                if self.heldout is not None and (is_last or self.step % self.evaluate_every == 0):
-                    figures["heldout"] = self._evaluate()
-                if is_last and self.heldout is None:
-                    self._save_model()
-                is_due = is_last or self.step % self.checkpoint_every == 0
-                if is_due:
+                must_stop = bool(told) if self.num_replicas > 1 else self._stop.is_set()
+                is_evaluated = self._is_evaluation_due() and not must_stop
+                is_saved = must_stop or is_evaluated or self.step == self.steps
+                if is_saved or self.step % self.checkpoint_every == 0:
                     self.save()
+                if is_evaluated:
+                    figures["heldout"] = self._evaluate()
                 log(figures)
                 if report is not None:
                     report(figures)
-                if self._stop.is_set():
-                    if not is_due:
-                        self.save()
-                    is_kept = self.folder is not None
-                    kept = f"a checkpoint of step {self.step} was written"
-                    raise Interrupted(kept if is_kept else "nothing was kept")
+                if must_stop:
+                    raise Interrupted(self._kept())
+            if self.heldout is None:
+                self._save_model()
         return self.best
+
+    def _is_evaluation_due(self):
+        if self.heldout is None or self.step in (0, self.evaluated):
+            return False
+        return self.step >= self.steps or self.step % self.evaluate_every == 0
+
+    def _kept(self):
+        if self.saved is None:
+            return "nothing was kept"
+        return f"go on from the checkpoint of step {self.saved} with --resume"
 
     def _batches(self, shard):
         seed = self.options.seed if self.options.shuffle else None
@@ -268,15 +284,23 @@ class Trainer:
         return 0 in self._local_replicas()
 
     def _evaluate(self):
+        def check_signals(_):
+            # Several processes evaluate each by itself: they stop together, after their next step.
+            if self._stop.is_set() and self.num_replicas == 1:
+                raise Interrupted(self._kept())
+
         result = evaluate(
             self.model,
             self.heldout.sentences(),
             self.options.batch_size,
             self.options.unroll_steps,
+            check_signals,
         )
-        if result["perplexity"] < self.best:
+        self.evaluated = self.step
+        if result["perplexity"] < self.best or self.best == math.inf:
             self.best = result["perplexity"]
             self._save_model()
+        self.save()
         return result
 
     def _save_model(self):
@@ -291,17 +315,28 @@ class Trainer:
             return
         state = self._gather_state()
         if not self.is_chief():
+            self.saved = self.step
             return
-        progress = {"step": self.step, "best": self.best, "run": self._described()}
+        progress = {
+            "step": self.step,
+            "evaluated": self.evaluated,
+            "best": self.best,
+            "heldout": _counts(self.heldout),
+            "run": self._described(),
+        }
         checkpoint = self._checkpoint(_Progress(progress, [x.numpy() for x in state]))
         prefix = os.path.join(self.folder, _CHECKPOINTS)
         try:
-            tf.train.CheckpointManager(checkpoint, prefix, max_to_keep=2).save(self.step)
+            # Before an evaluation and after it: under another name, for files are not overwritten.
+            name = "evaluated" if self.evaluated == self.step else "ckpt"
+            manager = tf.train.CheckpointManager(checkpoint, prefix, 2, checkpoint_name=name)
+            manager.save(self.step)
         except (OSError, tf.errors.OpError) as error:
             raise OSError(
                 f"The checkpoint of step {self.step} could not be written to {prefix}: {error}. "
                 "Make room, and go on from the one before it with --resume"
             ) from None
+        self.saved = self.step
 
     def restore(self):
         """Goes on from the last checkpoint.
@@ -319,7 +354,9 @@ class Trainer:
         saved.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_PROGRESS_KEY))
         self._check_run(saved.progress["run"])
         self._checkpoint(saved).restore(prefix).assert_consumed()
-        self.step, self.best = saved.progress["step"], saved.progress["best"]
+        self.step = self.saved = saved.progress["step"]
+        if saved.progress["heldout"] == _counts(self.heldout):
+            self.evaluated, self.best = saved.progress["evaluated"], saved.progress["best"]
         rows, dtype = self.options.batch_size, self.model.bilm.compute_dtype
         self._state = self._of_each_replica(
             lambda k: [tf.cast(x[k * rows : (k + 1) * rows], dtype) for x in saved.state]
@@ -328,20 +365,20 @@ class Trainer:
 
     def _described(self):
         """What a run must have in common with the one that it goes on from."""
-        sentences, tokens = self.corpus.counts()
         words = "\n".join(self.model.vocabulary.words).encode("utf-8", "surrogateescape")
         return {
             **self.model.config.to_options(),
             **dataclasses.asdict(self.options),
             "replicas": self.num_replicas,
             "vocabulary": hashlib.sha256(words).hexdigest(),
-            "corpus": {"sentences": sentences, "tokens": tokens},
+            "corpus": _counts(self.corpus),
+            "steps": self.steps,
         }
 
     def _check_run(self, before):
         now = json.loads(json.dumps(self._described()))
         if self.options.schedule == "constant":  # it may go on for longer
-            before = {**before, "epochs": now["epochs"]}
+            before = {**before, "epochs": now["epochs"], "steps": now["steps"]}
         changed = [
             f"{name}: {before.get(name)!r} before, {now.get(name)!r} now"
             for name in sorted({*before, *now})
@@ -376,7 +413,7 @@ class Trainer:
 
         def stop(number, _):
             if self._stop.is_set():  # once more: at once
-                raise KeyboardInterrupt
+                raise Interrupted(self._kept())
             self._stop.set()
 
         kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -413,3 +450,8 @@ class Trainer:
             yield log
         finally:
             writer.close()
+
+
+def _counts(corpus):
+    """Of each file its sentences and its tokens."""
+    return None if corpus is None else [list(pair) for pair in corpus.file_counts()]

@@ -1,5 +1,7 @@
 """`build_vocabulary`."""
 
+import os
+
 from keras_elmo.config import check_integers
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.training.corpus import Corpus, count_words
@@ -29,14 +31,16 @@ def build_vocabulary(patterns, path, min_count=1, size=None):
     if size is not None:
         check_integers(len(SPECIALS) + 1, size=size)
     corpus = Corpus(patterns)
-    counts = count_words(corpus)
-    if not counts:
-        raise ValueError(f"There is no word in {', '.join(corpus.files)}")
-    words = [w for w, count in counts.items() if count >= min_count and w not in SPECIALS]
-    words.sort(key=lambda word: (-counts[word], word))
-    if size is not None:
-        del words[size - len(SPECIALS) :]
-    with replacing(path) as temporary:
+    if any(os.path.exists(path) and os.path.samefile(path, file) for file in corpus.files):
+        raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
+    with replacing(path) as temporary:  # before the words are counted: the folder must be there
+        counts = count_words(corpus)
+        if not counts:
+            raise ValueError(f"There is no word in {', '.join(corpus.files)}")
+        words = [w for w, count in counts.items() if count >= min_count and w not in SPECIALS]
+        words.sort(key=lambda word: (-counts[word], word))
+        if size is not None:
+            del words[size - len(SPECIALS) :]
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{word}\n" for word in (*SPECIALS, *words))
     known = sum(counts[word] for word in words)

@@ -45,7 +45,7 @@ def open_source(source):
     elif os.path.isdir(source):
         options = os.path.join(source, _OPTIONS)
         names = os.listdir(source)
-        if "checkpoint" in names and _OPTIONS in names:
+        if os.path.isfile(os.path.join(source, "checkpoint")) and _OPTIONS in names:
             yield ElmoConfig.from_options(options), source
             return
         weights = _only_weights(source, names)

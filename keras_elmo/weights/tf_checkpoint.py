@@ -21,7 +21,13 @@ def find(path):
         return None
     path = os.fspath(path)
     if os.path.isfile(os.path.join(path, _STATE_FILE)):
-        return tf.train.latest_checkpoint(path)
+        state = tf.train.get_checkpoint_state(path)
+        if state is None:
+            return None
+        # Often an absolute path, of where the folder was when it was written.
+        names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
+        prefixes = [os.path.join(path, name) for name in names]
+        return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
     return path if os.path.isfile(f"{path}.index") else None
 
 

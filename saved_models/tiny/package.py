@@ -1,9 +1,11 @@
-"""Puts a trained model into the package as `tiny`, its weights stored as float16.
+"""Puts a trained model into the package as `tiny`, its weights rounded to five decimals.
 
     python saved_models/tiny/package.py MODEL HELDOUT
 
 Shows the largest difference that this makes to any output of the sentences of HELDOUT, and the
-least cosine. The softmax and the vocabulary stay out: they are larger than the model.
+least cosine. HDF5's own scale-offset filter packs them into about 17 bits each, which any reader of
+HDF5 gives back as float32: as large as float16, and ten times nearer. The softmax and the
+vocabulary stay out; they would double the size.
 """
 
 import pathlib
@@ -16,17 +18,18 @@ import numpy as np
 import keras_elmo
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "keras_elmo/weights/tiny"
+_DECIMALS = 5
 
 
 def pack(source, target):
-    """Copies a model's options, and its weights as float16."""
+    """Copies a model's options, and its weights rounded."""
     target.mkdir(exist_ok=True)
     shutil.copyfile(source / "options.json", target / "options.json")
     with h5py.File(source / "weights.hdf5") as read, h5py.File(target / "weights.hdf5", "w") as new:
 
         def copy(name, item):
             if isinstance(item, h5py.Dataset):
-                new.create_dataset(name, data=item[()].astype(np.float16))
+                new.create_dataset(name, data=item[()], scaleoffset=_DECIMALS)
 
         read.visititems(copy)
 

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,6 +100,14 @@ def test_a_run_is_not_begun_over(folder, capsys):
     assert main([*TRAIN, "-o", "model", "--steps", "2", "--quiet"]) == 0
     assert main([*TRAIN, "-o", "model", "--steps", "2"]) == 2
     assert "go on with --resume" in capsys.readouterr().err
+    # Nor is a model that is no run written over.
+    shutil.rmtree("model/checkpoints")
+    for resume in ([], ["--resume"]):
+        assert main([*TRAIN, "-o", "model", *resume]) == 2
+        assert "holds a model, but no checkpoint" in capsys.readouterr().err
+    shutil.rmtree("model")
+    assert main([*TRAIN, "-o", "model", "--steps", "2", "--resume"]) == 0
+    assert "no checkpoint yet: from step 0" in capsys.readouterr().err
     assert main([*TRAIN, "-o", "model", "--resume", "--seed", "1"]) == 2
     assert "seed: 0 before, 1 now" in capsys.readouterr().err
 
@@ -138,6 +147,17 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path):
 def test_what_is_no_checkpoint(folder, capsys):
     assert main(["convert", "nothing", "m"]) == 2
     assert "must be a folder with a TensorFlow checkpoint" in capsys.readouterr().err
+
+
+def test_text_is_checked_before_it_is_measured(folder, capsys):
+    assert main([*TRAIN, "-o", "model", "--steps", "2", "--quiet"]) == 0
+    (folder / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
+    assert main(["evaluate", "model", "latin.txt"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("keras-elmo evaluate: error: latin.txt, line 2 must be UTF-8")
+    assert main(["vocabulary", "heldout.txt", "-o", "heldout.txt"]) == 2
+    assert "a file of its own" in capsys.readouterr().err
+    assert len((folder / "heldout.txt").read_text().splitlines()) == 6
 
 
 def command(*arguments):

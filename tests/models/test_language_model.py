@@ -192,6 +192,20 @@ def test_weights_without_a_softmax(folder):
 
 
 def test_a_softmax_of_another_vocabulary(folder):
+    for words in (["a"], ["cat", "the", "sat", "na\u00efve", "."]):  # of another size, and the same
+        with pytest.warns(UserWarning, match="has a softmax for its own vocab.txt"):
+            model = BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", *words])
+        assert not model.has_softmax
+    # The new one is the same in every process.
+    with pytest.warns(UserWarning):
+        again = BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", *words])
+    np.testing.assert_array_equal(model.softmax.kernel.numpy(), again.softmax.kernel.numpy())
+    model.save_pretrained(folder)  # the softmax that was there is not of this vocabulary
+    assert not (folder / "softmax.hdf5").exists()
+    (folder / "vocab.txt").unlink()
+    model.has_softmax = True
+    model.save_pretrained(folder)
+    (folder / "vocab.txt").unlink()
     with pytest.raises(ValueError, match=r"shape: softmax/W, expected \(4, 8\), in the file"):
         BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", "a"])
 

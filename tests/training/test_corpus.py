@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 
@@ -34,6 +35,20 @@ def test_an_order_for_each_seed_and_epoch(corpus):
     everything = sorted(map(tuple, corpus.sentences()))
     assert all(sorted(order) == everything for order in orders.values())
     assert list(map(list, orders[0, 1])) == list(corpus.epoch(0, 1))
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="read several times.*pipe or device"):
+        Corpus(tmp_path / "pipe")
+
+
+def test_every_shard_has_some_of_small_files(tmp_path):
+    for k in range(2):
+        (tmp_path / f"{k}.txt").write_text(f"line {k}\n")
+    corpus = Corpus([tmp_path / "0.txt", tmp_path / "1.txt"])
+    shards = [list(corpus.epoch(0, None, k, 4)) for k in range(4)]
+    assert shards == [[["line", "0"]], [["line", "1"]], [], []]
 
 
 def test_the_order_of_the_files(corpus):

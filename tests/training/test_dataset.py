@@ -117,3 +117,12 @@ def test_samples_are_distinct_and_log_uniform():
     np.testing.assert_allclose(counts / 2000, expected, atol=0.04)
     words, tries = log_uniform_sample(rng, 8, 8)
     assert sorted(words.tolist()) == list(range(8))
+
+
+def test_a_replica_without_sentences_says_so(tmp_path):
+    (tmp_path / "one.txt").write_text("a b c\n")
+    stream = Stream(VOCABULARY, 1, 2)
+    with pytest.raises(
+        tf.errors.OpError, match="2 replicas must have sentences.*number 1 has none"
+    ):
+        next(iter(stream.training(Corpus(tmp_path / "one.txt"), 0, 1, 2)))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.training import Corpus, TrainingOptions
+from keras_elmo.training.trainer import Interrupted
 
 STEPS = 6
 OPTIONS = TrainingOptions(
@@ -37,6 +39,12 @@ def train(folder, output, steps=STEPS):
         units=12, projection_dim=6, character_dim=4, filters=[(1, 4), (2, 4)], num_highway=1
     )
     losses = []
+
+    def report(figures):
+        losses.append(figures["loss"])
+        if os.environ.get("STOPPED") and figures["step"] == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
     with strategy.scope():
         model = BiLanguageModel(config, WORDS)
         model.initialize(1)
@@ -47,7 +55,10 @@ def train(folder, output, steps=STEPS):
                 trainer.run()
     if output:
         trainer.restore()
-    trainer.run(lambda figures: losses.append(figures["loss"]))
+    try:
+        trainer.run(report)
+    except Interrupted as error:
+        return {"stopped": str(error)}
     return {"losses": losses, "bias": model.softmax.bias.numpy().tolist()}
 
 
@@ -110,17 +121,16 @@ def free_ports(number):
     return ports
 
 
-def together(folder, output="", steps=STEPS):
-    """Two processes of this file, as TF_CONFIG says: what each gives."""
+def together(folder, output="", steps=STEPS, second=()):
+    """Two processes of this file, as TF_CONFIG says: what each gives.
+
+    The second has more in its environment.
+    """
     workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
     tasks = [{"type": "worker", "index": index} for index in range(2)]
     cluster = {"worker": workers}
-    return apart(
-        [{"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})} for task in tasks],
-        folder,
-        output,
-        steps,
-    )
+    one, other = ({"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})} for task in tasks)
+    return apart([one, {**other, **dict(second)}], folder, output, steps)
 
 
 def apart(environments, folder, output="", steps=STEPS):
@@ -153,6 +163,12 @@ def test_two_processes_equal_one(folder):
     together(folder, folder / "run", steps=4)
     for result in together(folder, folder / "run"):
         np.testing.assert_allclose(result["losses"], expected["losses"][4:], atol=1e-4)
+
+
+def test_where_one_is_told_to_stop_both_do(folder):
+    results = together(folder, folder / "run", steps=5, second={"STOPPED": "1"})
+    assert results == 2 * [{"stopped": "go on from the checkpoint of step 3 with --resume"}]
+    assert tf.train.latest_checkpoint(str(folder / "run/checkpoints")).endswith("ckpt-3")
 
 
 def test_two_devices_equal_one(folder):

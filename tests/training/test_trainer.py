@@ -95,7 +95,7 @@ def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Interrupted, match="a checkpoint of step [45] was written"):
+    with pytest.raises(Interrupted, match="from the checkpoint of step [45] with --resume"):
         trainer.run(report)
     assert signal.getsignal(signal.SIGINT) is before
     again = make(corpus, tmp_path / "run", steps=30)
@@ -130,6 +130,58 @@ def test_the_best_model_by_the_held_out_text_is_kept(corpus, tmp_path):
             logged.setdefault(value.tag, []).append(float(tf.make_ndarray(value.tensor)))
     assert len(logged["train/loss"]) == 40
     np.testing.assert_allclose(logged["heldout/perplexity"], list(found.values()), rtol=1e-5)
+
+
+def test_a_signal_during_an_evaluation(corpus, tmp_path, monkeypatch):
+    (tmp_path / "heldout.txt").write_text("a b c d\ne f g h i\n")
+    heldout = Corpus(tmp_path / "heldout.txt")
+    kwargs = {"heldout": heldout, "steps": 20, "evaluate_every": 10}
+    best = make(corpus, tmp_path / "whole", **kwargs).run()
+    trainer = make(corpus, tmp_path / "run", **kwargs)
+
+    def interrupted(model, sentences, batch_size, unroll_steps, progress):
+        os.kill(os.getpid(), signal.SIGTERM)
+        progress(3)
+        raise AssertionError("it went on")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("keras_elmo.training.trainer.evaluate", interrupted)
+        with pytest.raises(Interrupted, match="from the checkpoint of step 10"):
+            trainer.run()
+    again = make(corpus, tmp_path / "run", **kwargs)
+    assert again.restore() and (again.step, again.evaluated) == (10, 0)
+    assert again.run() == pytest.approx(best, rel=1e-6) and again.evaluated == 20
+
+
+def test_another_held_out_text_has_another_best(corpus, tmp_path):
+    (tmp_path / "easy.txt").write_text("a b c d e f\n")
+    (tmp_path / "hard.txt").write_text("x a w b v c\nu d t e s f\n")
+    easy, hard = (Corpus(tmp_path / f"{name}.txt") for name in ("easy", "hard"))
+    make(corpus, tmp_path / "run", heldout=easy, steps=5).run()
+    again = make(corpus, tmp_path / "run", heldout=hard, steps=10)
+    assert again.restore() and again.best == np.inf
+    again = make(corpus, tmp_path / "run", heldout=easy, steps=10)
+    assert again.restore() and again.best < np.inf
+
+
+def test_a_run_made_shorter_leaves_a_model(corpus, tmp_path):
+    trainer = make(corpus, tmp_path / "run", steps=30)
+
+    def report(figures):
+        if figures["step"] == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        trainer.run(report)
+    assert not (tmp_path / "run/weights.hdf5").exists()
+    again = make(corpus, tmp_path / "run", steps=3)
+    assert again.restore()
+    again.run()
+    assert again.step in (4, 5) and (tmp_path / "run/weights.hdf5").exists()
+    falling = dataclasses.replace(OPTIONS, schedule="linear")
+    make(corpus, tmp_path / "falls", falling, steps=4).run()
+    with pytest.raises(ValueError, match="steps: 4 before, 8 now"):
+        make(corpus, tmp_path / "falls", falling, steps=8).restore()
 
 
 def test_the_state_of_evaluation_is_carried_on(corpus):
@@ -201,7 +253,7 @@ def test_a_full_disk_at_a_checkpoint(corpus, tmp_path, monkeypatch):
 def test_a_loss_that_is_no_number_ends_it(corpus):
     trainer = make(corpus, steps=5)
     trainer.model.softmax.bias.assign(tf.fill([len(WORDS)], np.nan))
-    with pytest.raises(FloatingPointError, match="loss of step 1 is nan"):
+    with pytest.raises(FloatingPointError, match="At step 1 the loss is nan"):
         trainer.run()
 
 
@@ -242,7 +294,7 @@ def test_sentences_that_begin_a_window_begin_from_zeros(corpus, zero_starts):
     begins = batch["begins"].numpy()
     results = []
     for state in (trainer.model.bilm.zero_state(4), [tf.ones((4, n)) for n in (6, 12) * 4]):
-        _, _, after = trainer._train_step(batch, state, tf.constant(0.0))
+        *_, after = trainer._train_step(batch, state, tf.constant(0.0), tf.constant(0.0))
         results.append(after[0].numpy())
     is_same = np.all(np.isclose(*results, atol=1e-6), axis=1)
     assert is_same.tolist() == (begins & zero_starts).tolist()

@@ -232,10 +232,10 @@ def test_the_packaged_model_needs_no_download(home):
     (name,) = presets.PACKAGED
     options, weights = fetch(name)
     assert files_in(home) == []
-    # What the wheel may grow by; float16, as the loader takes it.
+    # What the wheel may grow by.
     assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
     with h5py.File(weights) as file:
-        assert file["CNN_proj/W_proj"].dtype == "float16"
+        assert file["CNN_proj/W_proj"].dtype == "float32"
     elmo = Elmo.from_pretrained(name)
     assert elmo.bilm.variables[0].dtype == "float32"
     assert elmo(["the cat"])["elmo"].shape == (1, 2, elmo.config.output_dim)

@@ -90,6 +90,15 @@ def test_a_checkpoint_without_softmax(model, tmp_path):
     assert not loaded.has_softmax
 
 
+def test_a_checkpoint_that_was_moved(model, tmp_path):
+    write_checkpoint(tmp_path / "c", model).rename(tmp_path / "moved")
+    state = (tmp_path / "moved/checkpoint").read_text()
+    (tmp_path / "moved/checkpoint").write_text(state.replace('"model', f'"{tmp_path}/c/model'))
+    loaded = BiLanguageModel.from_pretrained(tmp_path / "moved", WORDS)
+    for variable, expected in zip(loaded.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), expected.numpy())
+
+
 def test_what_is_no_checkpoint(tmp_path, model):
     assert tf_checkpoint.find(tmp_path) is None and tf_checkpoint.find(object()) is None
     with pytest.raises(FileNotFoundError, match="no TensorFlow checkpoint"):

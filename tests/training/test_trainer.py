@@ -312,5 +312,5 @@ def test_from_scratch_as_far_as_the_original(shared):
         model.initialize(seed)
         Trainer(model, Corpus(folder / "train.txt"), options, steps=300).run()
         found.append(evaluate(model, heldout.sentences(), batch_size=1)["perplexity"])
-    print(found)  # with `pytest -s`
+    print(found)  # for README, with `pytest -s`
     assert np.mean(found) < 1.05 * 56.29

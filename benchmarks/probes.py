@@ -182,7 +182,7 @@ def head(results):
 
 def main():
     parser = report.parser("benchmarks.probes", __doc__, "probes", "less text")
-    parser.add_argument("model", help="a folder, a zip, or a published name")
+    parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument(
         "--data",
         type=pathlib.Path,

@@ -1,6 +1,6 @@
 """Writes a model as a TFLite file, and runs it as a phone would: without TensorFlow.
 
-Needs the interpreter: `pip install "keras-elmo[tflite]"`. What `load` and `embed` do needs nothing
+Needs the interpreter: `pip install ".[tflite]"`. What `load` and `embed` do needs nothing
 but `ai-edge-litert` and NumPy; the file takes the bytes of a sentence and splits them itself.
 
     python examples/tflite_inference.py FILE [MODEL]    # tiny without a name

@@ -32,7 +32,7 @@ def add_arguments(parser):
         "--options",
         metavar="FILE",
         help="an options.json: the model's shape, and options of the training, which those below "
-        "replace (default: the shape of the published `small`)",
+        "replace (default: the shape of --init, else of the published `small`)",
     )
     parser.add_argument("--init", metavar="MODEL", help=f"go on from the weights of {model.MODEL}")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")

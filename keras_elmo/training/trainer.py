@@ -1,14 +1,10 @@
 """`Trainer`: truncated back-propagation through a corpus, with checkpoints."""
 
-import contextlib
 import dataclasses
 import hashlib
-import io
 import json
 import math
 import os
-import signal
-import threading
 
 import numpy as np
 import tensorflow as tf
@@ -16,34 +12,13 @@ import tensorflow as tf
 from keras_elmo.models.language_model import perplexities
 from keras_elmo.training.dataset import Stream
 from keras_elmo.training.evaluation import evaluate
+from keras_elmo.training.events import event_log
 from keras_elmo.training.optimizer import Adagrad, add_up, clip
+from keras_elmo.training.progress import PROGRESS_KEY, Progress
+from keras_elmo.training.signals import Interrupted, StopSignals
 
 _CHECKPOINTS = "checkpoints"
 _LOGS = "logs"
-_PROGRESS_KEY = "progress/.ATTRIBUTES/py_state"
-
-
-class _Progress(tf.train.experimental.PythonState):
-    """Where a run is: a dict for JSON, and the LSTM state of every lane."""
-
-    def __init__(self, progress=None, state=()):
-        self.progress, self.state = progress, list(state)
-
-    def serialize(self):
-        file = io.BytesIO()
-        # bfloat16 is none of NumPy's own.
-        state = [x.astype(np.float32) for x in self.state]
-        np.savez(file, json.dumps(self.progress), *state)
-        return file.getvalue()
-
-    def deserialize(self, string_value):
-        arrays = np.load(io.BytesIO(string_value))
-        progress, *self.state = (arrays[name] for name in arrays.files)
-        self.progress = json.loads(str(progress))
-
-
-class Interrupted(KeyboardInterrupt):
-    """Training was told to stop; the message says from where it can go on."""
 
 
 class Trainer:
@@ -107,7 +82,7 @@ class Trainer:
         self.evaluated = 0  # the step of the last evaluation
         self.best = math.inf  # perplexity
         self._train_step = tf.function(self._distributed_step, reduce_retracing=True)
-        self._stop = threading.Event()
+        self._stop = StopSignals(self._kept)
 
     def _check(self):
         options, words = self.options, len(self.model.vocabulary)
@@ -215,7 +190,9 @@ class Trainer:
         streams = [iter(self._batches(shard)) for shard in self._local_replicas()]
         first = self._local_replicas()[0]
         self.model.has_softmax = True
-        with self._logs() as log, self._signals():
+        is_logged = self.folder is not None and self.is_chief()
+        folder = os.path.join(self.folder, _LOGS) if is_logged else None
+        with event_log(folder) as log, self._stop:
             if self._is_evaluation_due():  # it was broken off
                 self._evaluate()
             while self.step < self.steps:
@@ -324,7 +301,7 @@ class Trainer:
             "heldout": _counts(self.heldout),
             "run": self._described(),
         }
-        checkpoint = self._checkpoint(_Progress(progress, [x.numpy() for x in state]))
+        checkpoint = self._checkpoint(Progress(progress, [x.numpy() for x in state]))
         prefix = os.path.join(self.folder, _CHECKPOINTS)
         try:
             # Before an evaluation and after it: under another name, for files are not overwritten.
@@ -350,8 +327,8 @@ class Trainer:
         prefix = tf.train.latest_checkpoint(os.path.join(self.folder, _CHECKPOINTS))
         if prefix is None:
             return False
-        saved = _Progress()
-        saved.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_PROGRESS_KEY))
+        saved = Progress()
+        saved.deserialize(tf.train.load_checkpoint(prefix).get_tensor(PROGRESS_KEY))
         self._check_run(saved.progress["run"])
         self._checkpoint(saved).restore(prefix).assert_consumed()
         self.step = self.saved = saved.progress["step"]
@@ -401,55 +378,6 @@ class Trainer:
         if self.num_replicas == 1:
             return self._local(self._state)
         return [self.strategy.gather(x, axis=0) for x in self._state]
-
-    # What a run is told by, and shows
-
-    @contextlib.contextmanager
-    def _signals(self):
-        """SIGINT and SIGTERM end the run after the step that is being made."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number, _):
-            if self._stop.is_set():  # once more: at once
-                raise Interrupted(self._kept())
-            self._stop.set()
-
-        kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            self._stop.clear()
-            for number, handler in kept.items():
-                signal.signal(number, handler)
-
-    @contextlib.contextmanager
-    def _logs(self):
-        """A function that writes figures for TensorBoard."""
-        if self.folder is None or not self.is_chief():
-            yield lambda figures: None
-            return
-        writer = tf.summary.create_file_writer(os.path.join(self.folder, _LOGS))
-        # `tf.summary.scalar` needs TensorBoard itself.
-        metadata = tf.compat.v1.SummaryMetadata(
-            plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
-        )
-
-        def log(figures):
-            step = figures["step"]
-            shown = {f"train/{name}": figures[name] for name in ("loss", "perplexity", "norm")}
-            shown["train/learning_rate"] = figures["learning_rate"]
-            for name, value in figures.get("heldout", {}).items():
-                shown[f"heldout/{name}"] = value
-            with writer.as_default():
-                for name, value in shown.items():
-                    tf.summary.write(name, tf.constant(value, tf.float32), step, metadata)
-
-        try:
-            yield log
-        finally:
-            writer.close()
 
 
 def _counts(corpus):

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.training import Corpus, TrainingOptions
-from keras_elmo.training.trainer import Interrupted
+from keras_elmo.training.signals import Interrupted
 
 STEPS = 6
 OPTIONS = TrainingOptions(

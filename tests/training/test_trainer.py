@@ -9,7 +9,7 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import BiLanguageModel
 from keras_elmo.training import Corpus, Trainer, TrainingOptions, evaluate, read_options
-from keras_elmo.training.trainer import Interrupted
+from keras_elmo.training.signals import Interrupted
 
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefghijklmnopqrstuvwx"]
 CONFIG = keras_elmo.ElmoConfig(

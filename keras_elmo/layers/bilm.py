@@ -4,9 +4,9 @@ import keras
 from keras import ops
 
 from keras_elmo.config import check_integers
+from keras_elmo.layers.packing import pack
 from keras_elmo.layers.projected_lstm import (
     ProjectedLSTMCell,
-    pack,
     run_packed,
     run_padded,
     run_unrolled,

@@ -1,5 +1,4 @@
-"""Models by name: the packaged one, and the published ones with their addresses, and how they are
-fetched."""
+"""Models by name: the packaged one, and the published ones: where they are, how they are had."""
 
 import hashlib
 import os

@@ -42,7 +42,12 @@ def add_arguments(parser):
     training.add_argument("--batch-size", type=int, metavar="N", help="lanes, of each GPU (32)")
     training.add_argument("--unroll-steps", type=int, metavar="N", help="tokens of a window (20)")
     training.add_argument("--dropout", type=float, metavar="P", help="(0.1)")
-    training.add_argument("--learning-rate", type=float, metavar="R", help="of Adagrad (0.2)")
+    training.add_argument(
+        "--optimizer", choices=["adagrad", "adam"], help="adagrad is the original's (adagrad)"
+    )
+    training.add_argument(
+        "--learning-rate", type=float, metavar="R", help="(adagrad: 0.2, adam: 0.001)"
+    )
     training.add_argument(
         "--schedule", choices=["constant", "linear", "cosine"], help="how it falls (constant)"
     )

@@ -1,6 +1,13 @@
-"""`Adagrad`, and the clipping of its gradients: dense ones, and those of a few rows of a table."""
+"""`Adagrad` and `Adam`, and the clipping of gradients: dense ones, and those of a table's rows."""
 
 import tensorflow as tf
+
+OPTIMIZERS = ("adagrad", "adam")
+
+
+def make_optimizer(name, variables):
+    """An optimizer by its name, one of `OPTIMIZERS`."""
+    return {"adagrad": Adagrad, "adam": Adam}[name](variables)
 
 
 class Adagrad(tf.Module):
@@ -48,6 +55,79 @@ class Adagrad(tf.Module):
                 )
             else:
                 tf.raw_ops.ResourceApplyAdagradV2(grad=gradient, **arguments)
+
+
+class Adam(tf.Module):
+    """Adam, which touches only the rows of a table that have a gradient ("lazy" Adam).
+
+        mean = beta_1 * mean + (1 - beta_1) * gradient
+        square = beta_2 * square + (1 - beta_2) * gradient^2
+        rate = learning_rate * sqrt(1 - beta_2^step) / (1 - beta_1^step)
+        variable -= rate * mean / (sqrt(square) + epsilon)
+
+    The means of a row that has no gradient in a step stay as they are.
+
+    Args:
+        variables: list of `tf.Variable`s.
+        beta_1: float below 1. How much of the mean gradient is kept from step to step.
+        beta_2: float below 1. The same for the mean square.
+        epsilon: positive float.
+
+    Reference: Kingma and Ba 2015.
+    """
+
+    def __init__(self, variables, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
+        super().__init__()
+        self.variables_ = list(variables)
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        self.means = [tf.Variable(tf.zeros_like(v), trainable=False) for v in self.variables_]
+        self.squares = [tf.Variable(tf.zeros_like(v), trainable=False) for v in self.variables_]
+        self.step = tf.Variable(0.0, trainable=False)
+        # What a checkpoint must hold.
+        self.accumulators = [*self.means, *self.squares, self.step]
+
+    def apply(self, gradients, learning_rate):
+        """Updates the variables.
+
+        Args:
+            gradients: list of tensors or `IndexedSlices`, one a variable, from `clip`: no row
+                twice.
+            learning_rate: float32, ().
+        """
+        self.step.assign_add(1.0)
+        step = self.step.read_value()
+        powers = tf.pow(self.beta_1, step), tf.pow(self.beta_2, step)
+        rate = learning_rate * tf.sqrt(1 - powers[1]) / (1 - powers[0])
+        for gradient, variable, mean, square in zip(
+            gradients, self.variables_, self.means, self.squares, strict=True
+        ):
+            if isinstance(gradient, tf.IndexedSlices):
+                rows, values = gradient.indices, gradient.values
+                new_mean = self.beta_1 * mean.sparse_read(rows) + (1 - self.beta_1) * values
+                new_square = self.beta_2 * square.sparse_read(rows) + (1 - self.beta_2) * tf.square(
+                    values
+                )
+                update = rate * new_mean / (tf.sqrt(new_square) + self.epsilon)
+                for table, new in ((mean, new_mean), (square, new_square)):
+                    tf.raw_ops.ResourceScatterUpdate(
+                        resource=table.handle, indices=rows, updates=new
+                    )
+                tf.raw_ops.ResourceScatterSub(
+                    resource=variable.handle, indices=rows, updates=update
+                )
+            else:
+                tf.raw_ops.ResourceApplyAdam(
+                    var=variable.handle,
+                    m=mean.handle,
+                    v=square.handle,
+                    beta1_power=powers[0],
+                    beta2_power=powers[1],
+                    lr=learning_rate,
+                    beta1=self.beta_1,
+                    beta2=self.beta_2,
+                    epsilon=self.epsilon,
+                    grad=gradient,
+                )
 
 
 def add_up(gradient):

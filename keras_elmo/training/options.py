@@ -4,9 +4,11 @@ import dataclasses
 import math
 
 from keras_elmo.config import ElmoConfig, check_integers, parse_options
+from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
+LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # where none is given, by optimizer
 
 # The original's names of them.
 _KEYS = {
@@ -29,7 +31,8 @@ class TrainingOptions:
         unroll_steps: int. Tokens of a window, through which gradients flow.
         dropout: float, from 0, below 1. Share of what each layer reads, and the softmax, that is
             set to zero.
-        learning_rate: positive float.
+        optimizer: `"adagrad"`, the original's, or `"adam"`.
+        learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
         clip_norm: positive float or `None`. Largest norm of all gradients.
         num_negatives: int. Samples of the softmax for each direction and batch; 0: the full one.
         epochs: positive float. Times that the corpus is read.
@@ -52,7 +55,8 @@ class TrainingOptions:
     batch_size: int = 32
     unroll_steps: int = 20
     dropout: float = 0.1
-    learning_rate: float = 0.2
+    optimizer: str = "adagrad"
+    learning_rate: float | None = None
     clip_norm: float | None = 10.0
     num_negatives: int = 1024
     epochs: float = 10
@@ -64,6 +68,9 @@ class TrainingOptions:
     seed: int = 0
 
     def __post_init__(self):
+        if self.learning_rate is None:
+            rate = LEARNING_RATES.get(self.optimizer, 1.0)  # an unknown one is refused below
+            object.__setattr__(self, "learning_rate", rate)
         faults = []
 
         def check(name, is_right, rule):
@@ -91,6 +98,7 @@ class TrainingOptions:
         check("dropout", is_share, "a number from 0, below 1")
         for name in ("shuffle", "zero_starts"):
             check(name, isinstance(getattr(self, name), bool), "True or False")
+        check("optimizer", self.optimizer in OPTIMIZERS, f"one of {list(OPTIMIZERS)}")
         check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
         check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
         if faults:

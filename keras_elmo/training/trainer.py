@@ -13,7 +13,7 @@ from keras_elmo.models.language_model import perplexities
 from keras_elmo.training.dataset import Stream
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
-from keras_elmo.training.optimizer import Adagrad, add_up, clip
+from keras_elmo.training.optimizer import add_up, clip, make_optimizer
 from keras_elmo.training.progress import PROGRESS_KEY, Progress
 from keras_elmo.training.signals import Interrupted, StopSignals
 
@@ -75,7 +75,7 @@ class Trainer:
             options.seed,
         )
         self._variables = [variable.value for variable in model.trainable_variables]
-        self.optimizer = Adagrad(self._variables)
+        self.optimizer = make_optimizer(options.optimizer, self._variables)
         self._state = self._zero_state()
         self.step = 0
         self.saved = None  # the last checkpoint's step
@@ -354,6 +354,7 @@ class Trainer:
 
     def _check_run(self, before):
         now = json.loads(json.dumps(self._described()))
+        before = {"optimizer": "adagrad", **before}  # before 0.2.0 there was no other
         if self.options.schedule == "constant":  # it may go on for longer
             before = {**before, "epochs": now["epochs"], "steps": now["steps"]}
         changed = [

@@ -1,63 +1,128 @@
-"""Makes the text that `tiny` is trained on: train.txt, heldout.txt and sources.json.
+"""Makes the text of `tiny`: train.txt, heldout.txt, heldout/SOURCE.txt and sources.json.
 
     python saved_models/tiny/corpus.py DATA OUTPUT
 
-DATA holds english-text/ (MASC, inaugural and State of the Union addresses), ud-english-ewt/,
-wikitext-2/ and coarse-wsd-20/, see README.md. Of each source one sentence of 200 is held out; a
-sentence that is there twice is read once, so that none that is held out is also trained on.
+DATA holds books/, english-text/ (MASC, inaugural and State of the Union addresses),
+ud-english-ewt/ and wikitext-2/; README.md lists them. Every sentence is tokenised by the package's
+`treebank` tokenizer. Text that comes tokenised in the Penn Treebank's way (`do n't`) is put
+together first (`don't`). One sentence of eight is lower-cased, since much text that people embed
+is. A sentence that occurs twice is read once, so that no held-out sentence is also trained on. The
+sentences of all sources are mixed.
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import pathlib
 import re
 
-_HELD_OUT = 200  # one sentence of so many
+from keras_elmo.text.tokenizers import TreebankTokenizer
+
+# One sentence of so many is held out: about 700 of each large source.
+_HELD_OUT = {"novels": 1000, "textbooks": 400}
+_HELD_OUT_ELSEWHERE = 200
+_LOWER_CASED = 8  # one training sentence of so many
+_UNKNOWN = "Unkunkunk"  # stands for <UNK> while a sentence is tokenised, which would be split
+_AT_ONCE = 10_000  # sentences that are tokenised together
 
 
 def plain(path):
-    """A tokenised sentence a line."""
-    return path.read_text(encoding="utf-8").split("\n")
+    """One sentence a line, already as it should be tokenised."""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        yield line, line
+
+
+def compressed(path):
+    """The same of a gzip file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            yield line, line
+
+
+def treebank(path):
+    """One sentence a line, its words split as in the Penn Treebank: `do n't`, `` ` ` `` quotes."""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        yield line, put_together(line)
+
+
+def put_together(line):
+    """A sentence in the Penn Treebank's form, its contractions, quotes and brackets as in prose."""
+    line = re.sub(r"(?i)\b([a-z]+) (n't)\b", r"\1\2", line)
+    line = re.sub(r"(?i)\b(gon|wan) (na)\b", r"\1\2", line)
+    line = re.sub(r"(?i)\b(got) (ta)\b", r"\1\2", line)
+    line = re.sub(r"``|''", '"', line)
+    for mark, sign in {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]"}.items():
+        line = line.replace(f"-{mark}-", sign)
+    return line
 
 
 def conllu(path):
-    """The words of CoNLL-U: neither ranges (1-2) nor empty nodes (1.1)."""
-    words = []
-    for line in plain(path):
-        if line and not line.startswith("#"):
-            number, word = line.split("\t")[:2]
-            if number.isdecimal():
+    """The sentences of a CoNLL-U file: their words, and their raw text."""
+    words, text = [], ""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if line.startswith("# text = "):
+            text = line.removeprefix("# text = ")
+        elif line and not line.startswith("#"):
+            index, word = line.split("\t")[:2]
+            if index.isdecimal():  # neither a range (1-2) nor an empty node (1.1)
                 words.append(word)
         elif not line:
-            yield " ".join(words)
+            yield " ".join(words), text
             words = []
 
 
 def wikitext(path):
-    """Paragraphs to sentences, without headings and the marks around hyphens and in numbers."""
-    for line in plain(path):
+    """Paragraphs split into sentences, without headings and the marks around hyphens."""
+    for line in path.read_text(encoding="utf-8").split("\n"):
         line = line.strip()
         if line and not line.startswith("="):
             line = re.sub(r" @(\W)@ ", r"\1", line).replace("<unk>", "<UNK>")
-            yield from re.split(r"(?<= [.?!]) (?=[A-Z\"'<])", line)
-
-
-def senses(folder):
-    """The training sentences of CoarseWSD-20, which begin with the place of the noun."""
-    for path in sorted(folder.glob("*/train.data.txt")):
-        for line in plain(path):
-            yield line.partition("\t")[2]
+            for sentence in re.split(r"(?<= [.?!]) (?=[A-Z\"'<])", line):
+                yield sentence, sentence
 
 
 def sources(data):
+    """Of each source its pairs of a sentence as it stands there, and as it is tokenised.
+
+    The first one decides whether a sentence is held out, and so the version before held out the
+    same sentences.
+    """
     return {
-        "MASC": plain(data / "english-text/masc.txt"),
-        "inaugural addresses": plain(data / "english-text/inaugural.txt"),
-        "State of the Union addresses": plain(data / "english-text/state-union.txt"),
+        "novels": compressed(data / "books/novels.txt.gz"),
+        "textbooks": compressed(data / "books/textbooks.txt.gz"),
+        "MASC": treebank(data / "english-text/masc.txt"),
+        "inaugural addresses": treebank(data / "english-text/inaugural.txt"),
+        "State of the Union addresses": treebank(data / "english-text/state-union.txt"),
         "UD English EWT, train": conllu(data / "ud-english-ewt/train.conllu"),
         "WikiText-2, valid": wikitext(data / "wikitext-2/valid.txt"),
-        "CoarseWSD-20, train": senses(data / "coarse-wsd-20"),
+    }
+
+
+def tokenise(tokenizer, sentences):
+    """Sentences with a space between any two tokens."""
+    for first in range(0, len(sentences), _AT_ONCE):
+        part = [s.replace("<UNK>", _UNKNOWN) for s in sentences[first : first + _AT_ONCE]]
+        for tokens in tokenizer.tokenize(part).to_list():
+            yield b" ".join(tokens).decode().replace(_UNKNOWN, "<UNK>")
+
+
+def number(sentence):
+    """A number that depends on the sentence alone."""
+    return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:8], "big")
+
+
+def heldout_number(original):
+    return number(" ".join(original.split())) >> 32
+
+
+def write(path, sentences):
+    text = "".join(f"{sentence}\n" for sentence in sentences)
+    path.write_text(text, encoding="utf-8")
+    return {
+        "sentences": len(sentences),
+        "tokens": sum(len(sentence.split()) for sentence in sentences),
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
     }
 
 
@@ -66,29 +131,34 @@ def main():
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
     options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
-    seen, parts, counts = set(), {"train": [], "heldout": []}, {}
-    for name, sentences in sources(options.data).items():
-        count = {"sentences": 0, "tokens": 0}
-        for sentence in sentences:
-            tokens = sentence.split()
-            sentence = " ".join(tokens)
-            if not tokens or sentence in seen:
+    (options.output / "heldout").mkdir(parents=True, exist_ok=True)
+    tokenizer = TreebankTokenizer()
+    seen, train, heldout, counts = set(), [], [], {}
+    for name, pairs in sources(options.data).items():
+        pairs = [pair for pair in pairs if pair[0].strip()]
+        every = _HELD_OUT.get(name, _HELD_OUT_ELSEWHERE)
+        kept, out = [], []
+        texts = tokenise(tokenizer, [text for _, text in pairs])
+        for (original, _), sentence in zip(pairs, texts, strict=True):
+            if sentence.lower() in seen:
                 continue
-            seen.add(sentence)
-            number = int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:4], "big")
-            parts["train" if number % _HELD_OUT else "heldout"].append(sentence)
-            count["sentences"] += 1
-            count["tokens"] += len(tokens)
-        counts[name] = count
-    for name, sentences in parts.items():
-        text = "".join(f"{sentence}\n" for sentence in sentences)
-        (options.output / f"{name}.txt").write_text(text, encoding="utf-8")
+            seen.add(sentence.lower())
+            if heldout_number(original) % every == 0:
+                out.append(sentence)
+            elif number(sentence) % _LOWER_CASED == 0:
+                kept.append(sentence.lower().replace("<unk>", "<UNK>"))
+            else:
+                kept.append(sentence)
         counts[name] = {
-            "sentences": len(sentences),
-            "tokens": sum(len(sentence.split()) for sentence in sentences),
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "sentences": len(kept),
+            "tokens": sum(len(sentence.split()) for sentence in kept),
+            "heldout": write(options.output / "heldout" / f"{name.split(',')[0]}.txt", out),
         }
+        train += kept
+        heldout += out
+    for name, sentences in {"train": train, "heldout": heldout}.items():
+        sentences.sort(key=number)
+        counts[name] = write(options.output / f"{name}.txt", sentences)
     (options.output / "sources.json").write_text(json.dumps(counts, indent=1) + "\n")
     print(json.dumps(counts, indent=1))
 

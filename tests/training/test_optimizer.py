@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.optimizer import Adagrad, add_up, clip
+from keras_elmo.training.optimizer import Adagrad, Adam, add_up, clip
 
 
 def slices(rows, indices, size):
@@ -47,3 +47,27 @@ def test_rows_without_a_gradient_are_not_touched():
 def test_no_clipping():
     gradients, norm = clip([tf.constant([3.0, 4.0])], None)
     assert float(norm) == 5 and gradients[0].numpy().tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adam_equals_the_plain_one_on_the_rows_that_have_a_gradient(seed):
+    rng = np.random.default_rng(seed)
+    values = [rng.normal(size=(7, 3)), rng.normal(size=(4,))]
+    variables = [tf.Variable(value, dtype=tf.float32) for value in values]
+    optimizer = Adam(variables, beta_1=0.8, beta_2=0.9, epsilon=1e-6)
+    means, squares = ([np.zeros_like(value) for value in values] for _ in range(2))
+    for step in range(1, 5):
+        indices = rng.integers(0, 7, 5)  # some twice, some never
+        rows, dense = rng.normal(size=(5, 3)), rng.normal(size=4)
+        full = np.zeros((7, 3))
+        np.add.at(full, indices, rows)
+        gradients = [add_up(slices(rows, indices, 7)), tf.constant(dense, tf.float32)]
+        optimizer.apply(gradients, tf.constant(0.1))
+        rate = 0.1 * np.sqrt(1 - 0.9**step) / (1 - 0.8**step)
+        for k, (touched, g) in enumerate([(np.unique(indices), full), (slice(None), dense)]):
+            means[k][touched] = 0.8 * means[k][touched] + 0.2 * g[touched]
+            squares[k][touched] = 0.9 * squares[k][touched] + 0.1 * g[touched] ** 2
+            update = rate * means[k][touched] / (np.sqrt(squares[k][touched]) + 1e-6)
+            values[k][touched] -= update
+    for variable, value in zip(variables, values, strict=True):
+        np.testing.assert_allclose(variable, value, atol=1e-5)

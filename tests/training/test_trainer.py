@@ -44,9 +44,18 @@ def losses(trainer):
     return found
 
 
-@pytest.mark.parametrize("change", [{}, {"num_negatives": 0}, {"dtype": "mixed_bfloat16"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"num_negatives": 0},
+        {"dtype": "mixed_bfloat16"},
+        {"optimizer": "adam", "learning_rate": 0.01},
+    ],
+)
 def test_it_learns(corpus, change):
-    options = dataclasses.replace(OPTIONS, dropout=0.0, learning_rate=1.0, **change)
+    change = {"learning_rate": 1.0, **change}
+    options = dataclasses.replace(OPTIONS, dropout=0.0, **change)
     trainer = make(corpus, options=options, steps=250)
     before = evaluate(trainer.model, corpus.sentences())["perplexity"]
     found = losses(trainer)
@@ -64,11 +73,14 @@ def test_epochs_are_turned_into_steps(corpus):
     assert make(corpus, steps=7).steps == 7
 
 
-@pytest.mark.parametrize("broken_at", [1, 13, 20])
-def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path, broken_at):
-    whole = make(corpus, steps=30)
+@pytest.mark.parametrize(
+    "broken_at, optimizer", [(1, "adagrad"), (13, "adagrad"), (20, "adagrad"), (13, "adam")]
+)
+def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path, broken_at, optimizer):
+    options = dataclasses.replace(OPTIONS, optimizer=optimizer, learning_rate=None)
+    whole = make(corpus, options=options, steps=30)
     expected = losses(whole)
-    first = make(corpus, tmp_path / "run", steps=30, checkpoint_every=1)
+    first = make(corpus, tmp_path / "run", options, steps=30, checkpoint_every=1)
     found = []
 
     def stop(figures):
@@ -78,7 +90,7 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path, brok
 
     with pytest.raises(RuntimeError, match="broken"):
         first.run(stop)
-    second = make(corpus, tmp_path / "run", steps=30)
+    second = make(corpus, tmp_path / "run", options, steps=30)
     second.model.initialize(99)  # all comes from the checkpoint
     assert second.restore() and second.step == broken_at
     found += losses(second)

@@ -116,7 +116,7 @@ def parts(task):
     def run_bilm(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            layers, _ = model.bilm(x[0], initial_state=state, backward_inputs=x[1], training=True)
+            layers, _ = model.bilm.read_streams(x[0], x[1], state, training=True)
             loss = tf.reduce_sum(layers[-1])
         return tape.gradient(loss, [x, *bilm])
 

@@ -2,11 +2,10 @@
 
 import dataclasses
 import json
-import math
-import numbers
 import os
 
 from keras_elmo import characters
+from keras_elmo.checks import ACTIVATIONS, are_filters, is_clip, is_integer, is_number
 
 # What a model computes. Other keys at the top level say how it was trained, and are left out.
 _LSTM_KEYS = frozenset(
@@ -22,38 +21,6 @@ _CHAR_CNN_KEYS = frozenset(
         "max_characters_per_token",
     }
 )
-ACTIVATIONS = ("relu", "tanh")
-
-
-def _is_int(value):
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _is_number(value):
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def check_integers(least, **values):
-    """Raises a `ValueError` for the first value that is no integer of at least `least`."""
-    for name, value in values.items():
-        if not (_is_int(value) and value >= least):
-            raise ValueError(
-                f"`{name}` must be an integer of at least {least}. Received: {name}={value!r}"
-            )
-
-
-def check_clips(**values):
-    """Raises a `ValueError` for the first value that is neither a positive number nor `None`."""
-    for name, value in values.items():
-        if not _is_clip(value):
-            raise ValueError(
-                f"`{name}` must be a positive number, or None for no clipping. "
-                f"Received: {name}={value!r}"
-            )
-
-
-def _is_clip(value):
-    return value is None or (_is_number(value) and 0 < value < math.inf)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,25 +83,25 @@ class ElmoConfig:
         ]:
             check(
                 name,
-                lambda v, least=least: _is_int(v) and v >= least,
+                lambda v, least=least: is_integer(v) and v >= least,
                 f"an integer of at least {least}",
             )
         for name in ("cell_clip", "projection_clip"):
             check(
                 name,
-                _is_clip,
+                is_clip,
                 "a positive number, or None for no clipping",
             )
         check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
         check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
         check("filters", are_filters, "a non-empty list of [width, count], both positive integers")
-        if _is_int(self.projection_dim) and _is_int(self.units):
+        if is_integer(self.projection_dim) and is_integer(self.units):
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
                 f"at most `units` ({self.units})",
             )
-        if are_filters(self.filters) and _is_int(self.max_characters):
+        if are_filters(self.filters) and is_integer(self.max_characters):
             widest = max(width for width, _ in self.filters)
             check(
                 "max_characters",
@@ -300,20 +267,6 @@ def _section(options, name, where, faults):
 def _plain(value):
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
-    if _is_int(value):
+    if is_integer(value):
         return int(value)
-    return float(value) if _is_number(value) else value
-
-
-def are_filters(value):
-    """Whether a value is a non-empty sequence of pairs of positive integers."""
-    return (
-        isinstance(value, list | tuple)
-        and len(value) > 0
-        and all(
-            isinstance(pair, list | tuple)
-            and len(pair) == 2
-            and all(_is_int(n) and n > 0 for n in pair)
-            for pair in value
-        )
-    )
+    return float(value) if is_number(value) else value

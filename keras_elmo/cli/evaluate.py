@@ -35,7 +35,7 @@ def run(options):
     model.import_elmo()
     with quiet_import():
         from keras_elmo import training
-        from keras_elmo.config import check_integers
+        from keras_elmo.checks import check_integers
         from keras_elmo.models import BiLanguageModel
 
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)

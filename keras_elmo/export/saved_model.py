@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo import text
-from keras_elmo.config import check_integers
+from keras_elmo.checks import check_integers
 from keras_elmo.export import serving
 from keras_elmo.models import Elmo
 

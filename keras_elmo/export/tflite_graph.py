@@ -47,7 +47,8 @@ def concrete_function(elmo, inputs, batch):
         state = [tf.constant(tensor) for tensor in start]
         if batch is None:
             state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
-        layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state, loop="padded")
+        with elmo.bilm.using_loop("padded"):
+            layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
         return {**elmo.outputs_of(layers, mask), **offsets}
 
     return tf.function(run, input_signature=[signature]).get_concrete_function()

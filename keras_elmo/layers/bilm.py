@@ -1,18 +1,16 @@
 """`BiLM`."""
 
+import contextlib
+
 import keras
 from keras import ops
 
-from keras_elmo.config import check_integers
-from keras_elmo.layers.packing import pack
-from keras_elmo.layers.projected_lstm import (
-    ProjectedLSTMCell,
-    run_packed,
-    run_padded,
-    run_unrolled,
-)
+from keras_elmo.checks import check_integers
+from keras_elmo.layers.loops import find_loop
+from keras_elmo.layers.loops.first_step import FirstStep
+from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
-_LOOPS = ("auto", "rnn", "padded")
+_LOOPS = (None, "rnn", "packed", "padded")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -20,27 +18,26 @@ class BiLM(keras.layers.Layer):
     """The biLM: a forward and a backward stack of projected LSTMs, apart through all layers.
 
     Layer 0 of the result is `[token, token]`; layer l is `[forward_l, backward_l]`. With skip
-    connections, each layer but the first adds its input to its output; its state stays without.
-    The backward stack reads each sequence from its last real token to its first.
+    connections, each layer but the first adds its input to its output. Its state is the output
+    before that. The backward stack reads each sequence from its last real token to its first.
 
-    On TensorFlow only real tokens are computed, both directions in one loop; on other backends
-    (and with `loop="rnn"`) `keras.layers.RNN` runs the same step.
-
-    Masking: reads the mask; what is masked is passed over, wherever it stands, leaves the state
-    as it was, and is zero in every output. The mask is passed on with every layer.
+    Masking: masked tokens are passed over, wherever they stand: they leave the state as it was, and
+    every output is zero there. The mask is passed on with every layer.
 
     Args:
         units: int. Size of the cells.
-        projection_dim: int or `None`. Size of the outputs, and of the inputs. `None` or `units`:
-            no projection.
+        projection_dim: int or `None`. Size of the outputs, and of the inputs. `None` or `units`
+            means no projection.
         num_layers: int. LSTM layers in each direction.
         cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool.
-        return_state: bool. Return the state too.
-        loop: `"auto"`; or `"rnn"` for `keras.layers.RNN` on TensorFlow too: slower, but XLA can
-            compile it (`jit_compile=True`); or `"padded"`, on TensorFlow alone, of operations that
-            TFLite has too.
+        return_state: bool. Return the state, too.
+        loop: how the step runs along a sentence. `"packed"` (TensorFlow) computes real tokens only,
+            both directions in one loop. `"rnn"` is `keras.layers.RNN`: it is slower, runs on every
+            backend, and XLA can compile it (`jit_compile=True`). `"padded"` (TensorFlow) is made of
+            operations that TFLite has too. `None` chooses `"packed"` on TensorFlow and `"rnn"`
+            elsewhere. All of them give the same numbers.
         kernel_initializer: initializer of all kernels.
 
     Call arguments:
@@ -48,19 +45,11 @@ class BiLM(keras.layers.Layer):
         mask: bool, (batch, tokens). `None`: every token is real.
         initial_state: `None` (zeros), or a list of `4 * num_layers` floats: for each layer the
             forward output (batch, projection_dim) and cell (batch, units), then the backward
-            ones. A state that a call returned can be handed to the next.
+            ones. A state that a call returned can be handed to the next call.
         boundaries: `None`, or a pair of floats, (projection_dim,): what the forward and the
             backward direction read, from a zero state, before each sequence (the embeddings of
-            `<S>` and `</S>`). They have no outputs, and are computed once for all rows. Not with
-            an `initial_state`.
-        loop: as the argument of the class, for this call; `None`: as there.
-        backward_inputs: `None`, or floats like the inputs, on TensorFlow alone: what the backward
-            direction reads, in its order of reading, where each direction reads a stream of its
-            own (windows of a corpus, in training). Its outputs are in that order too. Without a
-            mask the loop is unrolled, for a fixed number of tokens; real tokens come first in a
-            mask. Not with boundaries.
-        drop: `None`, or a function of a tensor and a tuple `(layer, direction)` of ints, which is
-            applied to what each layer reads: dropout. With `backward_inputs` alone.
+            `<S>` and `</S>`). They have no outputs, and are computed once for all rows. They
+            cannot be given together with an `initial_state`.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
@@ -68,7 +57,7 @@ class BiLM(keras.layers.Layer):
 
     Raises:
         ValueError: an argument is out of range, the inputs are not `projection_dim` wide, the
-            initial state has not `4 * num_layers` tensors, or there are boundaries too.
+            initial state does not hold `4 * num_layers` tensors, or boundaries are given too.
 
     Example:
 
@@ -88,7 +77,7 @@ class BiLM(keras.layers.Layer):
         projection_clip=None,
         use_skip_connections=True,
         return_state=False,
-        loop="auto",
+        loop=None,
         kernel_initializer="glorot_uniform",
         **kwargs,
     ):
@@ -128,8 +117,8 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
-        self._compiled = None
-        self.supports_jit = not self._is_packed(loop)
+        self._compiled_runs = {}  # of each loop by its name
+        self.supports_jit = self._loop_name() != "packed"
         self.supports_masking = True
 
     @property
@@ -177,31 +166,8 @@ class BiLM(keras.layers.Layer):
         sizes = [self.input_dim, self.units] * 2 * self.num_layers
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
-    def _state_after(self, tokens, batch_size):
-        """The state of every row after its first token: one for each direction, the same in all."""
-        directions = [tokens[0][None], tokens[1][None]]
-        state = []
-        for index in range(self.num_layers):
-            for k, stack in enumerate((self.forward_layers, self.backward_layers)):
-                cell = stack[index].cell
-                m, c = cell.step(cell.input_product(directions[k]), None, None)
-                directions[k] = m + directions[k] if self._is_skipped(index) else m
-                state += [m, c]
-        return [ops.repeat(row, batch_size, axis=0) for row in state]
-
-    def call(
-        self,
-        inputs,
-        mask=None,
-        initial_state=None,
-        boundaries=None,
-        loop=None,
-        backward_inputs=None,
-        drop=None,
-        training=False,
-    ):
+    def call(self, inputs, mask=None, initial_state=None, boundaries=None, training=False):
         self._check(inputs.shape, mask, initial_state)
-        loop = _check_loop(loop or self.loop)
         batch_size = ops.shape(inputs)[0]
         if boundaries is not None:
             if initial_state is not None:
@@ -211,129 +177,101 @@ class BiLM(keras.layers.Layer):
             initial_state = self._state_after(boundaries, batch_size)
         if initial_state is None:
             initial_state = self.zero_state(batch_size)
-        initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
-        if backward_inputs is not None:
-            streams = [inputs, backward_inputs]
-            outputs, state = self._run_streams(streams, mask, initial_state, drop, training)
-            return (outputs, state) if self.return_state else outputs
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
-        if loop == "padded":
-            run = self._run_padded
-        else:
-            run = self._run_packed if self._is_packed(loop) else self._run_rnn
-        outputs, state = run(inputs, mask, initial_state)
+        initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
+        outputs, state = self._compiled_run()(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
-    def _run_layers(self, layer, state, run, join, drop=None):
-        """Runs all layers, each by `run(index, [forward, backward], states)`.
+    def read_streams(
+        self, forward, backward, initial_state, mask=None, dropout=None, training=False
+    ):
+        """Reads a stream of its own in each direction, as training on windows of a corpus does.
 
-        Returns the outputs, `join([forward, backward])` of each layer, and the state.
+        This is for TensorFlow alone. Without a mask the number of tokens must be known, and every
+        step is written into the graph.
+
+        Args:
+            forward: float, (batch, tokens, projection_dim). What the forward direction reads.
+            backward: float, like `forward`. What the backward direction reads, in its order of
+                reading.
+            initial_state: see the call arguments.
+            mask: bool, (batch, tokens), or `None`. The real tokens come first in each row.
+            dropout: `None`, or a function of a tensor and a pair of ints `(layer, direction)`,
+                which is applied to what each LSTM layer reads.
+            training: bool. Whether a gradient will be asked for.
+
+        Returns:
+            The outputs, a list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim),
+            those of each direction in its order of reading; and the state.
         """
-        outputs, next_state = [join(layer)], []
+        from keras_elmo.layers.loops.packed import PackedLoop
+        from keras_elmo.layers.loops.unrolled import UnrolledLoop
+
+        self._check(forward.shape, mask, initial_state)
+        if mask is None:
+            loop = UnrolledLoop(training)
+        else:
+            loop = PackedLoop(mask, is_backward_reversed=False)
+        return self._walk(loop, [forward, backward], initial_state, dropout)
+
+    @contextlib.contextmanager
+    def using_loop(self, loop):
+        """Calls inside of the context use another loop: XLA and TFLite need one of their own."""
+        before, self.loop = self.loop, _check_loop(loop)
+        try:
+            yield
+        finally:
+            self.loop = before
+
+    def _loop_name(self):
+        on_tensorflow = keras.backend.backend() == "tensorflow"
+        return self.loop or ("packed" if on_tensorflow else "rnn")
+
+    def _compiled_run(self):
+        """A function that runs the loop: of inputs, mask and state."""
+        name = self._loop_name()
+        if name not in self._compiled_runs:
+            loop = find_loop(name)
+
+            def run(inputs, mask, state):
+                return self._walk(loop(mask), [inputs, inputs], state)
+
+            self._compiled_runs[name] = loop.compile(run)
+        return self._compiled_runs[name]
+
+    def _walk(self, loop, directions, state, dropout=None):
+        """Walks up the layers with a loop.
+
+        Args:
+            loop: a `Loop`.
+            directions: pair of floats, (batch, tokens, projection_dim).
+            state: list of `4 * num_layers` floats.
+            dropout: see `read_streams`.
+
+        Returns:
+            The outputs of every layer, and the state.
+        """
+        directions = loop.enter(directions)
+        outputs, next_state = [loop.leave(directions)], []
         for index in range(self.num_layers):
-            if drop is not None:
-                layer = [drop(x, (index, direction)) for direction, x in enumerate(layer)]
-            start = state[4 * index : 4 * index + 4]
-            result, final = run(index, layer, [start[:2], start[2:]])
-            if self._is_skipped(index):
-                result = [new + old for new, old in zip(result, layer, strict=True)]
-            layer = result
-            outputs.append(join(layer))
-            next_state += [tensor for pair in final for tensor in pair]
+            if dropout is not None:
+                directions = [dropout(x, (index, k)) for k, x in enumerate(directions)]
+            layers = [self.forward_layers[index], self.backward_layers[index]]
+            layer_state = state[4 * index : 4 * index + 4]
+            results, states = loop.run_layer(layers, directions, [layer_state[:2], layer_state[2:]])
+            if self.use_skip_connections and index > 0:
+                results = [new + old for new, old in zip(results, directions, strict=True)]
+            directions = results
+            outputs.append(loop.leave(directions))
+            next_state += [tensor for pair in states for tensor in pair]
         return outputs, next_state
 
-    def _cells_of(self, index):
-        return [self.forward_layers[index].cell, self.backward_layers[index].cell]
-
-    def _run_rnn(self, inputs, mask, state):
-        def run(index, layer, states):
-            forward, *forward_state = self.forward_layers[index](
-                layer[0], mask=mask, initial_state=states[0]
-            )
-            backward, *backward_state = self.backward_layers[index](
-                layer[1], mask=mask, initial_state=states[1]
-            )
-            backward = ops.flip(backward, axis=1)  # RNN leaves it as it was read
-            return [forward, backward], [forward_state, backward_state]
-
-        return self._run_layers(_unmasked(inputs, mask), state, run, _concatenate)
-
-    def _run_padded(self, inputs, mask, state):
-        def run(index, layer, states):
-            return run_padded(self._cells_of(index), layer, mask, states)
-
-        return self._run_layers(_unmasked(inputs, mask), state, run, _concatenate)
-
-    def _run_packed(self, inputs, mask, state):
-        import tensorflow as tf
-
-        if not tf.executing_eagerly():
-            return self._packed_graph(inputs, mask, state)
-        # Step by step in Python the loop would take longer than its arithmetic.
-        if self._compiled is None:
-            self._compiled = tf.function(self._packed_graph, reduce_retracing=True)
-        return self._compiled(inputs, mask, state)
-
-    def _packed_graph(self, inputs, mask, state):
-        import tensorflow as tf
-
-        packing = pack(mask)
-        tokens = tf.gather_nd(inputs, packing.positions)  # (N, projection_dim), row by row
-        places = [packing.forward, packing.backward]
-        # [forward, backward], each packed in its own order of reading.
-        layer = [tf.gather(tokens, tf.math.invert_permutation(place)) for place in places]
-        state = [tf.gather(tensor, packing.order) for tensor in state]
-        rows = tf.math.invert_permutation(packing.order)
-        shape = (*tf.unstack(tf.shape(inputs, out_type=tf.int64)[:2]), 2 * self.input_dim)
-
-        def unpack(layer):
-            tokens = [tf.gather(x, place) for x, place in zip(layer, places, strict=True)]
-            padded = tf.scatter_nd(packing.positions, tf.concat(tokens, -1), shape)
-            return tf.ensure_shape(padded, (*inputs.shape[:2], 2 * self.input_dim))
-
-        def run(index, layer, states):
-            return run_packed(self._cells_of(index), layer, packing, states)
-
-        outputs, next_state = self._run_layers(layer, state, run, unpack)
-        return outputs, [tf.gather(tensor, rows) for tensor in next_state]
-
-    def _run_streams(self, streams, mask, state, drop, training):
-        import tensorflow as tf
-
-        if mask is None:
-            # Steps come first: each is a slice of contiguous rows.
-            def swap(x):
-                return tf.transpose(x, [1, 0, 2])
-
-            def run(index, layer, states):
-                return run_unrolled(self._cells_of(index), layer, states, training)
-
-            layer = [swap(x) for x in streams]
-            return self._run_layers(layer, state, run, lambda x: swap(_concatenate(x)), drop)
-
-        packing = pack(mask)
-        place = tf.math.invert_permutation(packing.forward)
-        layer = [tf.gather(tf.gather_nd(x, packing.positions), place) for x in streams]
-        state = [tf.gather(tensor, packing.order) for tensor in state]
-        shape = (*tf.unstack(tf.shape(mask, out_type=tf.int64)), 2 * self.input_dim)
-
-        def unpack(layer):
-            tokens = tf.gather(_concatenate(layer), packing.forward)
-            return tf.scatter_nd(packing.positions, tokens, shape)
-
-        def run_masked(index, layer, states):
-            return run_packed(self._cells_of(index), layer, packing, states)
-
-        outputs, state = self._run_layers(layer, state, run_masked, unpack, drop)
-        rows = tf.math.invert_permutation(packing.order)
-        return outputs, [tf.gather(tensor, rows) for tensor in state]
-
-    def _is_packed(self, loop):
-        return loop == "auto" and keras.backend.backend() == "tensorflow"
-
-    def _is_skipped(self, index):
-        return self.use_skip_connections and index > 0
+    def _state_after(self, boundaries, batch_size):
+        """The state of every row after its boundary: one for each direction, the same in all."""
+        directions = [embedding[None, None] for embedding in boundaries]  # (1, 1, projection_dim)
+        _, state = self._walk(FirstStep(), directions, [None] * 4 * self.num_layers)
+        return [ops.repeat(tensor, batch_size, axis=0) for tensor in state]
 
     def compute_mask(self, inputs, mask=None):
         masks = [mask] * (self.num_layers + 1)
@@ -367,22 +305,19 @@ class BiLM(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
 
-
-def _unmasked(inputs, mask):
-    """Both directions' first inputs, zero where they are masked."""
-    return [ops.where(ops.expand_dims(mask, -1), inputs, ops.zeros_like(inputs))] * 2
-
-
-def _concatenate(layer):
-    return ops.concatenate(layer, axis=-1)
+    @classmethod
+    def from_config(cls, config):
+        if config.get("loop") == "auto":  # the spelling of version 0.1.0
+            config = {**config, "loop": None}
+        return cls(**config)
 
 
 def _check_loop(loop):
     if loop not in _LOOPS:
         raise ValueError(f"`loop` must be one of {list(_LOOPS)}. Received: loop={loop!r}")
-    if loop == "padded" and keras.backend.backend() != "tensorflow":
+    if loop in ("packed", "padded") and keras.backend.backend() != "tensorflow":
         raise ValueError(
-            'loop="padded" is for the TensorFlow backend. '
+            f'loop={loop!r} is for the TensorFlow backend; use loop=None or "rnn". '
             f"Received: backend {keras.backend.backend()!r}"
         )
     return loop

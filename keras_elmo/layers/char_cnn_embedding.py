@@ -6,9 +6,9 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
-from keras_elmo.config import ACTIVATIONS, are_filters, check_integers
+from keras_elmo.checks import ACTIVATIONS, are_filters, check_integers
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.product import product
+from keras_elmo.layers.matmul import matmul
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -165,7 +165,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         for layer in self.highway_layers:
             outputs = layer(outputs, training=training)
         if self.projection_dim is not None:
-            outputs = product(outputs, self.projection_kernel, training) + self.projection_bias
+            outputs = matmul(outputs, self.projection_kernel, training) + self.projection_bias
         outputs = ops.where(mask, outputs, ops.zeros_like(outputs))
         return ops.reshape(outputs, (*leading, self.output_dim))
 
@@ -182,7 +182,7 @@ class CharCNNEmbedding(keras.layers.Layer):
             windows = ops.concatenate([x[:, k : k + last] for k in range(width)], axis=-1)
             kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
             # An initial value, or Keras refuses the maximum where there is no token.
-            highest = ops.max(product(windows, kernel, training), axis=1, initial=-math.inf)
+            highest = ops.max(matmul(windows, kernel, training), axis=1, initial=-math.inf)
             features.append(highest + self.convolution_biases[i])
         activate = keras.activations.get(self.activation)
         return activate(ops.concatenate(features, axis=-1))
@@ -213,16 +213,10 @@ class CharCNNEmbedding(keras.layers.Layer):
                 f"characters of at least {widest}, the width of the widest filter. "
                 f"Received: shape {tuple(character_ids.shape)}"
             )
-        is_symbol = isinstance(character_ids, keras.KerasTensor)
-        if keras.backend.backend() == "tensorflow" and not is_symbol:
-            self._check_values(character_ids)
-
-    def _check_values(self, character_ids):
-        import tensorflow as tf
-
-        if tf.executing_eagerly() and tf.size(character_ids) > 0:
-            low, high = int(ops.min(character_ids)), int(ops.max(character_ids))
-            characters.check_range(low, high, self.num_characters)
+        # Only a tensor that holds its values, eagerly on TensorFlow, has this method.
+        values = character_ids.numpy() if hasattr(character_ids, "numpy") else None
+        if values is not None and values.size:
+            characters.check_range(int(values.min()), int(values.max()), self.num_characters)
 
     def compute_mask(self, character_ids, mask=None):
         return ops.any(character_ids > 0, axis=-1)

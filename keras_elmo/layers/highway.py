@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.product import product
+from keras_elmo.layers.matmul import matmul
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -63,9 +63,9 @@ class Highway(keras.layers.Layer):
         self.transform_bias = weight("transform_bias", (features,), "zeros")
 
     def call(self, inputs, training=False):
-        gate = ops.sigmoid(product(inputs, self.carry_kernel, training) + self.carry_bias)
+        gate = ops.sigmoid(matmul(inputs, self.carry_kernel, training) + self.carry_bias)
         transformed = self.activation(
-            product(inputs, self.transform_kernel, training) + self.transform_bias
+            matmul(inputs, self.transform_kernel, training) + self.transform_bias
         )
         return inputs + gate * (transformed - inputs)
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
-from keras_elmo.config import check_integers
+from keras_elmo.checks import check_integers
 
 # Enough rows for matrix products near the machine's peak, in memory of about 0.2 GB.
 TOKEN_BUDGET = 4096

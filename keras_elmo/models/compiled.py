@@ -1,30 +1,24 @@
-"""`CompiledLayer`: a layer compiled by XLA, on shapes that repeat."""
+"""`CompiledFunction`: calls of a layer compiled by XLA, on shapes that repeat."""
 
 import tensorflow as tf
 
 _FINEST = 8
 
 
-class CompiledLayer(tf.Module):
-    """Calls a layer through XLA.
+class CompiledFunction(tf.Module):
+    """Calls a function of tensors through XLA.
 
-    XLA compiles anew for each shape, so the inputs' leading axes are padded to a bucket, and the
-    outputs are cut to what was asked for. The layer must take padding as such: rows of zeros whose
-    outputs do not matter and change no other row. Gradients do not pass.
+    XLA compiles anew for each shape, so the leading axes of the inputs are padded to a bucket, and
+    the outputs are cut to what was asked for. The function must accept padding: rows of zeros whose
+    outputs do not matter, and which change no other row. Gradients do not pass.
 
     Args:
-        layer: a built Keras layer that XLA can compile.
-        **kwargs: further arguments of each call.
+        function: a function that calls built Keras layers in a way that XLA can compile.
     """
 
-    def __init__(self, layer, **kwargs):
+    def __init__(self, function):
         super().__init__()
-        self.layer = layer
-
-        def call(*inputs, **state):
-            return layer(*inputs, **state, **kwargs)
-
-        self.compiled = tf.function(call, jit_compile=True, reduce_retracing=True)
+        self.compiled = tf.function(function, jit_compile=True, reduce_retracing=True)
 
     def tokens(self, ids):
         """A layer over tokens: (words, characters) -> (words, features)."""

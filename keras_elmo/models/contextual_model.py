@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
-from keras_elmo.models.compiled import CompiledLayer
+from keras_elmo.models.compiled import CompiledFunction
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
 
@@ -64,8 +64,8 @@ class ContextualModel(PretrainedModel):
         self.character_encoder.build((None, config.max_characters))
         self.bilm.build((None, None, config.projection_dim))
         self.uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
-        self._compiled_encoder = CompiledLayer(self.character_encoder, trim_characters=False)
-        self._compiled_bilm = CompiledLayer(self.bilm, loop="rnn")
+        self._compiled_encoder = CompiledFunction(self._encode_untrimmed)
+        self._compiled_bilm = CompiledFunction(self._run_rnn_loop)
         self.token_encoder = TokenEncoder(self._encode, config.max_characters)
 
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
@@ -74,6 +74,13 @@ class ContextualModel(PretrainedModel):
         if self.uses_xla and not self.character_encoder.trainable:
             return self._compiled_encoder.tokens(ids)
         return self.character_encoder(ids, **kwargs)
+
+    def _encode_untrimmed(self, ids):
+        return self.character_encoder(ids, trim_characters=False)
+
+    def _run_rnn_loop(self, tokens, **start):
+        with self.bilm.using_loop("rnn"):
+            return self.bilm(tokens, **start)
 
     def _run_bilm(self, tokens, mask, **start):
         if self.uses_xla and not self.bilm.trainable:

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo import characters, text
-from keras_elmo.config import check_integers
+from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState

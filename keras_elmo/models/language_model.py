@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
-from keras_elmo.config import check_integers
+from keras_elmo.checks import check_integers
 from keras_elmo.models import batching
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
@@ -223,7 +223,7 @@ class BiLanguageModel(ContextualModel):
 
     # Windows of a corpus, whose state is carried on
 
-    def read_windows(self, words, inputs, state, mask=None, drop=None, training=False):
+    def read_windows(self, words, inputs, state, mask=None, dropout=None, training=False):
         """The top layer's outputs for windows of streams of words.
 
         Args:
@@ -232,7 +232,7 @@ class BiLanguageModel(ContextualModel):
                 each in its order: 0 is `<S>`, 1 is `</S>`, k + 2 is `words[k]`.
             state: the biLM's.
             mask: bool, (batch, tokens), or `None`; real tokens come first.
-            drop: see `BiLM`.
+            dropout: see `BiLM.read_streams`.
             training: bool. Whether a gradient will be asked for.
 
         Returns:
@@ -244,13 +244,8 @@ class BiLanguageModel(ContextualModel):
             training=training,
         )
         forward, backward = tf.unstack(tf.gather(embeddings, inputs))
-        layers, state = self.bilm(
-            forward,
-            mask=mask,
-            initial_state=state,
-            backward_inputs=backward,
-            drop=drop,
-            training=training,
+        layers, state = self.bilm.read_streams(
+            forward, backward, state, mask, dropout=dropout, training=training
         )
         return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
 

@@ -3,7 +3,8 @@
 import dataclasses
 import math
 
-from keras_elmo.config import ElmoConfig, check_integers, parse_options
+from keras_elmo.checks import check_integers
+from keras_elmo.config import ElmoConfig, parse_options
 from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")

@@ -138,7 +138,7 @@ class Trainer:
             state = [tf.where(batch["begins"][:, None], tf.zeros_like(x), x) for x in state]
         with tf.GradientTape() as tape:
             outputs, state = self.model.read_windows(
-                batch["words"], batch["inputs"], state, drop=drop, training=True
+                batch["words"], batch["inputs"], state, dropout=drop, training=True
             )
             losses = []
             for direction, output in enumerate(tf.unstack(outputs)):

@@ -2,7 +2,7 @@
 
 import os
 
-from keras_elmo.config import check_integers
+from keras_elmo.checks import check_integers
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.training.corpus import Corpus, count_words
 from keras_elmo.weights.hdf5 import replacing

@@ -2,98 +2,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from layers.bilm_cases import make_batch, make_pair
 
 from keras_elmo import BiLM
-from keras_elmo.layers import ProjectedLSTMCell, projected_lstm
-
-INITIALIZER = keras.initializers.RandomNormal(stddev=0.5, seed=3)
-
-
-def pair(**kwargs):
-    """The fast loop and the plain one, with the same weights."""
-    kwargs = {"units": 12, "projection_dim": 5, "kernel_initializer": INITIALIZER, **kwargs}
-    fast, plain = BiLM(**kwargs), BiLM(**kwargs, loop="rnn")
-    for layer in (fast, plain):
-        layer.build((None, None, layer.input_dim))
-    for variable in fast.weights:
-        variable.assign(np.random.normal(scale=0.5, size=variable.shape))
-    plain.set_weights(fast.get_weights())
-    return fast, plain
-
-
-def batch(features, seed=0, rows=6, tokens=9, holes=False):
-    rng = np.random.default_rng(seed)
-    inputs = rng.normal(size=(rows, tokens, features)).astype(np.float32)
-    lengths = rng.integers(0, tokens + 1, rows)
-    mask = np.arange(tokens) < lengths[:, None]
-    if holes:
-        mask &= rng.random(mask.shape) < 0.6
-    return tf.constant(inputs), tf.constant(mask)
-
-
-@pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        {"cell_clip": 0.4, "projection_clip": 0.2},
-        {"num_layers": 3, "use_skip_connections": False},
-        {"projection_dim": None, "num_layers": 1},
-    ],
-)
-def test_the_fast_loop_equals_the_plain_one(kwargs, holes):
-    fast, plain = pair(**kwargs, return_state=True)
-    inputs, mask = batch(fast.input_dim, holes=holes)
-    state = [tf.random.normal(tensor.shape) for tensor in fast.zero_state(6)]
-    results = [layer(inputs, mask=mask, initial_state=state) for layer in (fast, plain)]
-    (outputs, final), (expected, expected_final) = results
-    for one, other in zip([*outputs, *final], [*expected, *expected_final], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-        assert np.abs(other).max() > 0.01
-    for output in outputs:
-        assert not np.any(output.numpy()[~mask.numpy()])
-
-
-@pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("rows, tokens", [(6, 9), (1, 5), (1, 1)])
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        {"cell_clip": 0.4, "projection_clip": 0.2},
-        {"num_layers": 3, "use_skip_connections": False},
-        {"projection_dim": None, "num_layers": 1},
-    ],
-)
-def test_the_padded_loop_equals_the_packed_one(kwargs, rows, tokens, holes):
-    layer, _ = pair(**kwargs, return_state=True)
-    inputs, mask = batch(layer.input_dim, rows=rows, tokens=tokens, holes=holes, seed=1)
-    state = [tf.random.normal(tensor.shape) for tensor in layer.zero_state(rows)]
-    results = [
-        layer(inputs, mask=mask, initial_state=state, loop=loop) for loop in ("padded", "auto")
-    ]
-    (outputs, final), (expected, expected_final) = results
-    for one, other in zip([*outputs, *final], [*expected, *expected_final], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    assert np.abs(expected_final[0]).max() > 0.01
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_gradients_of_the_fast_loop_equal_those_of_the_plain_one(seed):
-    fast, plain = pair(cell_clip=0.6, projection_clip=0.5, return_state=True)
-    inputs, mask = batch(fast.input_dim, seed)
-    state = [tf.random.normal(tensor.shape) for tensor in fast.zero_state(6)]
-
-    def gradients(layer):
-        with tf.GradientTape() as tape:
-            tape.watch([inputs, *state])
-            outputs, final = layer(inputs, mask=mask, initial_state=state)
-            loss = sum(tf.reduce_sum(tf.sin(3 * tensor)) for tensor in [*outputs, *final])
-        weights = [variable.value for variable in layer.trainable_variables]
-        gradients = tape.gradient(loss, [inputs, *state, *weights])
-        return [tf.convert_to_tensor(gradient) for gradient in gradients]
-
-    for one, other in zip(gradients(fast), gradients(plain), strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5, rtol=1e-4)
-        assert np.abs(other).max() > 1e-3
+from keras_elmo.layers import ProjectedLSTMCell
 
 
 def test_gradients_equal_finite_differences_in_float64():
@@ -122,23 +34,7 @@ def test_gradients_equal_finite_differences_in_float64():
         assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
-def test_hoisting_in_blocks_changes_nothing(monkeypatch):
-    fast, _ = pair(return_state=True)
-    inputs, mask = batch(fast.input_dim, tokens=20)
-    results = []
-    for tokens in (1, 7, 100_000):
-        monkeypatch.setattr(projected_lstm, "HOISTED_TOKENS", tokens)
-        layer = BiLM.from_config(fast.get_config())
-        layer.build((None, None, fast.input_dim))
-        layer.set_weights(fast.get_weights())
-        outputs, state = layer(inputs, mask=mask)
-        results.append([*outputs, *state])
-    for one, two, three in zip(*results, strict=True):
-        np.testing.assert_allclose(one, two, atol=1e-6)
-        np.testing.assert_allclose(one, three, atol=1e-6)
-
-
-@pytest.mark.parametrize("loop", ["auto", "rnn"])
+@pytest.mark.parametrize("loop", ["packed", "rnn"])
 @pytest.mark.parametrize(
     "kwargs",
     [
@@ -148,8 +44,8 @@ def test_hoisting_in_blocks_changes_nothing(monkeypatch):
     ],
 )
 def test_boundaries_are_tokens_around_each_sequence(kwargs, loop):
-    layer, _ = pair(**kwargs)
-    inputs, mask = batch(layer.input_dim)
+    layer, _ = make_pair(**kwargs)
+    inputs, mask = make_batch(layer.input_dim)
     rows, tokens = mask.shape
     first, last = tf.unstack(tf.random.normal((2, layer.input_dim)))
     lengths = np.sum(mask, axis=1)
@@ -166,7 +62,8 @@ def test_boundaries_are_tokens_around_each_sequence(kwargs, loop):
         weights = [variable.value for variable in layer.trainable_variables]
         return outputs, [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
 
-    outputs, gradients = run(lambda: layer(inputs, mask=mask, boundaries=(first, last), loop=loop))
+    with layer.using_loop(loop):
+        outputs, gradients = run(lambda: layer(inputs, mask=mask, boundaries=(first, last)))
     expected, expected_gradients = run(
         lambda: [output[:, 1:-1] for output in layer(around, mask=around_mask)]
     )
@@ -183,19 +80,7 @@ def test_boundaries_and_a_state_together_are_refused():
         layer(tf.ones((2, 3, 4)), initial_state=layer.zero_state(2), boundaries=tf.ones((2, 4)))
 
 
-def test_padding_and_neighbours_change_nothing():
-    layer, _ = pair()
-    inputs, _ = batch(layer.input_dim, rows=1, tokens=4)
-    alone = layer(inputs)
-    noise = tf.random.normal((1, 3, layer.input_dim))
-    padded = tf.concat([tf.concat([inputs, noise], 1), tf.random.normal((1, 7, 5))], 0)
-    mask = tf.constant([[True] * 4 + [False] * 3, [True] * 7])
-    together = layer(padded, mask=mask)
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_allclose(one[0], other[0, :4], atol=1e-6)
-
-
-@pytest.mark.parametrize("loop", ["auto", "rnn"])
+@pytest.mark.parametrize("loop", ["packed", "rnn"])
 def test_sequences_that_are_empty(loop):
     layer = BiLM(6, 4, return_state=True, loop=loop)
     state = [tf.random.normal((2, size)) for size in [4, 6] * 4]
@@ -211,8 +96,8 @@ def test_an_empty_batch():
 
 
 def test_the_plain_loop_compiles_with_xla():
-    fast, plain = pair()
-    inputs, mask = batch(fast.input_dim)
+    fast, plain = make_pair()
+    inputs, mask = make_batch(fast.input_dim)
     compiled = tf.function(lambda x, m: plain(x, mask=m), jit_compile=True)
     for one, other in zip(compiled(inputs, mask), fast(inputs, mask=mask), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
@@ -220,8 +105,8 @@ def test_the_plain_loop_compiles_with_xla():
 
 
 def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
-    bilm, _ = pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
-    inputs, _ = batch(bilm.input_dim)
+    bilm, _ = make_pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
+    inputs, _ = make_batch(bilm.input_dim)
     cell = ProjectedLSTMCell(12, 5, 0.4, 0.2)
     rnn = keras.layers.RNN(cell, return_sequences=True)
     rnn.build(inputs.shape)
@@ -274,49 +159,6 @@ def test_a_state_of_another_length():
         BiLM(6, 4)(tf.ones((2, 3, 4)), initial_state=[tf.ones((2, 4)), tf.ones((2, 6))])
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kwargs", [{"cell_clip": 0.6, "projection_clip": 0.5}, {"num_layers": 1}])
-def test_streams_equal_the_plain_loop_of_each_direction(kwargs, seed):
-    """Unrolled and packed, their outputs, states and gradients; the backward one reversed."""
-    layer, plain = pair(**kwargs, return_state=True)
-    forward, mask = batch(layer.input_dim, seed)
-    mask = tf.sequence_mask(tf.reduce_sum(tf.cast(mask, tf.int32), 1), 9)
-    backward = tf.random.normal(forward.shape)
-    state = [tf.random.normal(tensor.shape) for tensor in layer.zero_state(6)]
-    size = layer.input_dim
-
-    def run(used, mask, is_plain):
-        with tf.GradientTape() as tape:
-            tape.watch([forward, backward, *state])
-            if not is_plain:
-                outputs, final = used(
-                    forward, mask=mask, initial_state=state, backward_inputs=backward
-                )
-            else:
-                # Each direction from a call of its own, with what it reads turned around.
-                lengths = [9] * 6 if mask is None else tf.reduce_sum(tf.cast(mask, tf.int32), 1)
-                one, final_one = used(forward, mask=mask, initial_state=state)
-                other, final_other = used(
-                    tf.reverse_sequence(backward, lengths, 1), mask=mask, initial_state=state
-                )
-                outputs = [
-                    tf.concat([a[..., :size], tf.reverse_sequence(b[..., size:], lengths, 1)], -1)
-                    for a, b in zip(one, other, strict=True)
-                ]
-                final = [
-                    (final_one if k % 4 < 2 else final_other)[k] for k in range(len(final_one))
-                ]
-            loss = sum(tf.reduce_sum(tf.sin(3 * x)) for x in [*outputs, *final])
-        weights = [variable.value for variable in used.trainable_variables]
-        return outputs, final, tape.gradient(loss, [forward, backward, *state, *weights])
-
-    for used_mask in (None, mask):
-        results = [run(layer, used_mask, False), run(plain, used_mask, True)]
-        for one, other in zip(*map(tf.nest.flatten, results), strict=True):
-            one, other = tf.convert_to_tensor(one), tf.convert_to_tensor(other)
-            np.testing.assert_allclose(one, other, atol=3e-5, rtol=1e-4)
-
-
 def test_what_streams_read_can_be_dropped():
     layer = BiLM(8, 4, num_layers=2)
     inputs = tf.random.normal((2, 3, 4))
@@ -326,9 +168,11 @@ def test_what_streams_read_can_be_dropped():
         seen.append(place)
         return tf.zeros_like(x)
 
-    outputs = layer(inputs, backward_inputs=inputs, drop=drop)
+    layer.build(inputs.shape)
+    state = layer.zero_state(2)
+    outputs, _ = layer.read_streams(inputs, inputs, state, dropout=drop)
     assert seen == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    other = layer(inputs + 1, backward_inputs=inputs - 1, drop=drop)
+    other, _ = layer.read_streams(inputs + 1, inputs - 1, state, dropout=drop)
     np.testing.assert_array_equal(outputs[2], other[2])
     # A skip connection adds what the layer read.
-    assert not np.allclose(outputs[2], layer(inputs, backward_inputs=inputs)[2])
+    assert not np.allclose(outputs[2], layer.read_streams(inputs, inputs, state)[0][2])

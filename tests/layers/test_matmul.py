@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.layers.product import product
+from keras_elmo.layers.matmul import matmul
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (0, 4)])
@@ -10,12 +10,12 @@ def test_values_and_gradients_are_those_of_a_plain_product(shape):
     rng = np.random.default_rng(0)
     x, kernel = tf.constant(rng.normal(size=shape)), tf.Variable(rng.normal(size=(4, 6)))
 
-    def run(training):
+    def run(fast_gradient):
         with tf.GradientTape(persistent=True) as outer:
             outer.watch(x)
             with tf.GradientTape() as tape:
                 tape.watch(x)
-                y = product(x, kernel, training)
+                y = matmul(x, kernel, fast_gradient)
                 loss = tf.reduce_sum(tf.sin(y))
             gradients = tape.gradient(loss, [x, kernel])
             second = tf.reduce_sum(gradients[0] ** 2)

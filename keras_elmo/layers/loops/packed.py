@@ -1,0 +1,215 @@
+"""`PackedLoop`: computes real tokens only (TensorFlow), the default there.
+
+The packed form holds the N real tokens of a batch, sorted by the step that reads them, and within
+a step by the length of their sentence. For three sentences of 2, 4 and 1 tokens:
+
+    padded                   packed, forward                packed, backward
+    a1 a2 .  .               step 0: b1 a1 c1               step 0: b4 a2 c1
+    b1 b2 b3 b4              step 1: b2 a2                  step 1: b3 a1
+    c1 .  .  .               step 2: b3                     step 2: b2
+                             step 3: b4                     step 3: b1
+
+    num_rows = [3, 2, 1, 1, 0]      rows that step t computes
+    offsets  = [0, 3, 5, 6, 7]      where step t begins in the packed form
+    order    = [1, 0, 2]            the sentences, longest first
+
+So each step reads and writes one contiguous slice, a sentence that has ended leaves at the end of
+the slice, and padding is neither stored nor computed.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_elmo.layers.loops import Loop
+
+# The input gates are computed ahead of the steps, for blocks of about this many tokens: one product
+# of many rows runs near the machine's peak, and the block bounds the memory (4 * units floats for
+# each token and direction).
+TOKENS_PER_BLOCK = 1024
+
+
+class Packing(NamedTuple):
+    """Where the real tokens of a batch are in packed form.
+
+    Attributes:
+        positions: int64, (N, 2). Row and column of each real token, row by row.
+        forward: int32, (N,). The index of each of them in the packed form of the forward direction.
+        backward: int32, (N,). The same for the backward direction, which reads from the end.
+        order: int32, (batch,). The rows of the batch, longest first.
+        lengths: int32, (batch,). Real tokens of each row, in `order`.
+        num_rows: int32, (steps + 1,). How many rows are longer than t; 0 at the end.
+        offsets: int32, (steps + 1,). The first packed index of step t.
+    """
+
+    positions: object
+    forward: object
+    backward: object
+    order: object
+    lengths: object
+    num_rows: object
+    offsets: object
+
+
+def pack(mask):
+    """The `Packing` of a mask.
+
+    Args:
+        mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
+    """
+    count = tf.cast(mask, tf.int32)
+    row_lengths = tf.reduce_sum(count, axis=1)
+    order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
+    rank = tf.math.invert_permutation(order)
+    lengths = tf.gather(row_lengths, order)
+    steps = tf.reduce_max(tf.concat([lengths, [0]], 0))
+    # The lengths descend, so their negation is searched.
+    num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")
+    offsets = tf.cumsum(num_rows, exclusive=True)
+    positions = tf.where(mask)  # (N, 2)
+    row = tf.cast(positions[:, 0], tf.int32)
+    step = tf.gather_nd(tf.cumsum(count, axis=1), positions) - 1
+    step_from_end = tf.gather(row_lengths, row) - 1 - step
+    rank = tf.gather(rank, row)
+    return Packing(
+        positions=positions,
+        forward=tf.gather(offsets, step) + rank,
+        backward=tf.gather(offsets, step_from_end) + rank,
+        order=order,
+        lengths=lengths,
+        num_rows=num_rows,
+        offsets=offsets,
+    )
+
+
+class PackedLoop(Loop):
+    """Runs both directions side by side over the real tokens alone, in one `tf.while_loop`.
+
+    Its own form is (N, features), the packed form of each direction in its order of reading.
+
+    Args:
+        mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
+        is_backward_reversed: bool. `True`: both directions come in the order of the text, and the
+            backward one is read from its end. `False`: both come in their order of reading.
+    """
+
+    def __init__(self, mask, is_backward_reversed=True):
+        self.mask = mask
+        self.packing = pack(mask)
+        # Of each real token, row by row, its index in the packed form of each direction.
+        backward = self.packing.backward if is_backward_reversed else self.packing.forward
+        self.packed_index = [self.packing.forward, backward]
+
+    @staticmethod
+    def compile(function):
+        # Step by step in Python the loop would take longer than its arithmetic.
+        compiled = tf.function(function, reduce_retracing=True)
+        return lambda *inputs: (compiled if tf.executing_eagerly() else function)(*inputs)
+
+    def enter(self, directions):
+        # (batch, tokens, features) -> (N, features)
+        return [
+            tf.gather_nd(
+                x, tf.gather(self.packing.positions, tf.math.invert_permutation(packed_index))
+            )
+            for x, packed_index in zip(directions, self.packed_index, strict=True)
+        ]
+
+    def run_layer(self, layers, directions, states):
+        order = self.packing.order
+        states = [[tf.gather(tensor, order) for tensor in pair] for pair in states]
+        cells = [layer.cell for layer in layers]
+        outputs, states = _run_cells(cells, directions, self.packing, states)
+        rank = tf.math.invert_permutation(order)
+        return outputs, [[tf.gather(tensor, rank) for tensor in pair] for pair in states]
+
+    def leave(self, directions):
+        tokens = [
+            tf.gather(x, packed_index)
+            for x, packed_index in zip(directions, self.packed_index, strict=True)
+        ]
+        tokens = tf.concat(tokens, -1)  # (N, 2 * features), row by row
+        shape = [*tf.unstack(tf.shape(self.mask, out_type=tf.int64)), tokens.shape[-1]]
+        padded = tf.scatter_nd(self.packing.positions, tokens, shape)
+        return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
+
+
+def _run_cells(cells, inputs, packing, states):
+    """Runs several cells side by side over packed inputs.
+
+    Args:
+        cells: list of built `ProjectedLSTMCell`s of one size.
+        inputs: list of floats, (N, features), one for each cell, packed in its order of reading.
+        packing: the `Packing`.
+        states: list of pairs `(m, c)`, one for each cell, in the packing's order of rows.
+
+    Returns:
+        outputs: list of floats, (N, projection_dim), packed like the inputs.
+        states: like the argument: each row's state after its own last token.
+    """
+    num_rows, offsets, lengths = packing.num_rows, packing.offsets, packing.lengths
+    num_steps = tf.shape(num_rows)[0] - 1
+    dtype = inputs[0].dtype
+    size, units = cells[0].output_size, cells[0].units
+
+    def array(features):
+        return tf.TensorArray(
+            dtype, size=num_steps, infer_shape=False, element_shape=(None, features)
+        )
+
+    def run_block(start, state, outputs, final_cells):
+        # As many steps as hold about TOKENS_PER_BLOCK tokens. Their input gates come first.
+        end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
+        first = offsets[start]
+        input_gates = [
+            cell.input_gates(x[first : offsets[end]]) for cell, x in zip(cells, inputs, strict=True)
+        ]
+
+        def run_step(t, state, outputs, final_cells):
+            rows = slice(offsets[t] - first, offsets[t + 1] - first)
+            num_continuing = num_rows[t + 1]
+            next_state, next_outputs, next_final_cells = [], [], []
+            for k, cell in enumerate(cells):
+                m, c = cell.make_step()(input_gates[k][rows], state[2 * k], state[2 * k + 1])
+                next_outputs.append(outputs[k].write(t, m))
+                # The last rows of the slice belong to the sentences that end here.
+                next_final_cells.append(final_cells[k].write(t, c[num_continuing:]))
+                next_state += [m[:num_continuing], c[:num_continuing]]
+            return t + 1, next_state, next_outputs, next_final_cells
+
+        return tf.while_loop(
+            lambda t, *_: t < end,
+            run_step,
+            [start, state, outputs, final_cells],
+            shape_invariants=invariants,
+        )
+
+    # A row without tokens never starts. Its state is handed back as it came.
+    num_started = num_rows[0]
+    state = [tensor[:num_started] for pair in states for tensor in pair]
+    outputs = [array(size) for _ in cells]
+    final_cells = [array(units) for _ in cells]
+    arrays = [tf.TensorShape(None)] * len(cells)
+    rows = [tf.TensorShape([None, size]), tf.TensorShape([None, units])] * len(cells)
+    invariants = [tf.TensorShape([]), rows, arrays, arrays]
+    _, _, outputs, final_cells = tf.while_loop(
+        lambda t, *_: t < num_steps,
+        run_block,
+        [tf.constant(0), state, outputs, final_cells],
+        shape_invariants=invariants,
+    )
+    outputs = [array.concat() for array in outputs]
+    # The final cells were written as their rows ended, step by step: the shortest rows come first,
+    # and rows of one length keep their order. This is where each row's cell is among them.
+    last_step = lengths[:num_started] - 1
+    final_cell_index = num_started - tf.gather(num_rows, last_step)
+    final_cell_index += tf.range(num_started) - tf.gather(num_rows, last_step + 1)
+    last_output_index = tf.gather(offsets, last_step) + tf.range(num_started)
+    final_states = [
+        (
+            tf.concat([tf.gather(outputs[k], last_output_index), m[num_started:]], 0),
+            tf.concat([tf.gather(final_cells[k].concat(), final_cell_index), c[num_started:]], 0),
+        )
+        for k, (m, c) in enumerate(states)
+    ]
+    return outputs, final_states

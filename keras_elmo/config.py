@@ -23,6 +23,33 @@ _CHAR_CNN_KEYS = frozenset(
     }
 )
 ACTIVATIONS = ("relu", "tanh")
+# Of an options.json. The published ones have less than 1 kB.
+MOST_OPTIONS_BYTES = 1 << 20
+# Errors name so many unknown keys, and so many characters of a value or of a key: a message is not
+# as long as the file.
+_MOST_NAMES = 8
+_MOST_SHOWN = 60
+
+
+def shown(value):
+    """`repr(value)` for an error message, cut where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, very deep lists
+        return f"{type(value).__name__}, too large to show"
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+def first_of(names):
+    """The first of some names in their order for an error message, and how many more there are."""
+    listed = []
+    for name in sorted(names)[:_MOST_NAMES]:
+        name = name if name.isprintable() else repr(name)
+        listed.append(name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}...")
+    more = len(names) - len(listed)
+    return ", ".join(listed) + (f" and {more:,} more" if more else "")
 
 
 def _is_int(value):
@@ -38,7 +65,7 @@ def check_integers(least, **values):
     for name, value in values.items():
         if not (_is_int(value) and value >= least):
             raise ValueError(
-                f"`{name}` must be an integer of at least {least}. Received: {name}={value!r}"
+                f"`{name}` must be an integer of at least {least}. Received: {name}={shown(value)}"
             )
 
 
@@ -48,7 +75,7 @@ def check_clips(**values):
         if not _is_clip(value):
             raise ValueError(
                 f"`{name}` must be a positive number, or None for no clipping. "
-                f"Received: {name}={value!r}"
+                f"Received: {name}={shown(value)}"
             )
 
 
@@ -104,7 +131,7 @@ class ElmoConfig:
         def check(name, ok, rule):
             value = getattr(self, name)
             if not ok(value):
-                faults.append(f"`{name}` must be {rule}. Received: {name}={value!r}")
+                faults.append(f"`{name}` must be {rule}. Received: {name}={shown(value)}")
 
         for name, least in [
             ("units", 1),
@@ -132,14 +159,14 @@ class ElmoConfig:
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
-                f"at most `units` ({self.units})",
+                f"at most `units` ({shown(self.units)})",
             )
         if are_filters(self.filters) and _is_int(self.max_characters):
             widest = max(width for width, _ in self.filters)
             check(
                 "max_characters",
                 lambda v: v >= widest,
-                f"at least the width of the widest filter ({widest})",
+                f"at least the width of the widest filter ({shown(widest)})",
             )
         if faults:
             raise ValueError("\n".join(faults))
@@ -190,19 +217,19 @@ class ElmoConfig:
             An `ElmoConfig`.
 
         Raises:
-            ValueError: the file is no JSON object, lacks a key, or has one that is out of range
-                or unknown. Every fault is named.
+            ValueError: the file is larger than 1 MiB, is no JSON object, lacks a key, or has one
+                that is out of range or unknown. Every fault is named; long values and lists of
+                keys are cut.
             TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):
             if not isinstance(options, str | os.PathLike):
                 raise TypeError(
                     "Options must be a dict, or the path of an options.json. "
-                    f"Received: {options!r} ({type(options).__name__})"
+                    f"Received: {shown(options)} ({type(options).__name__})"
                 )
             where = str(options)
-            with open(options, "rb") as file:  # JSON finds the encoding, and a byte-order mark
-                options = parse_options(file.read(), where)
+            options = read_options_file(options)
         faults = []
         lstm = _section(options, "lstm", where, faults)
         char_cnn = _section(options, "char_cnn", where, faults)
@@ -216,7 +243,7 @@ class ElmoConfig:
             *(f"char_cnn.{k}" for k in char_cnn if k not in _CHAR_CNN_KEYS),
         ]
         if unknown:
-            faults.append(f"unknown keys: {', '.join(sorted(unknown))}")
+            faults.append(f"unknown keys: {first_of(unknown)}")
         embedding = char_cnn.get("embedding")
         required = [("lstm", lstm, "dim"), ("lstm", lstm, "projection_dim")]
         required += [("lstm", lstm, "n_layers"), ("char_cnn", char_cnn, "filters")]
@@ -229,7 +256,7 @@ class ElmoConfig:
         if num_characters not in (261, 262):
             faults.append(
                 "`char_cnn.n_characters` must be 262 (published models) or 261 (training). "
-                f"Received: {num_characters!r}"
+                f"Received: {shown(num_characters)}"
             )
         if faults:
             raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
@@ -274,6 +301,27 @@ class ElmoConfig:
         }
 
 
+def read_options_file(path, where=None):
+    """The JSON object in an options.json, which is refused unread where it is above 1 MiB.
+
+    Errors name `where`, or else the path.
+    """
+    where = str(path) if where is None else where
+    with open(path, "rb") as file:
+        text = file.read(MOST_OPTIONS_BYTES + 1)
+        check_options_size(max(len(text), os.fstat(file.fileno()).st_size), where)
+    return parse_options(text, where)  # JSON finds the encoding, and a byte-order mark
+
+
+def check_options_size(size, where):
+    """Raises a `ValueError` for options of more than 1 MiB."""
+    if size > MOST_OPTIONS_BYTES:
+        raise ValueError(
+            f"{where} must be a file of options, of at most {MOST_OPTIONS_BYTES:,} bytes. "
+            f"Received: {size:,} bytes"
+        )
+
+
 def parse_options(text, where="options.json"):
     """The JSON object in `text` (`str` or `bytes`), or a `ValueError` that names `where`."""
     try:
@@ -293,7 +341,7 @@ def _section(options, name, where, faults):
     if isinstance(section, dict):
         return section
     if name in options or name == "lstm":
-        faults.append(f"`{name}` must be an object. Received: {section!r}")
+        faults.append(f"`{name}` must be an object. Received: {shown(section)}")
     return {}
 
 

@@ -9,6 +9,7 @@ import warnings
 
 from keras_elmo.cli import model
 from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.config import shown
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -94,7 +95,7 @@ def run(options):
     vocabulary = Vocabulary(options.vocab)
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
-            f"{options.options} says n_tokens_vocab={num_words}, but {options.vocab} has "
+            f"{options.options} says n_tokens_vocab={shown(num_words)}, but {options.vocab} has "
             f"{len(vocabulary)} words"
         )
     for name in ("steps", "checkpoint_every", "evaluate_every"):

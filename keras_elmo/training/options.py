@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from keras_elmo.config import ElmoConfig, check_integers, parse_options
+from keras_elmo.config import ElmoConfig, check_integers, read_options_file, shown
 from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -75,7 +75,7 @@ class TrainingOptions:
 
         def check(name, is_right, rule):
             if not is_right:
-                faults.append(f"`{name}` must be {rule}. Received: {getattr(self, name)!r}")
+                faults.append(f"`{name}` must be {rule}. Received: {shown(getattr(self, name))}")
 
         for name, least in [
             ("batch_size", 1),
@@ -135,8 +135,7 @@ def read_options(path):
         The `ElmoConfig`; a dict of arguments of `TrainingOptions`, those that it has; and the
         vocabulary's size, int or `None`.
     """
-    with open(path, "rb") as file:
-        options = parse_options(file.read(), path)
+    options = read_options_file(path)
     config = ElmoConfig.from_options(options, path)
     known = {name: options[key] for key, name in _KEYS.items() if key in options}
     if options.get("sample_softmax") is False:

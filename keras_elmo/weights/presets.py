@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
-from keras_elmo.config import parse_options
+from keras_elmo.config import read_options_file
 from keras_elmo.weights.hdf5 import replacing
 
 # Seconds without a byte from the server, after which a download is given up. Long enough for a
@@ -203,11 +203,10 @@ def _fault(file, path):
     if size < file.least_size:
         return f"must have at least {file.least_size:,} bytes. Received: {size:,}"
     if file.name.endswith(".json"):  # a page of a portal, say
-        with open(path, "rb") as stream:
-            try:
-                parse_options(stream.read(), file.name)
-            except ValueError as error:
-                return str(error)
+        try:
+            read_options_file(path, file.name)
+        except ValueError as error:
+            return str(error)
     if file.sha256 is not None:
         digest = hashlib.sha256()
         with open(path, "rb") as stream:

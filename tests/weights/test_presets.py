@@ -12,6 +12,7 @@ import urllib.request
 import h5py
 import keras
 import pytest
+from files import datasets
 
 import keras_elmo
 from keras_elmo import Elmo
@@ -338,6 +339,7 @@ def test_the_packaged_model_needs_no_download(home):
     assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
     with h5py.File(weights) as file:
         assert file["CNN_proj/W_proj"].dtype == "float32"
+        assert all(file[name].fletcher32 for name in datasets(weights))
     elmo = Elmo.from_pretrained(name)
     assert elmo.bilm.variables[0].dtype == "float32"
     assert elmo(["the cat"])["elmo"].shape == (1, 2, elmo.config.output_dim)

@@ -3,13 +3,21 @@
 `import keras_elmo` also registers the layers and models with Keras, so that
 `keras.models.load_model` finds them. On other backends than TensorFlow only the numeric layers are
 there (and need no TensorFlow).
+
+TensorFlow's log of its libraries and devices is not shown, as long as it reports no error: neither
+while `import keras_elmo` imports TensorFlow, nor when the first model is made. To see it, set
+`TF_CPP_MIN_LOG_LEVEL=0` in the environment, or import TensorFlow first. If nothing is set,
+`keras_elmo` sets the variable to 2, and TensorFlow logs no warnings from C++ later either. If an
+import fails, all that was written meanwhile is shown.
 """
 
+import contextlib
 import importlib
 import os
 import re
 import sys
 
+from keras_elmo import quiet
 from keras_elmo._version import __version__
 
 _MODULES = {
@@ -50,8 +58,11 @@ def _is_command():
 
 
 if not _is_command():
-    import keras as _keras
+    # A TensorFlow that is imported already has logged what it logs.
+    _is_loaded = "tensorflow" in sys.modules
+    with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
+        import keras as _keras
 
-    importlib.import_module(f"{__name__}.layers")
-    if _keras.backend.backend() == "tensorflow":
-        importlib.import_module(f"{__name__}.models")
+        importlib.import_module(f"{__name__}.layers")
+        if _keras.backend.backend() == "tensorflow":
+            importlib.import_module(f"{__name__}.models")

@@ -4,6 +4,31 @@ import math
 import numbers
 
 ACTIVATIONS = ("relu", "tanh")
+# Errors name so many unknown keys, and so many characters of a value or of a key: a message is not
+# as long as the file.
+_MOST_NAMES = 8
+_MOST_SHOWN = 60
+
+
+def shown(value):
+    """`repr(value)` for an error message, cut where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, very deep lists
+        return f"{type(value).__name__}, too large to show"
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+def first_of(names):
+    """The first of some names in their order for an error message, and how many more there are."""
+    listed = []
+    for name in sorted(names)[:_MOST_NAMES]:
+        name = name if name.isprintable() else repr(name)
+        listed.append(name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}...")
+    more = len(names) - len(listed)
+    return ", ".join(listed) + (f" and {more:,} more" if more else "")
 
 
 def is_integer(value):
@@ -19,7 +44,7 @@ def check_integers(least, **values):
     for name, value in values.items():
         if not (is_integer(value) and value >= least):
             raise ValueError(
-                f"`{name}` must be an integer of at least {least}. Received: {name}={value!r}"
+                f"`{name}` must be an integer of at least {least}. Received: {name}={shown(value)}"
             )
 
 
@@ -29,7 +54,7 @@ def check_clips(**values):
         if not is_clip(value):
             raise ValueError(
                 f"`{name}` must be a positive number, or None for no clipping. "
-                f"Received: {name}={value!r}"
+                f"Received: {name}={shown(value)}"
             )
 
 

@@ -5,7 +5,15 @@ import json
 import os
 
 from keras_elmo import characters
-from keras_elmo.checks import ACTIVATIONS, are_filters, is_clip, is_integer, is_number
+from keras_elmo.checks import (
+    ACTIVATIONS,
+    are_filters,
+    first_of,
+    is_clip,
+    is_integer,
+    is_number,
+    shown,
+)
 
 # What a model computes. Other keys at the top level say how it was trained, and are left out.
 _LSTM_KEYS = frozenset(
@@ -21,6 +29,8 @@ _CHAR_CNN_KEYS = frozenset(
         "max_characters_per_token",
     }
 )
+# Of an options.json. The published ones have less than 1 kB.
+MOST_OPTIONS_BYTES = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +81,7 @@ class ElmoConfig:
         def check(name, ok, rule):
             value = getattr(self, name)
             if not ok(value):
-                faults.append(f"`{name}` must be {rule}. Received: {name}={value!r}")
+                faults.append(f"`{name}` must be {rule}. Received: {name}={shown(value)}")
 
         for name, least in [
             ("units", 1),
@@ -99,14 +109,14 @@ class ElmoConfig:
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
-                f"at most `units` ({self.units})",
+                f"at most `units` ({shown(self.units)})",
             )
         if are_filters(self.filters) and is_integer(self.max_characters):
             widest = max(width for width, _ in self.filters)
             check(
                 "max_characters",
                 lambda v: v >= widest,
-                f"at least the width of the widest filter ({widest})",
+                f"at least the width of the widest filter ({shown(widest)})",
             )
         if faults:
             raise ValueError("\n".join(faults))
@@ -157,19 +167,19 @@ class ElmoConfig:
             An `ElmoConfig`.
 
         Raises:
-            ValueError: the file is no JSON object, lacks a key, or has one that is out of range
-                or unknown. Every fault is named.
+            ValueError: the file is larger than 1 MiB, is no JSON object, lacks a key, or has one
+                that is out of range or unknown. Every fault is named; long values and lists of
+                keys are cut.
             TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):
             if not isinstance(options, str | os.PathLike):
                 raise TypeError(
                     "Options must be a dict, or the path of an options.json. "
-                    f"Received: {options!r} ({type(options).__name__})"
+                    f"Received: {shown(options)} ({type(options).__name__})"
                 )
             where = str(options)
-            with open(options, "rb") as file:  # JSON finds the encoding, and a byte-order mark
-                options = parse_options(file.read(), where)
+            options = read_options_file(options)
         faults = []
         lstm = _section(options, "lstm", where, faults)
         char_cnn = _section(options, "char_cnn", where, faults)
@@ -183,7 +193,7 @@ class ElmoConfig:
             *(f"char_cnn.{k}" for k in char_cnn if k not in _CHAR_CNN_KEYS),
         ]
         if unknown:
-            faults.append(f"unknown keys: {', '.join(sorted(unknown))}")
+            faults.append(f"unknown keys: {first_of(unknown)}")
         embedding = char_cnn.get("embedding")
         required = [("lstm", lstm, "dim"), ("lstm", lstm, "projection_dim")]
         required += [("lstm", lstm, "n_layers"), ("char_cnn", char_cnn, "filters")]
@@ -196,7 +206,7 @@ class ElmoConfig:
         if num_characters not in (261, 262):
             faults.append(
                 "`char_cnn.n_characters` must be 262 (published models) or 261 (training). "
-                f"Received: {num_characters!r}"
+                f"Received: {shown(num_characters)}"
             )
         if faults:
             raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
@@ -241,6 +251,27 @@ class ElmoConfig:
         }
 
 
+def read_options_file(path, where=None):
+    """The JSON object in an options.json, which is refused unread where it is above 1 MiB.
+
+    Errors name `where`, or else the path.
+    """
+    where = str(path) if where is None else where
+    with open(path, "rb") as file:
+        text = file.read(MOST_OPTIONS_BYTES + 1)
+        check_options_size(max(len(text), os.fstat(file.fileno()).st_size), where)
+    return parse_options(text, where)  # JSON finds the encoding, and a byte-order mark
+
+
+def check_options_size(size, where):
+    """Raises a `ValueError` for options of more than 1 MiB."""
+    if size > MOST_OPTIONS_BYTES:
+        raise ValueError(
+            f"{where} must be a file of options, of at most {MOST_OPTIONS_BYTES:,} bytes. "
+            f"Received: {size:,} bytes"
+        )
+
+
 def parse_options(text, where="options.json"):
     """The JSON object in `text` (`str` or `bytes`), or a `ValueError` that names `where`."""
     try:
@@ -260,7 +291,7 @@ def _section(options, name, where, faults):
     if isinstance(section, dict):
         return section
     if name in options or name == "lstm":
-        faults.append(f"`{name}` must be an object. Received: {section!r}")
+        faults.append(f"`{name}` must be an object. Received: {shown(section)}")
     return {}
 
 

@@ -3,12 +3,14 @@ import dataclasses
 import fractions
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_elmo import config as config_module
 from keras_elmo.config import ElmoConfig, parse_options
 
 ORIGINAL = {
@@ -340,3 +342,94 @@ def test_missing_file_is_named(tmp_path):
 def test_options_of_another_type_are_refused(options):
     with pytest.raises(TypeError, match=r"a dict, or the path .* Received: .*\("):
         ElmoConfig.from_options(options)
+
+
+# Bounds
+
+
+def test_file_of_more_than_a_megabyte_is_refused_unread(tmp_path, monkeypatch):
+    file = tmp_path / "options.json"
+    with open(file, "wb") as stream:
+        stream.truncate(300 << 20)  # a file with a hole, which takes no place
+    monkeypatch.setattr(config_module, "parse_options", lambda *_: pytest.fail("it was parsed"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 314,572,800"):
+            ElmoConfig.from_options(file)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_file_of_a_megabyte_is_read(tmp_path):
+    text = json.dumps(ORIGINAL).encode()
+    file = tmp_path / "options.json"
+    file.write_bytes(text.ljust(1 << 20))
+    assert ElmoConfig.from_options(file) == ElmoConfig()
+    file.write_bytes(text.ljust((1 << 20) + 1))
+    with pytest.raises(ValueError, match="Received: 1,048,577 bytes"):
+        ElmoConfig.from_options(file)
+
+
+def test_many_unknown_keys_are_counted():
+    options = copy.deepcopy(ORIGINAL)
+    options["char_cnn"].update({f"key {number:06}": 0 for number in range(50_000)})
+    options["lstm"].update({"y" * 100_000: 0, "line\nbreak": 0, "\ud800": 0})
+    with pytest.raises(ValueError) as caught:
+        ElmoConfig.from_options(options)
+    message = str(caught.value)
+    assert "unknown keys: char_cnn.key 000000, char_cnn.key 000001, " in message
+    assert message.endswith(" and 49,995 more")
+    assert len(message) < 1000
+
+
+def test_names_that_cannot_be_printed_are_escaped():
+    names = ["lstm." + "y" * 100_000, "lstm.line\nbreak", "lstm.\ud800"]
+    assert config_module.first_of(names) == (
+        f"'lstm.line\\nbreak', lstm.{'y' * 55}..., 'lstm.\\ud800'"
+    )
+    assert config_module.first_of([]) == ""
+
+
+LONG = st.sampled_from(["a" * 100_000, "\ud800" * 1000, "\n" * 10_000, 10**4000, -(10**4299)])
+VALUES = st.recursive(
+    LONG | st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+) | st.sampled_from([[[1, 2]] * 50_000, dict.fromkeys(map(str, range(50_000))), [[1, 10**4200]]])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_no_message_is_long(data):
+    options = copy.deepcopy(ORIGINAL)
+    for section in ("lstm", "char_cnn"):
+        for key in options[section]:
+            if data.draw(st.booleans()):
+                options[section][key] = data.draw(VALUES)
+        options[section].update(data.draw(st.dictionaries(st.text() | st.just("k" * 10_000), LONG)))
+        if data.draw(st.integers(0, 9)) == 0:
+            options[section] = data.draw(VALUES)
+    try:
+        ElmoConfig.from_options(options)
+    except ValueError as error:
+        assert len(str(error)) < 2200
+        str(error).encode()
+
+
+def test_the_longest_message_is_bounded():
+    long = "\n" * 100_000
+    names = [field.name for field in dataclasses.fields(ElmoConfig)]
+    with pytest.raises(ValueError) as caught:
+        ElmoConfig(**dict.fromkeys(names, long))
+    message = str(caught.value)
+    assert all(f"Received: {name}='" in message for name in names)
+    assert "(200,002 characters)" in message
+    assert len(message) < 2200
+
+
+@pytest.mark.parametrize("options", [[1] * 100_000, 10**5000], ids=["list", "number"])
+def test_other_than_options_is_not_shown_whole(options):
+    with pytest.raises(TypeError, match="a dict, or the path of an options.json") as caught:
+        ElmoConfig.from_options(options)
+    assert len(str(caught.value)) < 300

@@ -19,6 +19,7 @@ LEVELS = {
     "_version": 0,
     "checks": 0,
     "files": 0,
+    "quiet": 0,
     "characters": 0,
     "config": 1,
     "layers": 1,  # plain arguments, not `config`

@@ -5,7 +5,7 @@ import os
 import sys
 
 from keras_elmo.cli import model
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
 DESCRIPTION = (
@@ -26,7 +26,7 @@ def run(options):
     if os.path.exists(os.path.join(options.folder, "options.json")) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     Elmo = model.import_elmo()
-    with quiet_import():
+    with hide_tensorflow_log():
         from keras_elmo.models import BiLanguageModel
         from keras_elmo.weights import tf_checkpoint
 

@@ -4,7 +4,7 @@ import sys
 import time
 
 from keras_elmo.cli import model
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -33,7 +33,7 @@ def add_arguments(parser):
 
 def run(options):
     model.import_elmo()
-    with quiet_import():
+    with hide_tensorflow_log():
         from keras_elmo import training
         from keras_elmo.checks import check_integers
         from keras_elmo.models import BiLanguageModel

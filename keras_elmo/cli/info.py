@@ -1,7 +1,7 @@
 """`keras-elmo info`: what a model is made of."""
 
 from keras_elmo.cli import model
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
@@ -20,7 +20,7 @@ def run(options):
     from keras_elmo.weights.sources import open_source
 
     if options.model in presets.PRESETS and not os.path.exists(options.model):
-        with quiet_import():
+        with hide_tensorflow_log():
             import keras  # noqa: F401, to download with
 
     # A download tells of its progress on standard output.

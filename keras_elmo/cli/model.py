@@ -1,6 +1,6 @@
 """What the subcommands that load a model have in common."""
 
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import find_devices, hide_tensorflow_log
 
 MODEL = "tiny (in the package), a published name, a folder or a zip"
 
@@ -18,10 +18,7 @@ def add_tokenizer(parser):
 
 def import_elmo():
     """The class `Elmo`, without what TensorFlow says as it loads."""
-    with quiet_import():
-        import tensorflow as tf
-
+    with hide_tensorflow_log():
         from keras_elmo.models import Elmo
-
-        tf.config.list_physical_devices()  # has its own to say when it looks for a GPU
+    find_devices()
     return Elmo

@@ -4,7 +4,7 @@ import os
 import sys
 
 from keras_elmo.cli import model
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
@@ -45,7 +45,7 @@ def run(options):
 
     tflite.check_path(options.file, options.overwrite)
     elmo = Elmo.from_pretrained(options.model, tokenizer="whitespace")
-    with quiet_import():  # the converter writes its notes to standard error
+    with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.convert(
             elmo,
             options.file,

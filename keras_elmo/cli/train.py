@@ -7,8 +7,9 @@ import sys
 import time
 import warnings
 
+from keras_elmo.checks import shown
 from keras_elmo.cli import model
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import find_devices, hide_tensorflow_log
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -76,13 +77,12 @@ def add_arguments(parser):
 
 
 def run(options):
-    with quiet_import():
+    with hide_tensorflow_log():
         import tensorflow as tf
 
         from keras_elmo import ElmoConfig, training
         from keras_elmo.text.vocabulary import Vocabulary
-
-        tf.config.list_physical_devices()
+    find_devices()
     config, known, num_words = ElmoConfig(units=1024, projection_dim=128, num_highway=1), {}, None
     if options.options:
         config, known, num_words = training.read_options(options.options)
@@ -94,7 +94,7 @@ def run(options):
     vocabulary = Vocabulary(options.vocab)
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
-            f"{options.options} says n_tokens_vocab={num_words}, but {options.vocab} has "
+            f"{options.options} says n_tokens_vocab={shown(num_words)}, but {options.vocab} has "
             f"{len(vocabulary)} words"
         )
     for name in ("steps", "checkpoint_every", "evaluate_every"):

@@ -2,7 +2,7 @@
 
 import sys
 
-from keras_elmo.cli.quiet import quiet_import
+from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "make the vocabulary of text files"
 DESCRIPTION = (
@@ -22,7 +22,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    with quiet_import():
+    with hide_tensorflow_log():
         from keras_elmo.training import build_vocabulary
 
     words, share = build_vocabulary(options.files, options.output, options.min_count, options.size)

@@ -8,6 +8,7 @@ from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.compiled import CompiledFunction
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+from keras_elmo.quiet import find_devices
 
 
 class ContextualModel(PretrainedModel):
@@ -26,6 +27,7 @@ class ContextualModel(PretrainedModel):
                 "others use the layers of `keras_elmo.layers`. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
+        find_devices()
         super().__init__(**kwargs)
         if xla not in (True, False, "auto"):
             raise ValueError(f'`xla` must be True, False or "auto". Received: xla={xla!r}')

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.quiet import find_devices
 
 _RULE = (
     "Text must be a string, a list, an array or a tensor of strings, or, tokenised, a list of "
@@ -41,6 +42,7 @@ def strings(texts):
         if texts.shape.rank is not None and texts.shape.rank > 2:
             raise ValueError(f"{_RULE} Received: a tensor of shape {tuple(texts.shape)}")
         return texts
+    find_devices()
     if isinstance(texts, str | bytes):
         return tf.constant(characters.encode(texts))
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):

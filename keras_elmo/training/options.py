@@ -3,8 +3,8 @@
 import dataclasses
 import math
 
-from keras_elmo.checks import check_integers
-from keras_elmo.config import ElmoConfig, parse_options
+from keras_elmo.checks import check_integers, shown
+from keras_elmo.config import ElmoConfig, read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -76,7 +76,7 @@ class TrainingOptions:
 
         def check(name, is_right, rule):
             if not is_right:
-                faults.append(f"`{name}` must be {rule}. Received: {getattr(self, name)!r}")
+                faults.append(f"`{name}` must be {rule}. Received: {shown(getattr(self, name))}")
 
         for name, least in [
             ("batch_size", 1),
@@ -136,8 +136,7 @@ def read_options(path):
         The `ElmoConfig`; a dict of arguments of `TrainingOptions`, those that it has; and the
         vocabulary's size, int or `None`.
     """
-    with open(path, "rb") as file:
-        options = parse_options(file.read(), path)
+    options = read_options_file(path)
     config = ElmoConfig.from_options(options, path)
     known = {name: options[key] for key, name in _KEYS.items() if key in options}
     if options.get("sample_softmax") is False:

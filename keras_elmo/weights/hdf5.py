@@ -203,7 +203,7 @@ def _fault(row, dataset):
         if not all(_is_finite(_read(dataset, block)) for blocks in pieces for _, block in blocks):
             return f"values: {row.name} holds NaN or infinity"
     except _DAMAGES as error:
-        return f"unreadable: {row.name} ({error})"
+        return f"damaged: {row.name}; copy or download the file again ({error})"
     return None
 
 

@@ -1,10 +1,24 @@
 """Models by name: the packaged one, and the published ones: where they are, how they are had."""
 
 import hashlib
+import http.client
 import os
+import threading
+import urllib.error
+import urllib.request
 from typing import NamedTuple
 
-from keras_elmo.config import parse_options
+from keras_elmo.config import read_options_file
+from keras_elmo.weights.hdf5 import replacing
+
+# Seconds without a byte from the server, after which a download is given up. Long enough for a
+# slow disk behind the server, short enough that nobody takes the wait for work.
+TIMEOUT = 60
+
+_BLOCK = 1 << 16  # bytes that are received at a time
+
+# One download at a time in this process: threads that ask for the same model share it.
+_DOWNLOADING = threading.Lock()
 
 # Those in folders beside this file; saved_models/ has a card of each.
 PACKAGED = ("tiny",)
@@ -112,46 +126,73 @@ def fetch(name):
     paths = []
     for file in preset:
         path = os.path.join(folder, file.name)
-        if not (os.path.isfile(path) and not _fault(file, path)):
-            try:
-                _download(file, path)
-            except OSError as error:
-                raise OSError(
-                    f"The model {name!r} cannot be had: {error}. To go on by hand, download\n"
-                    f"  {preset.options.url}\n  {preset.weights.url}\n"
-                    f"and put them into {folder} as {preset.options.name} and "
-                    f"{preset.weights.name}; or pass the pair of their paths to from_pretrained."
-                ) from error
+        try:
+            if not _is_there(file, path):
+                with _DOWNLOADING:
+                    if not _is_there(file, path):  # another thread may have been first
+                        _download(file, path)
+        except OSError as error:
+            raise OSError(
+                f"The model {name!r} cannot be had: {error}. To go on by hand, download\n"
+                f"  {preset.options.url}\n  {preset.weights.url}\n"
+                f"and put them into {folder} as {preset.options.name} and "
+                f"{preset.weights.name}; or pass the pair of their paths to from_pretrained."
+            ) from error
         paths.append(path)
     return tuple(paths)
 
 
-def _download(file, path):
-    import keras
+def _is_there(file, path):
+    return os.path.isfile(path) and not _fault(file, path)
 
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    # The process's number: two at once do not write into one file.
-    part = f"{file.name}.{os.getpid()}.part"
-    temporary = os.path.join(folder, part)
-    try:
+
+def _download(file, path):
+    """Downloads a file, which is at `path` only when it is whole and what it must be.
+
+    This is not `keras.utils.get_file`, which has no time-out: a server that accepts the request and
+    sends nothing would hold the caller for ever. The only time-out that `get_file` heeds,
+    `socket.setdefaulttimeout`, is one of all threads. Each download has a temporary file of its
+    own, so processes that download the same file at once do not disturb each other.
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with replacing(path) as temporary:
         try:
-            keras.utils.get_file(
-                part,
-                file.url,
-                cache_dir=os.path.dirname(folder),
-                cache_subdir=os.path.basename(folder),
-                force_download=True,
-            )
-        except Exception as error:  # get_file raises bare Exceptions
-            raise OSError(str(error)) from error
+            _receive(file.url, temporary)
+        except TimeoutError:
+            raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if isinstance(getattr(error, "reason", None), TimeoutError):  # while it connected
+                error = f"there was no connection within {TIMEOUT} seconds"
+            raise OSError(f"{file.url}: {error}") from None
         fault = _fault(file, temporary)
         if fault:
             raise OSError(f"{file.url} {fault}")
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
+
+
+def _receive(url, path):
+    import keras
+
+    opener = urllib.request.build_opener(_Redirects)
+    with opener.open(url, timeout=TIMEOUT) as response, open(path, "wb") as target:
+        size = response.headers.get("Content-Length")
+        size = int(size) if size and size.isdecimal() else None
+        progress = keras.utils.Progbar(size, unit_name="byte")
+        received = 0
+        while block := response.read1(_BLOCK):  # what is there, at most a block
+            target.write(block)
+            received += len(block)
+            progress.update(received, finalize=received == size)
+    if size is not None and received != size:
+        raise OSError(f"the connection ended after {received:,} of {size:,} bytes")
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects, but none that leads from an encrypted address to another kind."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if req.type == "https" and not newurl.lower().startswith("https:"):
+            raise urllib.error.URLError(f"it leads to an address without https, {newurl}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _fault(file, path):
@@ -162,11 +203,10 @@ def _fault(file, path):
     if size < file.least_size:
         return f"must have at least {file.least_size:,} bytes. Received: {size:,}"
     if file.name.endswith(".json"):  # a page of a portal, say
-        with open(path, "rb") as stream:
-            try:
-                parse_options(stream.read(), file.name)
-            except ValueError as error:
-                return str(error)
+        try:
+            read_options_file(path, file.name)
+        except ValueError as error:
+            return str(error)
     if file.sha256 is not None:
         digest = hashlib.sha256()
         with open(path, "rb") as stream:

@@ -5,11 +5,11 @@ import io
 import os
 import zipfile
 
-from keras_elmo.config import ElmoConfig, parse_options
+from keras_elmo.checks import first_of, shown
+from keras_elmo.config import ElmoConfig, check_options_size, parse_options
 from keras_elmo.weights import presets
 
 _OPTIONS = "options.json"
-_MOST_OPTIONS_BYTES = 1 << 20
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def open_source(source):
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             "A model is a name, a folder, a zip, or a pair (options, weights). "
-            f"Received: {source!r}"
+            f"Received: {shown(source)}"
         )
     source = os.fspath(source)
     if source in presets.names() and not os.path.exists(source):
@@ -69,7 +69,7 @@ def _only_weights(where, names):
     if len(weights) != 1 or not has_options:
         raise ValueError(
             f"{where} must hold {_OPTIONS} and one *.hdf5 file. "
-            f"Received: {', '.join(sorted(names)[:20]) or 'nothing'}. "
+            f"Received: {first_of(names) or 'nothing'}. "
             "With other names, pass the pair (options, weights)."
         )
     return weights[0]
@@ -91,7 +91,7 @@ def _open_zip(path):
         unsafe = [m.filename for m in members if _leaves(m.filename)]
         if unsafe:
             raise ValueError(
-                f"{path} must not hold names that lead out of it. Received: {', '.join(unsafe)}"
+                f"{path} must not hold names that lead out of it. Received: {first_of(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
         weights = by_name[_only_weights(path, by_name)]
@@ -100,11 +100,7 @@ def _open_zip(path):
             key=lambda m: m.filename.count("/"),
         )
         where = f"{path}:{options.filename}"
-        if options.file_size > _MOST_OPTIONS_BYTES:
-            raise ValueError(
-                f"{where} must be at most {_MOST_OPTIONS_BYTES:,} bytes. "
-                f"Received: {options.file_size:,}"
-            )
+        check_options_size(options.file_size, where)
         options = parse_options(_member(archive, options, path), where)
         config = ElmoConfig.from_options(options, where)
         # Weights of this shape, even as float64, with room for what HDF5 adds.

@@ -1,4 +1,6 @@
+import importlib.util
 import os
+import pathlib
 import random
 import re
 import stat
@@ -333,6 +335,64 @@ def test_damaged_file_is_refused_or_read_but_breaks_nothing(file, parts):
             assert_same(parts.arrays(), before)
         before = parts.arrays()
     assert refused > 20
+
+
+@pytest.fixture(scope="module")
+def package():
+    """What packs the model in the package, with checksums."""
+    path = pathlib.Path(__file__).parents[2] / "saved_models" / "tiny" / "package.py"
+    spec = importlib.util.spec_from_file_location("package", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def packed(tmp_path, file, package):
+    """The file packed as the model in the package is."""
+    (tmp_path / "options.json").write_text("{}")
+    package.pack(tmp_path, tmp_path / "packed")
+    return tmp_path / "packed" / "weights.hdf5"
+
+
+def test_packed_file_has_rounded_values_and_checksums(file, packed, parts):
+    parts.load(packed)
+    for array, expected in zip(parts.arrays(), Parts(TINY, seed=1).arrays(), strict=True):
+        np.testing.assert_allclose(array, expected, rtol=0, atol=6e-6)
+    with h5py.File(packed) as opened:
+        for name in datasets(packed):
+            assert opened[name].fletcher32 and opened[name].scaleoffset == 5
+
+
+def test_damaged_dataset_of_a_packed_file_is_named(packed, parts):
+    whole, before = packed.read_bytes(), parts.arrays()
+    with h5py.File(packed) as opened:
+        chunks = {name: opened[name].id.get_chunk_info(0) for name in datasets(packed)}
+    for name, chunk in chunks.items():
+        damaged = bytearray(whole)
+        damaged[chunk.byte_offset + chunk.size // 2] ^= 1
+        packed.write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"damaged: {name}; copy or download the file again"):
+            parts.load(packed)
+    assert_same(parts.arrays(), before)
+
+
+def test_no_flipped_bits_of_a_packed_file_give_other_numbers(packed, parts):
+    parts.load(packed)
+    expected = parts.arrays()
+    whole, generator, refused = packed.read_bytes(), random.Random(0), 0
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(generator.choice([1, 1, 1, 3, 10])):
+            damaged[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
+        packed.write_bytes(damaged)
+        try:
+            parts.load(packed)
+        except ValueError as error:
+            refused += 1
+            assert str(packed) in str(error)
+        assert_same(parts.arrays(), expected)
+    assert refused > 200
 
 
 def test_missing_file_is_named(tmp_path, parts):

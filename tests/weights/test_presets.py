@@ -1,12 +1,20 @@
+import concurrent.futures
 import hashlib
 import http.server
 import os
 import re
+import subprocess
+import sys
 import threading
+import time
+import urllib.request
 
 import h5py
+import keras
 import pytest
+from files import datasets
 
+import keras_elmo
 from keras_elmo import Elmo
 from keras_elmo.weights import presets
 from keras_elmo.weights.presets import PRESETS, Preset, RemoteFile, cache_folder, fetch
@@ -17,6 +25,7 @@ class Server:
 
     def __init__(self):
         self.files, self.requests, self.fault = {}, [], None
+        self.closing = threading.Event()
         server = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,6 +36,15 @@ class Server:
                 if fault == "404":
                     self.send_error(404)
                     return
+                if fault == "silent":
+                    server.closing.wait()
+                    return
+                if fault == "redirect":
+                    self.send_response(302)
+                    self.send_header("Location", "/moved/weights.hdf5")
+                    self.end_headers()
+                    return
+                name = name.removeprefix("moved/")
                 content = server.files[name]
                 if fault == "other bytes":
                     content = bytes(len(content))
@@ -35,7 +53,14 @@ class Server:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content[: len(content) // 2] if fault == "cut" else content)
+                half = len(content) // 2
+                self.wfile.write(content[:half])
+                if fault == "stalled":
+                    server.closing.wait()
+                if fault == "slow":
+                    time.sleep(1)
+                if fault not in ("cut", "stalled"):
+                    self.wfile.write(content[half:])
 
             def log_message(self, *args):
                 pass
@@ -46,6 +71,7 @@ class Server:
         self.thread.start()
 
     def close(self):
+        self.closing.set()
         if self.thread.is_alive():
             self.http.shutdown()
             self.http.server_close()
@@ -132,13 +158,18 @@ def assert_failure(message, preset, home):
 @pytest.mark.parametrize(
     "fault, message",
     [
-        ("cut", "weights.hdf5.*retrieval incomplete"),
+        ("cut", r"weights.hdf5: the connection ended after [\d,]+ of [\d,]+ bytes"),
         ("short", r"weights.hdf5 must have [\d,]+ bytes. Received: [\d,]+"),
         ("other bytes", r"weights.hdf5 must have the sha256 [0-9a-f]{64}. Received: [0-9a-f]{64}"),
-        ("404", "weights.hdf5: 404"),
+        ("404", "weights.hdf5: HTTP Error 404"),
+        ("silent", "weights.hdf5 sent nothing for 0.5 seconds"),
+        ("stalled", "weights.hdf5 sent nothing for 0.5 seconds"),
     ],
 )
-def test_failed_download_leaves_nothing_and_the_next_works(server, home, preset, fault, message):
+def test_failed_download_leaves_nothing_and_the_next_works(
+    server, home, preset, monkeypatch, fault, message
+):
+    monkeypatch.setattr(presets, "TIMEOUT", 0.5)
     server.fault = fault
     assert_failure(message, preset, home)
     server.fault = None
@@ -193,17 +224,89 @@ def test_files_put_there_by_hand_are_used(server, home, small_folder):
 
 
 def test_interrupted_download_leaves_nothing(home, monkeypatch):
-    import keras
-
-    def interrupted(name, url, cache_dir, cache_subdir, **kwargs):
-        with open(os.path.join(cache_dir, cache_subdir, name), "wb") as file:
-            file.write(b"half")
+    def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(keras.utils, "get_file", interrupted)
+    monkeypatch.setattr(keras.utils.Progbar, "update", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch("local")
     assert files_in(home) == []
+
+
+def test_download_shows_its_progress(server, capsys):
+    fetch("local")
+    size = len(server.files["weights.hdf5"])
+    assert f"{size}/{size}" in capsys.readouterr().out
+
+
+def test_redirect_is_followed(server, preset):
+    server.fault = "redirect"
+    fetch("local")
+    assert server.requests == ["options.json", "weights.hdf5", "moved/weights.hdf5"]
+
+
+def test_redirect_to_an_address_without_encryption_is_refused():
+    request = urllib.request.Request("https://host/weights.hdf5")
+    redirect = presets._Redirects().redirect_request
+    for target in ("http://host/weights.hdf5", "ftp://host/weights.hdf5"):
+        with pytest.raises(OSError, match=f"an address without https, {target}"):
+            redirect(request, None, 302, "Found", {}, target)
+    target = "HTTPS://other/weights.hdf5"
+    assert redirect(request, None, 302, "Found", {}, target).full_url == target
+
+
+def test_threads_that_ask_for_the_same_model_share_a_download(server):
+    server.fault = "slow"
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(fetch, ["local"] * 4))
+    assert len(set(results)) == 1
+    assert server.requests == ["options.json", "weights.hdf5"]
+    with open(results[0][1], "rb") as file:
+        assert file.read() == server.files["weights.hdf5"]
+
+
+# Without Keras and TensorFlow: as if `keras-elmo` ran, with a bar that shows nothing.
+ASK = """
+import pathlib, sys, time, types
+sys.argv[0] = "keras-elmo"
+bar = types.SimpleNamespace(update=lambda *_, **__: None)
+utils = types.SimpleNamespace(Progbar=lambda *_, **__: bar)
+sys.modules["keras"] = types.SimpleNamespace(utils=utils)
+from keras_elmo.weights import presets
+from keras_elmo.weights.presets import Preset, RemoteFile
+presets.PRESETS["local"] = eval(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+print(*presets.fetch("local"), sep="\\n")
+"""
+
+
+def test_processes_that_ask_for_the_same_model_at_once_both_get_it(server, preset, home):
+    server.fault = "slow"
+    root = os.path.dirname(os.path.dirname(keras_elmo.__file__))
+    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", ASK, repr(preset)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=60)[0].splitlines() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert server.requests.count("weights.hdf5") == 2
+    assert outputs[0] == outputs[1]
+    assert files_in(home) == ["options.json", "weights.hdf5"]
+    with open(outputs[0][1], "rb") as file:
+        assert file.read() == server.files["weights.hdf5"]
 
 
 def test_published_models_have_https_addresses_of_their_own():
@@ -236,6 +339,7 @@ def test_the_packaged_model_needs_no_download(home):
     assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
     with h5py.File(weights) as file:
         assert file["CNN_proj/W_proj"].dtype == "float32"
+        assert all(file[name].fletcher32 for name in datasets(weights))
     elmo = Elmo.from_pretrained(name)
     assert elmo.bilm.variables[0].dtype == "float32"
     assert elmo(["the cat"])["elmo"].shape == (1, 2, elmo.config.output_dim)

@@ -209,6 +209,15 @@ def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
         Elmo.from_pretrained(path)
 
 
+def test_too_many_options_are_refused_wherever_they_come_from(tmp_path, small_folder):
+    weights = small_folder / "weights.hdf5"
+    (tmp_path / "options.json").write_bytes(b" " * ((1 << 20) + 1))
+    (tmp_path / "weights.hdf5").write_bytes(weights.read_bytes())
+    for source in (tmp_path, (tmp_path / "options.json", weights)):
+        with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 1,048,577"):
+            Elmo.from_pretrained(source)
+
+
 def test_zip_with_more_weights_than_the_options_need_is_refused_unread(make_zip, small_config):
     most = 8 * sum(small_config.num_parameters().values()) + (16 << 20)
     # Zeros: 17 MB that are 17 kB in the zip.

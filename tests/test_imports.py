@@ -18,6 +18,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = {
     "_version": 0,
     "characters": 0,
+    "files": 0,
     "config": 1,
     "layers": 2,
     "text": 2,

@@ -16,7 +16,7 @@ SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -typ
 demo: .venv/installed
 	mkdir -p demo
 	$(BIN)/keras-elmo info tiny
-	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model tiny
+	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model tiny --overwrite
 	$(BIN)/python examples/polysemy.py
 	$(BIN)/keras-elmo export tiny saved_models/elmo --overwrite
 

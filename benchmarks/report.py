@@ -6,7 +6,7 @@ import os
 import pathlib
 import platform
 
-from keras_elmo.weights.hdf5 import replacing
+from keras_elmo.files import replacing_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Text that is not in the repository.
@@ -66,7 +66,7 @@ def write(folder, name, results, head):
     text = "\n".join(lines)
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, content in (("json", json.dumps(results, indent=1) + "\n"), ("md", text)):
-        with replacing(folder / f"{name}.{suffix}") as path:
+        with replacing_file(folder / f"{name}.{suffix}") as path:
             pathlib.Path(path).write_text(content, encoding="utf-8")
     return text
 

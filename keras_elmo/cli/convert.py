@@ -17,7 +17,9 @@ DESCRIPTION = (
 def add_arguments(parser):
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="its folder, with options.json")
     parser.add_argument("folder", metavar="DIR", help="the folder to write")
-    parser.add_argument("--vocab", metavar="FILE", help="the vocabulary it was trained with")
+    parser.add_argument(
+        "--vocab", dest="vocabulary", metavar="FILE", help="the vocabulary it was trained with"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace a model in DIR")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
 
@@ -25,22 +27,27 @@ def add_arguments(parser):
 def run(options):
     if os.path.exists(os.path.join(options.folder, "options.json")) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
+    if options.vocabulary:
+        open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
+    missing = ValueError(
+        f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
+        "`checkpoint`, *.index and *.data-*. There is none"
+    )
+    if not os.path.exists(os.path.join(options.checkpoint, "checkpoint")):
+        raise missing  # before TensorFlow is loaded
     Elmo = model.import_elmo()
     with hide_tensorflow_log():
         from keras_elmo.models import BiLanguageModel
         from keras_elmo.weights import tf_checkpoint
 
     if tf_checkpoint.find(options.checkpoint) is None:
-        raise ValueError(
-            f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
-            "`checkpoint`, *.index and *.data-*. There is none"
-        )
-    if options.vocab:
-        converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocab)
+        raise missing
+    if options.vocabulary:
+        converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocabulary)
     else:
         converted = Elmo.from_pretrained(options.checkpoint)
     converted.save_pretrained(options.folder)
-    if not options.vocab:
+    if not options.vocabulary:
         for name in ("softmax.hdf5", "vocab.txt"):  # of the model that was there
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(options.folder, name))

@@ -2,9 +2,12 @@
 
 import contextlib
 import os
+import re
 import sys
 
 from keras_elmo.cli import model
+from keras_elmo.cli.lines import check_encoding, open_lines
+from keras_elmo.cli.wording import counted
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
@@ -12,12 +15,13 @@ DESCRIPTION = (
     "(0, 1, ...): float32, (tokens, D), or (layers, tokens, D) with --layers all. HDF5 files have "
     "the layout of bilm-tf and AllenNLP."
 )
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def add_arguments(parser):
     parser.add_argument(
-        "input", metavar="INPUT", help="a text file, one sentence a line; - for standard input"
+        "input",
+        metavar="INPUT",
+        help="a text file, one sentence a line; *.gz is decompressed; - for standard input",
     )
     parser.add_argument(
         "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
@@ -28,9 +32,23 @@ def add_arguments(parser):
         "--layers",
         default="all",
         help="all (default), average, top, elmo (the learned mix; in a new model the average), "
-        "or the number of a layer",
+        "word_emb, lstm_outputs1, lstm_outputs2, ..., or the number of a layer, -1 being the last; "
+        "default: one vector a sentence, the mean of elmo over its tokens",
     )
     model.add_tokenizer(parser)
+    parser.add_argument(
+        "--encoding",
+        default="utf-8",
+        type=check_encoding,
+        help="of INPUT (default: %(default)s), such as latin-1 or utf-16",
+    )
+    parser.add_argument(
+        "--errors",
+        default="strict",
+        choices=["strict", "replace"],
+        help="what to do with lines of another encoding: refuse them (strict, the default), or "
+        "replace what cannot be read by U+FFFD",
+    )
     parser.add_argument(
         "--token-budget", type=int, metavar="N", help="tokens of a batch (memory grows with it)"
     )
@@ -46,25 +64,48 @@ def add_arguments(parser):
         action="store_true",
         help="leave out AllenNLP's `sentence_to_index` (HDF5), which holds the whole text",
     )
+    parser.add_argument(
+        "--use-sentence-keys",
+        action="store_true",
+        help="name each array by its sentence in the place of its line (HDF5), as AllenNLP's "
+        "option; no sentence may occur twice, be empty or hold a /",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def run(options):
-    from keras_elmo.weights.hdf5 import replacing
+    from keras_elmo.checks import check_integers
+    from keras_elmo.files import replacing_file
 
     # What can be wrong is found before a model is loaded.
     write = _writer(options)
-    noted = [] if write is _write_hdf5 and not options.no_sentence_index else None
-    layers = int(options.layers) if options.layers.isdecimal() else options.layers
-    with _open_lines(options.input, noted) as lines, replacing(options.output) as temporary:
-        elmo = model.import_elmo().from_pretrained(
-            options.model, tokenizer=options.tokenizer, dtype=options.dtype
-        )
-        budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
+    budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
+    check_integers(1, **budget)
+    has_index = write is _write_hdf5 and not options.no_sentence_index
+    kept = [] if has_index or options.use_sentence_keys else None
+    with contextlib.ExitStack() as stack:
+        with model.opened(options.model) as (config, _, source):
+            layers = _layers(options.layers, config)
+            lines = stack.enter_context(
+                open_lines(
+                    options.input,
+                    not options.quiet,
+                    options.encoding,
+                    options.errors,
+                    options.use_sentence_keys,
+                    kept,
+                )
+            )
+            temporary = stack.enter_context(replacing_file(options.output))
+            elmo = model.import_elmo().from_pretrained(
+                source, tokenizer=options.tokenizer, dtype=options.dtype
+            )
         arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
-        count, tokens = write(temporary, arrays, noted)
+        count, tokens = write(temporary, arrays, kept, options.use_sentence_keys)
     if not options.quiet:
-        print(f"{options.output}: {count:,} sentences, {tokens:,} tokens", file=sys.stderr)
+        tokens = "" if layers == "default" else f", {counted(tokens, 'token')}"
+        print(f"{options.output}: {counted(count, 'sentence')}{tokens}", file=sys.stderr)
 
 
 def _writer(options):
@@ -74,74 +115,74 @@ def _writer(options):
         raise ValueError(
             f"The output must be named *.hdf5, *.h5 or *.npz. Received: --output {options.output}"
         )
-    if options.input != "-" and os.path.exists(options.output):
-        if os.path.exists(options.input) and os.path.samefile(options.input, options.output):
-            raise ValueError(
-                f"The output must not be the input. Received: {options.input} for both"
-            )
+    if options.use_sentence_keys and writer is not _write_hdf5:
+        raise ValueError(
+            "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
+            f"Received: --output {options.output}"
+        )
+    if options.input != "-" and _is_same(options.input, options.output):
+        raise ValueError(f"The output must not be the input. Received: {options.input} for both")
     folder = os.path.dirname(os.path.abspath(options.output))
-    if os.path.isdir(options.model) and os.path.isdir(folder):
-        if os.path.samefile(folder, options.model):
-            raise ValueError(
-                "The output must not lie in the model's folder, where it could replace the weights."
-                f" Received: --output {options.output}"
-            )
+    source = model.source_of(options.model)
+    files = [] if isinstance(source, str) else source
+    if (os.path.isdir(options.model) and _is_same(folder, options.model)) or any(
+        _is_same(file, options.output) for file in files
+    ):
+        raise ValueError(
+            "The output must not lie in the model's folder, where it could replace the weights."
+            f" Received: --output {options.output}"
+        )
+    if os.path.isfile(options.output) and not options.overwrite:
+        raise FileExistsError(
+            f"{options.output} exists already; give --overwrite to replace it, or another --output"
+        )
     return writer
 
 
-class _Lines:
-    """The sentences of a file as bytes; `noted` keeps those that were read, if it is a list."""
-
-    def __init__(self, file, noted=None):
-        self.file, self.noted = file, noted
-
-    def __iter__(self):
-        for number, line in enumerate(self.file):
-            if number == 0:
-                line = line.removeprefix(_BYTE_ORDER_MARK)
-            line = line.rstrip(b"\r\n")
-            if self.noted is not None:
-                self.noted.append(line)
-            yield line
+def _is_same(path, other):
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
-class _CountedLines(_Lines):
-    """The same for a file that can be read twice: their number is known, for the progress bar."""
-
-    def __len__(self):
-        count = sum(1 for _ in self.file)
-        self.file.seek(0)
-        return count
-
-
-@contextlib.contextmanager
-def _open_lines(path, noted):
-    if path == "-":
-        yield _Lines(sys.stdin.buffer, noted)
-        return
-    with open(path, "rb") as file:
-        yield (_CountedLines if file.seekable() else _Lines)(file, noted)
+def _layers(typed, config):
+    """The argument `layers` of `Elmo.embed` for what was typed."""
+    last = config.num_layers
+    names = ["all", "average", "top", "elmo", "default", "word_emb"]
+    names += [f"lstm_outputs{number}" for number in range(1, last + 1)]
+    if typed in names:
+        return typed
+    if re.fullmatch(r"-?[0-9]+", typed) and -last - 1 <= int(typed) <= last:
+        return int(typed)
+    raise ValueError(
+        f"--layers must be one of {', '.join(names)}, or a number from {-last - 1} to {last}. "
+        f"Received: --layers {typed}"
+    )
 
 
-def _write_hdf5(path, arrays, sentences):
+def _num_tokens(array):
+    return array.shape[-2] if array.ndim > 1 else 0  # 0: one vector a sentence
+
+
+def _write_hdf5(path, arrays, sentences, are_keys):
     import json
 
     import h5py
 
+    from keras_elmo.weights.hdf5 import create_hdf5
+
     count = tokens = 0
-    with h5py.File(path, "w") as file:
+    with create_hdf5(path) as file:
         for array in arrays:
-            file.create_dataset(str(count), data=array)
-            count, tokens = count + 1, tokens + array.shape[-2]
-        if sentences is not None:
-            texts = (sentence.decode("utf-8", "replace") for sentence in sentences)
-            index = json.dumps({text: str(number) for number, text in enumerate(texts)})
+            name = sentences[count].strip() if are_keys else str(count)
+            file.create_dataset(name, data=array)
+            count, tokens = count + 1, tokens + _num_tokens(array)
+        if sentences is not None and not are_keys:
+            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
             dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
             dataset[0] = index
     return count, tokens
 
 
-def _write_npz(path, arrays, sentences):
+def _write_npz(path, arrays, *_):
     import zipfile
 
     import numpy as np
@@ -151,5 +192,5 @@ def _write_npz(path, arrays, sentences):
         for array in arrays:
             with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array)
-            count, tokens = count + 1, tokens + array.shape[-2]
+            count, tokens = count + 1, tokens + _num_tokens(array)
     return count, tokens

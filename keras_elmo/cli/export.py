@@ -3,6 +3,7 @@
 import os
 import sys
 
+from keras_elmo.checks import check_integers
 from keras_elmo.cli import model
 
 HELP = "write a SavedModel for TensorFlow Serving"
@@ -63,7 +64,11 @@ def run(options):
         raise FileExistsError(
             f"{path} exists already; give another --version-number, or --overwrite"
         )
-    elmo = model.import_elmo().from_pretrained(options.model, tokenizer=options.tokenizer)
+    for name in ("max_tokens", "max_batch_size"):
+        if getattr(options, name) is not None:
+            check_integers(1, **{name: getattr(options, name)})
+    with model.opened(options.model) as (_, _, source):
+        elmo = model.import_elmo().from_pretrained(source, tokenizer=options.tokenizer)
     elmo.export(
         path,
         ops=options.ops,

@@ -1,5 +1,8 @@
 """`keras-elmo info`: what a model is made of."""
 
+import glob
+import os
+
 from keras_elmo.cli import model
 from keras_elmo.quiet import hide_tensorflow_log
 
@@ -12,23 +15,8 @@ def add_arguments(parser):
 
 
 def run(options):
-    import contextlib
-    import os
-    import sys
-
-    from keras_elmo.weights import presets
-    from keras_elmo.weights.sources import open_source
-
-    if options.model in presets.PRESETS and not os.path.exists(options.model):
-        with hide_tensorflow_log():
-            import keras  # noqa: F401, to download with
-
-    # A download tells of its progress on standard output.
-    with contextlib.redirect_stdout(sys.stderr), open_source(options.model) as (config, weights):
-        if hasattr(weights, "getbuffer"):
-            size = weights.getbuffer().nbytes
-        else:
-            size = os.path.getsize(weights)
+    with model.opened(options.model) as (config, weights, _):
+        kind, size = _weights(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"
     rows = [
@@ -49,8 +37,24 @@ def run(options):
     rows += [
         ("parameters: all", f"{total:>13,}"),
         ("memory as float32", f"{4 * total / 1e6:,.1f} MB"),
-        ("weight file", f"{size / 1e6:,.1f} MB"),
+        (kind, f"{size / 1e6:,.1f} MB"),
     ]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")
+
+
+def _weights(weights):
+    """What holds the weights, and its bytes."""
+    if not isinstance(weights, str | os.PathLike):
+        return "weight file", weights.getbuffer().nbytes
+    if not os.path.isdir(weights):
+        return "weight file", os.path.getsize(weights)
+    with hide_tensorflow_log():
+        from keras_elmo.weights import tf_checkpoint
+
+    prefix = tf_checkpoint.find(weights)
+    if prefix is None:
+        raise ValueError(f"{weights} must hold the files of the checkpoint that it names")
+    files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
+    return "checkpoint", sum(map(os.path.getsize, files))

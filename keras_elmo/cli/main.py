@@ -4,8 +4,11 @@ Subcommands import TensorFlow when they run, so that `--help` answers at once.
 """
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
+import threading
 
 import keras_elmo
 from keras_elmo.cli import (
@@ -15,9 +18,11 @@ from keras_elmo.cli import (
     export,
     info,
     tflite,
+    token_embeddings,
     train,
     vocabulary,
 )
+from keras_elmo.cli.wording import as_typed
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
 _ERRORS = (
@@ -30,7 +35,12 @@ _ERRORS = (
     ValueError,
 )
 _ERROR = 2
-_INTERRUPTED = 130
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+    signal_number = signal.SIGTERM
 
 
 def main(arguments=None):
@@ -40,26 +50,43 @@ def main(arguments=None):
         arguments: list of strings; `None`: those of the process.
 
     Returns:
-        The exit status: 0, 2 after an error (one line on standard error), 130 after Ctrl-C.
+        The exit status: 0; 2 after an error (one line on standard error); 130 after Ctrl-C, and
+        143 after SIGTERM.
     """
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {keras_elmo.__version__}")
+    version = f"%(prog)s {keras_elmo.__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (embed, info, export, tflite, vocabulary, train, evaluate, convert):
-        name = module.__name__.rpartition(".")[2]
+    modules = (
+        embed,
+        token_embeddings,
+        info,
+        export,
+        tflite,
+        vocabulary,
+        train,
+        evaluate,
+        convert,
+    )
+    for module in modules:
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
         command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        typed = {x.dest: x.option_strings[-1] for x in command._actions if x.option_strings}
+        command.set_defaults(run=module.run, typed=typed)
     options = parser.parse_args(arguments)
     try:
-        options.run(options)
-        sys.stdout.flush()
+        with _raising_on_sigterm():
+            options.run(options)
+            sys.stdout.flush()
     except KeyboardInterrupt as error:
+        number = getattr(error, "signal_number", signal.SIGINT)
+        event = "terminated" if number == signal.SIGTERM else "interrupted"
         outcome = str(error) or "nothing was written"
-        print(f"keras-elmo: interrupted; {outcome}", file=sys.stderr)
-        return _INTERRUPTED
+        print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
+        return 128 + number  # as a shell says it
     except BrokenPipeError:  # nobody reads on; what is still to be written goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _ERROR
@@ -67,6 +94,25 @@ def main(arguments=None):
         if not (isinstance(error, _ERRORS) or type(error).__module__.startswith("tensorflow.")):
             raise  # a fault of ours, with its traceback
         message = " ".join(str(error).split()) or type(error).__name__
+        message = as_typed(message, options.typed)
         print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
         return _ERROR
     return 0
+
+
+@contextlib.contextmanager
+def _raising_on_sigterm():
+    """SIGTERM raises an exception, as Ctrl-C does, so that what was begun is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python takes handlers in the main thread alone
+        return
+
+    def stop(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would break the cleaning off
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)

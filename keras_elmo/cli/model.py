@@ -1,8 +1,15 @@
 """What the subcommands that load a model have in common."""
 
+import contextlib
+import os
+import sys
+
 from keras_elmo.quiet import find_devices, hide_tensorflow_log
 
-MODEL = "tiny (in the package), a published name, a folder or a zip"
+MODEL = (
+    "tiny (in the package), a published name, a folder, a zip, or OPTIONS,WEIGHTS: two files with "
+    "a comma between them"
+)
 
 
 def add_tokenizer(parser):
@@ -14,6 +21,41 @@ def add_tokenizer(parser):
         help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
         "the ASCII space alone, as TF Hub's module does",
     )
+
+
+def source_of(name):
+    """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
+    options, comma, weights = name.partition(",")
+    if not comma or os.path.exists(name):
+        return name
+    return options, weights
+
+
+@contextlib.contextmanager
+def opened(name):
+    """Finds a model and reads its options, without TensorFlow: what is wrong is said at once.
+
+    Args:
+        name: the model as it is typed.
+
+    Yields:
+        Its `ElmoConfig`, its weights as `open_source` gives them, and what `Elmo.from_pretrained`
+        takes.
+    """
+    from keras_elmo.weights import presets, sources
+
+    source = source_of(name)
+    if source in presets.PRESETS and not os.path.exists(source):
+        with hide_tensorflow_log():
+            import keras  # noqa: F401, to download with
+    with contextlib.ExitStack() as stack:
+        with contextlib.redirect_stdout(sys.stderr):  # a download tells of its progress
+            config, weights = stack.enter_context(sources.open_source(source))
+        if not isinstance(weights, str | os.PathLike):
+            source = config.to_options(), weights  # out of a zip, which is not to be read again
+        elif not os.path.exists(weights):
+            raise FileNotFoundError(f"There is no weight file {weights}")
+        yield config, weights, source
 
 
 def import_elmo():

@@ -40,11 +40,14 @@ def run(options):
     # What can be wrong is found before a model is loaded.
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    Elmo = model.import_elmo()
+    if os.path.isfile(options.file) and not options.overwrite:
+        raise FileExistsError(
+            f"{options.file} exists already; give --overwrite to replace it, or another name"
+        )
+    with model.opened(options.model) as (_, _, source):
+        elmo = model.import_elmo().from_pretrained(source, tokenizer="whitespace")
     from keras_elmo.export import tflite
 
-    tflite.check_path(options.file, options.overwrite)
-    elmo = Elmo.from_pretrained(options.model, tokenizer="whitespace")
     with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.convert(
             elmo,

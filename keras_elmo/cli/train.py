@@ -9,6 +9,9 @@ import warnings
 
 from keras_elmo.checks import shown
 from keras_elmo.cli import model
+from keras_elmo.cli.progress import reading
+from keras_elmo.cli.wording import counted
+from keras_elmo.files import making_folder
 from keras_elmo.quiet import find_devices, hide_tensorflow_log
 
 HELP = "train a biLM on text files"
@@ -18,6 +21,7 @@ DESCRIPTION = (
     "TensorBoard. Ctrl-C writes a checkpoint; --resume goes on from the last. On several GPUs it "
     "trains on all of them, and on several machines where TF_CONFIG says so; DIR is shared then."
 )
+_TRACING = "tracing the first step ..."
 _LOG_EVERY = 100  # steps, where there is no terminal
 
 
@@ -26,7 +30,11 @@ def add_arguments(parser):
     parser.add_argument("--train", required=True, **files)
     parser.add_argument("--heldout", **{**files, "help": "text to measure the perplexity of"})
     parser.add_argument(
-        "--vocab", required=True, metavar="FILE", help="from `keras-elmo vocabulary`"
+        "--vocab",
+        dest="vocabulary",
+        required=True,
+        metavar="FILE",
+        help="from `keras-elmo vocabulary`",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
     parser.add_argument(
@@ -65,7 +73,11 @@ def add_arguments(parser):
     )
     training.add_argument("--clip-norm", type=float, metavar="X", help="of all gradients (10)")
     training.add_argument(
-        "--num-negatives", type=int, metavar="N", help="samples; 0: the full softmax (1024)"
+        "--num-negatives",
+        type=int,
+        metavar="N",
+        help="samples, at most half of the vocabulary's words; 0: the full softmax (1024, or as "
+        "many as there may be)",
     )
     training.add_argument(
         "--dtype", choices=["float32", "mixed_bfloat16"], help="of the arithmetic (float32)"
@@ -77,6 +89,40 @@ def add_arguments(parser):
 
 
 def run(options):
+    corpus, heldout = _check(options)
+    with making_folder(options.output):
+        _run(options, corpus, heldout)
+
+
+def _check(options):
+    """The corpora; what can be wrong is found before TensorFlow is loaded."""
+    from keras_elmo.training.corpus import Corpus
+
+    for name in ("steps", "checkpoint_every", "evaluate_every"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
+    corpus = Corpus(options.train)
+    heldout = Corpus(options.heldout) if options.heldout else None
+    for path in (options.vocabulary, options.options):
+        if path is not None:
+            open(path, "rb").close()  # where it may not be read, Python says so best
+    is_begun = os.path.exists(os.path.join(options.output, "checkpoints", "checkpoint"))
+    if is_begun and not options.resume:
+        raise FileExistsError(
+            f"{options.output} holds a run already; go on with --resume, or give another folder"
+        )
+    if not is_begun and os.path.exists(os.path.join(options.output, "options.json")):
+        raise FileExistsError(
+            f"{options.output} holds a model, but no checkpoint; give another folder, and the "
+            "model with --init to go on from its weights"
+        )
+    if options.init:
+        with model.opened(options.init):
+            pass
+    return corpus, heldout
+
+
+def _run(options, corpus, heldout):
     with hide_tensorflow_log():
         import tensorflow as tf
 
@@ -91,35 +137,17 @@ def run(options):
         if value is not None:
             known[field.name] = value
     arguments = training.TrainingOptions(**known)
-    vocabulary = Vocabulary(options.vocab)
+    vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
-            f"{options.options} says n_tokens_vocab={shown(num_words)}, but {options.vocab} has "
-            f"{len(vocabulary)} words"
+            f"{options.options} says n_tokens_vocab={shown(num_words)}, but {options.vocabulary} "
+            f"has {counted(len(vocabulary), 'word')}"
         )
-    for name in ("steps", "checkpoint_every", "evaluate_every"):
-        if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
-    corpus = training.Corpus(options.train)
-    heldout = training.Corpus(options.heldout) if options.heldout else None
-    is_begun = os.path.exists(os.path.join(options.output, "checkpoints", "checkpoint"))
-    if is_begun and not options.resume:
-        raise FileExistsError(
-            f"{options.output} holds a run already; go on with --resume, or give another folder"
-        )
-    if not is_begun and os.path.exists(os.path.join(options.output, "options.json")):
-        raise FileExistsError(
-            f"{options.output} holds a model, but no checkpoint; give another folder, and the "
-            "model with --init to go on from its weights"
-        )
-    os.makedirs(options.output, exist_ok=True)
+    arguments.for_vocabulary(len(vocabulary))  # raises where there are too many samples
     say = _quiet if options.quiet else _say
-    say("reading the corpus ...")
-    with warnings.catch_warnings(record=True) as caught:
-        sentences, tokens = corpus.counts()
-    for warning in caught:
-        say(f"warning: {warning.message}")
-    say(f"{sentences:,} sentences, {tokens:,} tokens, {len(vocabulary):,} words")
+    _count("training", corpus, vocabulary, say, options.quiet)
+    if heldout:
+        unknown = _count("held-out", heldout, vocabulary, say, options.quiet)
     with _strategy(tf).scope():
         bilm = _model(options, config, vocabulary, arguments)
         trainer = training.Trainer(
@@ -141,8 +169,27 @@ def run(options):
     with (_Bar if sys.stderr.isatty() else _Lines)(trainer, is_shown) as report:
         trainer.run(report)
     if trainer.is_chief():
-        best = f", held-out perplexity {trainer.best:.2f}" if heldout else ""
-        say(f"{options.output}: {trainer.step:,} steps{best}")
+        best = ""
+        if heldout:
+            best = f", held-out perplexity {trainer.best:.2f}, {unknown:.1%} of its words unknown"
+        say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
+
+
+def _count(name, corpus, vocabulary, say, is_quiet):
+    """Reads and checks a corpus, and tells what is in it; the share of its unknown words."""
+    say(f"reading the {name} text ...")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with reading(corpus.files, not is_quiet) as progress:
+            unknown = corpus.unknown_share(vocabulary, progress)
+    for warning in caught:
+        say(f"warning: {warning.message}")
+    sentences, tokens = corpus.counts()
+    say(
+        f"{name} text: {counted(sentences, 'sentence')}, {counted(tokens, 'token')}, "
+        f"{unknown:.1%} of them not among the {counted(len(vocabulary), 'word')} of the vocabulary"
+    )
+    return unknown
 
 
 def _model(options, config, vocabulary, arguments):
@@ -154,7 +201,8 @@ def _model(options, config, vocabulary, arguments):
         return bilm
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a new softmax is trained here
-        bilm = BiLanguageModel.from_pretrained(options.init, vocabulary, dtype=arguments.dtype)
+        source = model.source_of(options.init)
+        bilm = BiLanguageModel.from_pretrained(source, vocabulary, dtype=arguments.dtype)
     if not bilm.has_softmax:
         bilm.initialize_softmax(arguments.seed)
     if options.options and bilm.config != config:
@@ -195,7 +243,7 @@ class _Report:
     def __call__(self, figures):
         if not self.is_shown:
             return
-        if self.first is None:  # the first step is slow: it traces the graph
+        if self.first is None:  # it is slow, as TensorFlow prepares what it traced
             self.first, self.started = figures["step"], time.perf_counter()
         loss = figures["loss"]
         self.loss = loss if self.loss is None else 0.98 * self.loss + 0.02 * loss
@@ -218,12 +266,18 @@ class _Report:
         result = figures["heldout"]
         return (
             f"step {figures['step']:,}: held-out perplexity {result['perplexity']:.2f} "
-            f"(forward {result['forward']:.2f}, backward {result['backward']:.2f})"
+            f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
+            f"{result['unknown']:.1%} of its words unknown"
         )
 
 
 class _Lines(_Report):
     """A line every hundred steps."""
+
+    def __enter__(self):
+        if self.is_shown and self.trainer.step < self.trainer.steps:
+            _say(_TRACING)
+        return self
 
     def show(self, figures):
         step, steps = figures["step"], self.trainer.steps
@@ -248,7 +302,10 @@ class _Bar(_Report):
             console=rich.console.Console(stderr=True),
             disable=not self.is_shown,
         )
-        self.task = self.bar.add_task("", total=self.trainer.steps, completed=self.trainer.step)
+        is_done = self.trainer.step >= self.trainer.steps
+        self.task = self.bar.add_task(
+            "" if is_done else _TRACING, total=self.trainer.steps, completed=self.trainer.step
+        )
         self.bar.start()
         return self
 

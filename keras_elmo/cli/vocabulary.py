@@ -1,7 +1,11 @@
 """`keras-elmo vocabulary`: text files to the words that a biLM is to predict."""
 
+import os
 import sys
 
+from keras_elmo.checks import check_integers
+from keras_elmo.cli.progress import reading
+from keras_elmo.cli.wording import counted
 from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "make the vocabulary of text files"
@@ -18,13 +22,34 @@ def add_arguments(parser):
         "--min-count", type=int, default=1, metavar="N", help="leave out what is rarer (1)"
     )
     parser.add_argument("--size", type=int, metavar="N", help="words at most")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def run(options):
+    from keras_elmo.training.corpus import Corpus
+
+    check_integers(1, min_count=options.min_count)
+    corpus = Corpus(options.files)
+    if any(_is_same(options.output, file) for file in corpus.files):
+        raise ValueError(
+            f"The vocabulary must be written to a file of its own. Received: {options.output}"
+        )
+    if os.path.isfile(options.output) and not options.overwrite:
+        raise FileExistsError(
+            f"{options.output} exists already; give --overwrite to replace it, or another --output"
+        )
     with hide_tensorflow_log():
         from keras_elmo.training import build_vocabulary
 
-    words, share = build_vocabulary(options.files, options.output, options.min_count, options.size)
+    with reading(corpus.files, not options.quiet) as progress:
+        words, share = build_vocabulary(
+            corpus.files, options.output, options.min_count, options.size, progress
+        )
     if not options.quiet:
-        print(f"{options.output}: {words:,} words, {share:.1%} of the text", file=sys.stderr)
+        line = f"{options.output}: {counted(words, 'word')}, {share:.1%} of the text"
+        print(line, file=sys.stderr)
+
+
+def _is_same(path, other):
+    return os.path.exists(path) and os.path.samefile(path, other)

@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import shutil
-import tempfile
 
 import keras
 import tensorflow as tf
@@ -11,6 +9,7 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.export import serving
+from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
 
 STORAGE = ("float32", "bfloat16", "float16")
@@ -88,7 +87,7 @@ def export(
         # Traced while the models are prepared.
         signatures = {name: f.get_concrete_function() for name, f in signatures.items()}
     module.track(signatures.values())
-    with _replacing_folder(path, overwrite) as temporary:
+    with replacing_folder(path, overwrite) as temporary:
         tf.saved_model.save(module, temporary, signatures=signatures)
         check_operations(operations(temporary), ops)
         if warmup_texts is not None:
@@ -145,7 +144,7 @@ def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
             f"{path} exists already; export to another folder (TensorFlow Serving takes the "
-            "highest number), or pass `overwrite=True` (--overwrite)"
+            "highest number), or pass `overwrite=True`"
         )
 
 
@@ -288,19 +287,3 @@ def _limit(ragged, max_tokens):
     check = tf.debugging.Assert(longest <= max_tokens, [message, longest])
     with tf.control_dependencies([check]):
         return ragged.with_flat_values(tf.identity(ragged.flat_values))
-
-
-@contextlib.contextmanager
-def _replacing_folder(path, overwrite):
-    """A temporary folder beside `path`: renamed to it at the end, removed after an error."""
-    parent, name = os.path.split(path)
-    os.makedirs(parent, exist_ok=True)
-    holder = tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=parent)
-    try:
-        temporary = os.path.join(holder, name)
-        yield temporary
-        if overwrite and os.path.lexists(path):
-            os.rename(path, os.path.join(holder, "replaced"))
-        os.rename(temporary, path)
-    finally:
-        shutil.rmtree(holder, ignore_errors=True)

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from keras_elmo._version import __version__
 from keras_elmo.export import tflite_graph
+from keras_elmo.files import replacing_file
 from keras_elmo.models import Elmo
-from keras_elmo.weights.hdf5 import replacing
 
 INPUTS = ("character_ids", "text")
 QUANTIZATIONS = (None, "float16", "int8")
@@ -75,7 +75,7 @@ def convert(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrit
             raise ValueError(f"`{name}` must be one of {list(choices)}. Received: {name}={value!r}")
     tflite_graph.check(elmo, inputs)
     check_path(path, overwrite)
-    with replacing(path) as temporary:
+    with replacing_file(path) as temporary:
         function = tflite_graph.concrete_function(elmo, inputs, batch)
         model = _with_metadata(
             _convert(elmo, function, quantize), _description(elmo, function, inputs, quantize)
@@ -88,7 +88,7 @@ def check_path(path, overwrite):
     """Raises a `FileExistsError` where a file would be replaced that must not be."""
     if not overwrite and os.path.isfile(path):
         raise FileExistsError(
-            f"The file must not exist, or be meant to be replaced: pass overwrite. Received: {path}"
+            f"The file exists already; pass `overwrite=True` to replace it. Received: {path}"
         )
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers
+from keras_elmo.files import replacing_file
 from keras_elmo.models import batching
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
@@ -360,7 +361,7 @@ class BiLanguageModel(ContextualModel):
             folder: path; made where it does not exist.
         """
         super().save_pretrained(folder)
-        with hdf5.replacing(os.path.join(folder, VOCABULARY_FILE)) as path:
+        with replacing_file(os.path.join(folder, VOCABULARY_FILE)) as path:
             self.vocabulary.save(path)
         softmax = os.path.join(folder, SOFTMAX_FILE)
         if self.has_softmax:

@@ -5,6 +5,7 @@ import os
 
 import keras
 
+from keras_elmo.files import making_folder, replacing_file
 from keras_elmo.models.string_model import StringModel
 from keras_elmo.weights import hdf5, sources, tf_checkpoint
 
@@ -24,8 +25,9 @@ class PretrainedModel(StringModel):
         Args:
             source: `"tiny"`, the model in the package; the name of a published one (see
                 `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
-                `options.json` and one `*.hdf5`; a folder with `options.json` and a checkpoint of
-                the original trainer (TensorFlow 1); or a pair `(options, weights)` of paths.
+                `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
+                `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a pair
+                `(options, weights)` of paths.
             **kwargs: the arguments of the model but `config`.
 
         Returns:
@@ -47,12 +49,12 @@ class PretrainedModel(StringModel):
         Args:
             folder: path; made where it does not exist.
         """
-        os.makedirs(folder, exist_ok=True)
-        self.save_weights(os.path.join(folder, "weights.hdf5"))
-        with hdf5.replacing(os.path.join(folder, "options.json")) as path:
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(self.config.to_options(), file, indent=2)
-                file.write("\n")
+        with making_folder(folder):
+            self.save_weights(os.path.join(folder, "weights.hdf5"))
+            with replacing_file(os.path.join(folder, "options.json")) as path:
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(self.config.to_options(), file, indent=2)
+                    file.write("\n")
 
     def load_weights(self, filepath, **kwargs):
         """Loads weights of the original's format, of a checkpoint of the original trainer

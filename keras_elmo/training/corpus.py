@@ -2,15 +2,16 @@
 
 import collections
 import glob
-import gzip
 import itertools
 import os
 import warnings
-import zlib
 
 import numpy as np
 
+from keras_elmo.files import open_text
+
 _SHUFFLED = 100_000  # lines that are shuffled together: bounds the memory
+_PROGRESS_LINES = 5_000  # lines between two calls of a progress function
 _LONG_LINE = 10_000  # tokens, beyond which a line is hardly a sentence
 
 
@@ -50,34 +51,62 @@ class Corpus:
             raise FileNotFoundError("A corpus needs a file. Received: none")
         self._counts = None
 
-    def counts(self):
+    def counts(self, progress=None):
         """The number of sentences and of tokens; every line is read and checked, once.
+
+        Args:
+            progress: `None`, or a function that is called with the number of bytes of the files
+                that were read since the last call.
 
         Raises:
             ValueError: there is no token in any file, or a line is no UTF-8.
         """
-        sentences, tokens = zip(*self.file_counts(), strict=True)
+        if self._counts is None:
+            self._count(progress=progress)
+        sentences, tokens = zip(*self._counts, strict=True)
         return sum(sentences), sum(tokens)
 
     def file_counts(self):
         """The same of each file: a list of pairs."""
-        if self._counts is None:
-            counts = []
-            for file in self.files:
-                sentences = tokens = 0
-                for number, sentence in _read(file):
-                    sentences, tokens = sentences + 1, tokens + len(sentence)
-                    if len(sentence) > _LONG_LINE:
-                        warnings.warn(
-                            f"{file}, line {number}: {len(sentence):,} tokens; is there a sentence "
-                            "a line?",
-                            stacklevel=2,
-                        )
-                counts.append((sentences, tokens))
-            if not any(tokens for _, tokens in counts):
-                raise ValueError(f"There is no word in {_names(self.files)}")
-            self._counts = counts
+        self.counts()
         return self._counts
+
+    def unknown_share(self, vocabulary, progress=None):
+        """The share of the tokens that a vocabulary does not have; the rest is counted with it.
+
+        Args:
+            vocabulary: a `Vocabulary`.
+            progress: see `counts`.
+
+        Returns:
+            A float from 0 to 1.
+
+        Raises:
+            ValueError: see `counts`.
+        """
+        known = set(vocabulary.words) - {vocabulary.words[vocabulary.unknown]}
+        unknown = self._count(known, progress)
+        return unknown / self.counts()[1]
+
+    def _count(self, known=frozenset(), progress=None):
+        """Reads all files for `file_counts`; how many tokens are not in the set `known`."""
+        counts, unknown = [], 0
+        for file in self.files:
+            sentences = tokens = 0
+            for number, sentence in _read(file, progress):
+                sentences, tokens = sentences + 1, tokens + len(sentence)
+                unknown += len(sentence) - sum(map(known.__contains__, sentence))
+                if len(sentence) > _LONG_LINE:
+                    warnings.warn(
+                        f"{file}, line {number}: {len(sentence):,} tokens; is there a sentence "
+                        "a line?",
+                        stacklevel=3,
+                    )
+            counts.append((sentences, tokens))
+        if not any(tokens for _, tokens in counts):
+            raise ValueError(f"There is no word in {_names(self.files)}")
+        self._counts = counts
+        return unknown
 
     def sentences(self):
         """All sentences in their order: lists of `str`."""
@@ -117,32 +146,42 @@ class Corpus:
                 yield from (block[k] for k in rng.permutation(len(block)).tolist())
 
 
-def count_words(corpus):
-    """How often each word is there: a `collections.Counter` of `str`."""
+def count_words(corpus, progress=None):
+    """How often each word is there: a `collections.Counter` of `str`.
+
+    Args:
+        corpus: a `Corpus`.
+        progress: see `Corpus.counts`.
+    """
     counts = collections.Counter()
-    for sentence in corpus.sentences():
-        counts.update(sentence)
+    for file in corpus.files:
+        for _, sentence in _read(file, progress):
+            counts.update(sentence)
     return counts
 
 
-def _read(path):
+def _read(path, progress=None):
     """The number of each line that is not blank, and its tokens."""
-    opened = gzip.open if path.endswith(".gz") else open
-    number = 0
+    number = read = 0
     try:
-        with opened(path, "rb") as file:
+        with open_text(path) as file:
+            compressed = getattr(file, "fileobj", file)
             for number, line in enumerate(file, start=1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if tokens := line.decode().split():
                     yield number, tokens
+                if progress is not None and number % _PROGRESS_LINES == 0:
+                    before, read = read, compressed.tell()
+                    progress(read - before)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}, line {number} must be UTF-8. Received: {error.object[error.start :][:10]!r} "
-            f"at byte {error.start} of it. Convert the file first, as with iconv"
+            f"at byte {error.start} of it. Convert the file first, as with "
+            "`iconv -f latin1 -t utf-8`"
         ) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+    if progress is not None:
+        progress(os.path.getsize(path) - read)
 
 
 def _names(files):

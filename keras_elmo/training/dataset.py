@@ -181,24 +181,27 @@ def _from_generator(generate, specs):
     blank = [
         np.zeros([size or 0 for size in s.shape], s.dtype.as_numpy_dtype) for s in specs.values()
     ]
-    running = [None]
+    # Each iterator of the dataset has a generator of its own, by the number that it carries along.
+    generators, numbers = {}, itertools.count()
 
     def read(number):
-        if number == 0:
-            running[0] = generate()
-        batch = next(running[0], None)
+        if number < 0:  # an iterator begins
+            number = np.int64(next(numbers))
+            generators[int(number)] = generate()
+        batch = next(generators[int(number)], None)
         values = blank if batch is None else [batch[name] for name in names]
-        return [np.array(batch is not None), *values]
+        return [number, np.array(batch is not None), *values]
 
-    def load(number):
-        dtypes = [tf.bool, *(spec.dtype for spec in specs.values())]
-        is_there, *values = tf.numpy_function(read, [number], dtypes)
+    def load(number, _):
+        dtypes = [tf.int64, tf.bool, *(spec.dtype for spec in specs.values())]
+        number, is_there, *values = tf.numpy_function(read, [number], dtypes)
+        number.set_shape(())
         is_there.set_shape(())
         for value, spec in zip(values, specs.values(), strict=True):
             value.set_shape(spec.shape)
-        return is_there, dict(zip(names, values, strict=True))
+        return number, (is_there, dict(zip(names, values, strict=True)))
 
-    dataset = tf.data.Dataset.counter().map(load)
+    dataset = tf.data.Dataset.counter().scan(tf.constant(-1, tf.int64), load)
     dataset = dataset.take_while(lambda is_there, _: is_there).map(lambda _, batch: batch)
     return dataset.prefetch(4)
 

@@ -22,8 +22,9 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
         progress: `None`, or a function that is called with the number of predictions of each step.
 
     Returns:
-        A dict: `"forward"`, `"backward"` and `"perplexity"` (floats, see `perplexities`), and
-        `"predictions"` (int): tokens and sentence ends.
+        A dict: `"forward"`, `"backward"` and `"perplexity"` (floats, see `perplexities`);
+        `"predictions"` (int): tokens and sentence ends; and `"unknown"` (float): the share of the
+        tokens that the vocabulary does not have, which are easy to predict.
 
     Raises:
         ValueError: there is no sentence, or the model has no softmax.
@@ -36,16 +37,21 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     step = _step(model)
     state = model.bilm.zero_state(batch_size)
     sums, count = np.zeros(2), 0
+    ends = unknown = 0
     for batch in stream.evaluation(sentences):
         losses, state = step(batch, state)
         number = int(tf.math.count_nonzero(batch["mask"]))
         sums += losses.numpy()
         count += number
+        words = tf.boolean_mask(batch["targets"][0], batch["mask"]).numpy()
+        ends += np.count_nonzero(words == model.vocabulary.end)
+        unknown += np.count_nonzero(words == model.vocabulary.unknown)
         if progress is not None:
             progress(number)
     if not count:
         raise ValueError("There is no sentence to evaluate")
-    return {**perplexities(*(sums / count)), "predictions": count}
+    share = float(unknown / max(1, count - ends))
+    return {**perplexities(*(sums / count)), "predictions": count, "unknown": share}
 
 
 def _step(model):

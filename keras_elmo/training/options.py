@@ -11,6 +11,8 @@ SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # where none is given, by optimizer
 
+NUM_NEGATIVES = 1024  # the original's, where the vocabulary is large enough
+
 # The original's names of them.
 _KEYS = {
     "batch_size": "batch_size",
@@ -35,7 +37,9 @@ class TrainingOptions:
         optimizer: `"adagrad"`, the original's, or `"adam"`.
         learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
         clip_norm: positive float or `None`. Largest norm of all gradients.
-        num_negatives: int. Samples of the softmax for each direction and batch; 0: the full one.
+        num_negatives: int, at most half of the vocabulary's words. Samples of the softmax for each
+            direction and batch; 0: the full softmax. `None`: the original's 1,024, or half of the
+            words where that is less.
         epochs: positive float. Times that the corpus is read.
         schedule: `"constant"`, or `"linear"` or `"cosine"`: the learning rate falls to zero.
         warmup_steps: int. Steps over which the learning rate rises at first.
@@ -59,7 +63,7 @@ class TrainingOptions:
     optimizer: str = "adagrad"
     learning_rate: float | None = None
     clip_norm: float | None = 10.0
-    num_negatives: int = 1024
+    num_negatives: int | None = None
     epochs: float = 10
     schedule: str = "constant"
     warmup_steps: int = 0
@@ -81,9 +85,9 @@ class TrainingOptions:
         for name, least in [
             ("batch_size", 1),
             ("unroll_steps", 1),
-            ("num_negatives", 0),
             ("warmup_steps", 0),
             ("seed", 0),
+            *([] if self.num_negatives is None else [("num_negatives", 0)]),
         ]:
             try:
                 check_integers(least, **{name: getattr(self, name)})
@@ -104,6 +108,23 @@ class TrainingOptions:
         check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
         if faults:
             raise ValueError("\n".join(faults))
+
+    def for_vocabulary(self, num_words):
+        """The same with the number of samples that a vocabulary of `num_words` words gets.
+
+        Raises:
+            ValueError: there are more samples than half of the words.
+        """
+        most = num_words // 2
+        if self.num_negatives is None:
+            return dataclasses.replace(self, num_negatives=min(NUM_NEGATIVES, most))
+        if self.num_negatives > most:
+            raise ValueError(
+                f"`num_negatives`, the samples of the softmax, must be at most {most:,}, half of "
+                f"the {num_words:,} words of the vocabulary; 0 is the full softmax. "
+                f"Received: num_negatives={self.num_negatives}"
+            )
+        return self
 
     def rate(self, step, steps):
         """The learning rate of a step (from 0) of `steps`."""

@@ -15,7 +15,7 @@ from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
 from keras_elmo.training.optimizer import add_up, clip, make_optimizer
 from keras_elmo.training.progress import PROGRESS_KEY, Progress
-from keras_elmo.training.signals import Interrupted, StopSignals
+from keras_elmo.training.signals import StopSignals
 
 _CHECKPOINTS = "checkpoints"
 _LOGS = "logs"
@@ -57,7 +57,8 @@ class Trainer:
         checkpoint_every=500,
         evaluate_every=2000,
     ):
-        self.model, self.corpus, self.options = model, corpus, options
+        self.model, self.corpus = model, corpus
+        self.options = options = options.for_vocabulary(len(model.vocabulary))
         self.folder = None if folder is None else os.fspath(folder)
         self.heldout = heldout
         self.checkpoint_every, self.evaluate_every = checkpoint_every, evaluate_every
@@ -85,12 +86,7 @@ class Trainer:
         self._stop = StopSignals(self._kept)
 
     def _check(self):
-        options, words = self.options, len(self.model.vocabulary)
-        if options.num_negatives > words // 2:
-            raise ValueError(
-                f"The samples of the softmax must be at most half of the {words:,} words of the "
-                f"vocabulary; 0 is the full softmax. Received: {options.num_negatives:,}"
-            )
+        options = self.options
         sentences, tokens = self.corpus.counts()
         if tokens + sentences < self.tokens_per_step:
             raise ValueError(
@@ -195,6 +191,8 @@ class Trainer:
         with event_log(folder) as log, self._stop:
             if self._is_evaluation_due():  # it was broken off
                 self._evaluate()
+            if self.step < self.steps:
+                self._trace()
             while self.step < self.steps:
                 batch = self._of_each_replica(lambda k: next(streams[k - first]))
                 rate = self.options.rate(self.step, self.steps)
@@ -228,10 +226,18 @@ class Trainer:
                 if report is not None:
                     report(figures)
                 if must_stop:
-                    raise Interrupted(self._kept())
+                    raise self._stop.error()
             if self.heldout is None:
                 self._save_model()
         return self.best
+
+    def _trace(self):
+        """Traces the step, which takes seconds, in which a signal raises at once."""
+        if not isinstance(self._state[0], tf.Tensor):
+            return  # the values of several replicas have no specs: their first step traces it
+        batch, number = self._batches(0).element_spec, tf.TensorSpec((), tf.float32)
+        with self._stop.raising():
+            self._train_step.get_concrete_function(batch, self._state, number, number)
 
     def _is_evaluation_due(self):
         if self.heldout is None or self.step in (0, self.evaluated):
@@ -264,7 +270,7 @@ class Trainer:
         def check_signals(_):
             # Several processes evaluate each by itself: they stop together, after their next step.
             if self._stop.is_set() and self.num_replicas == 1:
-                raise Interrupted(self._kept())
+                raise self._stop.error()
 
         result = evaluate(
             self.model,

@@ -3,12 +3,12 @@
 import os
 
 from keras_elmo.checks import check_integers
+from keras_elmo.files import replacing_file
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.training.corpus import Corpus, count_words
-from keras_elmo.weights.hdf5 import replacing
 
 
-def build_vocabulary(patterns, path, min_count=1, size=None):
+def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
     """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
 
     Words of one count are in the order of their code points. The files are read line by line; the
@@ -19,6 +19,7 @@ def build_vocabulary(patterns, path, min_count=1, size=None):
         path: the file to write; it appears when it is whole.
         min_count: int. Words that are rarer are left out.
         size: int or `None`. Words at most, the three special ones among them.
+        progress: see `Corpus.counts`.
 
     Returns:
         A pair: the number of words written, and the share of the corpus's tokens that are among
@@ -33,8 +34,9 @@ def build_vocabulary(patterns, path, min_count=1, size=None):
     corpus = Corpus(patterns)
     if any(os.path.exists(path) and os.path.samefile(path, file) for file in corpus.files):
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
-    with replacing(path) as temporary:  # before the words are counted: the folder must be there
-        counts = count_words(corpus)
+    # Before the words are counted, for the folder must be there.
+    with replacing_file(path) as temporary:
+        counts = count_words(corpus, progress)
         if not counts:
             raise ValueError(f"There is no word in {', '.join(corpus.files)}")
         words = [w for w, count in counts.items() if count >= min_count and w not in SPECIALS]

@@ -1,13 +1,14 @@
 """Reads and writes the original weight files, through the table of `layout.py`."""
 
 import contextlib
+import io
 import math
 import os
-import tempfile
 
 import h5py
 import numpy as np
 
+from keras_elmo.files import replacing_file
 from keras_elmo.weights.layout import table
 
 _BLOCK = 4 << 20  # bytes that are read at a time
@@ -78,7 +79,7 @@ def save_weights(file, character_encoder=None, bilm=None, softmax=None):
         bilm: a built `BiLM`, or `None`, the same.
         softmax: a built `Softmax`, or `None`, the same.
     """
-    with replacing(file) as temporary, h5py.File(temporary, "w") as target:
+    with replacing_file(file) as temporary, create_hdf5(temporary) as target:
         for row in table(character_encoder, bilm, softmax):
             dataset = target.create_dataset(row.name, row.shape, np.float32)
             for variable, selection in row.pieces():
@@ -88,28 +89,68 @@ def save_weights(file, character_encoder=None, bilm=None, softmax=None):
 
 
 @contextlib.contextmanager
-def replacing(path):
-    """A temporary path beside `path`: renamed to it at the end, removed after an error."""
-    path = os.fspath(path)
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {path}")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"A file must be named, not a folder. Received: {path}")
-    handle, temporary = tempfile.mkstemp(
-        prefix=f".{os.path.basename(path)}.", suffix=".part", dir=folder
-    )
-    os.close(handle)
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp's files are the owner's alone
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        raise
+def create_hdf5(path):
+    """A new HDF5 file for writing, which fails once and cleanly where the disk is full.
+
+    HDF5 itself writes what it could not write again when the file is closed, fails again, and then
+    ends the process with a signal.
+
+    Args:
+        path: the file to write; an existing one is emptied.
+
+    Yields:
+        An `h5py.File`. Its `create_dataset` raises the error of a write before it, too.
+
+    Raises:
+        OSError: the file could not be written.
+    """
+    with _Target(path) as target:
+        with _File(target, "w") as file:
+            yield file
+        target.check()
+
+
+class _Target(io.FileIO):
+    """What HDF5 writes into: keeps the first error, and takes everything after it unwritten."""
+
+    def __init__(self, path):
+        super().__init__(path, "w+")
+        self._error = None
+
+    def check(self):
+        """Raises the error of a write, if there was one."""
+        if self._error is not None:
+            raise OSError(self._error.errno, self._error.strerror, self.name)
+
+    def write(self, data):
+        if self._error is None:
+            try:
+                count = io.FileIO.write(self, data)
+                while count < len(data):
+                    count += io.FileIO.write(self, memoryview(data)[count:])
+            except OSError as error:
+                self._error = error
+        return len(data)
+
+    def truncate(self, size=None):
+        if self._error is None:
+            try:
+                return super().truncate(size)
+            except OSError as error:
+                self._error = error
+        return size
+
+
+class _File(h5py.File):
+    def __init__(self, target, mode):
+        super().__init__(target, mode)
+        self._target = target
+
+    def create_dataset(self, *args, **kwargs):
+        self._target.check()
+        dataset = super().create_dataset(*args, **kwargs)
+        self._target.check()
+        return dataset
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from keras_elmo.config import ElmoConfig, check_options_size, parse_options
 from keras_elmo.weights import presets
 
 _OPTIONS = "options.json"
+_ALLENNLP_OPTIONS = "_options.json"  # how AllenNLP's own names end
 
 
 @contextlib.contextmanager
@@ -18,8 +19,9 @@ def open_source(source):
 
     Args:
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
-            zip with `options.json` and one `*.hdf5`; a folder with `options.json` and a TensorFlow
-            checkpoint; or a pair `(options, weights)` of paths (the options may be a dict).
+            zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
+            `options.json` and a TensorFlow checkpoint; or a pair `(options, weights)` of paths
+            (the options may be a dict).
 
     Yields:
         The `ElmoConfig`, and the weights: a path or a binary file object, for `load_weights`.
@@ -43,13 +45,12 @@ def open_source(source):
         options, weights = presets.fetch(source)
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
-        options = os.path.join(source, _OPTIONS)
         names = os.listdir(source)
         if os.path.isfile(os.path.join(source, "checkpoint")) and _OPTIONS in names:
-            yield ElmoConfig.from_options(options), source
+            yield ElmoConfig.from_options(os.path.join(source, _OPTIONS)), source
             return
-        weights = _only_weights(source, names)
-        yield ElmoConfig.from_options(options), os.path.join(source, weights)
+        options, weights = (os.path.join(source, name) for name in _only_model(source, names))
+        yield ElmoConfig.from_options(options), weights
     elif os.path.isfile(source):
         with _open_zip(source) as (config, weights):
             yield config, weights
@@ -60,19 +61,23 @@ def open_source(source):
         )
 
 
-def _only_weights(where, names):
-    """The one weight file among `names`; checks that the options are there too."""
+def _only_model(where, names):
+    """The names of the options and of the one weight file among `names`."""
     names = [name for name in names if not os.path.basename(name).startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
     weights = [name for name in weights if "softmax" not in os.path.basename(name)]
-    has_options = any(os.path.basename(name) == _OPTIONS for name in names)
-    if len(weights) != 1 or not has_options:
+    options = [name for name in names if os.path.basename(name) == _OPTIONS]
+    options = sorted(options, key=lambda name: name.count("/"))[:1]
+    if not options:
+        options = [name for name in names if name.endswith(_ALLENNLP_OPTIONS)]
+    if len(weights) != 1 or len(options) != 1:
         raise ValueError(
             f"{where} must hold {_OPTIONS} and one *.hdf5 file. "
             f"Received: {first_of(names) or 'nothing'}. "
+            f"(One *{_ALLENNLP_OPTIONS} is taken too.) "
             "With other names, pass the pair (options, weights)."
         )
-    return weights[0]
+    return options[0], weights[0]
 
 
 @contextlib.contextmanager
@@ -94,11 +99,7 @@ def _open_zip(path):
                 f"{path} must not hold names that lead out of it. Received: {first_of(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
-        weights = by_name[_only_weights(path, by_name)]
-        options = min(
-            (m for m in members if os.path.basename(m.filename) == _OPTIONS),
-            key=lambda m: m.filename.count("/"),
-        )
+        options, weights = (by_name[name] for name in _only_model(path, by_name))
         where = f"{path}:{options.filename}"
         check_options_size(options.file_size, where)
         options = parse_options(_member(archive, options, path), where)

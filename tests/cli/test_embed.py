@@ -1,8 +1,10 @@
 import functools
+import gzip
 import io
 import json
 import os
 import re
+import signal
 import sys
 
 import h5py
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo
+from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
 
 SENTENCES = ["The cat sat .", "Hello", "naïve 猫 😀", "The cat sat ."]
@@ -149,11 +152,96 @@ def test_empty_file_gives_an_empty_file(embed, output):
     assert arrays_of(output) == []
 
 
-def test_invalid_utf8_and_nul_bytes_are_embedded_as_they_are(embed, model):
-    content = b"caf\xe9 a\x00b\n"
-    assert embed("in.txt", "-o", "out.hdf5", content=content) == (0, "")
-    assert_same(arrays_of("out.hdf5"), model.embed([b"caf\xe9 a\x00b"], "all"))
-    assert sentence_index("out.hdf5") == {"caf\ufffd a\x00b": "0"}
+def test_nul_bytes_are_embedded_as_they_are(embed, model):
+    assert embed("in.txt", "-o", "out.hdf5", content=b"caf a\x00b\n") == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed([b"caf a\x00b"], "all"))
+
+
+LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("source", ["in.txt", "in.txt.gz", "-"])
+def test_lines_of_another_encoding_are_refused(embed, folder, monkeypatch, source, quiet):
+    content = LATIN.encode("latin-1")
+    (folder / "in.txt.gz").write_bytes(gzip.compress(content))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), "ascii"))
+    status, err = embed(source, "-o", "out.hdf5", content=content, quiet=quiet)
+    name = "standard input" if source == "-" else source
+    assert status == 2 and len(err.splitlines()[-1:]) == 1
+    assert err.splitlines()[-1] == (
+        f"keras-elmo embed: error: {name} must be utf-8, and 2 lines cannot be read as such. The "
+        "first is line 2: 'caf\ufffd'. Name the encoding of the file with --encoding (as latin-1, "
+        "utf-16), or pass --errors replace"
+    )
+    assert sorted(os.listdir()) == ["in.txt", "in.txt.gz"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
+def test_text_of_any_encoding(embed, model, encoding):
+    content = LATIN.replace("\n", "\r\n").encode(encoding)
+    assert embed("in.txt", "-o", "out.hdf5", "--encoding", encoding, content=content) == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed(LATIN.splitlines(), "all"))
+    assert sentence_index("out.hdf5")["caf\xe9"] == "1"
+
+
+def test_what_cannot_be_decoded_may_be_replaced(embed, model):
+    content = b"caf\xe9 au\nlait\n"
+    assert embed("in.txt", "-o", "out.hdf5", "--errors", "replace", content=content) == (0, "")
+    assert_same(arrays_of("out.hdf5"), model.embed(["caf\ufffd au", "lait"], "all"))
+    assert sentence_index("out.hdf5") == {"caf\ufffd au": "0", "lait": "1"}
+
+
+def test_utf16_is_no_utf8_and_may_be_cut_short(embed):
+    content = "Hello\nthere\n".encode("utf-16")
+    assert_error(embed("in.txt", "-o", "out.npz", content=content), "in.txt must be utf-8, and 1 ")
+    result = embed("in.txt", "-o", "out.npz", "--encoding", "utf-16", content=content[:-1])
+    assert_error(result, "in.txt must be utf-16, and 1 line cannot be read as such. .*is line 2")
+
+
+def test_compressed_text(embed, folder, model):
+    (folder / "in.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert embed("in.gz", "-o", "out.npz", content=None) == (0, "")
+    assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
+    (folder / "in.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
+    assert_error(embed("in.gz", "-o", "new.npz", content=None), "in.gz must be a whole gzip file")
+    assert sorted(os.listdir()) == ["in.gz", "out.npz"]
+
+
+@pytest.mark.parametrize("quiet, times", [(True, 1), (False, 2)])
+def test_quiet_reads_the_input_once(embed, monkeypatch, quiet, times):
+    reads, read = [], lines.Lines.read
+    monkeypatch.setattr(lines.Lines, "read", lambda self: reads.append(self) or read(self))
+    assert embed("in.txt", "-o", "out.npz", quiet=quiet)[0] == 0
+    assert len(reads) == times
+
+
+def test_arrays_may_be_named_by_their_sentences(embed, folder, model):
+    content = " The cat sat . \nna\xefve\n"
+    arguments = ["in.txt", "-o", "out.hdf5", "--use-sentence-keys"]
+    assert embed(*arguments, content=content) == (0, "")
+    with h5py.File("out.hdf5", "r") as file:
+        assert sorted(file) == ["The cat sat .", "na\xefve"]
+        arrays = [file["The cat sat ."][()], file["na\xefve"][()]]
+    assert_same(arrays, model.embed(["The cat sat .", "na\xefve"], "all"))
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("a b\nc\na b \n", "in.txt, line 3, whose sentence is that of line 1 again: 'a b'"),
+        ("a\n\n", "in.txt, line 2, whose sentence is empty"),
+        (".\n", "in.txt, line 1, whose sentence is a dot alone"),
+        ("he / she\n", "in.txt, line 1, whose sentence holds a /"),
+        ("a\0b\n", "in.txt, line 1, whose sentence holds a NUL"),
+    ],
+)
+def test_sentences_that_cannot_be_names(embed, folder, content, message, quiet):
+    arguments = ["in.txt", "-o", "out.hdf5", "--use-sentence-keys"]
+    status, err = embed(*arguments, content=content, quiet=quiet)
+    assert status == 2 and re.search(message, err.splitlines()[-1])
+    assert os.listdir(folder) == ["in.txt"]
 
 
 def test_index_has_the_last_line_of_a_sentence_that_occurs_twice(embed):
@@ -168,9 +256,11 @@ def test_index_can_be_left_out(embed, model):
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
 
 
-def test_existing_output_is_replaced(embed, folder, model):
+def test_existing_output_is_replaced_where_it_is_meant_to_be(embed, folder, model):
     (folder / "out.hdf5").write_bytes(b"old")
-    assert embed("in.txt", "-o", "out.hdf5") == (0, "")
+    assert_error(embed("in.txt", "-o", "out.hdf5"), "out.hdf5 exists already; give --overwrite")
+    assert (folder / "out.hdf5").read_bytes() == b"old"
+    assert embed("in.txt", "-o", "out.hdf5", "--overwrite") == (0, "")
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
 
 
@@ -179,6 +269,8 @@ def test_summary_and_progress_go_to_standard_error(embed):
     assert status == 0
     assert err.splitlines()[-1] == "out.npz: 4 sentences, 12 tokens"
     assert "4/4" in err
+    err = embed("in.txt", "-o", "one.npz", content="Hello\n", quiet=False)[1]
+    assert err.splitlines()[-1] == "one.npz: 1 sentence, 1 token"
 
 
 # Errors
@@ -196,12 +288,14 @@ def assert_error(result, message):
         (["-o", "out.txt"], r"must be named \*.hdf5, \*.h5 or \*.npz. Received: --output out.txt"),
         (["-o", "out"], "Received: --output out"),
         (["-o", "out.HDF5"], "Received: --output out.HDF5"),
-        (["-o", "out.hdf5", "-l", "3"], "a number from 0 to 2. Received: layers=3"),
-        (["-o", "out.hdf5", "-l", "topmost"], "Received: layers='topmost'"),
-        (["-o", "out.hdf5", "-l", "elmo_2"], "Received: layers='elmo_2'"),
+        (["-o", "out.hdf5", "-l", "3"], "a number from -3 to 2. Received: --layers 3"),
+        (["-o", "out.hdf5", "-l", "-4"], "a number from -3 to 2. Received: --layers -4"),
+        (["-o", "out.hdf5", "-l", "topmost"], "Received: --layers topmost"),
+        (["-o", "out.hdf5", "-l", "lstm_outputs3"], "Received: --layers lstm_outputs3"),
+        (["-o", "out.npz", "--use-sentence-keys"], r"named \*.hdf5 or \*.h5. Received: --output"),
         (
             ["-o", "out.hdf5", "--token-budget", "0"],
-            "an integer of at least 1. Received: token_budget=0",
+            "--token-budget must be an integer of at least 1. Received: --token-budget 0",
         ),
         (["-o", "nowhere/out.hdf5"], "nowhere must be an existing folder"),
         (["-o", "in.txt/out.hdf5"], "in.txt must be an existing folder"),
@@ -210,6 +304,55 @@ def assert_error(result, message):
 def test_error_is_one_line_and_leaves_no_file(embed, folder, arguments, message):
     assert_error(embed("in.txt", *arguments), message)
     assert os.listdir(folder) == ["in.txt"]
+
+
+def test_what_is_wrong_is_said_before_tensorflow_is_loaded(embed, monkeypatch, small_folder):
+    monkeypatch.setattr("keras_elmo.cli.model.import_elmo", lambda: pytest.fail("it was loaded"))
+    assert_error(embed("in.txt", "-o", "out.npz", model="tyni"), "There is no model 'tyni'")
+    assert_error(embed("in.txt", "-o", "out.npz", "-l", "7"), "Received: --layers 7")
+    assert_error(embed("in.txt", "-o", "out.npz", "--token-budget", "0"), "--token-budget 0")
+    pair = f"{small_folder}/options.json,nothing.hdf5"
+    assert_error(embed("in.txt", "-o", "out.npz", model=pair), "no weight file nothing.hdf5")
+    pair = f"nothing.json,{small_folder}/weights.hdf5"
+    assert_error(embed("in.txt", "-o", "out.npz", model=pair), "directory: 'nothing.json'")
+
+
+def test_model_may_be_a_pair_of_files_or_have_allennlps_names(embed, folder, small_folder, model):
+    elsewhere = folder / "model"
+    elsewhere.mkdir()
+    for name in ("options.json", "weights.hdf5"):
+        content = (small_folder / name).read_bytes()
+        (elsewhere / f"elmo_2x24_8_{name}").write_bytes(content)
+    pair = f"model/elmo_2x24_8_options.json,{small_folder}/weights.hdf5"
+    for number, source in enumerate((pair, elsewhere)):
+        assert embed("in.txt", "-o", f"{number}.npz", model=source) == (0, "")
+        assert_same(arrays_of(f"{number}.npz"), model.embed(SENTENCES, "all"))
+    weights = "model/elmo_2x24_8_weights.hdf5"
+    pair = f"model/elmo_2x24_8_options.json,{weights}"
+    assert_error(embed("in.txt", "-o", weights, model=pair), "could replace the weights")
+
+
+@pytest.mark.parametrize(
+    "typed, layers, shape",
+    [
+        ("word_emb", "word_emb", (2, 8)),
+        ("lstm_outputs2", "lstm_outputs2", (2, 16)),
+        ("-1", -1, (2, 16)),
+        ("-3", -3, (2, 16)),
+        ("default", "default", (16,)),
+    ],
+)
+def test_layers_are_handed_over_as_they_are_typed(embed, monkeypatch, typed, layers, shape):
+    def stream(self, lines, received, **kwargs):
+        assert received == layers and type(received) is type(layers)
+        for _ in lines:
+            yield np.zeros(shape, "float32")
+
+    monkeypatch.setattr(Elmo, "embed_stream", stream)
+    status, err = embed("in.txt", "-o", "out.npz", "-l", typed, quiet=False)
+    assert status == 0 and [array.shape for array in arrays_of("out.npz")] == 4 * [shape]
+    tokens = "" if typed == "default" else ", 8 tokens"
+    assert err.splitlines()[-1] == f"out.npz: 4 sentences{tokens}"
 
 
 @pytest.mark.parametrize(
@@ -265,7 +408,9 @@ def test_folder_as_output_is_refused(embed, folder):
 
 
 @pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
-@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (OSError("disk full"), 2)])
+@pytest.mark.parametrize(
+    "error, status", [(KeyboardInterrupt(), 130), (signal.SIGTERM, 143), (OSError("disk full"), 2)]
+)
 def test_existing_output_is_untouched_after_an_error(
     embed, folder, monkeypatch, output, error, status
 ):
@@ -273,15 +418,21 @@ def test_existing_output_is_untouched_after_an_error(
 
     def stopped(self, *args, **kwargs):
         yield np.zeros((3, 1, 16), "float32")
+        if error is signal.SIGTERM:
+            os.kill(os.getpid(), error)
         raise error
 
     monkeypatch.setattr(Elmo, "embed_stream", stopped)
-    result, err = embed("in.txt", "-o", output)
-    assert result == status
-    assert err == (
-        "keras-elmo: interrupted; nothing was written\n"
-        if status == 130
-        else "keras-elmo embed: error: disk full\n"
+    before = signal.getsignal(signal.SIGTERM)
+    result, err = embed("in.txt", "-o", output, "--overwrite")
+    assert result == status and signal.getsignal(signal.SIGTERM) is before
+    assert (
+        err
+        == {
+            130: "keras-elmo: interrupted; nothing was written\n",
+            143: "keras-elmo: terminated; nothing was written\n",
+            2: "keras-elmo embed: error: disk full\n",
+        }[status]
     )
     assert (folder / output).read_bytes() == b"old"
     assert sorted(os.listdir(folder)) == ["in.txt", output]

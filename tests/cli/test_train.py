@@ -22,7 +22,7 @@ OPTIONS = {
              "use_skip_connections": True},
     "char_cnn": {"activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
                  "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1},
-    "dropout": 0.1, "batch_size": 4, "unroll_steps": 5, "n_negative_samples_batch": 6,
+    "dropout": 0.1, "batch_size": 4, "unroll_steps": 5,
     "n_epochs": 2, "n_train_tokens": 99,
 }  # fmt: skip
 
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = [chr(97 + k) for k in range(20)]
     chance = random.Random(0)
-    for name, number in [("train-0.txt", 60), ("train-1.txt", 60), ("heldout.txt", 6)]:
+    for name, number in [("train-0.txt", 60), ("train-1.txt", 60), ("heldout.txt", 5)]:
         lines = []
         for _ in range(number):
             start = chance.randrange(14)
@@ -41,6 +41,8 @@ def folder(tmp_path, monkeypatch):
     packed = gzip.compress((tmp_path / "train-1.txt").read_bytes())
     (tmp_path / "train-1.txt.gz").write_bytes(packed)
     (tmp_path / "train-1.txt").unlink()
+    with open(tmp_path / "heldout.txt", "a") as file:
+        file.write("\na b unheard-of d\n")
     (tmp_path / "options.json").write_text(json.dumps(OPTIONS))
     assert main(["vocabulary", "train-*", "-o", "vocab.txt", "--quiet"]) == 0
     return tmp_path
@@ -52,12 +54,22 @@ TRAIN = ["train", "--train", "train-*", "--vocab", "vocab.txt", "--options", "op
 def test_from_text_to_vectors(folder, capsys):
     assert main([*TRAIN, "--heldout", "heldout.txt", "-o", "model", "--evaluate-every", "20"]) == 0
     shown = capsys.readouterr().err
-    assert "120 sentences" in shown and re.search(r"step \d+: held-out perplexity [\d.]+", shown)
-    (best,) = re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)\n", shown)
+    lines = shown.splitlines()
+    text = (
+        r"training text: 120 sentences, \d+ tokens, 0.0% of them not among the 22 words of the voc"
+    )
+    assert re.match(text, lines[1]) and lines.index("tracing the first step ...") > 1
+    (share,) = re.findall(r"held-out text: 6 sentences, \d+ tokens, ([\d.]+)% of them not", shown)
+    assert float(share) > 0
+    unknown = f"{share}% of its words unknown"
+    assert re.search(rf"step \d+: held-out perplexity [\d.]+ \(.*\), {unknown}\n", shown)
+    (best,) = re.findall(rf"model: \d+ steps, held-out perplexity ([\d.]+), {unknown}\n", shown)
     # The best model is in the folder, and `evaluate` measures what `train` did.
     lanes = ["--batch-size", "4", "--unroll-steps", "5"]
     assert main(["evaluate", "model", "heldout.txt", *lanes]) == 0
-    (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", capsys.readouterr().out)
+    out = capsys.readouterr().out
+    (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", out)
+    assert out.endswith(f" predictions, {share}% of the words unknown\n")
     assert float(measured) == pytest.approx(float(best), abs=0.006)
     assert Elmo.from_pretrained("model")(["a b c"])["elmo"].shape == (1, 3, 12)
     assert BiLanguageModel.from_pretrained("model").top_words("a b c", k=3)[1]["token"] == "b"
@@ -71,8 +83,12 @@ def test_from_text_to_vectors(folder, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--num-negatives", "20"], "at most half of the 22 words"),
-        (["--dropout", "1.5"], "`dropout` must be a number from 0, below 1. Received: 1.5"),
+        (
+            ["--num-negatives", "20"],
+            "--num-negatives, the samples of the softmax, must be at most 11, half of the 22 words "
+            "of the vocabulary; 0 is the full softmax. Received: --num-negatives 20",
+        ),
+        (["--dropout", "1.5"], "--dropout must be a number from 0, below 1. Received: 1.5"),
         (["--steps", "0"], "--steps must be at least 1"),
         (["--vocab", "bad.txt"], "special words <S>, </S>, <UNK> are missing"),
         (["--train", "empty.txt"], "There is no word in empty.txt"),
@@ -90,10 +106,10 @@ def test_bad_input_is_refused_before_it_begins(folder, capsys, arguments, messag
     (folder / "one.txt").write_text("a\n")
     (folder / "latin.txt").write_bytes(b"caf\xe9\n")
     (folder / "sized.json").write_text(json.dumps({**OPTIONS, "n_tokens_vocab": 99}))
-    assert main([*TRAIN, "-o", "model", *arguments]) == 2
+    assert main([*TRAIN, "-o", "runs/model", *arguments]) == 2
     lines = capsys.readouterr().err.strip().split("\n")
     assert lines[-1].startswith("keras-elmo train: error: ") and message in lines[-1]
-    assert not os.path.exists("model/options.json")
+    assert not os.path.exists("runs")
 
 
 def test_a_run_is_not_begun_over(folder, capsys):
@@ -118,7 +134,9 @@ def test_the_original_trainers_model(shared, tmp_path, capsys):
     text = str(folder / "heldout.txt")
     assert main(["evaluate", model, text, *vocabulary, "--batch-size", "1"]) == 0
     out = capsys.readouterr().out
-    (value,) = re.findall(r"^perplexity ([\d.]+) .*, 1,605 predictions\n$", out)
+    (value,) = re.findall(
+        r"^perplexity ([\d.]+) .*, 1,605 predictions, [\d.]+% of the words unknown\n$", out
+    )
     expected = json.loads((folder / "perplexity.json").read_text())["perplexity"]
     assert float(value) == pytest.approx(expected, abs=0.01)
     assert main(["convert", model, str(tmp_path / "m"), *vocabulary]) == 0
@@ -155,9 +173,55 @@ def test_text_is_checked_before_it_is_measured(folder, capsys):
     assert main(["evaluate", "model", "latin.txt"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("keras-elmo evaluate: error: latin.txt, line 2 must be UTF-8")
+    assert "`iconv -f latin1 -t utf-8`" in error
+    os.remove("model/vocab.txt")
+    for arguments, message in [
+        (["nosuch", "heldout.txt"], "There is no folder nosuch; MODEL must be one that"),
+        (["model", "heldout.txt"], "There is no model/vocab.txt; name the vocabulary with --vocab"),
+        (["model", "nothing*", "--vocab", "vocab.txt"], "There is no file nothing*"),
+        (["model", "heldout.txt", "--vocab", "no.txt"], "directory: 'no.txt'"),
+        (["model", "heldout.txt", "--batch-size", "0"], "--batch-size must be an integer"),
+    ]:
+        assert main(["evaluate", *arguments]) == 2
+        assert message in capsys.readouterr().err
     assert main(["vocabulary", "heldout.txt", "-o", "heldout.txt"]) == 2
     assert "a file of its own" in capsys.readouterr().err
     assert len((folder / "heldout.txt").read_text().splitlines()) == 6
+
+
+def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(folder, capsys):
+    before = (folder / "vocab.txt").read_bytes()
+    assert main(["vocabulary", "heldout.txt", "-o", "vocab.txt"]) == 2
+    assert "vocab.txt exists already; give --overwrite" in capsys.readouterr().err
+    assert (folder / "vocab.txt").read_bytes() == before
+    arguments = ["vocabulary", "heldout.txt", "-o", "vocab.txt", "--overwrite", "--size", "4"]
+    assert main(arguments) == 0
+    assert re.match(r"vocab.txt: 4 words, [\d.]+% of the text\n", capsys.readouterr().err)
+    assert main([*arguments[:-1], "3"]) == 2
+    assert "--size must be an integer of at least 4. Received: --size 3" in capsys.readouterr().err
+
+
+def test_reading_is_shown(folder, capsys, monkeypatch):
+    monkeypatch.setattr("keras_elmo.cli.progress._SECONDS", -1)
+    monkeypatch.setattr("keras_elmo.training.corpus._PROGRESS_LINES", 20)
+    arguments = ["vocabulary", "train-*", "-o", "vocab.txt", "--overwrite"]
+    assert main([*arguments, "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(arguments) == 0
+    *shares, end = capsys.readouterr().err.splitlines()
+    assert shares[-1] == "reading: 100%" and len(shares) == 8 and end.startswith("vocab.txt: ")
+
+
+def test_signal_while_it_traces_ends_it_at_once(folder, capsys, monkeypatch):
+    from keras_elmo.models import BiLanguageModel
+
+    def killed(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
+    assert main([*TRAIN, "-o", "model", "--steps", "2"]) == 143
+    assert capsys.readouterr().err.endswith("keras-elmo: terminated; nothing was kept\n")
 
 
 def command(*arguments):

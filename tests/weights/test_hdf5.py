@@ -451,14 +451,3 @@ def test_save_onto_a_folder_is_refused(tmp_path, parts):
     with pytest.raises(IsADirectoryError, match="not a folder. Received: .*weights.hdf5"):
         parts.save(folder)
     assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_replacing_moves_the_file_only_at_the_end(tmp_path):
-    path = tmp_path / "file"
-    with hdf5.replacing(path) as temporary:
-        with open(temporary, "w") as stream:
-            stream.write("new")
-        assert not path.exists()
-        assert os.path.dirname(temporary) == str(tmp_path)
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]

@@ -66,6 +66,24 @@ def test_folder_may_hold_other_files(tmp_path, small_folder):
     assert_same_model(tmp_path, small_folder)
 
 
+def test_names_of_allennlp(tmp_path, make_zip, small_folder):
+    files = {
+        f"elmo_2x24_{name}": (small_folder / name) for name in ("options.json", "weights.hdf5")
+    }
+    for name, file in files.items():
+        (tmp_path / name).write_bytes(file.read_bytes())
+    assert_same_model(tmp_path, small_folder)
+    archive = make_zip({f"model/{name}": file.read_bytes() for name, file in files.items()})
+    assert_same_model(archive, small_folder)
+    archive.unlink()
+    # A name of its own comes first; of two others none is chosen.
+    (tmp_path / "b_options.json").write_bytes(b"{}")
+    with pytest.raises(ValueError, match="must hold options.json"), open_source(tmp_path):
+        pass
+    (tmp_path / "options.json").write_bytes((small_folder / "options.json").read_bytes())
+    assert_same_model(tmp_path, small_folder)
+
+
 def test_pair_of_paths(small_folder):
     pair = small_folder / "options.json", str(small_folder / "weights.hdf5")
     assert_same_model(pair, small_folder)

@@ -1,0 +1,41 @@
+"""`keras-elmo token-embeddings`: a vocabulary to its token embeddings."""
+
+import os
+import sys
+
+from keras_elmo.cli import model
+from keras_elmo.cli.wording import counted
+
+HELP = "write the token embeddings of a vocabulary"
+DESCRIPTION = (
+    "Writes the token embeddings of a vocabulary (a word a line, with <S>, </S> and <UNK>) as "
+    "bilm-tf's `dump_token_embeddings` does: HDF5 with one dataset `embedding`, float32, (words, "
+    "D), whose rows are those of the vocabulary. The originals take it as embedding_weight_file."
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("vocabulary", metavar="VOCAB", help="a text file, a word a line")
+    parser.add_argument("-o", "--output", required=True, help="the file to write: *.hdf5 or *.h5")
+    parser.add_argument("-m", "--model", required=True, help=model.MODEL)
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
+
+
+def run(options):
+    if not options.output.endswith((".hdf5", ".h5")):
+        raise ValueError(
+            f"The output must be named *.hdf5 or *.h5. Received: --output {options.output}"
+        )
+    if os.path.isfile(options.output) and not options.overwrite:
+        raise FileExistsError(
+            f"{options.output} exists already; give --overwrite to replace it, or another --output"
+        )
+    open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
+    with model.opened(options.model) as (_, _, source):
+        elmo = model.import_elmo().from_pretrained(source)
+    import keras_elmo
+
+    count = keras_elmo.dump_token_embeddings(elmo, options.vocabulary, options.output)
+    if not options.quiet:
+        print(f"{options.output}: {counted(count, 'word')}", file=sys.stderr)

@@ -1,0 +1,150 @@
+"""Files and folders that appear when they are whole, and text files that may be compressed."""
+
+import contextlib
+import gzip
+import os
+import re
+import shutil
+import socket
+import tempfile
+import zlib
+
+
+@contextlib.contextmanager
+def replacing_file(path):
+    """A temporary file beside `path`, which is renamed to `path` at the end.
+
+    After an error the temporary file is removed, and a file that was there before is untouched.
+    What a killed process left beside the same path is removed first.
+
+    Args:
+        path: the file to write, in an existing folder.
+
+    Yields:
+        The path of the temporary file, which exists and is empty.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        IsADirectoryError: `path` is a folder.
+    """
+    path = os.fspath(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {path}")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"A file must be named, not a folder. Received: {path}")
+    _remove_stale(folder, name)
+    handle, temporary = tempfile.mkstemp(prefix=_prefix(name), suffix=_SUFFIX, dir=folder)
+    os.close(handle)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp's files are the owner's alone
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        if isinstance(error, OSError) and error.filename == temporary:
+            error.filename = path  # what the user knows
+        raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path, overwrite):
+    """The same for a folder: a temporary path beside `path`, where a folder is to be made.
+
+    Args:
+        path: the folder to write. Its parent is made where it does not exist.
+        overwrite: bool. Replace an existing folder; else it is an error.
+
+    Yields:
+        The path of the temporary folder, which does not exist yet.
+    """
+    path = os.path.abspath(path)
+    parent, name = os.path.split(path)
+    with making_folder(parent):
+        _remove_stale(parent, name)
+        holder = tempfile.mkdtemp(prefix=_prefix(name), suffix=_SUFFIX, dir=parent)
+        try:
+            temporary = os.path.join(holder, name)
+            yield temporary
+            if overwrite and os.path.lexists(path):
+                os.rename(path, os.path.join(holder, _REPLACED))
+            os.rename(temporary, path)
+        finally:
+            shutil.rmtree(holder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def making_folder(path):
+    """Makes a folder and its parents; after an error, those that it made and are empty go again."""
+    made, folder = [], os.path.abspath(path)
+    while not os.path.lexists(folder):
+        made.append(folder)
+        folder = os.path.dirname(folder)
+    os.makedirs(path, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # one that is not empty ends it
+            for folder in made:
+                os.rmdir(folder)
+        raise
+
+
+@contextlib.contextmanager
+def open_text(path):
+    """A text file for reading bytes; `*.gz` is decompressed.
+
+    Raises:
+        ValueError: a `*.gz` file is no gzip file, or is cut short (raised while it is read).
+    """
+    with open(path, "rb") as file:
+        try:
+            yield gzip.open(file) if os.fspath(path).endswith(".gz") else file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+
+
+# A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.
+_SUFFIX = ".part"
+_REPLACED = "replaced"  # within a temporary folder, what was at its place before
+
+
+def _prefix(name):
+    return f".{name}.{_host()}.{os.getpid()}."
+
+
+def _host():
+    return re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]  # names have 255 bytes at most
+
+
+def _remove_stale(folder, name):
+    """Removes what processes of this machine that are no longer alive left of an output."""
+    if os.name == "nt":  # `_is_alive` works on POSIX systems alone
+        return
+    pattern = re.compile(rf"\.{re.escape(name)}\.{re.escape(_host())}\.(\d+)\.\w+\{_SUFFIX}")
+    for entry in os.listdir(folder):
+        match = pattern.fullmatch(entry)
+        if match is None or _is_alive(int(match[1])):
+            continue
+        stale = os.path.join(folder, entry)
+        with contextlib.suppress(OSError):  # another process removes it, or it is someone else's
+            if not os.path.isdir(stale):
+                os.remove(stale)
+                continue
+            replaced = os.path.join(stale, _REPLACED)
+            if os.path.lexists(replaced) and not os.path.lexists(os.path.join(folder, name)):
+                os.rename(replaced, os.path.join(folder, name))  # killed between two renames
+            shutil.rmtree(stale)
+
+
+def _is_alive(process_id):
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # of another user; or no number of a process
+        return True
+    return True

@@ -1,0 +1,117 @@
+import gzip
+import os
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from keras_elmo import files
+from keras_elmo.files import making_folder, open_text, replacing_file, replacing_folder
+
+
+def test_file_is_moved_to_its_place_at_the_end(tmp_path):
+    path = tmp_path / "file"
+    with replacing_file(path) as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+        assert not path.exists()
+        host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]
+        name = rf"\.file\.{host}\.{os.getpid()}\.\w+\.part"
+        assert os.path.dirname(temporary) == str(tmp_path)
+        assert re.fullmatch(name, os.path.basename(temporary))
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_after_an_error_the_old_file_is_there_and_no_other(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing_file(path):
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
+    with pytest.raises(OSError, match="No space left") as caught:
+        with replacing_file(tmp_path / "file") as temporary:
+            raise OSError(28, "No space left on device", temporary)
+    assert caught.value.filename == str(tmp_path / "file")
+
+
+@pytest.fixture(scope="module")
+def dead():
+    """The number of a process that is no longer alive."""
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def stale_names(name, pid):
+    return [f".{name}.{files._host()}.{pid}.abc_{k}.part" for k in range(2)]
+
+
+def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
+    others = [
+        *stale_names("out", os.getpid()),
+        *stale_names("out", os.getppid()),
+        *stale_names("out.hdf5", dead),
+        *stale_names("", dead),
+        f".out.elsewhere.{dead}.abc.part",
+        f".out.{files._host()}.{dead}.abc.tmp",
+        ".out.abcdefgh.part",
+        "out.part",
+    ]
+    for name in [*stale_names("out", dead), *others]:
+        (tmp_path / name).write_text("half")
+    with replacing_file(tmp_path / "out"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "out"])
+
+
+def test_the_same_of_folders(tmp_path, dead):
+    first, second = (tmp_path / name for name in stale_names("1", dead))
+    (first / "1" / "variables").mkdir(parents=True)
+    (second / "replaced").mkdir(parents=True)
+    (second / "replaced" / "model").write_text("old")
+    with pytest.raises(ValueError), replacing_folder(tmp_path / "1", True):
+        # Killed between the two renames, a process had put the old one aside.
+        assert (tmp_path / "1" / "model").read_text() == "old"
+        raise ValueError
+    assert os.listdir(tmp_path) == ["1"]
+    with replacing_folder(tmp_path / "1", True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == ["1"] and os.listdir(tmp_path / "1") == []
+
+
+def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):
+    with pytest.raises(ValueError), making_folder(tmp_path / "a" / "b"):
+        raise ValueError
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ValueError), making_folder(tmp_path / "a" / "b"):
+        (tmp_path / "a" / "file").write_text("")
+        raise ValueError
+    assert os.listdir(tmp_path / "a") == ["file"]
+    (tmp_path / "c").mkdir()
+    with pytest.raises(ValueError), making_folder(tmp_path / "c"):
+        raise ValueError
+    assert (tmp_path / "c").exists()
+    with pytest.raises(ValueError), replacing_folder(tmp_path / "d" / "1", False):
+        raise ValueError
+    assert not (tmp_path / "d").exists()
+
+
+def test_text_may_be_compressed(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
+    packed = gzip.compress(b"one\ntwo\n")
+    (tmp_path / "a.txt.gz").write_bytes(packed)
+    for name in ("a.txt", "a.txt.gz"):
+        with open_text(tmp_path / name) as file:
+            assert list(file) == [b"one\n", b"two\n"]
+    for broken in (packed[:-9], b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
+        (tmp_path / "b.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
+            with open_text(tmp_path / "b.gz") as file:
+                list(file)

@@ -6,6 +6,7 @@ import keras
 
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.string_model import call_strings
+from keras_elmo.models.trainable import check_part, check_trainable, translate_config
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -19,10 +20,11 @@ class ElmoEmbedding(keras.layers.Layer):
         output: the key of the output, `"elmo"`, `"default"`, `"lstm_outputs1"`, ...
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
-        trainable: what trains: `"mix"`, `"bilm"`, `"all"` or `False`, see `Elmo`. `None`: as the
-            `Elmo` has it.
-        **kwargs: further arguments of `Elmo` (`tokenizer`, `num_mixes`, ...) where `elmo` is none
-            yet; and those of a Keras layer (`name`, `dtype`).
+        trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`; `True`
+            releases the part that `trainable_part` names, and no more.
+        trainable_part: `"mix"`, `"bilm"` or `"all"`, see `Elmo`; or `None`: as the `Elmo` has it.
+        **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...) where
+            `elmo` is none yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` must begin
@@ -47,9 +49,21 @@ class ElmoEmbedding(keras.layers.Layer):
     """
 
     def __init__(
-        self, elmo, output="elmo", dropout=0.0, trainable=None, name=None, dtype=None, **kwargs
+        self,
+        elmo,
+        output="elmo",
+        dropout=0.0,
+        trainable=None,
+        trainable_part=None,
+        name=None,
+        dtype=None,
+        **kwargs,
     ):
         super().__init__(name=name, dtype=dtype)
+        if trainable is not None:
+            check_trainable(trainable)
+        if trainable_part is not None:
+            check_part(trainable_part)
         if isinstance(elmo, dict):
             elmo = keras.saving.deserialize_keras_object(elmo)
         if not isinstance(elmo, Elmo):
@@ -70,17 +84,28 @@ class ElmoEmbedding(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy, name="dropout")
         if trainable is not None:
             self.elmo.trainable = trainable
+        if trainable_part is not None:
+            self.elmo.trainable_part = trainable_part
         self.supports_jit = False
         self.built = True
 
     @property
     def trainable(self):
-        """What trains, see `Elmo`."""
+        """bool. See `Elmo`."""
         return self.elmo.trainable if hasattr(self, "elmo") else True
 
     @trainable.setter
-    def trainable(self, part):
-        self.elmo.trainable = part
+    def trainable(self, value):
+        self.elmo.trainable = value
+
+    @property
+    def trainable_part(self):
+        """The part that trains while `trainable` is `True`, see `Elmo`."""
+        return self.elmo.trainable_part
+
+    @trainable_part.setter
+    def trainable_part(self, part):
+        self.elmo.trainable_part = part
 
     def __call__(self, inputs, *args, **kwargs):
         return super().__call__(call_strings(inputs), *args, **kwargs)
@@ -105,4 +130,4 @@ class ElmoEmbedding(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        return cls(**config)
+        return cls(**translate_config(config))

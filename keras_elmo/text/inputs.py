@@ -109,3 +109,14 @@ def to_tokens(texts, tokenizer):
             f"`tokenizer=None`. Received: a tensor of shape {texts.shape}"
         )
     return tokenizer.tokenize(tf.reshape(texts, [-1]))
+
+
+def first_tokens(tokens, max_tokens):
+    """The first `max_tokens` tokens of each sentence, string RaggedTensor (batch, None)."""
+    place = tf.range(tf.size(tokens.flat_values, tf.int64))
+    place -= tf.repeat(tokens.row_starts(), tokens.row_lengths())
+    return tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(tokens.flat_values, place < max_tokens),
+        tf.minimum(tokens.row_lengths(), max_tokens),
+        validate=False,
+    )

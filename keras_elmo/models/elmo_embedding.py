@@ -11,7 +11,10 @@ from keras_elmo.models.trainable import check_part, check_trainable, translate_c
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ElmoEmbedding(keras.layers.Layer):
-    """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings.
+    """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
+
+    Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
+    the model as `keras_elmo.strings(texts)`.
 
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
@@ -28,7 +31,9 @@ class ElmoEmbedding(keras.layers.Layer):
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` must begin
-            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers.
+            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers; for
+            tokens, padded with `""` (and `tokenizer=None`) or ragged, with
+            `keras.Input(shape=(None,), dtype="string")`.
 
     Returns:
         float, (batch, tokens, D), or (batch, D) for `"default"`.
@@ -44,6 +49,20 @@ class ElmoEmbedding(keras.layers.Layer):
     ...     keras.layers.Bidirectional(keras.layers.LSTM(64)),
     ...     keras.layers.Dense(1, activation="sigmoid"),
     ... ])
+    >>> model.compile("adam", "binary_crossentropy")
+    >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
+
+    A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
+    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results where the
+    number of tokens is not fixed.)
+
+    >>> model = keras.Sequential([
+    ...     keras.Input(shape=(None,), dtype="string"),
+    ...     ElmoEmbedding("path/to/model", tokenizer=None),
+    ...     keras.layers.Dense(num_tags, activation="softmax"),
+    ... ])
+    >>> model.compile("adam", "sparse_categorical_crossentropy")
+    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
 
     Reference: Peters et al. 2018, section 3.3.
     """

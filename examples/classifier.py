@@ -28,7 +28,7 @@ def build(model):
     classifier = keras.Sequential(
         [
             keras.Input(shape=(), dtype="string"),
-            keras_elmo.ElmoEmbedding(model, output="default", trainable="mix"),
+            keras_elmo.ElmoEmbedding(model, output="default", trainable_part="mix"),
             keras.layers.Dense(1, activation="sigmoid"),
         ]
     )

@@ -27,7 +27,7 @@ def export(
     max_batch_size=None,
     overwrite=False,
 ):
-    """Writes an `Elmo`, or a Keras model on raw strings that holds one, as a SavedModel.
+    """Writes an `Elmo`, or a Keras model that holds one, as a SavedModel.
 
     Weights are stored once. The graph takes strings and holds no Python; TensorFlow Serving,
     `tf.saved_model.load` and the TensorFlow C library run it. The folder is written beside its
@@ -43,25 +43,32 @@ def export(
     Another model has `serving_default` alone, from `text` to its outputs: by their names where
     they are a dict, else `output_0`, `output_1`, ...
 
+    A model of tokens (an `Elmo` with `tokenizer=None`, or a Keras model whose input has a token
+    axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
+    where the others take `text`; its outputs are as wide as that.
+
     Args:
-        model: a stateless `Elmo`, or a Keras model whose one input is strings, (batch,).
+        model: a stateless `Elmo`, or a Keras model whose one input is strings, (batch,) or
+            (batch, tokens).
         path: folder to write. TensorFlow Serving looks for a number, as in `elmo/1`.
-        tokenizer: what `Elmo` takes, in the place of the model's own. `None`: its own.
+        tokenizer: what `Elmo` takes, in the place of the model's own. `None`: its own. With one, an
+            `Elmo` of tokens takes `text` too.
         ops: `"tensorflow-text"`, or `"core"` for a graph that loads with TensorFlow alone.
         storage: `"float32"`, `"bfloat16"` or `"float16"`: dtype of the stored weights; halves are
             made float32 again when the model is loaded. `None`: as the model has them.
         pooled_only: bool. Of an `Elmo`, only `default` and `serving_default`, and of their outputs
             only `default` and `sequence_len`.
         max_tokens: int, or `None`. A longer sentence is refused with an error that says so.
-        warmup_texts: list of strings, or `None`. Requests that TensorFlow Serving runs when it
-            loads the model (needs tensorflow-serving-api).
+        warmup_texts: list of strings (of lists of tokens, for a model of tokens), or `None`. A
+            request that TensorFlow Serving runs when it loads the model (needs
+            tensorflow-serving-api).
         max_batch_size: int, or `None`. Rows of a batch that TensorFlow Serving makes of requests:
             written as `batching_params.pbtxt`.
         overwrite: bool. Replace an existing folder.
 
     Raises:
-        ValueError: an argument is out of range, or the model is stateful, has no tokenizer, or is
-            made of operations that other programs do not have.
+        ValueError: an argument is out of range, or the model is stateful, or is made of operations
+            that other programs do not have.
         FileExistsError: `path` exists, and `overwrite` is `False`.
 
     Reference: TF Hub's `google/elmo/3`.
@@ -76,14 +83,18 @@ def export(
         )
     if pooled_only and not isinstance(model, Elmo):
         raise ValueError("`pooled_only` is for an `Elmo`. Received: another model")
+    takes_tokens = _takes_tokens(model, elmos, tokenizer)
+    if warmup_texts is not None:
+        warmup_texts = serving.check_warmup(warmup_texts, takes_tokens)
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
-            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens))
+            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_tokens))
         module = _Module(model, storage)
+        entrance = _tokens_entrance(model, max_tokens) if takes_tokens else _text_entrance(model)
         if isinstance(model, Elmo):
-            signatures = _elmo_signatures(module, model, pooled_only, max_tokens)
+            signatures = _elmo_signatures(module, model, entrance, pooled_only, max_tokens)
         else:
-            signatures = {"serving_default": module.function(model, _named)}
+            signatures = {"serving_default": module.function(*entrance, _named)}
         # Traced while the models are prepared.
         signatures = {name: f.get_concrete_function() for name, f in signatures.items()}
     module.track(signatures.values())
@@ -167,9 +178,8 @@ class _Module(tf.Module):
         # no output needs it. (In a function: what an attribute holds is saved, too.)
         self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
 
-    def function(self, call, outputs, signature=None):
+    def function(self, call, signature, outputs):
         """A `tf.function` of named inputs: `outputs(call(inputs))`, floats as float32."""
-        signature = signature or [tf.TensorSpec([None], tf.string, "text")]
 
         def run(*inputs):
             with self._weights():
@@ -211,12 +221,44 @@ class _Widened(tf.saved_model.experimental.TrackableResource):
         )
 
 
-def _elmo_signatures(module, elmo, pooled_only, max_tokens):
+def _takes_tokens(model, elmos, tokenizer):
+    """Whether the exported model takes padded tokens, and no raw strings."""
+    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
+    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] == 1:
+        return tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
+    if tokenizer is not None:
+        raise ValueError(
+            "`tokenizer` is for a model that takes raw strings. "
+            f"Received: a model of tokens, with inputs of shape {shape}"
+        )
+    return True
+
+
+def _text_entrance(model):
+    """What is called, and its signature."""
+    return model, [tf.TensorSpec([None], tf.string, "text")]
+
+
+def _tokens_entrance(model, max_tokens):
+    """The same of a model of padded tokens."""
+    columns = None if isinstance(model, Elmo) else model.input_shape[1]
+
+    def call(tokens):
+        if max_tokens is None:
+            return model(tokens)
+        lengths = text.to_tokens(tokens, None).row_lengths()
+        with tf.control_dependencies([_fits(lengths, max_tokens)]):
+            return model(tf.identity(tokens))
+
+    return call, [tf.TensorSpec([None, columns], tf.string, "tokens")]
+
+
+def _elmo_signatures(module, elmo, entrance, pooled_only, max_tokens):
     def only(*names):
         return lambda outputs: {name: outputs[name] for name in (*names, "sequence_len")}
 
     if pooled_only:
-        default = module.function(elmo, only("default"))
+        default = module.function(*entrance, only("default"))
         return {"default": default, "serving_default": default}
 
     def from_tokens(tokens, sequence_len):
@@ -231,12 +273,12 @@ def _elmo_signatures(module, elmo, pooled_only, max_tokens):
 
     tokens = [tf.TensorSpec([None, None], tf.string, "tokens")]
     tokens += [tf.TensorSpec([None], tf.int32, "sequence_len")]
-    default = module.function(elmo, dict)
+    default = module.function(*entrance, dict)
     return {
         "default": default,
         "serving_default": default,
-        **{name: module.function(elmo, only(name)) for name in elmo.sequence_names()},
-        "tokens": module.function(from_tokens, dict, tokens),
+        **{name: module.function(*entrance, only(name)) for name in elmo.sequence_names()},
+        "tokens": module.function(from_tokens, tokens, dict),
     }
 
 
@@ -247,22 +289,17 @@ def _named(outputs):
 
 
 @contextlib.contextmanager
-def _prepared(elmo, tokenizer, ops, max_tokens):
+def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
     """An `Elmo` that is traced for others: no XLA, no cached words, the tokenizer as asked for."""
     if elmo.stateful:
         raise ValueError(
             "A stateful model cannot be exported: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
-    tokenizer = text.get(tokenizer) or elmo.tokenizer
-    if tokenizer is None:
-        raise ValueError(
-            "An exported model takes raw strings, and needs a tokenizer. Received: "
-            'tokenizer=None; pass one, "space" for text that is tokenised already'
-        )
+    tokenizer = None if takes_tokens else text.get(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer):
         tokenizer = type(tokenizer)(ops=ops)
-    if max_tokens is not None:
+    if max_tokens is not None and tokenizer is not None:
         tokenizer = _LimitedTokenizer(tokenizer, max_tokens)
     before = elmo.tokenizer, elmo.uses_xla
     elmo.tokenizer, elmo.uses_xla = tokenizer, False
@@ -282,8 +319,11 @@ class _LimitedTokenizer:
 
 
 def _limit(ragged, max_tokens):
-    longest = tf.reduce_max(tf.concat([ragged.row_lengths(), [0]], 0))
-    message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
-    check = tf.debugging.Assert(longest <= max_tokens, [message, longest])
-    with tf.control_dependencies([check]):
+    with tf.control_dependencies([_fits(ragged.row_lengths(), max_tokens)]):
         return ragged.with_flat_values(tf.identity(ragged.flat_values))
+
+
+def _fits(lengths, max_tokens):
+    longest = tf.reduce_max(tf.concat([lengths, [0]], 0))
+    message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
+    return tf.debugging.Assert(longest <= max_tokens, [message, longest])

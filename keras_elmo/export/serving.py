@@ -9,12 +9,23 @@ from keras_elmo import text
 _LARGEST_REQUEST = 4096  # rows
 
 
-def write_warmup(path, texts):
+def check_warmup(texts, takes_tokens):
+    """The texts of a warm-up request as the named tensor that the exported model takes."""
+    tensor = text.strings(list(texts))
+    if isinstance(tensor, tf.RaggedTensor) != takes_tokens:
+        raise ValueError(
+            f"`warmup_texts` must be {'lists of tokens' if takes_tokens else 'strings'}, which is "
+            f"what the model takes. Received: {texts!r}"
+        )
+    return {"tokens": tensor.to_tensor("")} if takes_tokens else {"text": tensor}
+
+
+def write_warmup(path, inputs):
     """Writes requests that TensorFlow Serving runs when it loads the model.
 
     Args:
         path: folder of the SavedModel.
-        texts: list of strings, one request of all.
+        inputs: dict of named string tensors: the request.
 
     Raises:
         ImportError: tensorflow-serving-api is missing.
@@ -30,7 +41,7 @@ def write_warmup(path, texts):
         ) from None
     request = predict_pb2.PredictRequest(
         model_spec=model_pb2.ModelSpec(signature_name="serving_default"),
-        inputs={"text": tf.make_tensor_proto(text.strings(list(texts)).numpy())},
+        inputs={name: tf.make_tensor_proto(value.numpy()) for name, value in inputs.items()},
     )
     log = prediction_log_pb2.PredictionLog(
         predict_log=prediction_log_pb2.PredictLog(request=request)

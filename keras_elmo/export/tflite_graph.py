@@ -63,6 +63,8 @@ def check(elmo, inputs):
         faults.append(
             "it must leave the sentence boundaries out. Received: keep_sentence_boundaries=True"
         )
+    if elmo.max_tokens is not None:
+        faults.append(f"it must read whole sentences. Received: max_tokens={elmo.max_tokens}")
     if elmo.compute_dtype != "float32":
         faults.append(
             "it must compute in float32 (the file may be quantized). "

@@ -39,7 +39,8 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
 
 def _stream(elmo, sentences, layers, token_budget, progress, total):
     with _progress_bar(total, progress) as advance:
-        for window in _windows(elmo.tokenizer, sentences, _WINDOW_BATCHES * token_budget):
+        window_tokens = _WINDOW_BATCHES * token_budget
+        for window in _windows(elmo.tokenizer, sentences, window_tokens, elmo.max_tokens):
             yield from _embed_window(elmo, window, layers, token_budget, advance)
 
 
@@ -85,12 +86,16 @@ def token_batches(tokenizer, sentences, token_budget):
         yield text.strings(window)
 
 
-def _windows(tokenizer, sentences, window_tokens):
-    """Lists of sentences as lists of tokens (bytes), of about `window_tokens` tokens each."""
+def _windows(tokenizer, sentences, window_tokens, max_tokens=None):
+    """Lists of sentences as lists of tokens (bytes), of about `window_tokens` tokens each.
+
+    Of each sentence, `max_tokens` tokens are taken at most.
+    """
     window, tokens = [], 0
     sentences = iter(sentences)
     while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
         for sentence in _tokenize(tokenizer, ahead):
+            sentence = sentence[:max_tokens]
             if window and tokens + len(sentence) > window_tokens:
                 yield window
                 window, tokens = [], 0

@@ -11,8 +11,7 @@ from keras_elmo.models.batch_state import BatchState
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
 from keras_elmo.models.token_encoder import with_boundaries
-
-TRAINABLE_PARTS = ("mix", "bilm", "all", False)
+from keras_elmo.models.trainable import check_part, check_trainable, translate_config
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -25,6 +24,11 @@ class Elmo(ContextualModel):
 
     Masking: the mask is computed from the text and goes with the outputs of shape (batch,
     tokens, ...); they are zero where it is `False`.
+
+    Widths: `tokens` in the shapes below is the length of the longest sentence of the batch. An
+    input of padded tokens keeps its own width, and with `max_tokens` every output has that width.
+    (`keep_sentence_boundaries` adds 2.) So labels that are padded like the input, or to
+    `max_tokens`, fit the outputs of every batch.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
@@ -39,11 +43,19 @@ class Elmo(ContextualModel):
         keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in every output.
         stateful: bool. Begin each batch with the LSTM state that the last one left, row by row,
             as the originals do; `reset_states()` forgets it.
-        trainable: what trains: `"mix"` (scalars and gamma), `"bilm"` (the LSTMs too), `"all"`
-            (the character encoder too), or `False`. `True` restores the one named last.
+        max_tokens: int or `None`. The width of every output: shorter sentences are padded to it,
+            and of a longer one only the first `max_tokens` tokens are read. The tokens that are
+            cut get no vector, and the vectors of those that stay do not know them: the backward
+            LSTMs begin at the last token that stays.
+        trainable: bool. `False` freezes the whole model; `True` releases the part that
+            `trainable_part` names, and no more.
+        trainable_part: the part that trains while `trainable` is `True`: `"mix"` (scalars and
+            gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too).
         xla: compile what is numeric and frozen with XLA: `True`, `False`, or `"auto"`: where there
             is a GPU. Lengths are padded to buckets, so that compilations repeat.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
+        **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
+            outputs have that dtype, and the variables stay float32.
 
     Call arguments:
         inputs: string. Raw strings, () or (batch,) or (batch, 1), as tensors, lists or arrays;
@@ -85,13 +97,19 @@ class Elmo(ContextualModel):
         regularizer=None,
         keep_sentence_boundaries=False,
         stateful=False,
-        trainable="mix",
+        max_tokens=None,
+        trainable=True,
+        trainable_part="mix",
         xla="auto",
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
         super().__init__(config, xla, kernel_initializer, **kwargs)
         check_integers(1, num_mixes=num_mixes)
+        if max_tokens is not None:
+            check_integers(1, max_tokens=max_tokens)
+            max_tokens = int(max_tokens)
+        trainable = check_trainable(trainable)
         self.tokenizer = text.get(tokenizer)
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
@@ -99,6 +117,7 @@ class Elmo(ContextualModel):
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
         self.stateful = bool(stateful)
+        self.max_tokens = max_tokens
 
         dtype = self.dtype_policy
         config = self.config
@@ -112,19 +131,31 @@ class Elmo(ContextualModel):
         self.built = True
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
         self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
-        self.trainable = trainable
+        self._trainable = trainable
+        self.trainable_part = trainable_part
 
     def call(self, inputs):
-        tokens = text.to_tokens(inputs, self.tokenizer)
+        tokens, width = self._tokens(inputs)
         forward = self._compiled_forward if tf.executing_eagerly() else self._forward
-        return forward(tokens.flat_values, tokens.row_lengths())
+        return forward(tokens.flat_values, tokens.row_lengths(), width)
+
+    def _tokens(self, inputs):
+        """The tokens of an input, cut to `max_tokens`, and the width of the outputs."""
+        tokens = text.to_tokens(inputs, self.tokenizer)
+        if self.max_tokens is not None:
+            return text.first_tokens(tokens, self.max_tokens), self.max_tokens
+        if self.tokenizer is None and not isinstance(inputs, tf.RaggedTensor):
+            if inputs.shape.rank == 2:
+                return tokens, _width(inputs)
+        return tokens, tf.cast(tokens.bounding_shape()[1], tf.int32)
 
     def from_character_ids(self, character_ids):
         """The outputs for character ids.
 
         Args:
             character_ids: int32, (batch, tokens, max_characters), without sentence boundaries.
-                Padding tokens are all 0 and come after the real ones.
+                Padding tokens are all 0 and come after the real ones. With `max_tokens`, the
+                tokens beyond it are not read.
 
         Returns:
             The dict of a call, without `"tokens"`.
@@ -134,11 +165,13 @@ class Elmo(ContextualModel):
             ValueError: their shape, or a value, is not as said above.
         """
         ids = text.check_character_ids(character_ids, self.config.max_characters)
+        if self.max_tokens is not None:
+            ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
         forward = self._compiled_forward_ids if tf.executing_eagerly() else self._forward_ids
-        return forward(ids, mask)
+        return forward(ids, mask, self.max_tokens or _width(ids))
 
-    def _forward(self, tokens, row_lengths):
+    def _forward(self, tokens, row_lengths, width):
         words, index = tf.unique(tokens)
         outputs = self._outputs(self.token_encoder.encode(words), index, row_lengths)
         if self.keep_sentence_boundaries:
@@ -148,22 +181,29 @@ class Elmo(ContextualModel):
         else:
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
             outputs["tokens"] = ragged.to_tensor("")
-        return outputs
+        return self._padded(outputs, width)
 
-    def _forward_ids(self, ids, mask):
+    def _forward_ids(self, ids, mask, width):
         words, index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
         row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
         outputs = self._outputs(self.token_encoder.encode_ids(words), index, row_lengths)
-        if self.keep_sentence_boundaries:
-            return outputs
-        # As many tokens as the input has, also where the longest sentence has fewer.
-        missing = tf.shape(mask)[1] - tf.shape(outputs["mask"])[1]
-        return {
-            name: value
-            if name in ("default", "sequence_len")
-            else tf.pad(value, [[0, 0], [0, missing], [0, 0]][: value.shape.rank])
-            for name, value in outputs.items()
-        }
+        return self._padded(outputs, width)
+
+    def _padded(self, outputs, width):
+        """The outputs with the columns of `width`, where the longest sentence has fewer tokens.
+
+        They are computed without these: the biLM should not run over padding.
+        """
+        columns = width + 2 * self.keep_sentence_boundaries
+        missing = columns - tf.shape(outputs["mask"])[1]
+        static = columns if isinstance(width, int) else None
+        padded = dict(outputs)
+        for name, value in outputs.items():
+            if name not in ("default", "sequence_len"):
+                padding = [[0, 0], [0, missing], [0, 0]][: value.shape.rank]
+                padded[name] = tf.pad(value, padding)
+                padded[name].set_shape([value.shape[0], static, *value.shape[2:]])
+        return padded
 
     def _outputs(self, embeddings, index, row_lengths):
         state = self.batch_state.read(tf.size(row_lengths)) if self.stateful else None
@@ -245,8 +285,8 @@ class Elmo(ContextualModel):
         """Keeps the token embeddings of a vocabulary, so that its words need no encoding.
 
         Other words are encoded as always; the cache never grows by itself. It is not saved, and is
-        forgotten when weights are loaded or set, or `trainable` becomes `"all"`. (Who assigns to a
-        variable of the character encoder calls `forget_tokens`.)
+        forgotten when weights are loaded or set, or the character encoder is to train. (Who assigns
+        to a variable of the character encoder calls `forget_tokens`.)
 
         Args:
             words: list of strings, in the place of those cached before. Each takes `projection_dim`
@@ -256,10 +296,10 @@ class Elmo(ContextualModel):
             ValueError: the character encoder is trainable: its embeddings would change; or the
                 words are no list of strings.
         """
-        if self.trainable == "all":
+        if self.character_encoder.trainable:
             raise ValueError(
                 "Token embeddings can be cached only while the character encoder does not train. "
-                'Received: trainable="all"'
+                'Received: a model that trains with trainable_part="all"'
             )
         words = text.strings(words)
         if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
@@ -276,9 +316,10 @@ class Elmo(ContextualModel):
 
     def _compile_calls(self):
         # Anew when what trains or the use of a cache changes: graphs are made for both.
-        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
+        width = tf.TensorSpec([], tf.int32)
+        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.config.max_characters]
-        ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool)
+        ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         self._compiled_forward = tf.function(self._forward, input_signature=flat)
         self._compiled_forward_ids = tf.function(self._forward_ids, input_signature=ids)
         self.compiled_batch = tf.function(self._batch, reduce_retracing=True)
@@ -310,37 +351,59 @@ class Elmo(ContextualModel):
 
     @property
     def trainable(self):
-        """What trains: `"mix"`, `"bilm"`, `"all"` or `False`."""
-        return getattr(self, "_trainable_part", True)
+        """bool. `False`: nothing trains; `True`: what `trainable_part` names."""
+        return self._trainable
 
     @trainable.setter
-    def trainable(self, part):
-        if part is True:
-            part = self._last_part
-        if part not in TRAINABLE_PARTS:
-            raise ValueError(
-                f"`trainable` must be one of {list(TRAINABLE_PARTS)}. Received: trainable={part!r}"
-            )
-        self._trainable_part = part
-        self._last_part = part or getattr(self, "_last_part", "mix")
+    def trainable(self, value):
+        self._trainable = check_trainable(value)
+        self._freeze_and_release()
+
+    @property
+    def trainable_part(self):
+        """The part that trains while `trainable` is `True`: `"mix"`, `"bilm"` or `"all"`."""
+        return self._trainable_part
+
+    @trainable_part.setter
+    def trainable_part(self, part):
+        self._trainable_part = check_part(part)
+        self._freeze_and_release()
+
+    def _freeze_and_release(self):
+        part = self.trainable_part if self.trainable else None
         for mix in self.mixes:
-            mix.trainable = bool(part)
+            mix.trainable = part is not None
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         if part == "all":
             self.token_encoder.forget()
         self._compile_calls()
 
+    @classmethod
+    def from_config(cls, config):
+        return cls(**translate_config(config))
+
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):
             return None  # a graph of symbols; the mask comes with the values
-        lengths = text.to_tokens(inputs, self.tokenizer).row_lengths()
-        mask = tf.sequence_mask(lengths + 2 * self.keep_sentence_boundaries)
-        names = self._output_shapes(None)
+        tokens, width = self._tokens(inputs)
+        boundaries = 2 * self.keep_sentence_boundaries
+        mask = tf.sequence_mask(tokens.row_lengths() + boundaries, width + boundaries)
+        names = self._output_shapes(None, None)
         return {name: mask if name in self.sequence_names() else None for name in names}
 
     def compute_output_spec(self, inputs, training=None):
-        shapes = self._output_shapes(inputs.shape[0] if len(inputs.shape) else 1)
+        batch = inputs.shape[0] if len(inputs.shape) else 1
+        width = self.max_tokens
+        if self.tokenizer is None and not getattr(inputs, "ragged", False):
+            if len(inputs.shape) != 2:
+                raise ValueError(
+                    "With `tokenizer=None` the input must be tokens: make it with "
+                    'keras.Input(shape=(None,), dtype="string"). '
+                    f"Received: an input of shape {inputs.shape}"
+                )
+            width = width or inputs.shape[1]
+        shapes = self._output_shapes(batch, width)
         dtypes = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
         return {
             name: keras.KerasTensor(shape, dtype=dtypes.get(name, self.compute_dtype))
@@ -352,15 +415,16 @@ class Elmo(ContextualModel):
         layers = [f"lstm_outputs{n}" for n in range(1, self.config.num_layers + 1)]
         return ["word_emb", *layers, *self.mix_names()]
 
-    def _output_shapes(self, batch):
+    def _output_shapes(self, batch, width):
+        columns = None if width is None else width + 2 * self.keep_sentence_boundaries
         dims = dict.fromkeys(self.sequence_names(), self.config.output_dim)
         dims["word_emb"] = self.config.projection_dim
         return {
-            **{name: (batch, None, dim) for name, dim in dims.items()},
+            **{name: (batch, columns, dim) for name, dim in dims.items()},
             "default": (batch, self.config.output_dim),
-            "mask": (batch, None),
+            "mask": (batch, columns),
             "sequence_len": (batch,),
-            "tokens": (batch, None),
+            "tokens": (batch, columns),
         }
 
     def get_config(self):
@@ -377,7 +441,14 @@ class Elmo(ContextualModel):
             "regularizer": keras.regularizers.serialize(self.regularizer),
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
             "stateful": self.stateful,
+            "max_tokens": self.max_tokens,
             "trainable": self.trainable,
+            "trainable_part": self.trainable_part,
             "xla": self.xla,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
+
+
+def _width(tensor):
+    """The columns of a tensor: an int where they are known."""
+    return tf.shape(tensor)[1] if tensor.shape[1] is None else tensor.shape[1]

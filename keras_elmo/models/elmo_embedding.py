@@ -6,11 +6,15 @@ import keras
 
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.string_model import call_strings
+from keras_elmo.models.trainable import check_part, check_trainable, translate_config
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ElmoEmbedding(keras.layers.Layer):
-    """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings.
+    """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
+
+    Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
+    the model as `keras_elmo.strings(texts)`.
 
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
@@ -19,14 +23,17 @@ class ElmoEmbedding(keras.layers.Layer):
         output: the key of the output, `"elmo"`, `"default"`, `"lstm_outputs1"`, ...
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
-        trainable: what trains: `"mix"`, `"bilm"`, `"all"` or `False`, see `Elmo`. `None`: as the
-            `Elmo` has it.
-        **kwargs: further arguments of `Elmo` (`tokenizer`, `num_mixes`, ...) where `elmo` is none
-            yet; and those of a Keras layer (`name`, `dtype`).
+        trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`; `True`
+            releases the part that `trainable_part` names, and no more.
+        trainable_part: `"mix"`, `"bilm"` or `"all"`, see `Elmo`; or `None`: as the `Elmo` has it.
+        **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...) where
+            `elmo` is none yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` must begin
-            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers.
+            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers; for
+            tokens, padded with `""` (and `tokenizer=None`) or ragged, with
+            `keras.Input(shape=(None,), dtype="string")`.
 
     Returns:
         float, (batch, tokens, D), or (batch, D) for `"default"`.
@@ -42,14 +49,40 @@ class ElmoEmbedding(keras.layers.Layer):
     ...     keras.layers.Bidirectional(keras.layers.LSTM(64)),
     ...     keras.layers.Dense(1, activation="sigmoid"),
     ... ])
+    >>> model.compile("adam", "binary_crossentropy")
+    >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
+
+    A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
+    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results where the
+    number of tokens is not fixed.)
+
+    >>> model = keras.Sequential([
+    ...     keras.Input(shape=(None,), dtype="string"),
+    ...     ElmoEmbedding("path/to/model", tokenizer=None),
+    ...     keras.layers.Dense(num_tags, activation="softmax"),
+    ... ])
+    >>> model.compile("adam", "sparse_categorical_crossentropy")
+    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
 
     Reference: Peters et al. 2018, section 3.3.
     """
 
     def __init__(
-        self, elmo, output="elmo", dropout=0.0, trainable=None, name=None, dtype=None, **kwargs
+        self,
+        elmo,
+        output="elmo",
+        dropout=0.0,
+        trainable=None,
+        trainable_part=None,
+        name=None,
+        dtype=None,
+        **kwargs,
     ):
         super().__init__(name=name, dtype=dtype)
+        if trainable is not None:
+            check_trainable(trainable)
+        if trainable_part is not None:
+            check_part(trainable_part)
         if isinstance(elmo, dict):
             elmo = keras.saving.deserialize_keras_object(elmo)
         if not isinstance(elmo, Elmo):
@@ -70,17 +103,28 @@ class ElmoEmbedding(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy, name="dropout")
         if trainable is not None:
             self.elmo.trainable = trainable
+        if trainable_part is not None:
+            self.elmo.trainable_part = trainable_part
         self.supports_jit = False
         self.built = True
 
     @property
     def trainable(self):
-        """What trains, see `Elmo`."""
+        """bool. See `Elmo`."""
         return self.elmo.trainable if hasattr(self, "elmo") else True
 
     @trainable.setter
-    def trainable(self, part):
-        self.elmo.trainable = part
+    def trainable(self, value):
+        self.elmo.trainable = value
+
+    @property
+    def trainable_part(self):
+        """The part that trains while `trainable` is `True`, see `Elmo`."""
+        return self.elmo.trainable_part
+
+    @trainable_part.setter
+    def trainable_part(self, part):
+        self.elmo.trainable_part = part
 
     def __call__(self, inputs, *args, **kwargs):
         return super().__call__(call_strings(inputs), *args, **kwargs)
@@ -105,4 +149,4 @@ class ElmoEmbedding(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        return cls(**config)
+        return cls(**translate_config(config))

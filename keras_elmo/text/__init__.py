@@ -5,7 +5,7 @@ from keras_elmo.text.character_ids import (
     character_ids,
     check_character_ids,
 )
-from keras_elmo.text.inputs import strings, to_tokens
+from keras_elmo.text.inputs import first_tokens, strings, to_tokens
 from keras_elmo.text.tokenizers import (
     SpaceTokenizer,
     TreebankTokenizer,
@@ -20,6 +20,7 @@ __all__ = [
     "boundary_character_ids",
     "character_ids",
     "check_character_ids",
+    "first_tokens",
     "get",
     "strings",
     "to_tokens",

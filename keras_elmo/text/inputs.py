@@ -15,24 +15,27 @@ _RULE = (
 def strings(texts):
     """Text as a tensor of strings.
 
-    Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor NumPy's `<U`
-    arrays; they take the result of this function.
+    Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor most arrays and
+    pandas objects that hold strings; they take the result of this function.
 
     Args:
-        texts: `str` or `bytes`; a list, tuple or NumPy array of them, or of lists of them; or a
-            string tensor or RaggedTensor, which is returned as it is.
+        texts: `str` or `bytes`; a list, tuple, NumPy array (of dtype `<U`, `S`, object or
+            StringDType) or pandas Series of them, or of lists of them; or a string tensor or
+            RaggedTensor, which is returned as it is.
 
     Returns:
         A string tensor of the same shape; a RaggedTensor, (batch, None), for lists of lists.
 
     Raises:
-        TypeError: there is something else than strings in it.
+        TypeError: there is something else than strings in it, as a missing value; the message
+            names the row.
         ValueError: it has more than two axes.
 
     Example:
 
     >>> strings(["one sentence", "another"]).shape
     TensorShape([2])
+    >>> model.fit(strings(texts), labels)
     """
     if isinstance(texts, tf.RaggedTensor) or tf.is_tensor(texts):
         if isinstance(texts, tf.SparseTensor):
@@ -55,7 +58,8 @@ def strings(texts):
                 f"{_RULE} Received: an array of dtype {texts.dtype} and shape {texts.shape}"
             )
         if texts.ndim != 1:
-            words = [_encode(word) for word in texts.ravel().tolist()]
+            columns = texts.shape[-1] if texts.ndim else 1
+            words = [_encode(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
             return tf.reshape(tf.constant(words, tf.string), texts.shape)
         texts = texts.tolist()
     if not isinstance(texts, list | tuple):
@@ -63,16 +67,21 @@ def strings(texts):
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
     if texts and all(isinstance(text, list) for text in texts):
         return tf.RaggedTensor.from_row_lengths(
-            tf.constant([_encode(word) for text in texts for word in text], tf.string),
+            tf.constant([_encode(w, row) for row, t in enumerate(texts) for w in t], tf.string),
             tf.constant([len(text) for text in texts], tf.int64),
         )
-    return tf.constant([_encode(text) for text in texts], tf.string)
+    return tf.constant([_encode(text, row) for row, text in enumerate(texts)], tf.string)
 
 
-def _encode(word):
-    if not isinstance(word, str | bytes):
-        raise TypeError(f"{_RULE} Received: {word!r} ({type(word).__name__}) among the strings")
-    return characters.encode(word)
+def _encode(word, row):
+    if isinstance(word, str | bytes):
+        return characters.encode(word)
+    cure = ""
+    # NaN, and pandas's NA, are what a missing text becomes in a table.
+    is_nan = isinstance(word, float | np.floating) and word != word
+    if word is None or is_nan or type(word).__name__ == "NAType":
+        cure = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
+    raise TypeError(f"{_RULE} Received: {word!r} ({type(word).__name__}) in row {row}{cure}")
 
 
 def to_tokens(texts, tokenizer):
@@ -111,3 +120,14 @@ def to_tokens(texts, tokenizer):
             f"`tokenizer=None`. Received: a tensor of shape {texts.shape}"
         )
     return tokenizer.tokenize(tf.reshape(texts, [-1]))
+
+
+def first_tokens(tokens, max_tokens):
+    """The first `max_tokens` tokens of each sentence, string RaggedTensor (batch, None)."""
+    place = tf.range(tf.size(tokens.flat_values, tf.int64))
+    place -= tf.repeat(tokens.row_starts(), tokens.row_lengths())
+    return tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(tokens.flat_values, place < max_tokens),
+        tf.minimum(tokens.row_lengths(), max_tokens),
+        validate=False,
+    )

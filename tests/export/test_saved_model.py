@@ -365,9 +365,6 @@ def test_models_that_cannot_be_exported(small_folder, tmp_path):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
     with pytest.raises(ValueError, match="stateful model cannot be exported"):
         elmo.export(tmp_path / "1")
-    elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer=None)
-    with pytest.raises(ValueError, match="needs a tokenizer"):
-        elmo.export(tmp_path / "1")
     with pytest.raises(ValueError, match="must be an `Elmo`.*Received: Sequential without one"):
         saved_model.export(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
     assert not os.listdir(tmp_path)
@@ -378,7 +375,7 @@ def test_warm_up_requests(tmp_path):
         "tensorflow_serving.apis.prediction_log_pb2",
         reason="tensorflow-serving-api is not installed",
     )
-    serving.write_warmup(tmp_path, ["a b", "ü"])
+    serving.write_warmup(tmp_path, serving.check_warmup(["a b", "ü"], takes_tokens=False))
     path = tmp_path / "assets.extra/tf_serving_warmup_requests"
     (record,) = tf.data.TFRecordDataset(str(path))
     request = log.PredictionLog.FromString(record.numpy()).predict_log.request
@@ -389,4 +386,4 @@ def test_warm_up_requests(tmp_path):
 def test_warm_up_without_its_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
     with pytest.raises(ImportError, match=r'pip install "keras_elmo\[serving\]"'):
-        serving.write_warmup(tmp_path, ["a"])
+        serving.write_warmup(tmp_path, {})

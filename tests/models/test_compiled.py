@@ -60,7 +60,7 @@ def test_xla_carries_the_state(small_folder):
 @pytest.mark.parametrize("part", ["mix", "bilm", "all"])
 def test_gradients_are_the_same_with_xla(compiled, elmo, part):
     def gradients(model):
-        model.trainable = part
+        model.trainable_part = part
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(model(SENTENCES)["elmo"] ** 2)
         values = tape.gradient(loss, [v.value for v in model.trainable_variables])

@@ -70,6 +70,76 @@ def test_every_form_of_input_gives_the_same(elmo):
     assert_same(elmo(SENTENCES[0]), elmo(SENTENCES[:1]))
 
 
+SEQUENCES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "mask", "tokens"]
+
+
+def test_padded_tokens_keep_their_width(small_folder, elmo):
+    tokens = Elmo.from_pretrained(small_folder, tokenizer=None)
+    rows = [row + [""] * (13 - len(row)) for row in TOKENS]
+    expected, padded = elmo(SENTENCES), tf.constant(rows)
+    graph = tf.function(tokens, input_signature=[tf.TensorSpec([None, None], tf.string)])
+    inputs = keras.Input((13,), dtype="string")
+    model = keras.Model(inputs, tokens(inputs))
+    assert [model.output[name].shape[1] for name in SEQUENCES] == [13] * 6
+    for outputs in (tokens(np.array(rows)), graph(padded), model(padded)):
+        assert [outputs[name].shape[1] for name in SEQUENCES] == [13] * 6
+        for name in SEQUENCES:
+            rest = outputs[name][:, 9:]
+            assert bool(tf.reduce_all(rest == tf.zeros_like(rest)))
+        cut = {name: outputs[name][:, :9] for name in SEQUENCES}
+        assert_same(cut, expected, SEQUENCES)
+        assert_same(outputs, expected, ["default", "sequence_len"])
+    outputs = tokens(padded)
+    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+    kept = Elmo.from_pretrained(small_folder, tokenizer=None, keep_sentence_boundaries=True)
+    assert [kept(padded)[name].shape[1] for name in SEQUENCES] == [15] * 6
+    ids = np.zeros((1, 5, 50), np.int32)
+    ids[0, 0] = characters.word_to_ids("One")
+    assert kept.from_character_ids(ids)["elmo"].shape == (1, 7, 16)
+    # What is padded in the middle is a token; an empty batch and a row of padding have widths too.
+    assert tokens(np.array([["a", "", "b", ""]]))["sequence_len"].numpy().tolist() == [3]
+    assert tokens(np.full((2, 3), ""))["elmo"].shape == (2, 3, 16)
+    assert tokens(np.empty((0, 3), str))["elmo"].shape == (0, 3, 16)
+
+
+@pytest.mark.parametrize("xla", [False, True])
+def test_max_tokens_fixes_the_width(small_folder, elmo, xla):
+    fixed = Elmo.from_pretrained(small_folder, max_tokens=6, xla=xla)
+    first = elmo([" ".join(row[:6]) for row in TOKENS])
+    expected_spec = {name: 6 for name in SEQUENCES}
+    symbolic = fixed(keras.Input((), dtype="string"))
+    assert {name: symbolic[name].shape[1] for name in SEQUENCES} == expected_spec
+    graph = tf.function(fixed, input_signature=[tf.TensorSpec([None], tf.string)])
+    shapes = graph.get_concrete_function().output_shapes
+    assert {name: shapes[name][1] for name in SEQUENCES} == expected_spec
+    for outputs in (fixed(SENTENCES), graph(tf.constant(SENTENCES)), fixed(TOKENS)):
+        assert_same(outputs, first, atol=1e-5)  # as if the rest were not there
+    outputs = fixed(SENTENCES)
+    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+    for texts in ([""], ["One"], tf.constant([], tf.string)):
+        assert fixed(texts)["elmo"].shape == (len(texts), 6, 16)
+    ids = np.ones((2, 9, 50), np.int32)
+    assert fixed.from_character_ids(ids)["mask"].numpy().tolist() == [[True] * 6] * 2
+    assert fixed.from_character_ids(ids[:, :2])["elmo"].shape == (2, 6, 16)
+    vectors = fixed.embed(SENTENCES)
+    assert [array.shape for array in vectors] == [(6, 16), (6, 16), (0, 16), (1, 16)]
+    np.testing.assert_allclose(vectors[1], first["elmo"][1], atol=1e-5)
+    assert fixed.predict(SENTENCES, batch_size=1, verbose=0)["elmo"].shape == (4, 6, 16)
+    kept = Elmo.from_pretrained(small_folder, max_tokens=6, keep_sentence_boundaries=True)
+    assert kept(["One"])["elmo"].shape == (1, 8, 16)
+    assert [len(array) for array in kept.embed(SENTENCES)] == [8, 8, 2, 3]
+    assert kept(SENTENCES)["tokens"][0].numpy().tolist() == [
+        b"<S>",
+        b"The",
+        b"dog",
+        b"let",
+        b"out",
+        b"a",
+        b"sharp",
+        b"</S>",
+    ]
+
+
 def test_character_ids_give_the_same(elmo):
     expected = elmo(SENTENCES)
     ids = np.zeros((4, 9, 50), np.int32)
@@ -124,7 +194,14 @@ def test_bad_inputs(elmo, inputs, error, message):
     [
         ({"num_mixes": 0}, "num_mixes=0"),
         ({"tokenizer": "moses"}, "tokenizer='moses'"),
-        ({"trainable": "everything"}, r"one of \['mix', 'bilm', 'all', False\].*'everything'"),
+        ({"trainable": "bilm"}, "must be True or False.* pass trainable_part=\"bilm\".*'bilm'"),
+        ({"trainable": None}, "must be True or False.*Received: trainable=None"),
+        ({"trainable_part": "some"}, r"one of \['mix', 'bilm', 'all'\].*trainable_part='some'"),
+        ({"trainable_part": False}, "Received: trainable_part=False"),
+        (
+            {"max_tokens": 0},
+            "`max_tokens` must be an integer of at least 1",
+        ),
         ({"initial_scalars": [1.0]}, "one value for each input"),
         ({"config": {"lstm": {}}}, "`lstm.dim` is missing"),
     ],
@@ -223,26 +300,37 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo):
     np.testing.assert_allclose(stateful.embed(["One"])[0], elmo.embed(["One"])[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("part", ["mix", "bilm", "all", False])
-def test_what_trains(small_folder, part):
-    elmo = Elmo.from_pretrained(small_folder, trainable=part)
-    assert elmo.trainable == part
+def parts_of(elmo):
+    """The variables of each part, by their identities."""
     mix = {id(v) for layer in elmo.mixes for v in layer.weights}
-    bilm = {id(v) for v in elmo.bilm.weights}
-    encoder = {id(v) for v in elmo.character_encoder.weights}
-    expected = {False: set(), "mix": mix, "bilm": mix | bilm, "all": mix | bilm | encoder}[part]
-    assert {id(v) for v in elmo.trainable_variables} == expected
+    bilm = mix | {id(v) for v in elmo.bilm.weights}
+    return {"mix": mix, "bilm": bilm, "all": bilm | {id(v) for v in elmo.character_encoder.weights}}
+
+
+@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
+def test_what_trains(small_folder, part):
+    elmo = Elmo.from_pretrained(small_folder, trainable_part=part)
+    chosen = parts_of(elmo)[part]
+    assert elmo.trainable is True and elmo.trainable_part == part
+    assert {id(v) for v in elmo.trainable_variables} == chosen
     elmo.trainable = False
+    assert elmo.trainable is False and elmo.trainable_variables == []
+    elmo.trainable_part = "all"  # still frozen
     assert elmo.trainable_variables == []
-    elmo.trainable = True  # as it was, not everything
-    assert elmo.trainable == (part or "mix")
+    elmo.trainable_part = part
+    elmo.trainable = True  # the part that was chosen, not everything
+    assert elmo.trainable is True and {id(v) for v in elmo.trainable_variables} == chosen
+    with pytest.raises(ValueError, match=f'pass trainable_part="{part}"'):
+        elmo.trainable = part
+    frozen = Elmo.from_pretrained(small_folder, trainable=False, trainable_part=part)
+    assert frozen.trainable_variables == [] and frozen.trainable_part == part
 
 
 @pytest.mark.parametrize("part", ["mix", "bilm", "all"])
 def test_training_changes_what_it_should_and_learns(small_folder, part):
-    elmo = Elmo.from_pretrained(small_folder, trainable="mix")
+    elmo = Elmo.from_pretrained(small_folder)
     elmo(SENTENCES)  # traced before
-    elmo.trainable = part
+    elmo.trainable_part = part
     inputs = keras.Input((), dtype="string")
     outputs = keras.layers.Dense(1)(elmo(inputs)["default"])
     model = keras.Model(inputs, outputs)
@@ -261,7 +349,7 @@ def test_training_changes_what_it_should_and_learns(small_folder, part):
 
 
 def test_a_gradient_through_an_eager_call(elmo):
-    elmo.trainable = "all"
+    elmo.trainable_part = "all"
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(elmo(SENTENCES)["elmo"] ** 2)
     gradients = tape.gradient(loss, [v.value for v in elmo.trainable_variables])
@@ -345,9 +433,9 @@ def test_what_cannot_be_cached(elmo):
     with pytest.raises(ValueError, match="must be a list of strings"):
         elmo.cache_tokens([["The"]])
     elmo.cache_tokens(["The"])
-    elmo.trainable = "all"
+    elmo.trainable_part = "all"
     assert elmo.token_encoder._places.size() == 0
-    with pytest.raises(ValueError, match='trainable="all"'):
+    with pytest.raises(ValueError, match='trainable_part="all"'):
         elmo.cache_tokens(["The"])
 
 
@@ -430,12 +518,30 @@ def test_config_round_trip(small_config):
         regularizer=keras.regularizers.L2(0.1),
         keep_sentence_boundaries=True,
         stateful=True,
-        trainable="bilm",
+        max_tokens=12,
+        trainable=False,
+        trainable_part="bilm",
         name="named",
     )
     clone = Elmo.from_config(json.loads(json.dumps(elmo.get_config())))
     assert clone.get_config() == elmo.get_config()
-    assert clone.trainable == "bilm" and type(clone.tokenizer) is type(elmo.tokenizer)
+    assert clone.trainable is False and clone.trainable_part == "bilm" and clone.max_tokens == 12
+    assert type(clone.tokenizer) is type(elmo.tokenizer)
+
+
+@pytest.mark.parametrize("old", ["mix", "bilm", "all", False])
+def test_configs_of_version_0_1_0(small_config, old):
+    elmo = Elmo(small_config)
+    config = elmo.get_config()
+    del config["trainable_part"], config["max_tokens"]
+    again = Elmo.from_config({**config, "trainable": old})
+    assert again.trainable is (old is not False)
+    assert again.trainable_part == (old or "mix")
+    layer = ElmoEmbedding(elmo).get_config()
+    layer["elmo"]["config"] = {**config, "trainable": old}
+    again = ElmoEmbedding.from_config(json.loads(json.dumps({**layer, "trainable": old})))
+    assert again.trainable is (old is not False)
+    assert again.trainable_part == (old or "mix")
 
 
 def test_raw_prose_with_the_treebank_tokenizer(small_folder, elmo):

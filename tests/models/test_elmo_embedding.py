@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ def classifier(embedding):
 
 
 def test_a_classifier_learns_is_saved_and_loads_in_a_fresh_process(small_folder, tmp_path):
-    model = classifier(ElmoEmbedding(small_folder, dropout=0.1, trainable="bilm"))
+    model = classifier(ElmoEmbedding(small_folder, dropout=0.1, trainable_part="bilm"))
     texts = np.array(TEXTS, dtype=object)
     losses = model.fit(texts, LABELS, epochs=40, batch_size=3, verbose=0).history["loss"]
     assert min(losses) < 0.8 * losses[0]
@@ -38,7 +39,8 @@ model = keras.models.load_model({str(tmp_path / "model.keras")!r})
 expected = np.load({str(tmp_path / "expected.npy")!r})
 np.testing.assert_allclose(model.predict(keras_elmo.strings({TEXTS!r}), verbose=0), expected,
                            atol=1e-6)
-assert model.layers[0].trainable == "bilm" and model.layers[0].dropout.rate == 0.1
+layer = model.layers[0]
+assert layer.trainable is True and layer.trainable_part == "bilm" and layer.dropout.rate == 0.1
 print("same")
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -77,12 +79,55 @@ def test_one_elmo_in_two_layers_is_trained_once(elmo):
     assert len(model.trainable_variables) == 2 + 2
 
 
-def test_freezing(elmo):
-    layer = ElmoEmbedding(elmo, trainable="all")
-    assert elmo.trainable == "all" and len(layer.trainable_variables) == len(elmo.variables)
-    model = keras.Sequential([keras.Input((), dtype="string"), layer])
+def summary_counts(model):
+    lines = []
+    model.summary(print_fn=lines.append)
+    found = re.findall(r"(Trainable|Non-trainable) params: ([\d,]+)", "\n".join(lines))
+    return tuple(int(count.replace(",", "")) for _, count in found)
+
+
+@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
+@pytest.mark.parametrize("kind", ["sequential", "functional"])
+def test_freezing_as_keras_does(small_folder, part, kind, tmp_path):
+    def counts():
+        parts = {"mix": elmo.mixes[0].count_params(), "bilm": elmo.bilm.count_params()}
+        parts["all"] = elmo.character_encoder.count_params()
+        trained = sum(list(parts.values())[: list(parts).index(part) + 1])
+        return trained + 17, sum(parts.values()) - trained
+
+    layer = ElmoEmbedding(small_folder, output="default", trainable_part=part)
+    elmo = layer.elmo
+    dense = keras.layers.Dense(1)
+    inputs = keras.Input((), dtype="string")
+    if kind == "sequential":
+        model = keras.Sequential([inputs, layer, dense])
+    else:
+        model = keras.Model(inputs, dense(layer(inputs)))
+    released = counts()
+    assert summary_counts(model) == released
     model.trainable = False
-    assert layer.trainable is False and model.trainable_variables == []
+    assert layer.trainable is elmo.trainable is False and model.trainable_variables == []
+    assert summary_counts(model) == (0, sum(released))
+    model.trainable = True
+    assert layer.trainable is True and layer.trainable_part == elmo.trainable_part == part
+    assert summary_counts(model) == released
+    layer.trainable = False
+    assert summary_counts(model) == (17, sum(released) - 17)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert summary_counts(again) == (17, sum(released) - 17)
+    again.layers[-2].trainable = True
+    assert again.layers[-2].trainable_part == part and summary_counts(again) == released
+
+
+def test_another_part_later(elmo):
+    elmo.trainable = False
+    layer = ElmoEmbedding(elmo)
+    assert layer.trainable is False  # as the Elmo has it
+    layer.trainable_part = "all"
+    layer.trainable = True
+    assert elmo.trainable_part == "all"
+    assert len(layer.trainable_variables) == len(elmo.variables)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +137,9 @@ def test_freezing(elmo):
         ({"dropout": "0.5"}, ValueError, "below 1. Received: dropout='0.5'"),
         ({"dropout": 1.0}, ValueError, "below 1. Received: dropout=1.0"),
         ({"tokenizer": "treebank"}, ValueError, r"an Elmo, and \['tokenizer'\]"),
-        ({"trainable": "some"}, ValueError, "trainable='some'"),
+        ({"trainable": "all"}, ValueError, 'pass trainable_part="all"'),
+        ({"trainable_part": "some"}, ValueError, "trainable_part='some'"),
+        ({"max_tokens": 3}, ValueError, r"an Elmo, and \['max_tokens'\]"),
         ({"elmo": "no-such-model"}, ValueError, "There is no model 'no-such-model'"),
         ({"elmo": 3}, TypeError, "Received: 3"),
     ],

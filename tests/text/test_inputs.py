@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keras_elmo.text import WhitespaceTokenizer, strings, to_tokens
 
 RULE = "Text must be a string, a list"
+CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
 
 
 # strings()
@@ -50,10 +51,25 @@ def test_numpy_string_dtype_is_taken():
     assert strings(texts).numpy().tolist() == [b"a b", "é".encode()]
 
 
-def test_pandas_series_is_taken():
-    pandas = pytest.importorskip("pandas")
-    series = pandas.Series(["a b", "é"], index=[7, 3])
-    assert strings(series).numpy().tolist() == [b"a b", "é".encode()]
+def pandas_forms(texts):
+    """Texts in every form that pandas gives them: its own dtype `str` (since 3.0) and others."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    index = [7 - k for k in range(len(texts))]
+    forms = [pandas.Series(texts, index=index, dtype=dtype) for dtype in (None, object, "string")]
+    forms += [series.values for series in forms]
+    frame = pandas.DataFrame({"label": range(len(texts)), "text": texts})
+    return [*forms, frame["text"], frame.text.to_numpy(), frame[frame.label >= 0]["text"]]
+
+
+def test_every_form_of_pandas_is_taken():
+    for texts in pandas_forms(["a b", "é", ""]):
+        assert strings(texts).numpy().tolist() == [b"a b", "é".encode(), b""]
+
+
+def test_a_missing_text_of_pandas_is_refused_with_its_row():
+    for texts in pandas_forms(["a b", "é", "c", None]):
+        with pytest.raises(TypeError, match=re.escape(f"in row 3{CURE}")):
+            strings(texts)
 
 
 def test_padded_arrays_keep_their_shape():
@@ -137,18 +153,18 @@ def test_bytes_come_through_unchanged(texts):
         ({"a"}, "set"),
         ((text for text in ["a"]), "generator"),
         (bytearray(b"a"), "bytearray"),
-        ([1, 2], "1 (int) among the strings"),
-        (["a", None], "None (NoneType) among the strings"),
-        (["a", float("nan")], "nan (float) among the strings"),
-        (["a", ["b"]], "['b'] (list) among the strings"),
-        ([["a"], "b"], "['a'] (list) among the strings"),
-        ([["a", 3]], "3 (int) among the strings"),
-        ([["a"], [None]], "None (NoneType) among the strings"),
-        ([[["a"]]], "['a'] (list) among the strings"),
+        ([1, 2], "1 (int) in row 0"),
+        (["a", None], f"None (NoneType) in row 1{CURE}"),
+        (["a", float("nan")], f"nan (float) in row 1{CURE}"),
+        (["a", ["b"]], "['b'] (list) in row 1"),
+        ([["a"], "b"], "['a'] (list) in row 0"),
+        ([["a", 3]], "3 (int) in row 0"),
+        ([["a"], [None]], f"None (NoneType) in row 1{CURE}"),
+        ([[["a"]]], "['a'] (list) in row 0"),
         (np.array([1, 2]), "an array of dtype int64 and shape (2,)"),
         (np.array(3.0), "an array of dtype float64 and shape ()"),
-        (np.array([["a", None]], object), "None (NoneType) among the strings"),
-        (np.array(None, object), "None (NoneType) among the strings"),
+        (np.array([["a", "b"], ["c", None]], object), f"None (NoneType) in row 1{CURE}"),
+        (np.array(None, object), f"None (NoneType) in row 0{CURE}"),
         (np.zeros((1, 1, 1)), "an array of dtype float64 and shape (1, 1, 1)"),
         (tf.constant([1]), "a tensor of dtype int32"),
         (tf.ragged.constant([[1], []]), "a tensor of dtype int32"),

@@ -5,6 +5,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
@@ -12,12 +13,12 @@ TEXTS = ["a good film", "a bad film", "good", "bad , bad film .", "bad", "so goo
 LABELS = np.array([1, 0, 1, 0, 0, 1])
 
 
-def classifier(embedding):
+def classifier(embedding, encoder=None):
     model = keras.Sequential(
         [
             keras.Input(shape=(), dtype="string"),
             embedding,
-            keras.layers.Bidirectional(keras.layers.LSTM(16)),
+            encoder or keras.layers.Bidirectional(keras.layers.LSTM(16)),
             keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
@@ -77,6 +78,26 @@ def test_one_elmo_in_two_layers_is_trained_once(elmo):
     outputs = keras.layers.Concatenate()([layer(inputs) for layer in layers])
     model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
     assert len(model.trainable_variables) == 2 + 2
+
+
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        rows = slice(2 * index, 2 * index + 2)
+        return strings(TEXTS[rows]), LABELS[rows]
+
+
+def test_fit_takes_datasets_of_both_kinds(small_folder):
+    model = classifier(ElmoEmbedding(small_folder, output="default"), keras.layers.Identity())
+    whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
+    texts = [TEXTS, np.array(TEXTS), np.array(TEXTS, object), strings(TEXTS)]
+    datasets = [tf.data.Dataset.from_tensor_slices((t, LABELS)).batch(2) for t in texts]
+    for data in [Batches(), *datasets]:
+        np.testing.assert_allclose(model.evaluate(data, verbose=0), whole, atol=1e-5)
+    for data in (Batches(), datasets[0]):
+        assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
 
 
 def summary_counts(model):

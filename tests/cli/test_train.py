@@ -55,9 +55,7 @@ def test_from_text_to_vectors(folder, capsys):
     assert main([*TRAIN, "--heldout", "heldout.txt", "-o", "model", "--evaluate-every", "20"]) == 0
     shown = capsys.readouterr().err
     lines = shown.splitlines()
-    text = (
-        r"training text: 120 sentences, \d+ tokens, 0.0% of them not among the 22 words of the voc"
-    )
+    text = r"training text: 120 sentences, \d+ tokens, 0.0% of them not among the 22 words"
     assert re.match(text, lines[1]) and lines.index("tracing the first step ...") > 1
     (share,) = re.findall(r"held-out text: 6 sentences, \d+ tokens, ([\d.]+)% of them not", shown)
     assert float(share) > 0
@@ -134,9 +132,7 @@ def test_the_original_trainers_model(shared, tmp_path, capsys):
     text = str(folder / "heldout.txt")
     assert main(["evaluate", model, text, *vocabulary, "--batch-size", "1"]) == 0
     out = capsys.readouterr().out
-    (value,) = re.findall(
-        r"^perplexity ([\d.]+) .*, 1,605 predictions, [\d.]+% of the words unknown\n$", out
-    )
+    (value,) = re.findall(r"^perplexity ([\d.]+) .*, 1,605 predictions, .*% .* unknown\n$", out)
     expected = json.loads((folder / "perplexity.json").read_text())["perplexity"]
     assert float(value) == pytest.approx(expected, abs=0.01)
     assert main(["convert", model, str(tmp_path / "m"), *vocabulary]) == 0

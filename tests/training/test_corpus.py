@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus
 
 
@@ -101,3 +102,15 @@ def test_files_that_are_not_there(tmp_path):
         Corpus(tmp_path)
     with pytest.raises(FileNotFoundError, match="needs a file"):
         Corpus([])
+
+
+def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_elmo.training.corpus._PROGRESS_LINES", 2)
+    write(tmp_path / "a.txt", ["a b c", "", "x <UNK>"])
+    write(tmp_path / "b.txt.gz", ["a a", "b y y"])
+    corpus, sizes = Corpus(str(tmp_path / "*")), []
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
+    assert corpus.unknown_share(vocabulary, sizes.append) == 0.5
+    assert sum(sizes) == sum(os.path.getsize(file) for file in corpus.files) and len(sizes) == 4
+    monkeypatch.setattr("keras_elmo.training.corpus._read", None)  # it is not read again
+    assert corpus.counts() == (4, 10) and corpus.file_counts() == [(2, 5), (2, 5)]

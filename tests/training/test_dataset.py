@@ -126,3 +126,19 @@ def test_a_replica_without_sentences_says_so(tmp_path):
         tf.errors.OpError, match="2 replicas must have sentences.*number 1 has none"
     ):
         next(iter(stream.training(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
+
+
+def test_iterators_of_one_dataset_read_each_for_itself(tmp_path):
+    (tmp_path / "text.txt").write_text("a b c\nd e\nf g h a\nb\n" * 5)
+    dataset = Stream(VOCABULARY, 2, 3).training(Corpus(tmp_path / "text.txt"), seed=1)
+
+    def steps_and_words(batches):
+        return [(int(b["step"]), read(b)[0].tolist()) for b in batches]
+
+    expected = steps_and_words(dataset.take(12))
+    first, second = iter(dataset), iter(dataset)
+    pairs = [(next(first), next(second)) for _ in range(12)]
+    assert steps_and_words(pair[0] for pair in pairs) == expected
+    assert steps_and_words(pair[1] for pair in pairs) == expected
+    evaluation = Stream(VOCABULARY, 2, 3).evaluation([["a"], ["b", "c"]] * 4)
+    assert len(list(zip(evaluation, evaluation, strict=True))) == len(list(evaluation)) > 1

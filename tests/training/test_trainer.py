@@ -99,6 +99,29 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path, brok
         np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-6)
 
 
+def test_samples_are_at_most_half_of_the_vocabulary(corpus):
+    options = dataclasses.replace(OPTIONS, num_negatives=None)
+    assert make(corpus, options=options).options.num_negatives == 13
+    assert options.for_vocabulary(1999).num_negatives == 999
+    assert options.for_vocabulary(5000).num_negatives == 1024
+
+
+def test_the_step_is_traced_once_and_a_signal_then_raises_at_once(corpus, tmp_path, monkeypatch):
+    trainer = make(corpus, steps=5)
+    trainer.run()
+    assert trainer._train_step.experimental_get_tracing_count() == 1
+    read, calls = BiLanguageModel.read_windows, []
+
+    def killed(*args, **kwargs):
+        calls.append(os.kill(os.getpid(), signal.SIGTERM))
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
+    with pytest.raises(Interrupted, match="nothing was kept") as caught:
+        make(corpus, tmp_path / "run", steps=5).run()
+    assert caught.value.signal_number == signal.SIGTERM and calls == []
+
+
 def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):
     trainer = make(corpus, tmp_path / "run", steps=30)
 
@@ -123,7 +146,7 @@ def test_the_best_model_by_the_held_out_text_is_kept(corpus, tmp_path):
     def report(figures):
         if "heldout" in figures:
             found[figures["step"]] = figures["heldout"]["perplexity"]
-            assert figures["heldout"]["predictions"] == 11
+            assert figures["heldout"]["predictions"] == 11 and figures["heldout"]["unknown"] == 0
 
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20, 30, 40]
     kept = BiLanguageModel.from_pretrained(tmp_path / "run")
@@ -216,7 +239,7 @@ def test_the_state_of_evaluation_is_carried_on(corpus):
     "change, message",
     [
         ({"batch_size": 400}, r"must fill a batch, 1 x 400 lanes of 5 tokens, 2,000"),
-        ({"num_negatives": 14}, "at most half of the 27 words"),
+        ({"num_negatives": 14}, "must be at most 13, half of the 27 words"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_at_once(corpus, change, message):

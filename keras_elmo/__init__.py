@@ -19,6 +19,8 @@ _MODULES = {
     "MaskedMean": "layers",
     "ScalarMix": "layers",
     "ElmoConfig": "config",
+    "dump_token_embeddings": "embedding_files",
+    "read_embeddings": "embedding_files",
     "BiLanguageModel": "models",
     "Elmo": "models",
     "ElmoEmbedding": "models",

@@ -1,8 +1,10 @@
 """`ContextualModel`."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.compiled import CompiledLayer
@@ -80,6 +82,33 @@ class ContextualModel(PretrainedModel):
             return self._compiled_bilm.sequences(tokens, mask, **start)
         return self.bilm(tokens, mask=mask, **start)
 
+    def token_embeddings(self, words):
+        """The embeddings of words by themselves, as the biLM reads them.
+
+        See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
+        "word_emb")` for those of sentences.
+
+        Args:
+            words: list of strings. `"<S>"` and `"</S>"` are words like others.
+
+        Returns:
+            NumPy array, float32, (words, projection_dim).
+
+        Raises:
+            ValueError: the words are no list of strings.
+
+        Example:
+
+        >>> elmo.token_embeddings(["cat", "dog"]).shape
+        (2, 512)
+        """
+        words = check_words(words)
+        distinct = sorted(set(words), key=len)
+        place = {word: index for index, word in enumerate(distinct)}
+        embeddings = self.token_encoder.encode_all(distinct).numpy()[2:]
+        index = np.array([place[word] for word in words], int)
+        return embeddings[index].astype(np.float32, copy=False)
+
     def contextualize(self, embeddings, index, row_lengths, keeps_boundaries=False, state=None):
         """Every layer of sentences whose words are encoded.
 
@@ -115,3 +144,17 @@ class ContextualModel(PretrainedModel):
             mask = mask[:, 2:]
             layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
         return layers, mask, state
+
+
+def check_words(words):
+    """Words as a list of bytes.
+
+    Raises:
+        ValueError: they are no list of strings.
+    """
+    words = text.strings(words)
+    if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
+        raise ValueError(
+            f"The words must be a list of strings. Received: strings of shape {tuple(words.shape)}"
+        )
+    return words.numpy().tolist()

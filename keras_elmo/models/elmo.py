@@ -8,7 +8,7 @@ from keras_elmo.config import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.contextual_model import ContextualModel
+from keras_elmo.models.contextual_model import ContextualModel, check_words
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
 from keras_elmo.models.token_encoder import with_boundaries
 
@@ -261,13 +261,7 @@ class Elmo(ContextualModel):
                 "Token embeddings can be cached only while the character encoder does not train. "
                 'Received: trainable="all"'
             )
-        words = text.strings(words)
-        if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
-            raise ValueError(
-                "The words to cache must be a list of strings. "
-                f"Received: strings of shape {tuple(words.shape)}"
-            )
-        self.token_encoder.cache(list(dict.fromkeys(words.numpy().tolist())))
+        self.token_encoder.cache(list(dict.fromkeys(check_words(words))))
         self._compile_calls()
 
     def forget_tokens(self):

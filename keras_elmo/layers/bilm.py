@@ -11,6 +11,7 @@ from keras_elmo.layers.projected_lstm import (
     run_padded,
     run_unrolled,
 )
+from keras_elmo.traced_function import TracedFunction
 
 _LOOPS = ("auto", "rnn", "padded")
 
@@ -272,7 +273,7 @@ class BiLM(keras.layers.Layer):
             return self._packed_graph(inputs, mask, state)
         # Step by step in Python the loop would take longer than its arithmetic.
         if self._compiled is None:
-            self._compiled = tf.function(self._packed_graph, reduce_retracing=True)
+            self._compiled = TracedFunction(self._packed_graph, reduce_retracing=True)
         return self._compiled(inputs, mask, state)
 
     def _packed_graph(self, inputs, mask, state):

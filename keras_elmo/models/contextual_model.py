@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
+from keras_elmo.models import batching
 from keras_elmo.models.compiled import CompiledLayer
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
@@ -108,6 +109,27 @@ class ContextualModel(PretrainedModel):
         embeddings = self.token_encoder.encode_all(distinct).numpy()[2:]
         index = np.array([place[word] for word in words], int)
         return embeddings[index].astype(np.float32, copy=False)
+
+    def tokenize(self, sentences):
+        """The tokens of sentences, as the model's tokenizer splits them.
+
+        Args:
+            sentences: list, array, tensor or iterable of raw strings, or of lists of tokens, which
+                are not split again.
+
+        Returns:
+            A list of lists of `str`. Bytes that are no UTF-8 are lone surrogates in them, as
+            Python's `surrogateescape` makes them, which every call takes back as those bytes.
+
+        Raises:
+            TypeError: a sentence is neither a string nor a list of strings.
+
+        Example:
+
+        >>> elmo.tokenize(["The cat sat .", ["Hello"]])
+        [['The', 'cat', 'sat', '.'], ['Hello']]
+        """
+        return batching.tokenize(self.tokenizer, sentences)
 
     def contextualize(self, embeddings, index, row_lengths, keeps_boundaries=False, state=None):
         """Every layer of sentences whose words are encoded.

@@ -11,6 +11,7 @@ from keras_elmo.models.batch_state import BatchState
 from keras_elmo.models.contextual_model import ContextualModel, check_words
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
 from keras_elmo.models.token_encoder import with_boundaries
+from keras_elmo.traced_function import TracedFunction
 
 TRAINABLE_PARTS = ("mix", "bilm", "all", False)
 
@@ -191,11 +192,13 @@ class Elmo(ContextualModel):
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
 
-    def _batch(self, embeddings, index, row_lengths, layers):
-        outputs, mask, _ = self.contextualize(
+    def _batch(self, embeddings, index, row_lengths):
+        """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
+        layers, mask, _ = self.contextualize(
             embeddings, index, row_lengths, self.keep_sentence_boundaries
         )
-        return batching.select(self, outputs, mask, layers)
+        tokens = tf.where(mask)
+        return [tf.gather_nd(layer, tokens) for layer in layers]
 
     def mix_names(self):
         """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
@@ -212,14 +215,22 @@ class Elmo(ContextualModel):
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the model's
                 tokenizer, or of lists of tokens, which are not split again.
-            layers: `"elmo"` (or `"elmo_2"`, ...), a learned mix; `"average"` or `"top"` of the
-                layers; the number of one, 0 being `[token, token]`; or `"all"`.
+            layers: what to return, or a list of such choices:
+
+                - the name of an output: `"elmo"` (or `"elmo_2"`, ...), the learned mix;
+                  `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...; or `"default"`, one
+                  vector for each sentence, the mean of `"elmo"` over its tokens;
+                - `"average"` or `"top"` of the layers;
+                - the number of a layer: 0 is `[token, token]`, -1 is the last;
+                - `"all"` layers.
             token_budget: int. Tokens of a batch, at most (but for a sentence that is longer).
             progress: bool. Show a progress bar on standard error.
 
         Returns:
-            A list of NumPy arrays, float32: (tokens, D), or (num_layers + 1, tokens, D) for
-            `"all"`.
+            A list of NumPy arrays, float32, one for each sentence: (tokens, D);
+            (tokens, projection_dim) for `"word_emb"`; (D,) for `"default"`;
+            (num_layers + 1, tokens, D) for `"all"`. With a list of choices, each sentence has a
+            dict of such arrays by what was chosen. `tokenize` gives the tokens that they belong to.
 
         Raises:
             ValueError: `layers` or `token_budget` is not as said above.
@@ -229,6 +240,11 @@ class Elmo(ContextualModel):
 
         >>> [vectors.shape for vectors in elmo.embed(["The cat sat .", "Hello"])]
         [(4, 1024), (1, 1024)]
+        >>> elmo.tokenize(["The cat sat .", "Hello"])
+        [['The', 'cat', 'sat', '.'], ['Hello']]
+        >>> vectors = elmo.embed(["The cat sat ."], layers=["word_emb", -1, "default"])
+        >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
+        ((4, 512), (4, 1024), (1024,))
         """
         return list(self.embed_stream(sentences, layers, token_budget, progress))
 
@@ -273,9 +289,11 @@ class Elmo(ContextualModel):
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool)
-        self._compiled_forward = tf.function(self._forward, input_signature=flat)
-        self._compiled_forward_ids = tf.function(self._forward_ids, input_signature=ids)
-        self.compiled_batch = tf.function(self._batch, reduce_retracing=True)
+        batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
+        batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+        self._compiled_forward = TracedFunction(self._forward, input_signature=flat)
+        self._compiled_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
+        self.compiled_batch = TracedFunction(self._batch, input_signature=batch)
 
     def reset_states(self):
         """Forgets the state of a stateful model: the next batch begins with zeros."""

@@ -27,6 +27,7 @@ _MODULES = {
     "SpaceTokenizer": "text",
     "TreebankTokenizer": "text",
     "WhitespaceTokenizer": "text",
+    "batch_to_ids": "text",
     "strings": "text",
 }
 __all__ = ["__version__", *_MODULES]

@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import sys
+import time
 from numbers import Integral
 
 import numpy as np
@@ -14,6 +16,7 @@ from keras_elmo.config import check_integers
 TOKEN_BUDGET = 4096
 _WINDOW_BATCHES = 4  # batches that are sorted together
 _READ_AHEAD = 256  # sentences that are tokenised together
+_SECONDS_OF_A_LINE = 5  # between two lines of progress where there is no terminal
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
@@ -211,6 +214,12 @@ def _progress_bar(total, is_shown):
     import rich.console
     import rich.progress
 
+    console = rich.console.Console(stderr=True)
+    if console.is_jupyter or not sys.stderr.isatty():
+        lines = _ProgressLines(total)
+        yield lines.advance
+        lines.show()
+        return
     columns = [
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(),
@@ -218,7 +227,30 @@ def _progress_bar(total, is_shown):
         rich.progress.TimeElapsedColumn(),
         rich.progress.TimeRemainingColumn(),
     ]
-    console = rich.console.Console(stderr=True)
     with rich.progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("sentences", total=total)
         yield lambda count: bar.advance(task, count)
+
+
+class _ProgressLines:
+    """Progress as lines of text, for notebooks and log files: they stay where they are written.
+
+    Args:
+        total: int, the sentences of all; or `None` where it is not known.
+    """
+
+    def __init__(self, total):
+        self.total = "" if total is None else f"/{total:,}"
+        self.count = 0
+        self.start = self.last = time.monotonic()
+
+    def advance(self, count):
+        self.count += count
+        if time.monotonic() - self.last >= _SECONDS_OF_A_LINE:
+            self.show()
+
+    def show(self):
+        self.last = time.monotonic()
+        seconds = self.last - self.start
+        sys.stderr.write(f"sentences: {self.count:,}{self.total}, {seconds:,.0f} s\n")
+        sys.stderr.flush()

@@ -71,6 +71,20 @@ class ContextualModel(PretrainedModel):
         self._compiled_bilm = CompiledLayer(self.bilm, loop="rnn")
         self.token_encoder = TokenEncoder(self._encode, config.max_characters)
 
+    def __repr__(self):
+        if not self.built:
+            return super().__repr__()
+        config = self.config
+        trainable = [layer.name for layer in self.layers if layer.trainable_variables]
+        tokenizer = "no tokenizer" if self.tokenizer is None else type(self.tokenizer).__name__
+        return (
+            f"<{type(self).__name__} {self.name}"
+            + (f" from {self._source!r}" if self._source else "")
+            + f": {self.count_params():,} parameters, {config.num_layers} LSTM layers in each "
+            f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
+            f"trainable layers: {', '.join(trainable) or 'none'}>"
+        )
+
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 
     def _encode(self, ids, **kwargs):

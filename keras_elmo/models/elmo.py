@@ -1,5 +1,8 @@
 """`Elmo`."""
 
+import os
+import warnings
+
 import keras
 import tensorflow as tf
 
@@ -9,7 +12,7 @@ from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
 from keras_elmo.models.contextual_model import ContextualModel, check_words
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.traced_function import TracedFunction
 
@@ -28,7 +31,8 @@ class Elmo(ContextualModel):
     tokens, ...); they are zero where it is `False`.
 
     Args:
-        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
+        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights
+            are random: `Elmo.from_pretrained` loads a model.
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
             space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` where
             every input is tokenised already.
@@ -91,7 +95,16 @@ class Elmo(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
+        check_is_no_model(type(self), config, tokenizer, num_mixes, kwargs)
         super().__init__(config, xla, kernel_initializer, **kwargs)
+        if isinstance(config, str | os.PathLike):
+            config = os.fspath(config)
+            warnings.warn(
+                f"Elmo({config!r}) has random weights. To load a model, write "
+                f"Elmo.from_pretrained(({config!r}, WEIGHTS)); for a new one without this "
+                f"warning, Elmo(ElmoConfig.from_options({config!r}))",
+                stacklevel=2,
+            )
         check_integers(1, num_mixes=num_mixes)
         self.tokenizer = text.get(tokenizer)
         self.num_mixes = num_mixes
@@ -110,6 +123,7 @@ class Elmo(ContextualModel):
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         for mix in self.mixes:
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
+        self.masked_mean.build((None, None, config.output_dim))
         self.built = True
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
         self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
@@ -120,21 +134,25 @@ class Elmo(ContextualModel):
         forward = self._compiled_forward if tf.executing_eagerly() else self._forward
         return forward(tokens.flat_values, tokens.row_lengths())
 
-    def from_character_ids(self, character_ids):
+    def from_character_ids(self, character_ids, has_boundaries=False):
         """The outputs for character ids.
 
         Args:
-            character_ids: int32, (batch, tokens, max_characters), without sentence boundaries.
-                Padding tokens are all 0 and come after the real ones.
+            character_ids: int32, (batch, tokens, max_characters), as `keras_elmo.batch_to_ids`
+                makes them. Padding tokens are all 0 and come after the real ones.
+            has_boundaries: bool. Whether each sentence has `<S>` and `</S>` already, as bilm-tf's
+                `Batcher` makes them. They are removed, since the model adds its own: the outputs
+                have two tokens fewer.
 
         Returns:
             The dict of a call, without `"tokens"`.
 
         Raises:
             TypeError: the ids are no integers.
-            ValueError: their shape, or a value, is not as said above.
+            ValueError: their shape, or a value, is not as said above, or there are sentence
+                boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
-        ids = text.check_character_ids(character_ids, self.config.max_characters)
+        ids = text.check_character_ids(character_ids, self.config.max_characters, has_boundaries)
         mask = tf.reduce_any(ids > 0, axis=-1)
         forward = self._compiled_forward_ids if tf.executing_eagerly() else self._forward_ids
         return forward(ids, mask)
@@ -224,7 +242,8 @@ class Elmo(ContextualModel):
                 - the number of a layer: 0 is `[token, token]`, -1 is the last;
                 - `"all"` layers.
             token_budget: int. Tokens of a batch, at most (but for a sentence that is longer).
-            progress: bool. Show a progress bar on standard error.
+            progress: bool. Show a progress bar on standard error; where that is no terminal, in
+                notebooks and log files, lines of text.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);

@@ -12,7 +12,7 @@ from keras_elmo import text
 from keras_elmo.config import check_integers
 from keras_elmo.models import batching
 from keras_elmo.models.contextual_model import ContextualModel
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.traced_function import TracedFunction
@@ -76,6 +76,7 @@ class BiLanguageModel(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
+        check_is_no_model(type(self), config)
         super().__init__(config, xla=False, kernel_initializer=kernel_initializer, **kwargs)
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)

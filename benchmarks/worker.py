@@ -97,7 +97,7 @@ class KerasElmo:
             "tokenize": lambda: tokenize(strings),
             "character ids": lambda: ids(words),
             "character ids and encoder": lambda: encode(words),
-            "biLM": lambda: elmo.compiled_batch(embeddings, index, lengths, "top"),
+            "biLM": lambda: elmo.compiled_batch(embeddings, index, lengths),
             "mix": lambda: mix(*layers),
         }
         for name, task in tasks.items():

@@ -27,12 +27,15 @@ _MODULES = {
     "MaskedMean": "layers",
     "ScalarMix": "layers",
     "ElmoConfig": "config",
+    "dump_token_embeddings": "embedding_files",
+    "read_embeddings": "embedding_files",
     "BiLanguageModel": "models",
     "Elmo": "models",
     "ElmoEmbedding": "models",
     "SpaceTokenizer": "text",
     "TreebankTokenizer": "text",
     "WhitespaceTokenizer": "text",
+    "batch_to_ids": "text",
     "strings": "text",
 }
 __all__ = ["__version__", *_MODULES]

@@ -20,11 +20,13 @@ LEVELS = {
     "checks": 0,
     "files": 0,
     "quiet": 0,
+    "traced_function": 0,
     "characters": 0,
     "config": 1,
     "layers": 1,  # plain arguments, not `config`
     "text": 1,
     "weights": 3,
+    "embedding_files": 4,
     "models": 4,
     "training": 5,
     "export": 5,

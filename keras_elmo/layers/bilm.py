@@ -284,6 +284,11 @@ class BiLM(keras.layers.Layer):
         sizes = [self.input_dim, self.units] * 2 * self.num_layers
         return layers, [(input_shape[0], size) for size in sizes]
 
+    @property
+    def output_shape(self):
+        """The shape of each layer's output, which `summary` shows."""
+        return None, None, 2 * self.input_dim
+
     def compute_output_spec(self, inputs, mask=None, **kwargs):
         def spec(shapes):
             return [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in shapes]

@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import sys
+import time
 from numbers import Integral
 
 import numpy as np
@@ -14,12 +16,34 @@ from keras_elmo.checks import check_integers
 TOKEN_BUDGET = 4096
 _WINDOW_BATCHES = 4  # batches that are sorted together
 _READ_AHEAD = 256  # sentences that are tokenised together
+_SECONDS_OF_A_LINE = 5  # between two lines of progress where there is no terminal
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    layers = _check_layers(elmo, layers)
+    choices = list(layers) if isinstance(layers, list | tuple) else [layers]
+    choices = _check_choices(elmo, choices, layers)
     check_integers(1, token_budget=token_budget)
+    sentences = _check_sentences(elmo.tokenizer, sentences)
+    total = len(sentences) if hasattr(sentences, "__len__") else None
+    results = _stream(elmo, sentences, choices, token_budget, progress, total)
+    if isinstance(layers, list | tuple):
+        return results
+    return (result[choices[0]] for result in results)
+
+
+def tokenize(tokenizer, sentences):
+    """See `ContextualModel.tokenize`."""
+    sentences = iter(_check_sentences(tokenizer, sentences))
+    return [
+        [token.decode("utf-8", "surrogateescape") for token in tokens]
+        for ahead in iter(lambda: list(itertools.islice(sentences, _READ_AHEAD)), [])
+        for tokens in _tokenize(tokenizer, ahead)
+    ]
+
+
+def _check_sentences(tokenizer, sentences):
+    """Sentences as something that can be iterated."""
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
@@ -27,24 +51,23 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
         )
     if hasattr(sentences, "__array__") or tf.is_tensor(sentences):
         # Arrays and tensors mean what they mean in a call.
-        sentences = text.to_tokens(text.strings(sentences), elmo.tokenizer).to_list()
+        return text.to_tokens(text.strings(sentences), tokenizer).to_list()
     if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
         raise TypeError(
             "`sentences` must be a list, an array or another iterable of sentences. "
             f"Received: {type(sentences).__name__}"
         )
-    total = len(sentences) if hasattr(sentences, "__len__") else None
-    return _stream(elmo, sentences, layers, token_budget, progress, total)
+    return sentences
 
 
-def _stream(elmo, sentences, layers, token_budget, progress, total):
+def _stream(elmo, sentences, choices, token_budget, progress, total):
     with _progress_bar(total, progress) as advance:
         window_tokens = _WINDOW_BATCHES * token_budget
         for window in _windows(elmo.tokenizer, sentences, window_tokens, elmo.max_tokens):
-            yield from _embed_window(elmo, window, layers, token_budget, advance)
+            yield from _embed_window(elmo, window, choices, token_budget, advance)
 
 
-def _embed_window(elmo, window, layers, token_budget, advance):
+def _embed_window(elmo, window, choices, token_budget, advance):
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
     words = sorted({word for tokens in window for word in tokens}, key=len)
     place = {word: number for number, word in enumerate(words)}
@@ -53,35 +76,52 @@ def _embed_window(elmo, window, layers, token_budget, advance):
     for batch in _batches(window, token_budget):
         index = [place[word] for number in batch for word in window[number]]
         lengths = [len(window[number]) for number in batch]
-        vectors = elmo.compiled_batch(
-            embeddings, tf.constant(index, tf.int32), tf.constant(lengths, tf.int64), layers
+        layers = elmo.compiled_batch(
+            embeddings, tf.constant(index, tf.int32), tf.constant(lengths, tf.int64)
         )
         boundaries = 2 if elmo.keep_sentence_boundaries else 0
         ends = np.cumsum([length + boundaries for length in lengths])[:-1]
-        arrays = np.split(vectors.numpy().astype(np.float32, copy=False), ends, axis=-2)
-        for number, array in zip(batch, arrays, strict=True):
-            results[number] = array.copy()  # a view would keep its whole batch alive
+        arrays = [_select(elmo, layers, choice, ends) for choice in choices]
+        for number, *row in zip(batch, *arrays, strict=True):
+            results[number] = dict(zip(choices, row, strict=True))
         advance(len(batch))
-    for number, array in enumerate(results):
+    for number, result in enumerate(results):
         results[number] = None  # the window's memory goes as its arrays are taken
-        yield array
+        yield result
 
 
-def select(elmo, outputs, mask, layers):
-    """The chosen layers of real tokens alone: (N, D), or (num_layers + 1, N, D) for `"all"`."""
-    if layers == "all":
-        return tf.stack([tf.boolean_mask(layer, mask) for layer in outputs])
-    if layers in elmo.mix_names():
-        outputs = elmo.mixes[elmo.mix_names().index(layers)](outputs, mask=mask)
-    elif layers == "average":
-        outputs = sum(outputs) / len(outputs)
+def _select(elmo, layers, choice, ends):
+    """One choice of a batch, for each sentence an array.
+
+    Args:
+        layers: list of `num_layers + 1` floats, (N, D). All tokens of the batch.
+        choice: as `Elmo.embed` takes it.
+        ends: the places among the tokens where sentences end, but for the last.
+    """
+    mixes = dict(zip(elmo.mix_names(), elmo.mixes, strict=True), default=elmo.mixes[0])
+    if choice in mixes:
+        values = mixes[choice](layers)
+    elif choice == "all":
+        values = tf.stack(layers)
+    elif choice == "average":
+        values = sum(layers) / len(layers)
+    elif choice == "top":
+        values = layers[-1]
+    elif choice == "word_emb":
+        values = layers[0][:, : elmo.config.projection_dim]
+    elif isinstance(choice, str):
+        values = layers[int(choice.removeprefix("lstm_outputs"))]
     else:
-        outputs = outputs[-1 if layers == "top" else layers]
-    return tf.boolean_mask(outputs, mask)
+        values = layers[choice]
+    arrays = np.split(values.numpy().astype(np.float32, copy=False), ends, axis=-2)
+    if choice == "default":  # a sentence without tokens has zeros
+        return [array.sum(axis=0) / max(len(array), 1) for array in arrays]
+    return [array.copy() for array in arrays]  # a view would keep its whole batch alive
 
 
 def token_batches(tokenizer, sentences, token_budget):
     """Sentences in their order as RaggedTensors of tokens, of about `token_budget` tokens each."""
+    sentences = _check_sentences(tokenizer, sentences)
     for window in _windows(tokenizer, sentences, token_budget):
         yield text.strings(window)
 
@@ -124,12 +164,18 @@ def _tokenize(tokenizer, sentences):
 
 
 def _checked(sentence):
-    if not isinstance(sentence, list | tuple | np.ndarray):
+    if not isinstance(sentence, list | tuple | np.ndarray) or getattr(sentence, "ndim", 1) == 0:
         raise TypeError(
             "Each sentence must be a string or a list of strings. "
             f"Received: {sentence!r} ({type(sentence).__name__})"
         )
-    return text.strings(list(sentence)).numpy().tolist()
+    tokens = text.strings(list(sentence))
+    if isinstance(tokens, tf.RaggedTensor):
+        raise TypeError(
+            "Each sentence must be a string or a list of strings. "
+            f"Received: a list of lists, {sentence!r}"
+        )
+    return tokens.numpy().tolist()
 
 
 def _batches(window, token_budget):
@@ -146,17 +192,23 @@ def _batches(window, token_budget):
         yield batch
 
 
-def _check_layers(elmo, layers):
+def _check_choices(elmo, choices, layers):
+    """Checks what `layers` chooses, and gives it with Python's own numbers."""
     last = elmo.config.num_layers
-    if isinstance(layers, Integral) and not isinstance(layers, bool) and 0 <= layers <= last:
-        return int(layers)
-    names = [*elmo.mix_names(), "average", "top", "all"]
-    if layers not in names:
+    names = [*elmo.sequence_names(), "default", "average", "top", "all"]
+    for place, choice in enumerate(choices):
+        is_number = isinstance(choice, Integral) and not isinstance(choice, bool)
+        if is_number and -last - 1 <= choice <= last:
+            choices[place] = int(choice)
+        elif not (isinstance(choice, str) and choice in names):
+            choices = []
+            break
+    if not choices:
         raise ValueError(
-            f"`layers` must be one of {names}, or a number from 0 to {last}. "
-            f"Received: layers={layers!r}"
+            f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
+            f"these. Received: layers={layers!r}"
         )
-    return layers
+    return choices
 
 
 @contextlib.contextmanager
@@ -167,6 +219,12 @@ def _progress_bar(total, is_shown):
     import rich.console
     import rich.progress
 
+    console = rich.console.Console(stderr=True)
+    if console.is_jupyter or not sys.stderr.isatty():
+        lines = _ProgressLines(total)
+        yield lines.advance
+        lines.show()
+        return
     columns = [
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(),
@@ -174,7 +232,30 @@ def _progress_bar(total, is_shown):
         rich.progress.TimeElapsedColumn(),
         rich.progress.TimeRemainingColumn(),
     ]
-    console = rich.console.Console(stderr=True)
     with rich.progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("sentences", total=total)
         yield lambda count: bar.advance(task, count)
+
+
+class _ProgressLines:
+    """Progress as lines of text, for notebooks and log files: they stay where they are written.
+
+    Args:
+        total: int, the sentences of all; or `None` where it is not known.
+    """
+
+    def __init__(self, total):
+        self.total = "" if total is None else f"/{total:,}"
+        self.count = 0
+        self.start = self.last = time.monotonic()
+
+    def advance(self, count):
+        self.count += count
+        if time.monotonic() - self.last >= _SECONDS_OF_A_LINE:
+            self.show()
+
+    def show(self):
+        self.last = time.monotonic()
+        seconds = self.last - self.start
+        sys.stderr.write(f"sentences: {self.count:,}{self.total}, {seconds:,.0f} s\n")
+        sys.stderr.flush()

@@ -1,10 +1,13 @@
 """`ContextualModel`."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
+from keras_elmo.models import batching
 from keras_elmo.models.compiled import CompiledFunction
 from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
@@ -70,6 +73,20 @@ class ContextualModel(PretrainedModel):
         self._compiled_bilm = CompiledFunction(self._run_rnn_loop)
         self.token_encoder = TokenEncoder(self._encode, config.max_characters)
 
+    def __repr__(self):
+        if not self.built:
+            return super().__repr__()
+        config = self.config
+        trainable = [layer.name for layer in self.layers if layer.trainable_variables]
+        tokenizer = "no tokenizer" if self.tokenizer is None else type(self.tokenizer).__name__
+        return (
+            f"<{type(self).__name__} {self.name}"
+            + (f" from {self._source!r}" if self._source else "")
+            + f": {self.count_params():,} parameters, {config.num_layers} LSTM layers in each "
+            f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
+            f"trainable layers: {', '.join(trainable) or 'none'}>"
+        )
+
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 
     def _encode(self, ids, **kwargs):
@@ -88,6 +105,54 @@ class ContextualModel(PretrainedModel):
         if self.uses_xla and not self.bilm.trainable:
             return self._compiled_bilm.sequences(tokens, mask, **start)
         return self.bilm(tokens, mask=mask, **start)
+
+    def token_embeddings(self, words):
+        """The embeddings of words by themselves, as the biLM reads them.
+
+        See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
+        "word_emb")` for those of sentences.
+
+        Args:
+            words: list of strings. `"<S>"` and `"</S>"` are words like others.
+
+        Returns:
+            NumPy array, float32, (words, projection_dim).
+
+        Raises:
+            ValueError: the words are no list of strings.
+
+        Example:
+
+        >>> elmo.token_embeddings(["cat", "dog"]).shape
+        (2, 512)
+        """
+        words = check_words(words)
+        distinct = sorted(set(words), key=len)
+        place = {word: index for index, word in enumerate(distinct)}
+        embeddings = self.token_encoder.encode_all(distinct).numpy()[2:]
+        index = np.array([place[word] for word in words], int)
+        return embeddings[index].astype(np.float32, copy=False)
+
+    def tokenize(self, sentences):
+        """The tokens of sentences, as the model's tokenizer splits them.
+
+        Args:
+            sentences: list, array, tensor or iterable of raw strings, or of lists of tokens, which
+                are not split again.
+
+        Returns:
+            A list of lists of `str`. Bytes that are no UTF-8 are lone surrogates in them, as
+            Python's `surrogateescape` makes them, which every call takes back as those bytes.
+
+        Raises:
+            TypeError: a sentence is neither a string nor a list of strings.
+
+        Example:
+
+        >>> elmo.tokenize(["The cat sat .", ["Hello"]])
+        [['The', 'cat', 'sat', '.'], ['Hello']]
+        """
+        return batching.tokenize(self.tokenizer, sentences)
 
     def contextualize(self, embeddings, index, row_lengths, keeps_boundaries=False, state=None):
         """Every layer of sentences whose words are encoded.
@@ -124,3 +189,17 @@ class ContextualModel(PretrainedModel):
             mask = mask[:, 2:]
             layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
         return layers, mask, state
+
+
+def check_words(words):
+    """Words as a list of bytes.
+
+    Raises:
+        ValueError: they are no list of strings.
+    """
+    words = text.strings(words)
+    if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
+        raise ValueError(
+            f"The words must be a list of strings. Received: strings of shape {tuple(words.shape)}"
+        )
+    return words.numpy().tolist()

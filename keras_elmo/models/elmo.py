@@ -1,5 +1,8 @@
 """`Elmo`."""
 
+import os
+import warnings
+
 import keras
 import tensorflow as tf
 
@@ -8,10 +11,11 @@ from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.contextual_model import ContextualModel
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
+from keras_elmo.models.contextual_model import ContextualModel, check_words
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.models.trainable import check_part, check_trainable, translate_config
+from keras_elmo.traced_function import TracedFunction
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -31,7 +35,8 @@ class Elmo(ContextualModel):
     `max_tokens`, fit the outputs of every batch.
 
     Args:
-        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
+        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights
+            are random: `Elmo.from_pretrained` loads a model.
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
             space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` where
             every input is tokenised already.
@@ -104,7 +109,16 @@ class Elmo(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
+        check_is_no_model(type(self), config, tokenizer, num_mixes, kwargs)
         super().__init__(config, xla, kernel_initializer, **kwargs)
+        if isinstance(config, str | os.PathLike):
+            config = os.fspath(config)
+            warnings.warn(
+                f"Elmo({config!r}) has random weights. To load a model, write "
+                f"Elmo.from_pretrained(({config!r}, WEIGHTS)); for a new one without this "
+                f"warning, Elmo(ElmoConfig.from_options({config!r}))",
+                stacklevel=2,
+            )
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)
@@ -128,6 +142,7 @@ class Elmo(ContextualModel):
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         for mix in self.mixes:
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
+        self.masked_mean.build((None, None, config.output_dim))
         self.built = True
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
         self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
@@ -136,8 +151,10 @@ class Elmo(ContextualModel):
 
     def call(self, inputs):
         tokens, width = self._tokens(inputs)
-        forward = self._compiled_forward if tf.executing_eagerly() else self._forward
-        return forward(tokens.flat_values, tokens.row_lengths(), width)
+        flat = tokens.flat_values, tokens.row_lengths()
+        if tf.executing_eagerly():
+            return self._compiled_forward(*flat, tf.convert_to_tensor(width))
+        return self._forward(*flat, width)
 
     def _tokens(self, inputs):
         """The tokens of an input, cut to `max_tokens`, and the width of the outputs."""
@@ -149,27 +166,33 @@ class Elmo(ContextualModel):
                 return tokens, _width(inputs)
         return tokens, tf.cast(tokens.bounding_shape()[1], tf.int32)
 
-    def from_character_ids(self, character_ids):
+    def from_character_ids(self, character_ids, has_boundaries=False):
         """The outputs for character ids.
 
         Args:
-            character_ids: int32, (batch, tokens, max_characters), without sentence boundaries.
-                Padding tokens are all 0 and come after the real ones. With `max_tokens`, the
-                tokens beyond it are not read.
+            character_ids: int32, (batch, tokens, max_characters), as `keras_elmo.batch_to_ids`
+                makes them. Padding tokens are all 0 and come after the real ones. With
+                `max_tokens`, the tokens beyond it are not read.
+            has_boundaries: bool. Whether each sentence has `<S>` and `</S>` already, as bilm-tf's
+                `Batcher` makes them. They are removed, since the model adds its own: the outputs
+                have two tokens fewer.
 
         Returns:
             The dict of a call, without `"tokens"`.
 
         Raises:
             TypeError: the ids are no integers.
-            ValueError: their shape, or a value, is not as said above.
+            ValueError: their shape, or a value, is not as said above, or there are sentence
+                boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
-        ids = text.check_character_ids(character_ids, self.config.max_characters)
+        ids = text.check_character_ids(character_ids, self.config.max_characters, has_boundaries)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
-        forward = self._compiled_forward_ids if tf.executing_eagerly() else self._forward_ids
-        return forward(ids, mask, self.max_tokens or _width(ids))
+        width = self.max_tokens or _width(ids)
+        if tf.executing_eagerly():
+            return self._compiled_forward_ids(ids, mask, tf.convert_to_tensor(width))
+        return self._forward_ids(ids, mask, width)
 
     def _forward(self, tokens, row_lengths, width):
         words, index = tf.unique(tokens)
@@ -231,11 +254,13 @@ class Elmo(ContextualModel):
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
 
-    def _batch(self, embeddings, index, row_lengths, layers):
-        outputs, mask, _ = self.contextualize(
+    def _batch(self, embeddings, index, row_lengths):
+        """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
+        layers, mask, _ = self.contextualize(
             embeddings, index, row_lengths, self.keep_sentence_boundaries
         )
-        return batching.select(self, outputs, mask, layers)
+        tokens = tf.where(mask)
+        return [tf.gather_nd(layer, tokens) for layer in layers]
 
     def mix_names(self):
         """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
@@ -252,14 +277,23 @@ class Elmo(ContextualModel):
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the model's
                 tokenizer, or of lists of tokens, which are not split again.
-            layers: `"elmo"` (or `"elmo_2"`, ...), a learned mix; `"average"` or `"top"` of the
-                layers; the number of one, 0 being `[token, token]`; or `"all"`.
+            layers: what to return, or a list of such choices:
+
+                - the name of an output: `"elmo"` (or `"elmo_2"`, ...), the learned mix;
+                  `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...; or `"default"`, one
+                  vector for each sentence, the mean of `"elmo"` over its tokens;
+                - `"average"` or `"top"` of the layers;
+                - the number of a layer: 0 is `[token, token]`, -1 is the last;
+                - `"all"` layers.
             token_budget: int. Tokens of a batch, at most (but for a sentence that is longer).
-            progress: bool. Show a progress bar on standard error.
+            progress: bool. Show a progress bar on standard error; where that is no terminal, in
+                notebooks and log files, lines of text.
 
         Returns:
-            A list of NumPy arrays, float32: (tokens, D), or (num_layers + 1, tokens, D) for
-            `"all"`.
+            A list of NumPy arrays, float32, one for each sentence: (tokens, D);
+            (tokens, projection_dim) for `"word_emb"`; (D,) for `"default"`;
+            (num_layers + 1, tokens, D) for `"all"`. With a list of choices, each sentence has a
+            dict of such arrays by what was chosen. `tokenize` gives the tokens that they belong to.
 
         Raises:
             ValueError: `layers` or `token_budget` is not as said above.
@@ -269,6 +303,11 @@ class Elmo(ContextualModel):
 
         >>> [vectors.shape for vectors in elmo.embed(["The cat sat .", "Hello"])]
         [(4, 1024), (1, 1024)]
+        >>> elmo.tokenize(["The cat sat .", "Hello"])
+        [['The', 'cat', 'sat', '.'], ['Hello']]
+        >>> vectors = elmo.embed(["The cat sat ."], layers=["word_emb", -1, "default"])
+        >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
+        ((4, 512), (4, 1024), (1024,))
         """
         return list(self.embed_stream(sentences, layers, token_budget, progress))
 
@@ -301,13 +340,7 @@ class Elmo(ContextualModel):
                 "Token embeddings can be cached only while the character encoder does not train. "
                 'Received: a model that trains with trainable_part="all"'
             )
-        words = text.strings(words)
-        if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
-            raise ValueError(
-                "The words to cache must be a list of strings. "
-                f"Received: strings of shape {tuple(words.shape)}"
-            )
-        self.token_encoder.cache(list(dict.fromkeys(words.numpy().tolist())))
+        self.token_encoder.cache(list(dict.fromkeys(check_words(words))))
         self._compile_calls()
 
     def forget_tokens(self):
@@ -320,9 +353,11 @@ class Elmo(ContextualModel):
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
-        self._compiled_forward = tf.function(self._forward, input_signature=flat)
-        self._compiled_forward_ids = tf.function(self._forward_ids, input_signature=ids)
-        self.compiled_batch = tf.function(self._batch, reduce_retracing=True)
+        batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
+        batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+        self._compiled_forward = TracedFunction(self._forward, input_signature=flat)
+        self._compiled_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
+        self.compiled_batch = TracedFunction(self._batch, input_signature=batch)
 
     def reset_states(self):
         """Forgets the state of a stateful model: the next batch begins with zeros."""

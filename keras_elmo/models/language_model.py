@@ -13,9 +13,10 @@ from keras_elmo.checks import check_integers
 from keras_elmo.files import replacing_file
 from keras_elmo.models import batching
 from keras_elmo.models.contextual_model import ContextualModel
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER
+from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.traced_function import TracedFunction
 from keras_elmo.weights import hdf5, tf_checkpoint
 
 VOCABULARY_FILE = "vocab.txt"
@@ -76,6 +77,7 @@ class BiLanguageModel(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
+        check_is_no_model(type(self), config)
         super().__init__(config, xla=False, kernel_initializer=kernel_initializer, **kwargs)
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
@@ -86,8 +88,9 @@ class BiLanguageModel(ContextualModel):
         self.built = True
         self._ids = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
-        self._compiled_score = tf.function(self._score, input_signature=flat)
-        self._compiled_top = tf.function(self._top, reduce_retracing=True)
+        self._compiled_score = TracedFunction(self._score, input_signature=flat)
+        top = *flat, tf.TensorSpec([], tf.int32)
+        self._compiled_top = TracedFunction(self._top, input_signature=top)
 
     # Text to probabilities, each sentence by itself
 
@@ -142,11 +145,15 @@ class BiLanguageModel(ContextualModel):
         """The log-probability of each token, in each direction, each sentence from a zero state.
 
         Args:
-            sentences: list of strings, split by the tokenizer, or of lists of tokens.
+            sentences: list, array, tensor or iterable of raw strings, split by the tokenizer
+                (`tokenize` gives the tokens), or of lists of tokens.
             token_budget: int. Tokens, padding included, of a batch.
 
         Returns:
             A list of `Score`s. `score.forward.sum()` is that of the sentence.
+
+        Raises:
+            TypeError: a sentence is neither a string nor a list of strings.
         """
         scores = []
         for tokens in batching.token_batches(self.tokenizer, sentences, token_budget):
@@ -191,6 +198,11 @@ class BiLanguageModel(ContextualModel):
         >>> model.top_words("The cat sat on the mat", k=3)[-1]["forward"]
         """
         self._check_softmax()
+        if not isinstance(sentence, str | bytes | list | tuple | np.ndarray):
+            raise TypeError(
+                "`sentence` must be one sentence: a string, or a list of tokens. "
+                f"Received: {type(sentence).__name__}"
+            )
         check_integers(1, k=k)
         if k > len(self.vocabulary):
             raise ValueError(
@@ -201,7 +213,7 @@ class BiLanguageModel(ContextualModel):
         flat = tokens.flat_values
         results = [
             [result.numpy() for result in direction]
-            for direction in self._compiled_top(flat, tokens.row_lengths(), k)
+            for direction in self._compiled_top(flat, tokens.row_lengths(), tf.constant(k))
         ]
         # The end has no token, nor has the begin.
         places = (slice(0, len(flat)), slice(1, len(flat) + 1))

@@ -7,7 +7,7 @@ import keras
 
 from keras_elmo.files import making_folder, replacing_file
 from keras_elmo.models.string_model import StringModel
-from keras_elmo.weights import hdf5, sources, tf_checkpoint
+from keras_elmo.weights import hdf5, presets, sources, tf_checkpoint
 
 DEFAULT_INITIALIZER = "glorot_uniform"
 
@@ -17,6 +17,8 @@ class PretrainedModel(StringModel):
 
     Its first argument is an `ElmoConfig`, kept as `config`.
     """
+
+    _source = None  # where the weights come from, for `repr`
 
     @classmethod
     def from_pretrained(cls, source, **kwargs):
@@ -40,6 +42,8 @@ class PretrainedModel(StringModel):
         with sources.open_source(source) as (config, weights):
             model = cls(config, kernel_initializer="zeros", **kwargs)
             model.load_weights(weights)
+        if isinstance(source, str | os.PathLike):
+            model._source = os.fspath(source)
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 
@@ -69,14 +73,17 @@ class PretrainedModel(StringModel):
             tf_checkpoint.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
         else:
             hdf5.load_weights(filepath, self.character_encoder, self.bilm, **kwargs)
+        self._source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
         self.forget_tokens()
 
     def load_own_variables(self, store):
         super().load_own_variables(store)
+        self._source = "a file of Keras"
         self.forget_tokens()
 
     def set_weights(self, weights):
         super().set_weights(weights)
+        self._source = None
         self.forget_tokens()
 
     def save_weights(self, filepath, **kwargs):
@@ -95,3 +102,32 @@ class PretrainedModel(StringModel):
 
 def _is_keras_file(path):
     return isinstance(path, str | os.PathLike) and os.fspath(path).endswith(".weights.h5")
+
+
+def check_is_no_model(cls, config, weights=None, num_mixes=1, unknown=()):
+    """Raises a `ValueError` where a constructor is called for a model that must be loaded.
+
+    Args:
+        cls: the class of the model.
+        config: its first argument.
+        weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
+        num_mixes: its third argument.
+        unknown: the names of further arguments.
+    """
+    if isinstance(config, os.PathLike):
+        config = os.fspath(config)
+    source = config
+    if isinstance(weights, str | os.PathLike) and os.fspath(weights).endswith((".hdf5", ".h5")):
+        source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
+    elif not isinstance(config, str) or not (
+        config in presets.names()
+        or os.path.isdir(config)
+        or config.endswith((".zip", ".hdf5", ".h5"))
+    ):
+        return
+    mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
+    dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
+    raise ValueError(
+        f"{cls.__name__}(config) makes a model with random weights. To load one, write "
+        f"{cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} Received: config={config!r}"
+    )

@@ -95,7 +95,7 @@ class Softmax(keras.layers.Layer):
 
         Args:
             inputs: float, (N, projection_dim).
-            k: int, at most the size of the vocabulary.
+            k: int, or int32 scalar, at most the size of the vocabulary.
 
         Returns:
             Their log-probabilities, float32, (N, k), the highest first; and the words, int32.
@@ -106,7 +106,7 @@ class Softmax(keras.layers.Layer):
             values, words = tf.math.top_k(logits, k)
             return values - tf.reduce_logsumexp(logits, axis=1, keepdims=True), words
 
-        specs = tf.TensorSpec([None, k]), tf.TensorSpec([None, k], tf.int32)
+        specs = tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.int32)
         return self._in_parts(run, (inputs,), specs)
 
     def _in_parts(self, function, tensors, specs):

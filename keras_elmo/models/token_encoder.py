@@ -5,6 +5,7 @@ import contextlib
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.traced_function import TracedFunction
 
 _WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 
@@ -111,7 +112,7 @@ class TokenEncoder(tf.Module):
 
     def _compile(self):
         signature = [tf.TensorSpec([None], tf.string)]
-        self.compiled_encode = tf.function(self.encode, input_signature=signature)
+        self.compiled_encode = TracedFunction(self.encode, input_signature=signature)
 
 
 def with_boundaries(index, row_lengths):

@@ -1,6 +1,7 @@
 """Strings to tokens to character ids, inside the TensorFlow graph."""
 
 from keras_elmo.text.character_ids import (
+    batch_to_ids,
     boundary_character_ids,
     character_ids,
     check_character_ids,
@@ -17,6 +18,7 @@ __all__ = [
     "SpaceTokenizer",
     "TreebankTokenizer",
     "WhitespaceTokenizer",
+    "batch_to_ids",
     "boundary_character_ids",
     "character_ids",
     "check_character_ids",

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.text.inputs import strings, to_tokens
 
 
 def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):
@@ -46,12 +47,46 @@ def boundary_character_ids(max_characters=characters.DEFAULT_MAX_CHARACTERS):
     return tf.constant(characters.boundary_ids(max_characters), tf.int32)
 
 
-def check_character_ids(ids, max_characters):
-    """Character ids as int32, checked.
+def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
+    """The character ids of a batch of sentences, for `Elmo.from_character_ids`.
+
+    Args:
+        sentences: list of lists of strings, a RaggedTensor, or strings (batch, tokens) padded with
+            `""`: tokens, without sentence boundaries.
+        max_characters: int, at least 3. Characters of a word.
+
+    Returns:
+        int32, (batch, tokens, max_characters), padded with 0.
+
+    Raises:
+        ValueError: the sentences are not tokenised.
+        TypeError: there is something else than strings in them.
+
+    Example:
+
+    >>> keras_elmo.batch_to_ids([["The", "cat", "sat", "."], ["Hello"]]).shape
+    TensorShape([2, 4, 50])
+
+    Reference: `batch_to_ids` in AllenNLP's allennlp/modules/elmo.py.
+    """
+    tokens = strings(sentences)
+    if tokens.shape.rank != 2 and tokens.shape != (0,):  # an empty list
+        raise ValueError(
+            "`sentences` must be lists of tokens; `elmo.tokenize(sentences)` makes them of raw "
+            f"strings. Received: raw strings of shape {tokens.shape}"
+        )
+    tokens = to_tokens(tokens, None)
+    return tokens.with_flat_values(character_ids(tokens.flat_values, max_characters)).to_tensor()
+
+
+def check_character_ids(ids, max_characters, has_boundaries=False):
+    """Character ids as int32, checked, without sentence boundaries.
 
     Args:
         ids: integers, (batch, tokens, max_characters); padding tokens, all 0, at the end of a row.
         max_characters: int.
+        has_boundaries: bool. Each sentence begins with `<S>` and ends with `</S>`: they are
+            removed, and two tokens fewer remain.
 
     Raises:
         TypeError: the ids are no integers.
@@ -69,9 +104,37 @@ def check_character_ids(ids, max_characters):
     if tf.executing_eagerly() and tf.size(ids) > 0:
         characters.check_range(int(tf.reduce_min(ids)), int(tf.reduce_max(ids)))
         is_token = tf.reduce_any(ids > 0, axis=-1)
+        _check_boundaries(ids, is_token, has_boundaries)
         if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(
                 "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
                 "Received: a token after padding"
             )
+    if has_boundaries:
+        lengths = tf.math.count_nonzero(tf.reduce_any(ids > 0, axis=-1), axis=1)
+        ids = ids[:, 1:-1]
+        is_token = tf.sequence_mask(lengths - 2, tf.shape(ids)[1])
+        ids = tf.where(is_token[..., None], ids, 0)
     return tf.cast(ids, tf.int32)
+
+
+def _check_boundaries(ids, is_token, has_boundaries):
+    """Raises a `ValueError` where sentence boundaries are not as `has_boundaries` says."""
+    begins = tf.reduce_any(ids == characters.BEGIN_SENTENCE, axis=-1)
+    ends = tf.reduce_any(ids == characters.END_SENTENCE, axis=-1)
+    if has_boundaries:
+        is_last = is_token & ~tf.pad(is_token, [[0, 0], [0, 1]])[:, 1:]
+        is_first = is_token & (tf.range(tf.shape(ids)[1]) == 0)
+        if tf.reduce_any((begins != is_first) | (ends != is_last)):
+            raise ValueError(
+                "With `has_boundaries=True` the first token of each sentence must be <S>, the last "
+                "one </S>, and none between them, as bilm-tf's `Batcher` makes them. Received: "
+                "other ids"
+            )
+    elif tf.reduce_any(begins | ends):
+        raise ValueError(
+            "Character ids must not hold the sentence boundaries <S> and </S>, which the model "
+            "adds. Pass `has_boundaries=True` where each sentence has both, as bilm-tf's `Batcher` "
+            "makes them; they are removed then. Received: ids "
+            f"{characters.BEGIN_SENTENCE} or {characters.END_SENTENCE}"
+        )

@@ -8,6 +8,8 @@ TensorFlow's own alone, for a graph that needs no op library.
 import keras
 import tensorflow as tf
 
+from keras_elmo.traced_function import TracedFunction
+
 # What str.split() of Python takes for whitespace, by the number of bytes in UTF-8. RE2's \s has
 # no vertical tab, and \p{Z} no control characters.
 _SPACES = {
@@ -65,7 +67,7 @@ class WhitespaceTokenizer:
             return self._tokenize(strings)
         if self._compiled is None:  # op by op in Python it takes ten times as long
             signature = [tf.TensorSpec([None], tf.string)]
-            self._compiled = tf.function(self._tokenize, input_signature=signature)
+            self._compiled = TracedFunction(self._tokenize, input_signature=signature)
         return self._compiled(strings)
 
     def _tokenize(self, strings):

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
+from keras_elmo.traced_function import TracedFunction
 from keras_elmo.training.dataset import Stream
 
 
@@ -58,7 +59,6 @@ def _step(model):
     # Made once for a model: tracing takes seconds.
     if not hasattr(model, "_evaluation_step"):
 
-        @tf.function(reduce_retracing=True)
         def step(batch, state):
             mask = batch["mask"]
             outputs, state = model.read_windows(batch["words"], batch["inputs"], state, mask)
@@ -72,5 +72,5 @@ def _step(model):
             ]
             return tf.stack([tf.reduce_sum(tf.cast(x, tf.float64)) for x in losses]), state
 
-        model._evaluation_step = step
+        model._evaluation_step = TracedFunction(step, reduce_retracing=True)
     return model._evaluation_step

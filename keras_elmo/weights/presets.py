@@ -97,6 +97,13 @@ def names():
     return [*PACKAGED, *PRESETS]
 
 
+def name_of(url):
+    """The published model whose weights are at a URL, by the file's name; `None` for others."""
+    file = url.rpartition("/")[2]
+    names = [name for name, preset in PRESETS.items() if preset.weights.url.endswith(f"/{file}")]
+    return names[0] if "://" in url and len(names) == 1 else None
+
+
 def cache_folder(name):
     """Where the files of a published model are kept.
 

@@ -39,9 +39,56 @@ def test_every_choice_of_layers(elmo):
         "top": [array[2] for array in everything],
         "average": [array.mean(0) for array in everything],
         "elmo": [np.tensordot(weights, array, 1) for array in everything],
+        -1: [array[2] for array in everything],
+        -3: [array[0] for array in everything],
+        "lstm_outputs1": [array[1] for array in everything],
+        "word_emb": [array[0][:, :8] for array in everything],
+        "default": elmo(tokens)["default"].numpy(),
     }.items():
         for one, other in zip(elmo.embed(tokens, layers=layers), expected, strict=True):
+            assert one.dtype == np.float32 and one.base is None
             np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_list_of_choices_gives_a_dict_for_each_sentence(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, num_mixes=2, do_layer_norm=True)
+    elmo.mixes[1].scalars.assign([0.1, 0.5, 0.9])
+    tokens = [[], *sentences(10)]
+    choices = ["word_emb", -1, np.int64(0), "elmo_2", "default", "all"]
+    results = elmo.embed(tokens, layers=choices)
+    assert list(results[0]) == choices and results[0]["default"].tolist() == [0.0] * 16
+    outputs = elmo(tokens)
+    for k, result in enumerate(results):
+        count = len(tokens[k])
+        for choice, name in ("word_emb", "word_emb"), (-1, "lstm_outputs2"), ("elmo_2", "elmo_2"):
+            # A layer norm is over the batch, which is one here.
+            np.testing.assert_allclose(result[choice], outputs[name][k, :count], atol=1e-5)
+        np.testing.assert_allclose(result["default"], outputs["default"][k], atol=1e-5)
+        np.testing.assert_array_equal(result["all"][0], result[0])
+    assert list(elmo.embed(["a"], layers=("top",))[0]) == ["top"]
+
+
+def test_pooled_vectors_with_boundaries(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, keep_sentence_boundaries=True)
+    tokens = [["a", "b"], [], ["c"]]
+    for one, other in zip(elmo.embed(tokens, "default"), elmo(tokens)["default"], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_tokens_of_sentences(elmo, small_folder):
+    texts = ["The  cat sat .", "", b"na\xc3\xafve \xff", ("a b", "c")]
+    tokens = elmo.tokenize(texts)
+    assert tokens == [["The", "cat", "sat", "."], [], ["na\u00efve", "\udcff"], ["a b", "c"]]
+    for one, other in zip(elmo.embed(tokens), elmo.embed(texts), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert elmo.tokenize(np.array(["a b"])) == elmo.tokenize(tf.constant("a b")) == [["a", "b"]]
+    assert elmo.tokenize(text for text in ["a b"] * 300) == [["a", "b"]] * 300
+    with pytest.raises(TypeError, match=r"pass \[sentence\]"):
+        elmo.tokenize("one sentence")
+    pretokenised = Elmo.from_pretrained(small_folder, tokenizer=None)
+    assert pretokenised.tokenize(np.array([["a", "b"], ["c", ""]])) == [["a", "b"], ["c"]]
+    with pytest.raises(ValueError, match="must be a list of tokens"):
+        pretokenised.tokenize(["a b"])
 
 
 def test_every_form_of_sentences(elmo):
@@ -114,13 +161,38 @@ def test_progress_is_shown_on_standard_error(elmo, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_progress_without_a_terminal_is_plain_text(elmo, capsys, monkeypatch):
+    # As rich sees a notebook; ipywidgets would show nothing in a saved one.
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(batching, "_SECONDS_OF_A_LINE", 0)
+    for terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
+        elmo.embed((text for text in ["a b", "c", "d"]), token_budget=4, progress=True)
+        lines = capsys.readouterr().err.splitlines()
+        counts = [line.rpartition(",")[0] for line in lines]
+        assert counts == [f"sentences: {count}" for count in (1, 2, 3, 3)]
+
+
+def test_progress_in_a_terminal_is_a_bar(elmo, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    elmo.embed(["a b", "c"], progress=True)
+    error = capsys.readouterr().err
+    assert "2/2" in error and "\u2501" in error and "\x1b[" in error
+
+
 @pytest.mark.parametrize(
     "kwargs, error, message",
     [
-        ({"layers": 3}, ValueError, "from 0 to 2. Received: layers=3"),
-        ({"layers": -1}, ValueError, "layers=-1"),
+        ({"layers": 3}, ValueError, "from -3 to 2, or a list of these. Received: layers=3"),
+        ({"layers": -4}, ValueError, "layers=-4"),
         ({"layers": True}, ValueError, "layers=True"),
         ({"layers": "bottom"}, ValueError, "'average', 'top', 'all'.*layers='bottom'"),
+        ({"layers": "mask"}, ValueError, "'word_emb', 'lstm_outputs1'.*layers='mask'"),
+        ({"layers": []}, ValueError, r"layers=\[\]"),
+        ({"layers": [0, 3]}, ValueError, r"layers=\[0, 3\]"),
+        ({"layers": [["top"]]}, ValueError, r"layers=\[\['top'\]\]"),
+        ({"sentences": [[["a"]]]}, TypeError, r"a list of lists, \[\['a'\]\]"),
         ({"token_budget": 0}, ValueError, "token_budget=0"),
         ({"token_budget": 2.5}, ValueError, "token_budget=2.5"),
         ({"sentences": "one sentence"}, TypeError, r"pass \[sentence\]"),

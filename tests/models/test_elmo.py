@@ -1,13 +1,23 @@
 import json
+import re
 import subprocess
 import sys
+import warnings
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo, ElmoConfig, ElmoEmbedding, characters, strings
+from keras_elmo import (
+    BiLanguageModel,
+    Elmo,
+    ElmoConfig,
+    ElmoEmbedding,
+    batch_to_ids,
+    characters,
+    strings,
+)
 
 SENTENCES = ["The dog let out a sharp bark .", "The bark of the ancient oak was rough .", "", "One"]
 TOKENS = [sentence.split() for sentence in SENTENCES]
@@ -154,6 +164,26 @@ def test_character_ids_give_the_same(elmo):
     np.testing.assert_allclose(longer["elmo"][:, :9], expected["elmo"], atol=1e-6)
 
 
+def test_character_ids_with_sentence_boundaries(elmo):
+    tokens = [["The", "dog", "."], [], ["One"]]
+    expected = elmo.from_character_ids(batch_to_ids(tokens))
+    # As bilm-tf's Batcher makes them.
+    ids = np.zeros((3, 5, 50), np.int64)
+    for row, words in enumerate(tokens):
+        ids[row, : len(words) + 2] = characters.sentence_to_ids(words)
+    with pytest.raises(ValueError, match="Pass `has_boundaries=True`.*`Batcher`"):
+        elmo.from_character_ids(ids)
+    assert_same(elmo.from_character_ids(ids, has_boundaries=True), expected)
+    graph = tf.function(lambda ids: elmo.from_character_ids(ids, has_boundaries=True))
+    assert_same(graph(tf.constant(ids)), expected)
+    empty = elmo.from_character_ids(ids[:, :0], has_boundaries=True)
+    assert empty["elmo"].shape == (3, 0, 16)
+    twice = np.concatenate([ids[:, :1], ids], 1)
+    for bad in (ids[:, 1:], ids[:1, :-1], twice, batch_to_ids(tokens)):
+        with pytest.raises(ValueError, match="must be <S>, the last one </S>"):
+            elmo.from_character_ids(bad, has_boundaries=True)
+
+
 @pytest.mark.parametrize(
     "ids, error, message",
     [
@@ -209,6 +239,75 @@ def test_bad_inputs(elmo, inputs, error, message):
 def test_bad_arguments(small_config, kwargs, message):
     with pytest.raises(ValueError, match=message):
         Elmo(**{"config": small_config, **kwargs})
+
+
+WEIGHTS = "x_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway_weights.hdf5"
+
+
+@pytest.mark.parametrize(
+    "call, line",
+    [
+        (lambda: Elmo("tiny"), "Elmo.from_pretrained('tiny')."),
+        (lambda: Elmo("some.zip", num_mixes=2), "Elmo.from_pretrained('some.zip', num_mixes=2)."),
+        (
+            lambda: Elmo("o.json", "w.hdf5", 2),
+            "Elmo.from_pretrained(('o.json', 'w.hdf5'), num_mixes=2). Received",
+        ),
+        (
+            lambda: Elmo("o.json", "w.hdf5", 1, dropout=0),
+            "Elmo.from_pretrained(('o.json', 'w.hdf5')). `dropout` is an argument of ElmoEmbedding",
+        ),
+        (
+            lambda: Elmo("https://host/o.json", f"https://host/{WEIGHTS}", 2, dropout=0),
+            "Elmo.from_pretrained('small', num_mixes=2).",
+        ),
+        (lambda: BiLanguageModel("tiny", ["a"]), "BiLanguageModel.from_pretrained('tiny')."),
+    ],
+)
+def test_calls_as_in_other_packages_show_the_right_line(call, line):
+    with pytest.raises(ValueError) as info:
+        call()
+    assert line in str(info.value)
+
+
+def test_a_model_of_options_alone_warns(small_folder, small_config, elmo, tmp_path):
+    options = small_folder / "options.json"
+    with pytest.raises(ValueError, match="Elmo.from_pretrained"):
+        Elmo(small_folder)
+    with pytest.warns(UserWarning, match="has random weights.*from_pretrained") as warned:
+        Elmo(options)
+    assert warned[0].filename == __file__
+    elmo.save(tmp_path / "elmo.keras")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*random weights")
+        Elmo(small_config)
+        Elmo(json.loads(options.read_text()))
+        Elmo.from_pretrained((options, small_folder / "weights.hdf5"))
+        BiLanguageModel(options, ["<S>", "</S>", "<UNK>"])
+        keras.models.load_model(tmp_path / "elmo.keras")
+
+
+def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
+    text = repr(elmo)
+    count = f"{elmo.count_params():,}"
+    assert text.startswith(f"<Elmo {elmo.name} from {str(small_folder)!r}: {count} parameters, ")
+    assert "2 LSTM layers in each direction, outputs of 16; WhitespaceTokenizer; " in text
+    assert text.endswith("trainable layers: elmo>")
+    new = Elmo(small_config, tokenizer=None, name="new")
+    assert repr(new).startswith("<Elmo new: ") and "; no tokenizer; " in repr(new)
+    new.load_weights(small_folder / "weights.hdf5")
+    assert f"from {str(small_folder / 'weights.hdf5')!r}" in repr(new)
+    new.trainable = False
+    assert repr(new).endswith("trainable layers: none>")
+    new.save(tmp_path / "new.keras")
+    assert "from 'a file of Keras'" in repr(keras.models.load_model(tmp_path / "new.keras"))
+    assert "from 'tiny'" in repr(Elmo.from_pretrained("tiny"))
+
+    elmo.summary(line_length=88)
+    table = capsys.readouterr().out
+    rows = re.split("[\u2501\u2500]{9,}.*", table)[2:-1]
+    assert len(rows) == 4 and all(row.strip().count("\n") <= 1 for row in rows)
+    assert "unbuilt" not in table and "?" not in table
 
 
 def test_awkward_texts(elmo):

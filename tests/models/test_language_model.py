@@ -93,6 +93,25 @@ def test_top_words_are_the_most_likely(model):
         model.top_words("the", k=9)
 
 
+def test_what_is_no_list_of_sentences(model):
+    for method in (model.score, model.perplexity):
+        with pytest.raises(TypeError, match=r"for one, pass \[sentence\]. Received: 'the cat'"):
+            method("the cat")
+        with pytest.raises(TypeError, match="Received: NoneType"):
+            method(None)
+    forms = [np.array(SENTENCES), tf.constant(SENTENCES), (text for text in SENTENCES)]
+    for scores in map(model.score, forms):
+        for one, other in zip(scores, model.score(SENTENCES), strict=True):
+            np.testing.assert_allclose(one.forward, other.forward, atol=1e-6)
+    for sentence in (None, 3, {"a": 1}, tf.constant("the"), (word for word in "ab")):
+        with pytest.raises(TypeError, match="must be one sentence: a string, or a list of tokens"):
+            model.top_words(sentence, k=2)
+    for sentence in ([["the", "cat"]], [3], np.array("the"), np.array([["the"]])):
+        with pytest.raises(TypeError, match="Received"):
+            model.top_words(sentence, k=2)
+    assert model.top_words(np.array(["the", "cat"]), k=2) == model.top_words("the cat", k=2)
+
+
 def test_parts_of_the_softmax_change_nothing(model, monkeypatch):
     whole = model.score(SENTENCES), model.top_words(SENTENCES[0], k=3)
     monkeypatch.setattr("keras_elmo.models.softmax._LOGITS", 2 * len(VOCABULARY))

@@ -4,7 +4,7 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo import characters
+from keras_elmo import batch_to_ids, characters
 from keras_elmo.text import boundary_character_ids, character_ids, check_character_ids
 
 
@@ -39,6 +39,26 @@ def test_boundaries_are_those_of_the_plain_scheme(size):
     ids = boundary_character_ids(size)
     assert ids.dtype == tf.int32
     assert tuple(ids.numpy().tolist()) == characters.boundary_ids(size)
+
+
+# batch_to_ids
+
+
+def test_ids_of_a_batch():
+    ids = batch_to_ids([["The", "na\u00efve"], [], ["cat"]])
+    assert ids.dtype == tf.int32 and ids.shape == (3, 2, 50)
+    for row, words in enumerate([["The", "na\u00efve"], [], ["cat"]]):
+        expected = [*map(characters.word_to_ids, words), *[[0] * 50] * (2 - len(words))]
+        assert ids[row].numpy().tolist() == expected
+    padded = batch_to_ids(np.array([["The", "na\u00efve"], ["", ""], ["cat", ""]]))
+    np.testing.assert_array_equal(padded, ids)
+    assert batch_to_ids([["ab"]], max_characters=4).shape == (1, 1, 4)
+    assert batch_to_ids([]).shape == (0, 0, 50)
+    for raw in ("The cat", ["The cat"]):
+        with pytest.raises(ValueError, match=r"elmo.tokenize\(sentences\).*Received: raw strings"):
+            batch_to_ids(raw)
+    with pytest.raises(TypeError, match="Received: 1"):
+        batch_to_ids([[1]])
 
 
 # check_character_ids

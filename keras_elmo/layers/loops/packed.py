@@ -22,6 +22,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_elmo.layers.loops import Loop
+from keras_elmo.traced_function import TracedFunction
 
 # The input gates are computed ahead of the steps, for blocks of about this many tokens: one product
 # of many rows runs near the machine's peak, and the block bounds the memory (4 * units floats for
@@ -103,7 +104,7 @@ class PackedLoop(Loop):
     @staticmethod
     def compile(function):
         # Step by step in Python the loop would take longer than its arithmetic.
-        compiled = tf.function(function, reduce_retracing=True)
+        compiled = TracedFunction(function, reduce_retracing=True)
         return lambda *inputs: (compiled if tf.executing_eagerly() else function)(*inputs)
 
     def enter(self, directions):

@@ -1,0 +1,170 @@
+"""Files of embeddings: `read_embeddings` of sentences, `dump_token_embeddings` of words."""
+
+import contextlib
+import os
+import zipfile
+from collections.abc import Sequence
+
+import h5py
+import numpy as np
+
+from keras_elmo.weights.hdf5 import replacing
+
+_SENTENCE_INDEX = "sentence_to_index"  # AllenNLP's dataset of the sentences themselves
+_WORDS = 16384  # that are encoded between two writes
+_RULE = (
+    "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
+    "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
+)
+
+
+def read_embeddings(path):
+    """Opens a file of sentence embeddings; the arrays come in the order of the lines.
+
+    The HDF5 file itself iterates in the order of the names, 0, 1, 10, 100, ..., and holds
+    AllenNLP's `sentence_to_index` among them.
+
+    Args:
+        path: an HDF5 file of `keras-elmo embed`, of bilm-tf's `dump_bilm_embeddings` or of
+            `allennlp elmo`; or an `*.npz` file of `keras-elmo embed`.
+
+    Returns:
+        A sequence of NumPy arrays, (tokens, D) or (layers, tokens, D), one for each line. An array
+        is read when it is asked for. The sequence can be used with `with`, or closed.
+
+    Raises:
+        ValueError: the file is of another kind, or is damaged.
+        OSError: there is no such file, or it cannot be opened.
+
+    Example:
+
+    >>> with read_embeddings("vectors.hdf5") as vectors:
+    ...     print(len(vectors), vectors[0].shape, [array.shape for array in vectors[-2:]])
+    """
+    path = os.fspath(path)
+    open(path, "rb").close()  # where it may not be read, Python says so best
+    if zipfile.is_zipfile(path):
+        return EmbeddingsFile(path, _open(np.load, path))
+    return EmbeddingsFile(path, _open(h5py.File, path, "r"))
+
+
+def _open(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:  # each library has errors of its own
+        raise ValueError(
+            f"{args[0]} must be a whole HDF5 or npz file; it may be cut short, or of another kind. "
+            f"({error})"
+        ) from None
+
+
+class EmbeddingsFile(Sequence):
+    """The arrays of an open file, in the order of the lines; see `read_embeddings`.
+
+    Args:
+        path: of the file, for errors.
+        file: the open file: a mapping of names to arrays, with a method `close`.
+    """
+
+    def __init__(self, path, file):
+        self.path = path
+        self._file = file
+        names = set(file) - {_SENTENCE_INDEX}
+        self._count = len(names)
+        others = names - {str(index) for index in range(self._count)}
+        if others:
+            file.close()
+            numbers = sorted(int(name) for name in names if name.isdecimal())
+            if len(numbers) == len(names):
+                missing = min(set(range(numbers[-1])) - set(numbers), default=None)
+                received = f"a file without the line {missing}, and with the line {numbers[-1]}"
+            else:
+                received = f"a file with {_some(name for name in others if not name.isdecimal())}"
+            raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, index):
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed; open it again with `read_embeddings`")
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(self._count))]
+        place = range(self._count)[index]  # an IndexError, or a TypeError, as of a list
+        try:
+            array = np.asarray(self._file[str(place)])
+        except Exception as error:  # each library has errors of its own
+            raise ValueError(
+                f"The embeddings of line {place} in {self.path} cannot be read; the file may be "
+                f"damaged. ({error})"
+            ) from None
+        if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
+            raise ValueError(
+                f"{self.path} cannot be read as embeddings. {_RULE} Received: for line {place} "
+                f"an array of dtype {array.dtype} and shape {array.shape}"
+            )
+        return array
+
+    def close(self):
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __repr__(self):
+        state = ", closed" if self._file is None else ""
+        return f"<EmbeddingsFile {self.path}: {self._count:,} sentences{state}>"
+
+
+def _some(names):
+    names = sorted(names)
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return ", ".join(repr(name[:60]) for name in names[:5]) + more
+
+
+def dump_token_embeddings(elmo, vocabulary, path):
+    """Writes the token embeddings of a vocabulary, as bilm-tf's function of this name does.
+
+    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim). Its rows are
+    those of the vocabulary: `<S>` and `</S>` have the embeddings of the sentence boundaries. The
+    originals take it as `embedding_weight_file`.
+
+    Args:
+        elmo: an `Elmo` or a `BiLanguageModel`.
+        vocabulary: path of a file with a word a line, or a list of strings; `<S>`, `</S>` and
+            `<UNK>` must be among them, as the originals need them.
+        path: the file to write. It is written beside its place, and moved there when it is whole.
+
+    Returns:
+        The number of words, an int.
+
+    Raises:
+        ValueError: the vocabulary cannot be used; all its faults are named.
+        OSError: a file cannot be opened or written.
+
+    Example:
+
+    >>> dump_token_embeddings(elmo, "vocab.txt", "tokens.hdf5")
+
+    Reference: `dump_token_embeddings` in bilm-tf's bilm/model.py.
+    """
+    from keras_elmo.text.vocabulary import Vocabulary
+
+    if not isinstance(vocabulary, Vocabulary):
+        vocabulary = Vocabulary(vocabulary)
+    words = vocabulary.words
+    with replacing(path) as temporary, contextlib.closing(h5py.File(temporary, "w")) as file:
+        shape = (len(words), elmo.config.projection_dim)
+        dataset = file.create_dataset("embedding", shape, np.float32)
+        for start in range(0, len(words), _WORDS):
+            part = words[start : start + _WORDS]
+            dataset[start : start + len(part)] = elmo.token_embeddings(part)
+        begin, end = elmo.token_encoder.encode_all([]).numpy()
+        dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
+    return len(words)

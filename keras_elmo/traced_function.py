@@ -1,0 +1,22 @@
+"""`TracedFunction`: a `tf.function` that TensorFlow does not warn about."""
+
+import tensorflow as tf
+
+
+class TracedFunction:
+    """A `tf.function`, called through its concrete functions.
+
+    TensorFlow counts the traces of a `tf.function` by its source code, and warns when there are
+    many, even where each trace belongs to another model. It does not count the traces of concrete
+    functions. What is traced anew, and when, is the same for both.
+
+    Args:
+        function: a function of tensors, without keyword arguments.
+        **options: the arguments of `tf.function`.
+    """
+
+    def __init__(self, function, **options):
+        self._function = tf.function(function, **options)
+
+    def __call__(self, *args):
+        return self._function.get_concrete_function(*args)(*args)

@@ -1,6 +1,5 @@
 """Files of embeddings: `read_embeddings` of sentences, `dump_token_embeddings` of words."""
 
-import contextlib
 import os
 import zipfile
 from collections.abc import Sequence
@@ -8,7 +7,8 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
-from keras_elmo.weights.hdf5 import replacing
+from keras_elmo.files import replacing_file
+from keras_elmo.weights.hdf5_file import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # AllenNLP's dataset of the sentences themselves
 _WORDS = 16384  # that are encoded between two writes
@@ -159,7 +159,7 @@ def dump_token_embeddings(elmo, vocabulary, path):
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = Vocabulary(vocabulary)
     words = vocabulary.words
-    with replacing(path) as temporary, contextlib.closing(h5py.File(temporary, "w")) as file:
+    with replacing_file(path) as temporary, create_hdf5(temporary) as file:
         shape = (len(words), elmo.config.projection_dim)
         dataset = file.create_dataset("embedding", shape, np.float32)
         for start in range(0, len(words), _WORDS):

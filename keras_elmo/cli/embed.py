@@ -167,7 +167,7 @@ def _write_hdf5(path, arrays, sentences, are_keys):
 
     import h5py
 
-    from keras_elmo.weights.hdf5 import create_hdf5
+    from keras_elmo.weights.hdf5_file import create_hdf5
 
     count = tokens = 0
     with create_hdf5(path) as file:

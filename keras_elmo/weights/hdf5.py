@@ -1,17 +1,14 @@
 """Reads and writes the original weight files, through the table of `layout.py`."""
 
 import contextlib
-import io
-import math
 import os
 
 import h5py
 import numpy as np
 
 from keras_elmo.files import replacing_file
+from keras_elmo.weights.hdf5_file import create_hdf5
 from keras_elmo.weights.layout import table
-
-_BLOCK = 4 << 20  # bytes that are read at a time
 
 # What h5py raises, by the place of the damage in a file.
 _DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
@@ -65,7 +62,7 @@ def fill(datasets, parts, where):
     # A second reading, rather than a second copy of all weights in memory.
     for row in rows:
         for variable, selection in row.pieces():
-            _fill(variable, datasets[row.name], selection)
+            variable.assign(_read(datasets[row.name], selection).reshape(variable.shape))
 
 
 def save_weights(file, character_encoder=None, bilm=None, softmax=None):
@@ -86,71 +83,6 @@ def save_weights(file, character_encoder=None, bilm=None, softmax=None):
                 values = np.asarray(variable.numpy(), np.float32)
                 # Of one variable the whole dataset, which may have an axis of one more.
                 dataset[selection] = values.reshape(row.shape) if selection == () else values
-
-
-@contextlib.contextmanager
-def create_hdf5(path):
-    """A new HDF5 file for writing, which fails once and cleanly where the disk is full.
-
-    HDF5 itself writes what it could not write again when the file is closed, fails again, and then
-    ends the process with a signal.
-
-    Args:
-        path: the file to write; an existing one is emptied.
-
-    Yields:
-        An `h5py.File`. Its `create_dataset` raises the error of a write before it, too.
-
-    Raises:
-        OSError: the file could not be written.
-    """
-    with _Target(path) as target:
-        with _File(target, "w") as file:
-            yield file
-        target.check()
-
-
-class _Target(io.FileIO):
-    """What HDF5 writes into: keeps the first error, and takes everything after it unwritten."""
-
-    def __init__(self, path):
-        super().__init__(path, "w+")
-        self._error = None
-
-    def check(self):
-        """Raises the error of a write, if there was one."""
-        if self._error is not None:
-            raise OSError(self._error.errno, self._error.strerror, self.name)
-
-    def write(self, data):
-        if self._error is None:
-            try:
-                count = io.FileIO.write(self, data)
-                while count < len(data):
-                    count += io.FileIO.write(self, memoryview(data)[count:])
-            except OSError as error:
-                self._error = error
-        return len(data)
-
-    def truncate(self, size=None):
-        if self._error is None:
-            try:
-                return super().truncate(size)
-            except OSError as error:
-                self._error = error
-        return size
-
-
-class _File(h5py.File):
-    def __init__(self, target, mode):
-        super().__init__(target, mode)
-        self._target = target
-
-    def create_dataset(self, *args, **kwargs):
-        self._target.check()
-        dataset = super().create_dataset(*args, **kwargs)
-        self._target.check()
-        return dataset
 
 
 @contextlib.contextmanager
@@ -179,43 +111,6 @@ def _open(file, where):
         yield datasets
 
 
-def _blocks(variable, selection):
-    """A variable's place in a dataset, in parts: `(rows of the variable, selection)`.
-
-    What is large is read in rows of about `_BLOCK` bytes; small things whole (`None`, selection).
-    """
-    rows = max(1, _BLOCK // (4 * math.prod(variable.shape[1:])))
-    if selection == () or rows >= variable.shape[0]:
-        return [(None, selection)]
-    starts = range(0, variable.shape[0], rows)
-    ends = [min(start + rows, variable.shape[0]) for start in starts]
-    return [
-        (slice(start, end), slice(selection.start + start, selection.start + end))
-        for start, end in zip(starts, ends, strict=True)
-    ]
-
-
-def _fill(variable, dataset, selection):
-    import keras  # not at the top: `keras-elmo info` reads files without it
-
-    blocks = _blocks(variable, selection)
-    if len(blocks) == 1:
-        variable.assign(_read(dataset, selection).reshape(variable.shape))
-    elif keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        # Into one tensor, in place, which the variable then takes over: two copies of the whole
-        # would be needed otherwise. Assigning to slices of the variable would make TensorFlow copy
-        # it at each reading from then on.
-        values = tf.zeros(variable.shape, tf.float32)
-        for rows, block in blocks:
-            indices = tf.range(rows.start, rows.stop)
-            values = tf.raw_ops.InplaceUpdate(x=values, i=indices, v=_read(dataset, block))
-        variable.assign(values)
-    else:
-        variable.assign(np.concatenate([_read(dataset, block) for _, block in blocks]))
-
-
 def _read(dataset, selection):
     with np.errstate(over="ignore"):  # a float64 beyond float32: infinity, which is a fault
         return np.asarray(dataset[selection], np.float32)
@@ -240,8 +135,7 @@ def _fault(row, dataset):
             return f"shape: {row.name}, expected {row.shape}, in the file {dataset.shape}"
         if dataset.dtype.kind != "f":
             return f"dtype: {row.name}, expected float32, in the file {dataset.dtype}"
-        pieces = [_blocks(variable, selection) for variable, selection in row.pieces()]
-        if not all(_is_finite(_read(dataset, block)) for blocks in pieces for _, block in blocks):
+        if not all(_is_finite(_read(dataset, selection)) for _, selection in row.pieces()):
             return f"values: {row.name} holds NaN or infinity"
     except _DAMAGES as error:
         return f"damaged: {row.name}; copy or download the file again ({error})"

@@ -9,7 +9,7 @@ import urllib.request
 from typing import NamedTuple
 
 from keras_elmo.config import read_options_file
-from keras_elmo.weights.hdf5 import replacing
+from keras_elmo.files import replacing_file
 
 # Seconds without a byte from the server, after which a download is given up. Long enough for a
 # slow disk behind the server, short enough that nobody takes the wait for work.
@@ -162,7 +162,7 @@ def _download(file, path):
     own, so processes that download the same file at once do not disturb each other.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with replacing(path) as temporary:
+    with replacing_file(path) as temporary:
         try:
             _receive(file.url, temporary)
         except TimeoutError:

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import sys
 import time
 from numbers import Integral
 
@@ -219,9 +218,10 @@ def _progress_bar(total, is_shown):
     import rich.console
     import rich.progress
 
-    console = rich.console.Console(stderr=True)
-    if console.is_jupyter or not sys.stderr.isatty():
-        lines = _ProgressLines(total)
+    # Plain text in notebooks, too: it stays in a saved notebook, and needs no widgets.
+    console = rich.console.Console(stderr=True, force_jupyter=False)
+    if not console.is_terminal:
+        lines = _ProgressLines(total, console)
         yield lines.advance
         lines.show()
         return
@@ -244,8 +244,9 @@ class _ProgressLines:
         total: int, the sentences of all; or `None` where it is not known.
     """
 
-    def __init__(self, total):
+    def __init__(self, total, console):
         self.total = "" if total is None else f"/{total:,}"
+        self.console = console
         self.count = 0
         self.start = self.last = time.monotonic()
 
@@ -257,5 +258,5 @@ class _ProgressLines:
     def show(self):
         self.last = time.monotonic()
         seconds = self.last - self.start
-        sys.stderr.write(f"sentences: {self.count:,}{self.total}, {seconds:,.0f} s\n")
-        sys.stderr.flush()
+        line = f"sentences: {self.count:,}{self.total}, {seconds:,.0f} s"
+        self.console.print(line, highlight=False, soft_wrap=True)

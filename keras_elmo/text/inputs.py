@@ -24,7 +24,8 @@ def strings(texts):
             RaggedTensor, which is returned as it is.
 
     Returns:
-        A string tensor of the same shape; a RaggedTensor, (batch, None), for lists of lists.
+        A string tensor of the same shape; a RaggedTensor, (batch, None), for lists of lists, whose
+        method `to_tensor()` pads them to the longest.
 
     Raises:
         TypeError: there is something else than strings in it, as a missing value; the message

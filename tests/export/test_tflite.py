@@ -259,6 +259,7 @@ def test_wrong_arguments(model, tmp_path, kwargs, message):
     [
         ({"stateful": True}, "character_ids", "Received: stateful=True"),
         ({"keep_sentence_boundaries": True}, "text", "Received: keep_sentence_boundaries=True"),
+        ({"max_tokens": 9}, "text", "must read whole sentences. Received: max_tokens=9"),
         ({"tokenizer": "treebank"}, "text", "Received: tokenizer TreebankTokenizer"),
         ({"tokenizer": None}, "text", "Received: tokenizer None"),
         ({"dtype": "mixed_bfloat16"}, "character_ids", "Received: dtype bfloat16"),

@@ -148,6 +148,13 @@ def test_lists_of_lists(tagger, expected):
     check(model, expected, strings(SENTENCES), padded(TAGS, 0))
 
 
+def test_lists_of_lists_that_are_padded(tagger, expected):
+    tokens = strings(SENTENCES).to_tensor()
+    tags = keras.utils.pad_sequences(TAGS, padding="post")
+    assert tokens.shape == tags.shape == (5, LONGEST)
+    check(tagger((None,), tokenizer=None), expected, tokens, tags)
+
+
 def test_a_long_sentence_is_cut_with_its_tags(tagger):
     model = tagger((), max_tokens=3)
     tags = padded([row[:3] for row in TAGS], 0, width=3)

@@ -102,6 +102,7 @@ def run(options):
                 source, tokenizer=options.tokenizer, dtype=options.dtype
             )
         arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
+        stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
         count, tokens = write(temporary, arrays, kept, options.use_sentence_keys)
     if not options.quiet:
         tokens = "" if layers == "default" else f", {counted(tokens, 'token')}"

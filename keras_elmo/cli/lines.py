@@ -62,7 +62,8 @@ class Lines:
                     self._check_key(line.strip(), number, numbers)
                 yield line
         finally:
-            text.detach()  # it would close the file
+            with contextlib.suppress(ValueError):  # the file is closed already
+                text.detach()  # else it would close the file
 
     def _not_decoded(self, count, number, line):
         shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")

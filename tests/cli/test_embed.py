@@ -447,6 +447,31 @@ def test_interruption_leaves_no_file(embed, folder, monkeypatch):
     assert os.listdir(folder) == ["in.txt"]
 
 
+def test_progress_bar_ends_before_the_message(embed, monkeypatch):
+    """While the writer waits, the generator of the arrays is not the one that is interrupted."""
+    events = []
+
+    def stream(self, lines, *args, **kwargs):
+        try:
+            for _ in lines:
+                yield np.zeros((1, 16), "float32")
+        finally:
+            events.append("end of the bar")
+
+    def interrupted(array):
+        events.append(array.shape)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Elmo, "embed_stream", stream)
+    monkeypatch.setattr("keras_elmo.cli.embed._num_tokens", interrupted)
+    message = []
+    monkeypatch.setattr("builtins.print", lambda line, **_: message.append((line, list(events))))
+    assert embed("in.txt", "-o", "out.npz")[0] == 130
+    assert message == [
+        ("keras-elmo: interrupted; nothing was written", [(1, 16), "end of the bar"])
+    ]
+
+
 def test_unusable_output_is_found_before_the_model_is_loaded(embed, monkeypatch):
     monkeypatch.setattr(Elmo, "from_pretrained", lambda *_, **__: pytest.fail("it was loaded"))
     assert_error(embed("in.txt", "-o", "out.txt"), "Received: --output out.txt")

@@ -33,7 +33,7 @@ def _error(capsys):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--max-tokens", "0"], "Received: max_tokens=0"),
+        (["--max-tokens", "0"], "Received: --max-tokens 0"),
         (["--version-number", "-1"], "must be a whole number"),
     ],
 )

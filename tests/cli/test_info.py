@@ -40,6 +40,18 @@ def test_size_of_the_file_is_shown(capsys, small_folder):
     assert shown(capsys, small_folder)["weight file"] == f"{size / 1e6:,.1f} MB"
 
 
+def test_size_of_a_checkpoint_is_that_of_its_files(capsys, shared):
+    folder = shared / "fixtures/bilm-checkpoint/checkpoint"
+    rows = shown(capsys, folder)
+    size = sum(file.stat().st_size for file in folder.glob("model.ckpt-300.*"))
+    assert "weight file" not in rows and rows["checkpoint"] == f"{size / 1e6:,.1f} MB"
+
+
+def test_pair_of_files(capsys, small_folder):
+    pair = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
+    assert shown(capsys, pair) == shown(capsys, small_folder)
+
+
 def test_zip_shows_the_same_as_its_folder(capsys, tmp_path, small_folder):
     with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
         for file in small_folder.iterdir():

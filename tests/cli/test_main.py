@@ -1,5 +1,7 @@
+import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import info
 from keras_elmo.cli.main import main
+from keras_elmo.cli.wording import as_typed, counted
 
 
 @pytest.mark.parametrize(
@@ -30,9 +33,10 @@ def test_help_lists_the_commands(capsys):
         assert re.search(rf"^ +{command} +\w", out, re.MULTILINE)
 
 
-def test_version(capsys):
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(capsys, option):
     with pytest.raises(SystemExit) as caught:
-        main(["--version"])
+        main([option])
     assert caught.value.code == 0
     assert capsys.readouterr().out == f"keras-elmo {keras_elmo.__version__}\n"
 
@@ -48,6 +52,8 @@ def test_version(capsys):
         (["embed", "-", "-o", "a.hdf5", "-m", "m", "-t", "moses"], "invalid choice: 'moses'"),
         (["embed", "-", "-o", "a.hdf5", "-m", "m", "--token-budget", "x"], "invalid int value"),
         (["info", "small", "large"], "unrecognized arguments: large"),
+        (["embed", "-", "-o", "a.hdf5", "-m", "m", "--encoding", "x"], "is no encoding 'x'"),
+        (["embed", "-", "-o", "a.hdf5", "-m", "m", "--encoding", "hex"], "is no encoding 'hex'"),
         (["tflite", "m"], "required: FILE"),
         (["tflite", "m", "f", "--quantize", "int4"], "invalid choice: 'int4'"),
     ],
@@ -91,6 +97,47 @@ def test_interruption_is_status_130(capsys, monkeypatch):
     monkeypatch.setattr("keras_elmo.weights.sources.open_source", interrupted)
     assert main(["info", "small"]) == 130
     assert capsys.readouterr() == ("", "keras-elmo: interrupted; nothing was written\n")
+
+
+def test_sigterm_is_status_143_and_the_second_one_is_ignored(capsys, monkeypatch):
+    cleaned = []
+
+    def terminated(source):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleaned.append(True)
+
+    monkeypatch.setattr("keras_elmo.weights.sources.open_source", terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["info", "small"]) == 143 and cleaned
+    assert capsys.readouterr() == ("", "keras-elmo: terminated; nothing was written\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_command_runs_in_another_thread(capsys, small_folder):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert pool.submit(main, ["info", str(small_folder)]).result() == 0
+
+
+@pytest.mark.parametrize(
+    "message, typed",
+    [
+        ("pass `overwrite=True` to replace it", "pass --overwrite to replace it"),
+        ("`batch_size` must be 1. Received: batch_size=0", "--size must be 1. Received: --size 0"),
+        ("pass `vocabulary`, a file", "pass --vocab, a file"),
+        ("Make `batch_size` or `unroll_steps` smaller", "Make --size or `unroll_steps` smaller"),
+        ("Received: layers='x', k=3; `k`", "Received: layers='x', k=3; `k`"),
+    ],
+)
+def test_messages_name_options_as_they_are_typed(message, typed):
+    options = {"overwrite": "--overwrite", "batch_size": "--size", "vocabulary": "--vocab"}
+    assert as_typed(message, options) == typed
+
+
+def test_numbers_of_things():
+    assert [counted(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch):

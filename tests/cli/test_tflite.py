@@ -47,7 +47,7 @@ def test_text_with_any_number_of_sentences(run, small_folder):
 def test_existing_file_is_replaced_only_when_told(run):
     with open("model.tflite", "wb") as file:
         file.write(b"old")
-    assert_error(run("model.tflite"), "pass overwrite. Received: model.tflite")
+    assert_error(run("model.tflite"), "model.tflite exists already; give --overwrite")
     assert os.path.getsize("model.tflite") == 3
     assert run("model.tflite", "--overwrite", "--quiet") == (0, "")
     assert tflite.metadata("model.tflite")["inputs"]["character_ids"]["shape"] == [1, None, 50]

@@ -1,0 +1,39 @@
+import os
+
+import keras_elmo
+from keras_elmo.cli.main import main
+
+
+def test_it_hands_over_the_vocabulary_and_the_file(tmp_path, small_folder, capsys, monkeypatch):
+    calls = []
+
+    def dump(elmo, vocabulary, path):
+        calls.append((elmo.config.units, vocabulary, path))
+        return 4
+
+    monkeypatch.setattr(keras_elmo, "dump_token_embeddings", dump, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vocab.txt").write_text("<S>\n</S>\n<UNK>\ncat\n")
+    command = ["token-embeddings", "vocab.txt", "-o", "tokens.hdf5", "-m", str(small_folder)]
+    assert main(command) == 0
+    assert capsys.readouterr() == ("", "tokens.hdf5: 4 words\n")
+    assert calls == [(24, "vocab.txt", "tokens.hdf5")]
+
+
+def test_what_is_wrong_is_said_before_tensorflow_is_loaded(
+    tmp_path, small_folder, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("keras_elmo.cli.model.import_elmo", None)
+    (tmp_path / "vocab.txt").write_text("cat\n")
+    (tmp_path / "old.h5").write_text("old")
+    for vocabulary, output, model, message in [
+        ("vocab.txt", "a.txt", "tiny", "must be named *.hdf5 or *.h5. Received: --output a.txt"),
+        ("vocab.txt", "old.h5", "tiny", "old.h5 exists already; give --overwrite"),
+        ("nothing.txt", "a.h5", "tiny", "directory: 'nothing.txt'"),
+        ("vocab.txt", "a.h5", "tyni", "There is no model 'tyni'"),
+    ]:
+        assert main(["token-embeddings", vocabulary, "-o", output, "-m", model]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
+    assert sorted(os.listdir()) == ["old.h5", "vocab.txt"]

@@ -1,16 +1,27 @@
 # make demo: set up, embed the example sentences, show what one word means where, export the model.
 #  make test: set up, lint and test.
+#  make test-lowest: the same tests with the lowest versions that pyproject.toml allows.
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
 
-.PHONY: demo test slow-test clean
+.PHONY: demo test test-lowest slow-test clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too.
 .venv/installed: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	touch $@
+
+# "name>=1.2,<2" among the dependencies becomes "name==1.2".
+.venv-lowest/installed: $(SOURCES)
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	sed -nE '/^dependencies/,/^]/s/^ *"([a-z0-9-]+)>=([0-9.]+).*/\1==\2/p' pyproject.toml \
+		> .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint .venv-lowest/constraints.txt ".[test]"
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
 	touch $@
 
 demo: .venv/installed
@@ -25,8 +36,11 @@ test: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest -n 2
 
+test-lowest: .venv-lowest/installed
+	.venv-lowest/bin/pytest -n 2
+
 slow-test: .venv/installed
 	$(BIN)/pytest -m slow
 
 clean:
-	rm -rf .venv build demo *.egg-info
+	rm -rf .venv .venv-lowest build demo *.egg-info

@@ -62,13 +62,13 @@ def test_every_layer_equals_the_reference(seed, tmp_path):
         count = len(words)
         assert outputs["sequence_len"][k] == count
         tokens = layers[0][:, : config.projection_dim]
-        np.testing.assert_allclose(outputs["word_emb"][k, :count], tokens, atol=1e-5)
+        np.testing.assert_allclose(outputs["word_emb"][k, :count], tokens, rtol=1e-6, atol=1e-5)
         for number in range(1, config.num_layers + 1):
             result = outputs[f"lstm_outputs{number}"][k]
-            np.testing.assert_allclose(result[:count], layers[number], atol=1e-5)
+            np.testing.assert_allclose(result[:count], layers[number], rtol=1e-6, atol=1e-5)
             assert not np.any(result[count:])
     for k, layers in enumerate(elmo.embed(sentences, layers="all")):
-        np.testing.assert_allclose(layers, reference.sentence(sentences[k]), atol=1e-5)
+        np.testing.assert_allclose(layers, reference.sentence(sentences[k]), rtol=1e-6, atol=1e-5)
 
 
 def test_the_configurations_cover_what_they_should():
@@ -96,4 +96,4 @@ def test_a_state_that_is_carried_equals_one_long_sequence(tmp_path):
     first, state = elmo.bilm(tokens[:, :4])
     second, _ = elmo.bilm(tokens[:, 4:], initial_state=state)
     result = np.concatenate([first[1][0, :, :4], second[1][0, :, :4]])
-    np.testing.assert_allclose(result, expected, atol=1e-5)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-5)

@@ -124,7 +124,6 @@ def plan(is_small, model, config, sentences):
         "distinct words": own(measure.distinct, config, shares),
         "stages of a batch of 32": own(measure.stages, sentences[:32]),
         "exported": own(measure.exported, sentences),
-        "cached vocabulary": own(measure.cache, sentences, config),
         "precision": lambda peak: measure.precisions(model, sentences),
         "stream, a small model": stream,
     }

@@ -255,28 +255,6 @@ def distinct(worker, peak, config, values, tokens=2048):
     return rows
 
 
-def cache(worker, peak, sentences, config):
-    """The cached vocabulary: all words of the text, against none."""
-    words = sorted({word for sentence in [*sentences, ONE] for word in sentence.split()})
-    cases = {"all sentences": sentences, "first 32": sentences[:32], "one of 12 tokens": [ONE]}
-    before = {name: median(worker, "embed", some, repeats=3) for name, some in cases.items()}
-    seconds = worker.ask("cache", words)["seconds"]
-    after = {name: median(worker, "embed", some, repeats=3) for name, some in cases.items()}
-    worker.ask("cache", [])
-    return [
-        {
-            "text": name,
-            "without (tokens/s)": count(some) / before[name],
-            "cached (tokens/s)": count(some) / after[name],
-            "gain": before[name] / after[name],
-            "words": len(words),
-            "to cache (s)": seconds,
-            "memory (MB)": 4 * config.projection_dim * len(words) / 1e6,
-        }
-        for name, some in cases.items()
-    ]
-
-
 def stages(worker, peak, sentences):
     """Seconds of each stage of one batch."""
     seconds = worker.ask("stages", sentences)["value"]

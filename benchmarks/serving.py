@@ -141,7 +141,7 @@ def run_all(model, number, is_small):
     runs, tables = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         _say("export")
-        elmo.export(os.path.join(folder, "elmo/1"), max_tokens=MAX_TOKENS)
+        keras_elmo.export_saved_model(elmo, os.path.join(folder, "elmo/1"), max_tokens=MAX_TOKENS)
         pool = Pool(elmo, 24 if is_small else 200)
         plain, fewer = make_requests(pool, number, 1), make_requests(pool, max(20, number // 4), 2)
         with Server(os.path.join(folder, "elmo")) as server:

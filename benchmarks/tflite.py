@@ -83,7 +83,7 @@ def run(shapes, sentences, repeats, ways):
                 with tempfile.TemporaryDirectory() as folder:
                     path = os.path.join(folder, "model.tflite")
                     start = time.perf_counter()
-                    tflite.convert(elmo, path, inputs, quantize, batch)
+                    tflite.export_tflite(elmo, path, inputs, quantize, batch)
                     seconds = time.perf_counter() - start
                     size = os.path.getsize(path) / 1e6
                     outputs, ms, cpu_ms = _measure(path, inputs, sentences, repeats)
@@ -115,7 +115,7 @@ def heavy_tails(shape, sentences, freedoms):
         expected = [elmo([sentence]) for sentence in sentences]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.tflite")
-            tflite.convert(elmo, path, "text", "int8")
+            tflite.export_tflite(elmo, path, "text", "int8")
             outputs, *_ = _measure(path, "text", sentences, repeats=1)
         kernels = "normal" if freedom is None else f"Student's t, {freedom} degrees of freedom"
         rows.append({"shape": shape, "kernels": kernels, **_least_cosines(outputs, expected)})

@@ -108,7 +108,7 @@ def parts(task):
     def encode(words):
         with tf.GradientTape() as tape:
             ids = text.character_ids(words, model.config.max_characters)
-            encoded = model.token_encoder.encode_ids(ids, groups=4, training=True)
+            encoded = model._token_encoder.from_character_ids(ids, groups=4, training=True)
             loss = tf.reduce_sum(encoded)
         return tape.gradient(loss, encoder)
 

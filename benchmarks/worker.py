@@ -38,17 +38,16 @@ class KerasElmo:
     def embed(self, sentences, **kwargs):
         self.elmo.embed(sentences, **kwargs)
 
-    def cache(self, words):
-        self.elmo.cache_tokens(words)
-
     def exported(self, cases, repeats):
         """Seconds of the model and of its SavedModel, in turn, for each batch; medians."""
         import tempfile
 
         import tensorflow as tf
 
+        import keras_elmo
+
         with tempfile.TemporaryDirectory() as folder:
-            self.elmo.export(os.path.join(folder, "1"))
+            keras_elmo.export_saved_model(self.elmo, os.path.join(folder, "1"))
             served = tf.saved_model.load(os.path.join(folder, "1")).signatures["default"]
         seconds = []
         for batch in cases:
@@ -87,7 +86,7 @@ class KerasElmo:
         tokens = tokenize(strings)
         words, index = tf.unique(tokens.flat_values)
         ids = tf.function(text.character_ids)
-        encode = elmo.token_encoder.compiled_encode
+        encode = elmo._token_encoder.traced_from_words
         embeddings, lengths = encode(words), tokens.row_lengths()
         mask = tf.sequence_mask(lengths)
         layers = [tf.gather(tf.concat([embeddings] * 2, -1), index)] * 3
@@ -97,7 +96,7 @@ class KerasElmo:
             "tokenize": lambda: tokenize(strings),
             "character ids": lambda: ids(words),
             "character ids and encoder": lambda: encode(words),
-            "biLM": lambda: elmo.compiled_batch(embeddings, index, lengths),
+            "biLM": lambda: elmo._traced_layers(embeddings, index, lengths),
             "mix": lambda: mix(*layers),
         }
         for name, task in tasks.items():

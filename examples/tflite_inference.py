@@ -16,10 +16,9 @@ SENTENCE = "The naïve 猫 sat on the mat ."
 def write(model, path, quantize="int8"):
     """On a computer: a model to a file that takes text."""
     import keras_elmo
-    from keras_elmo.export import tflite
 
     elmo = keras_elmo.Elmo.from_pretrained(model)
-    tflite.convert(elmo, path, inputs="text", quantize=quantize, overwrite=True)
+    keras_elmo.export_tflite(elmo, path, inputs="text", quantize=quantize, overwrite=True)
     return elmo
 
 

@@ -32,6 +32,8 @@ _MODULES = {
     "BiLanguageModel": "models",
     "Elmo": "models",
     "ElmoEmbedding": "models",
+    "export_saved_model": "export",
+    "export_tflite": "export",
     "SpaceTokenizer": "text",
     "TreebankTokenizer": "text",
     "WhitespaceTokenizer": "text",

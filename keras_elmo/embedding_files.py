@@ -165,6 +165,6 @@ def dump_token_embeddings(elmo, vocabulary, path):
         for start in range(0, len(words), _WORDS):
             part = words[start : start + _WORDS]
             dataset[start : start + len(part)] = elmo.token_embeddings(part)
-        begin, end = elmo.token_encoder.encode_all([]).numpy()
+        begin, end = elmo._token_encoder.from_many_words([]).numpy()
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
     return len(words)

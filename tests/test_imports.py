@@ -37,10 +37,6 @@ LEVELS = {
 }
 
 
-# What users type is a method of the model, and what it does is a room above.
-METHODS = {("models", "keras_elmo.export.saved_model.export")}
-
-
 def room_of(file):
     return file.relative_to(PACKAGE).with_suffix("").parts[0]
 
@@ -67,8 +63,6 @@ def upward_imports(source, room, package="keras_elmo"):
         # The package itself (its version, its public names) is for the command line alone.
         target = target if target in LEVELS else "__init__"
         is_public_name = target == "__init__" and room == "cli"
-        if (room, name) in METHODS:
-            continue
         if room != target and not is_public_name and LEVELS[target] >= LEVELS[room]:
             wrong.append(name)
     return wrong

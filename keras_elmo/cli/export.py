@@ -69,7 +69,10 @@ def run(options):
             check_integers(1, **{name: getattr(options, name)})
     with model.opened(options.model) as (_, _, source):
         elmo = model.import_elmo().from_pretrained(source, tokenizer=options.tokenizer)
-    elmo.export(
+    from keras_elmo.export import export_saved_model
+
+    export_saved_model(
+        elmo,
         path,
         ops=options.ops,
         storage=options.storage,

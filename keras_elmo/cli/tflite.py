@@ -49,7 +49,7 @@ def run(options):
     from keras_elmo.export import tflite
 
     with hide_tensorflow_log():  # the converter writes its notes to standard error
-        tflite.convert(
+        tflite.export_tflite(
             elmo,
             options.file,
             inputs=options.inputs.replace("-", "_"),

@@ -15,7 +15,7 @@ from keras_elmo.models import Elmo
 STORAGE = ("float32", "bfloat16", "float16")
 
 
-def export(
+def export_saved_model(
     model,
     path,
     tokenizer=None,
@@ -277,7 +277,7 @@ def _elmo_signatures(module, elmo, entrance, pooled_only, max_tokens):
     return {
         "default": default,
         "serving_default": default,
-        **{name: module.function(*entrance, only(name)) for name in elmo.sequence_names()},
+        **{name: module.function(*entrance, only(name)) for name in elmo._sequence_names()},
         "tokens": module.function(from_tokens, tokens, dict),
     }
 
@@ -290,7 +290,7 @@ def _named(outputs):
 
 @contextlib.contextmanager
 def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
-    """An `Elmo` that is traced for others: no XLA, no cached words, the tokenizer as asked for."""
+    """An `Elmo` that is traced for others: no XLA, the tokenizer as asked for."""
     if elmo.stateful:
         raise ValueError(
             "A stateful model cannot be exported: a server's requests have no order. "
@@ -301,13 +301,12 @@ def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:
         tokenizer = _LimitedTokenizer(tokenizer, max_tokens)
-    before = elmo.tokenizer, elmo.uses_xla
-    elmo.tokenizer, elmo.uses_xla = tokenizer, False
+    before = elmo.tokenizer, elmo._uses_xla
+    elmo.tokenizer, elmo._uses_xla = tokenizer, False
     try:
-        with elmo.token_encoder.without_cache():
-            yield
+        yield
     finally:
-        elmo.tokenizer, elmo.uses_xla = before
+        elmo.tokenizer, elmo._uses_xla = before
 
 
 class _LimitedTokenizer:

@@ -29,7 +29,7 @@ _MEANINGS = {
 }
 
 
-def convert(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrite=False):
+def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrite=False):
     """Writes a model as a TFLite file, of TFLite's builtin operations alone.
 
     The file has one signature, `"serving_default"`, with one input, named as `inputs`, and the
@@ -59,7 +59,7 @@ def convert(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrit
 
     Example:
 
-    >>> convert(Elmo.from_pretrained("path/to/model"), "elmo.tflite", "text", quantize="int8")
+    >>> export_tflite(Elmo.from_pretrained("path/to/model"), "elmo.tflite", "text", quantize="int8")
 
     Reference: https://ai.google.dev/edge/litert/conversion/tensorflow/quantization
     """

@@ -49,7 +49,7 @@ def concrete_function(elmo, inputs, batch):
             state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
         with elmo.bilm.using_loop("padded"):
             layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
-        return {**elmo.outputs_of(layers, mask), **offsets}
+        return {**elmo._make_outputs(layers, mask), **offsets}
 
     return tf.function(run, input_signature=[signature]).get_concrete_function()
 

@@ -70,12 +70,12 @@ def _embed_window(elmo, window, choices, token_budget, advance):
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
     words = sorted({word for tokens in window for word in tokens}, key=len)
     place = {word: number for number, word in enumerate(words)}
-    embeddings = elmo.token_encoder.encode_all(words)
+    embeddings = elmo._token_encoder.from_many_words(words)
     results = [None] * len(window)
     for batch in _batches(window, token_budget):
         index = [place[word] for number in batch for word in window[number]]
         lengths = [len(window[number]) for number in batch]
-        layers = elmo.compiled_batch(
+        layers = elmo._traced_layers(
             embeddings, tf.constant(index, tf.int32), tf.constant(lengths, tf.int64)
         )
         boundaries = 2 if elmo.keep_sentence_boundaries else 0
@@ -97,7 +97,7 @@ def _select(elmo, layers, choice, ends):
         choice: as `Elmo.embed` takes it.
         ends: the places among the tokens where sentences end, but for the last.
     """
-    mixes = dict(zip(elmo.mix_names(), elmo.mixes, strict=True), default=elmo.mixes[0])
+    mixes = dict(zip(elmo._mix_names(), elmo.mixes, strict=True), default=elmo.mixes[0])
     if choice in mixes:
         values = mixes[choice](layers)
     elif choice == "all":
@@ -194,7 +194,7 @@ def _batches(window, token_budget):
 def _check_choices(elmo, choices, layers):
     """Checks what `layers` chooses, and gives it with Python's own numbers."""
     last = elmo.config.num_layers
-    names = [*elmo.sequence_names(), "default", "average", "top", "all"]
+    names = [*elmo._sequence_names(), "default", "average", "top", "all"]
     for place, choice in enumerate(choices):
         is_number = isinstance(choice, Integral) and not isinstance(choice, bool)
         if is_number and -last - 1 <= choice <= last:

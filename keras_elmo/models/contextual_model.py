@@ -1,4 +1,6 @@
-"""`ContextualModel`."""
+"""`ContextualModel`, and the check that a model is loaded where it should be."""
+
+import os
 
 import keras
 import numpy as np
@@ -9,19 +11,30 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models import batching
 from keras_elmo.models.compiled import CompiledFunction
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, PretrainedModel
+from keras_elmo.models.text_inputs import call_strings, fit_strings
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
 from keras_elmo.quiet import find_devices
+from keras_elmo.weights import hdf5, model_files, presets, sources
+
+DEFAULT_INITIALIZER = "glorot_uniform"
 
 
-class ContextualModel(PretrainedModel):
+class ContextualModel(keras.Model):
     """What lies below the mixes: words to token embeddings, and these to the biLM's layers.
+
+    It takes text in any form, where Keras takes only tensors of strings: `__call__`, `fit`,
+    `evaluate`, `predict` and their `*_on_batch` take strings, lists and arrays too, also in
+    `validation_data`; see `keras_elmo.strings`. What holds batches already (a `tf.data.Dataset`, a
+    generator) is passed on to Keras. The outputs of `predict` are padded to the longest sentence of
+    all batches.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
         xla: `True`, `False` or `"auto"`, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
+
+    _source = None  # where the weights come from, for `repr`
 
     def __init__(self, config, xla="auto", kernel_initializer=DEFAULT_INITIALIZER, **kwargs):
         if keras.backend.backend() != "tensorflow":
@@ -68,10 +81,10 @@ class ContextualModel(PretrainedModel):
         )
         self.character_encoder.build((None, config.max_characters))
         self.bilm.build((None, None, config.projection_dim))
-        self.uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
+        self._uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
         self._compiled_encoder = CompiledFunction(self._encode_untrimmed)
         self._compiled_bilm = CompiledFunction(self._run_rnn_loop)
-        self.token_encoder = TokenEncoder(self._encode, config.max_characters)
+        self._token_encoder = TokenEncoder(self._encode_characters, config.max_characters)
 
     def __repr__(self):
         if not self.built:
@@ -87,24 +100,39 @@ class ContextualModel(PretrainedModel):
             f"trainable layers: {', '.join(trainable) or 'none'}>"
         )
 
-    # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
+    # Text in any form
 
-    def _encode(self, ids, **kwargs):
-        if self.uses_xla and not self.character_encoder.trainable:
-            return self._compiled_encoder.tokens(ids)
-        return self.character_encoder(ids, **kwargs)
+    def __call__(self, inputs, *args, **kwargs):
+        return super().__call__(call_strings(inputs), *args, **kwargs)
 
-    def _encode_untrimmed(self, ids):
-        return self.character_encoder(ids, trim_characters=False)
+    def fit(self, x=None, *args, validation_data=None, **kwargs):
+        if isinstance(validation_data, list | tuple) and validation_data:
+            validation_data = (fit_strings(validation_data[0]), *validation_data[1:])
+        return super().fit(fit_strings(x), *args, validation_data=validation_data, **kwargs)
 
-    def _run_rnn_loop(self, tokens, **start):
-        with self.bilm.using_loop("rnn"):
-            return self.bilm(tokens, **start)
+    def evaluate(self, x=None, *args, **kwargs):
+        return super().evaluate(fit_strings(x), *args, **kwargs)
 
-    def _run_bilm(self, tokens, mask, **start):
-        if self.uses_xla and not self.bilm.trainable:
-            return self._compiled_bilm.sequences(tokens, mask, **start)
-        return self.bilm(tokens, mask=mask, **start)
+    def predict(self, x, *args, **kwargs):
+        x = fit_strings(x)
+        if tf.is_tensor(x) and x.shape.rank == 1 and x.shape[0] == 0:  # Keras fails on no batch
+            return keras.tree.map_structure(np.asarray, self(x))
+        outputs = super().predict(x, *args, **kwargs)
+        return keras.tree.map_structure(
+            lambda value: (
+                value.to_tensor().numpy() if isinstance(value, tf.RaggedTensor) else value
+            ),
+            outputs,
+        )
+
+    def train_on_batch(self, x, *args, **kwargs):
+        return super().train_on_batch(fit_strings(x), *args, **kwargs)
+
+    def test_on_batch(self, x, *args, **kwargs):
+        return super().test_on_batch(fit_strings(x), *args, **kwargs)
+
+    def predict_on_batch(self, x):
+        return super().predict_on_batch(fit_strings(x))
 
     def token_embeddings(self, words):
         """The embeddings of words by themselves, as the biLM reads them.
@@ -128,9 +156,9 @@ class ContextualModel(PretrainedModel):
         """
         words = check_words(words)
         distinct = sorted(set(words), key=len)
-        place = {word: index for index, word in enumerate(distinct)}
-        embeddings = self.token_encoder.encode_all(distinct).numpy()[2:]
-        index = np.array([place[word] for word in words], int)
+        index_of = {word: index for index, word in enumerate(distinct)}
+        embeddings = self._token_encoder.from_many_words(distinct).numpy()[2:]
+        index = np.array([index_of[word] for word in words], int)
         return embeddings[index].astype(np.float32, copy=False)
 
     def tokenize(self, sentences):
@@ -154,12 +182,33 @@ class ContextualModel(PretrainedModel):
         """
         return batching.tokenize(self.tokenizer, sentences)
 
-    def contextualize(self, embeddings, index, row_lengths, keeps_boundaries=False, state=None):
+    # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
+
+    def _encode_characters(self, ids, **kwargs):
+        if self._uses_xla and not self.character_encoder.trainable:
+            return self._compiled_encoder.tokens(ids)
+        return self.character_encoder(ids, **kwargs)
+
+    def _encode_untrimmed(self, ids):
+        return self.character_encoder(ids, trim_characters=False)
+
+    def _run_rnn_loop(self, tokens, **start):
+        with self.bilm.using_loop("rnn"):
+            return self.bilm(tokens, **start)
+
+    def _run_bilm(self, tokens, mask, **start):
+        if self._uses_xla and not self.bilm.trainable:
+            return self._compiled_bilm.sequences(tokens, mask, **start)
+        return self.bilm(tokens, mask=mask, **start)
+
+    def _contextualize(
+        self, embeddings, word_index, row_lengths, keeps_boundaries=False, state=None
+    ):
         """Every layer of sentences whose words are encoded.
 
         Args:
-            embeddings: float, (2 + words, projection_dim). What `TokenEncoder.encode` gives.
-            index: int32, (N,). For each token of all sentences, its place among the words.
+            embeddings: float, (2 + words, projection_dim). What a `TokenEncoder` gives.
+            word_index: int32, (N,). For each token of all sentences, which word it is.
             row_lengths: int64, (batch,). Tokens of each sentence.
             keeps_boundaries: bool. Leave `<S>` and `</S>` in.
             state: see `BiLM`; `None`: zeros.
@@ -169,7 +218,7 @@ class ContextualModel(PretrainedModel):
             where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state: after
             `</S>` where a state was given, or boundaries are kept.
         """
-        # What is frozen takes no part in the backward pass, which costs twice the forward one.
+        # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
             embeddings = tf.stop_gradient(embeddings)
         start = {"initial_state": state}
@@ -177,7 +226,7 @@ class ContextualModel(PretrainedModel):
         if not reads_boundaries:
             # No sentence needs the last step, and the first is the same for all.
             start = {"boundaries": (embeddings[0], embeddings[1])}
-        grid = with_boundaries(index, row_lengths)
+        grid = with_boundaries(word_index, row_lengths)
         mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
         if not reads_boundaries:
             grid, mask = grid[:, 1:-1], mask[:, 2:]
@@ -189,6 +238,76 @@ class ContextualModel(PretrainedModel):
             mask = mask[:, 2:]
             layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
         return layers, mask, state
+
+    # Files
+
+    @classmethod
+    def from_pretrained(cls, source, **kwargs):
+        """A model with published or own weights in the original's format.
+
+        Args:
+            source: `"tiny"`, the model in the package; the name of a published one (see
+                `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
+                `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
+                `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a pair
+                `(options, weights)` of paths.
+            **kwargs: the arguments of the model but `config`.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: there is no such model, or its files do not hold one. See `load_weights`.
+            OSError: a file cannot be opened or downloaded.
+        """
+        with sources.open_source(source) as (config, weights):
+            model = cls(config, kernel_initializer="zeros", **kwargs)
+            model.load_weights(weights)
+        if isinstance(source, str | os.PathLike):
+            model._source = os.fspath(source)
+        model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
+        return model
+
+    def save_pretrained(self, folder):
+        """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
+
+        Args:
+            folder: path; it is made where it does not exist.
+        """
+        model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
+
+    def load_weights(self, filepath, **kwargs):
+        """Loads weights of the original's format, of a checkpoint of the original trainer
+        (TensorFlow 1), or Keras's own (`*.weights.h5`).
+
+        See `keras_elmo.weights.load_weights` for the faults that it reports. A file with a fault
+        changes nothing.
+        """
+        if model_files.is_keras_file(filepath):
+            super().load_weights(filepath, **kwargs)
+        else:
+            parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
+            model_files.load_file(filepath, **parts, **kwargs)
+        self._source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
+
+    def save_weights(self, filepath, **kwargs):
+        """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
+
+        The original's format holds the character encoder and the biLM. Keras's holds the mixes,
+        too.
+        """
+        if model_files.is_keras_file(filepath):
+            super().save_weights(filepath, **kwargs)
+        else:
+            hdf5.save_weights(filepath, self.character_encoder, self.bilm, **kwargs)
+
+    def load_own_variables(self, store):
+        super().load_own_variables(store)
+        self._source = "a file of Keras"
+
+    def set_weights(self, weights):
+        super().set_weights(weights)
+        self._source = None
 
 
 def check_words(words):
@@ -203,3 +322,32 @@ def check_words(words):
             f"The words must be a list of strings. Received: strings of shape {tuple(words.shape)}"
         )
     return words.numpy().tolist()
+
+
+def check_is_no_model(cls, config, weights=None, num_mixes=1, unknown=()):
+    """Raises a `ValueError` where a constructor is called for a model that must be loaded.
+
+    Args:
+        cls: the class of the model.
+        config: its first argument.
+        weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
+        num_mixes: its third argument.
+        unknown: the names of further arguments.
+    """
+    if isinstance(config, os.PathLike):
+        config = os.fspath(config)
+    source = config
+    if isinstance(weights, str | os.PathLike) and os.fspath(weights).endswith((".hdf5", ".h5")):
+        source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
+    elif not isinstance(config, str) or not (
+        config in presets.names()
+        or os.path.isdir(config)
+        or config.endswith((".zip", ".hdf5", ".h5"))
+    ):
+        return
+    mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
+    dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
+    raise ValueError(
+        f"{cls.__name__}(config) makes a model with random weights. To load one, write "
+        f"{cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} Received: config={config!r}"
+    )

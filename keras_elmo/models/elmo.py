@@ -11,8 +11,12 @@ from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.contextual_model import ContextualModel, check_words
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
+from keras_elmo.models.contextual_model import (
+    DEFAULT_INITIALIZER,
+    ContextualModel,
+    check_is_no_model,
+)
+from keras_elmo.models.text_inputs import LastMask
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.models.trainable import check_part, check_trainable, translate_config
 from keras_elmo.traced_function import TracedFunction
@@ -139,7 +143,7 @@ class Elmo(ContextualModel):
         config = self.config
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
-            for name in self.mix_names()
+            for name in self._mix_names()
         ]
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         for mix in self.mixes:
@@ -147,7 +151,8 @@ class Elmo(ContextualModel):
         self.masked_mean.build((None, None, config.output_dim))
         self.built = True
         sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
-        self.batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
+        self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
+        self._last_mask = LastMask()
         self._trainable = trainable
         self.trainable_part = trainable_part
 
@@ -155,8 +160,11 @@ class Elmo(ContextualModel):
         tokens, width = self._tokens(inputs)
         flat = tokens.flat_values, tokens.row_lengths()
         if tf.executing_eagerly():
-            return self._compiled_forward(*flat, tf.convert_to_tensor(width))
-        return self._forward(*flat, width)
+            outputs = self._traced_forward(*flat, tf.convert_to_tensor(width))
+        else:
+            outputs = self._forward(*flat, width)
+        self._last_mask.keep(inputs, outputs["mask"])
+        return outputs
 
     def _tokens(self, inputs):
         """The tokens of an input, cut to `max_tokens`, and the width of the outputs."""
@@ -193,12 +201,12 @@ class Elmo(ContextualModel):
         mask = tf.reduce_any(ids > 0, axis=-1)
         width = self.max_tokens or _width(ids)
         if tf.executing_eagerly():
-            return self._compiled_forward_ids(ids, mask, tf.convert_to_tensor(width))
+            return self._traced_forward_ids(ids, mask, tf.convert_to_tensor(width))
         return self._forward_ids(ids, mask, width)
 
     def _forward(self, tokens, row_lengths, width):
         words, index = tf.unique(tokens)
-        outputs = self._outputs(self.token_encoder.encode(words), index, row_lengths)
+        outputs = self._outputs(self._token_encoder.from_words(words), index, row_lengths)
         if self.keep_sentence_boundaries:
             tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
             tokens = tf.gather(tokens, with_boundaries(tf.range(tf.size(index)), row_lengths))
@@ -211,7 +219,7 @@ class Elmo(ContextualModel):
     def _forward_ids(self, ids, mask, width):
         words, index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
         row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
-        outputs = self._outputs(self.token_encoder.encode_ids(words), index, row_lengths)
+        outputs = self._outputs(self._token_encoder.from_character_ids(words), index, row_lengths)
         return self._padded(outputs, width)
 
     def _padded(self, outputs, width):
@@ -231,15 +239,15 @@ class Elmo(ContextualModel):
         return padded
 
     def _outputs(self, embeddings, index, row_lengths):
-        state = self.batch_state.read(tf.size(row_lengths)) if self.stateful else None
-        layers, mask, state = self.contextualize(
+        state = self._batch_state.read(tf.size(row_lengths)) if self.stateful else None
+        layers, mask, state = self._contextualize(
             embeddings, index, row_lengths, self.keep_sentence_boundaries, state
         )
         if self.stateful:
-            self.batch_state.write(state)
-        return self.outputs_of(layers, mask)
+            self._batch_state.write(state)
+        return self._make_outputs(layers, mask)
 
-    def outputs_of(self, layers, mask):
+    def _make_outputs(self, layers, mask):
         """The dict of a call, without `"tokens"`, from what the biLM gives.
 
         Args:
@@ -249,22 +257,22 @@ class Elmo(ContextualModel):
         outputs = {"word_emb": layers[0][:, :, : self.config.projection_dim]}
         for number, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{number}"] = layer
-        for name, mix in zip(self.mix_names(), self.mixes, strict=True):
+        for name, mix in zip(self._mix_names(), self.mixes, strict=True):
             outputs[name] = tf.where(tf.expand_dims(mask, -1), mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
 
-    def _batch(self, embeddings, index, row_lengths):
+    def _layers_of_tokens(self, embeddings, index, row_lengths):
         """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
-        layers, mask, _ = self.contextualize(
+        layers, mask, _ = self._contextualize(
             embeddings, index, row_lengths, self.keep_sentence_boundaries
         )
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
 
-    def mix_names(self):
+    def _mix_names(self):
         """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
         return ["elmo", *(f"elmo_{number}" for number in range(2, self.num_mixes + 1))]
 
@@ -322,67 +330,21 @@ class Elmo(ContextualModel):
         """
         return batching.embed_stream(self, sentences, layers, token_budget, progress)
 
-    def cache_tokens(self, words):
-        """Keeps the token embeddings of a vocabulary, so that its words need no encoding.
-
-        Other words are encoded as always; the cache never grows by itself. It is not saved, and is
-        forgotten when weights are loaded or set, or the character encoder is to train. (Who assigns
-        to a variable of the character encoder calls `forget_tokens`.)
-
-        Args:
-            words: list of strings, in the place of those cached before. Each takes `projection_dim`
-                floats of memory.
-
-        Raises:
-            ValueError: the character encoder is trainable: its embeddings would change; or the
-                words are no list of strings.
-        """
-        if self.character_encoder.trainable:
-            raise ValueError(
-                "Token embeddings can be cached only while the character encoder does not train. "
-                'Received: a model that trains with trainable_part="all"'
-            )
-        self.token_encoder.cache(list(dict.fromkeys(check_words(words))))
-        self._compile_calls()
-
-    def forget_tokens(self):
-        """Removes the cached vocabulary."""
-        self.token_encoder.forget()
-
-    def _compile_calls(self):
-        # Anew when what trains or the use of a cache changes: graphs are made for both.
+    def _trace_anew(self):
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.config.max_characters]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
         batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-        self._compiled_forward = TracedFunction(self._forward, input_signature=flat)
-        self._compiled_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
-        self.compiled_batch = TracedFunction(self._batch, input_signature=batch)
+        self._traced_forward = TracedFunction(self._forward, input_signature=flat)
+        self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
+        self._traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
 
     def reset_states(self):
         """Forgets the state of a stateful model: the next batch begins with zeros."""
         if self.stateful:
-            self.batch_state.reset()
-
-    def export(self, path, **options):
-        """Writes a SavedModel for TensorFlow Serving and others, with the outputs as signatures.
-
-        Args:
-            path: folder to write, as `saved_models/elmo/1`.
-            **options: see `keras_elmo.export.saved_model.export`.
-
-        Example:
-
-        >>> elmo.export("saved_models/elmo/1")
-        >>> served = tf.saved_model.load("saved_models/elmo/1")
-        >>> served.signatures["default"](tf.constant(["the cat sat"]))["elmo"].shape
-        TensorShape([1, 3, 1024])
-        """
-        from keras_elmo.export.saved_model import export
-
-        export(self, path, **options)
+            self._batch_state.reset()
 
     # Keras
 
@@ -412,9 +374,8 @@ class Elmo(ContextualModel):
             mix.trainable = part is not None
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
-        if part == "all":
-            self.token_encoder.forget()
-        self._compile_calls()
+        # Graphs are made anew: frozen layers are left out of the backward pass.
+        self._trace_anew()
 
     @classmethod
     def from_config(cls, config):
@@ -422,12 +383,14 @@ class Elmo(ContextualModel):
 
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):
-            return None  # a graph of symbols; the mask comes with the values
-        tokens, width = self._tokens(inputs)
-        boundaries = 2 * self.keep_sentence_boundaries
-        mask = tf.sequence_mask(tokens.row_lengths() + boundaries, width + boundaries)
+            return None  # symbolic: the mask comes with the values
+        mask = self._last_mask.take(inputs)
+        if mask is None:
+            tokens, width = self._tokens(inputs)
+            boundaries = 2 * self.keep_sentence_boundaries
+            mask = tf.sequence_mask(tokens.row_lengths() + boundaries, width + boundaries)
         names = self._output_shapes(None, None)
-        return {name: mask if name in self.sequence_names() else None for name in names}
+        return {name: mask if name in self._sequence_names() else None for name in names}
 
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
@@ -447,14 +410,14 @@ class Elmo(ContextualModel):
             for name, shape in shapes.items()
         }
 
-    def sequence_names(self):
+    def _sequence_names(self):
         """The outputs of shape (batch, tokens, ...) that hold floats."""
         layers = [f"lstm_outputs{n}" for n in range(1, self.config.num_layers + 1)]
-        return ["word_emb", *layers, *self.mix_names()]
+        return ["word_emb", *layers, *self._mix_names()]
 
     def _output_shapes(self, batch, width):
         columns = None if width is None else width + 2 * self.keep_sentence_boundaries
-        dims = dict.fromkeys(self.sequence_names(), self.config.output_dim)
+        dims = dict.fromkeys(self._sequence_names(), self.config.output_dim)
         dims["word_emb"] = self.config.projection_dim
         return {
             **{name: (batch, columns, dim) for name, dim in dims.items()},

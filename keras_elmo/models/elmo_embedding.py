@@ -5,7 +5,7 @@ import numbers
 import keras
 
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.models.string_model import call_strings
+from keras_elmo.models.text_inputs import LastMask, call_strings
 from keras_elmo.models.trainable import check_part, check_trainable, translate_config
 
 
@@ -92,7 +92,7 @@ class ElmoEmbedding(keras.layers.Layer):
                 "Arguments of `Elmo` can be given only where `elmo` is a name or a path. "
                 f"Received: an Elmo, and {sorted(kwargs)}"
             )
-        outputs = [*elmo.sequence_names(), "default"]
+        outputs = [*elmo._sequence_names(), "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
         is_number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
@@ -105,6 +105,7 @@ class ElmoEmbedding(keras.layers.Layer):
             self.elmo.trainable = trainable
         if trainable_part is not None:
             self.elmo.trainable_part = trainable_part
+        self._last_mask = LastMask()
         self.supports_jit = False
         self.built = True
 
@@ -130,9 +131,14 @@ class ElmoEmbedding(keras.layers.Layer):
         return super().__call__(call_strings(inputs), *args, **kwargs)
 
     def call(self, inputs, training=False):
-        return self.dropout(self.elmo(inputs)[self.output_name], training=training)
+        outputs = self.elmo(inputs)
+        self._last_mask.keep(inputs, outputs["mask"])
+        return self.dropout(outputs[self.output_name], training=training)
 
     def compute_mask(self, inputs, mask=None):
+        mask = self._last_mask.take(inputs)
+        if mask is not None:
+            return None if self.output_name == "default" else mask
         masks = self.elmo.compute_mask(inputs)
         return None if masks is None else masks[self.output_name]
 

@@ -12,8 +12,11 @@ from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.files import replacing_file
 from keras_elmo.models import batching
-from keras_elmo.models.contextual_model import ContextualModel
-from keras_elmo.models.pretrained_model import DEFAULT_INITIALIZER, check_is_no_model
+from keras_elmo.models.contextual_model import (
+    DEFAULT_INITIALIZER,
+    ContextualModel,
+    check_is_no_model,
+)
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.traced_function import TracedFunction
@@ -107,8 +110,8 @@ class BiLanguageModel(ContextualModel):
         begin and each token.
         """
         words, index = tf.unique(tokens)
-        layers, mask, _ = self.contextualize(
-            self.token_encoder.encode(words), index, row_lengths, keeps_boundaries=True
+        layers, mask, _ = self._contextualize(
+            self._token_encoder.from_words(words), index, row_lengths, keeps_boundaries=True
         )
         forward, backward = tf.split(layers[-1], 2, axis=-1)
         has_next = mask[:, 1:]
@@ -251,7 +254,7 @@ class BiLanguageModel(ContextualModel):
         Returns:
             The outputs, float, (2, batch, tokens, projection_dim), and the state.
         """
-        embeddings = self.token_encoder.encode_ids(
+        embeddings = self._token_encoder.from_character_ids(
             text.character_ids(words, self.config.max_characters),
             groups=_WORD_GROUPS,
             training=training,

@@ -87,7 +87,7 @@ def model(small_folder):
 @pytest.fixture(scope="module")
 def exported(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported") / "elmo"
-    model.export(folder / "9", ops="core", max_tokens=MAX_TOKENS)
+    keras_elmo.export_saved_model(model, folder / "9", ops="core", max_tokens=MAX_TOKENS)
     (folder / "10").symlink_to(folder / "9")  # the newest, by number and not by name
     return folder
 

@@ -95,7 +95,7 @@ def model(small_folder):
 @pytest.fixture(scope="module", params=["tensorflow-text", "core"])
 def exported(request, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "elmo" / "1"
-    model.export(path, ops=request.param)
+    keras_elmo.export_saved_model(model, path, ops=request.param)
     return path, request.param
 
 
@@ -106,9 +106,9 @@ def test_every_signature_equals_the_model_in_a_fresh_process(exported, model, tm
     if reference.exists():
         batches.append(reference.read_text(encoding="utf-8").splitlines())
     results = run_fresh(path, batches, tmp_path, ops)
-    names = [*model.sequence_names(), "default", "mask", "sequence_len", "tokens"]
+    names = [*model._sequence_names(), "default", "mask", "sequence_len", "tokens"]
     signatures = {key.split("/")[1] for key in results}
-    assert signatures == {"default", "serving_default", "tokens", *model.sequence_names()}
+    assert signatures == {"default", "serving_default", "tokens", *model._sequence_names()}
     for number, batch in enumerate(batches):
         expected = {name: value.numpy() for name, value in model(batch).items()}
         tokens = expected["tokens"]
@@ -226,7 +226,7 @@ def _meta_graph(path):
 
 def test_code_for_the_tf_hub_module_runs(model, tmp_path):
     hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
-    model.export(tmp_path / "1", tokenizer="space", ops="core")
+    keras_elmo.export_saved_model(model, tmp_path / "1", tokenizer="space", ops="core")
     module = hub.load(str(tmp_path / "1"))
     texts = ["the cat is on the mat", "what are you\u00a0doing"]
     outputs = module.signatures["default"](tf.constant(texts))
@@ -241,7 +241,7 @@ def test_code_for_the_tf_hub_module_runs(model, tmp_path):
 
 @pytest.mark.parametrize("storage, atol", [("float16", 2e-3), ("bfloat16", 2e-2)])
 def test_half_storage(model, storage, atol, tmp_path):
-    model.export(tmp_path / "1", storage=storage, pooled_only=True)
+    keras_elmo.export_saved_model(model, tmp_path / "1", storage=storage, pooled_only=True)
     results = run_fresh(tmp_path / "1", [SENTENCES], tmp_path)
     assert set(results) == {
         f"0/{name}/{key}"
@@ -259,8 +259,8 @@ def test_half_storage(model, storage, atol, tmp_path):
 
 
 def test_options(model, tmp_path):
-    model.export(
-        tmp_path / "1", pooled_only=True, max_tokens=4, max_batch_size=32, tokenizer="space"
+    keras_elmo.export_saved_model(
+        model, tmp_path / "1", pooled_only=True, max_tokens=4, max_batch_size=32, tokenizer="space"
     )
     run = tf.saved_model.load(tmp_path / "1").signatures["default"]
     outputs = run(tf.constant(["a b\tc d"]))
@@ -277,12 +277,12 @@ def test_options(model, tmp_path):
 
 def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
     model = keras_elmo.Elmo.from_pretrained(small_folder, xla=True)
-    model.cache_tokens(["The", "dog"])
     expected, tokenizer = model(SENTENCES)["elmo"], model.tokenizer
-    model.export(tmp_path / "1", tokenizer="treebank", ops="core", pooled_only=True)
-    assert model.tokenizer is tokenizer and model.uses_xla
+    keras_elmo.export_saved_model(
+        model, tmp_path / "1", tokenizer="treebank", ops="core", pooled_only=True
+    )
+    assert model.tokenizer is tokenizer and model._uses_xla
     np.testing.assert_array_equal(model(SENTENCES)["elmo"], expected)
-    assert model.token_encoder._uses_cache and model.token_encoder._places.size() == 2
     functions = _meta_graph(tmp_path / "1").graph_def.library.function
     assert not any(
         node.attr["_XlaMustCompile"].b for function in functions for node in function.node_def
@@ -298,7 +298,7 @@ def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp
     classifier.compile("adam", "sparse_categorical_crossentropy")
     texts = keras_elmo.strings(SENTENCES)
     classifier.fit(texts, np.arange(len(SENTENCES)) % 2, verbose=0)
-    saved_model.export(classifier, tmp_path / "1", ops="core", max_tokens=100)
+    keras_elmo.export_saved_model(classifier, tmp_path / "1", ops="core", max_tokens=100)
     results = run_fresh(tmp_path / "1", [SENTENCES], tmp_path, "core")
     assert list(results) == ["0/serving_default/output_0"]
     expected = classifier(texts)
@@ -314,7 +314,7 @@ def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
     path.mkdir(parents=True)
     (path / "mine").write_text("mine")
     with pytest.raises(FileExistsError, match="exists already.*overwrite=True"):
-        model.export(path, pooled_only=True)
+        keras_elmo.export_saved_model(model, path, pooled_only=True)
 
     def fail(module, folder, signatures):
         pathlib.Path(folder).mkdir()
@@ -323,9 +323,9 @@ def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(tf.saved_model, "save", fail)
         with pytest.raises(OSError, match="disk full"):
-            model.export(path, pooled_only=True, overwrite=True)
+            keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
     assert os.listdir(tmp_path / "elmo") == ["1"] and (path / "mine").read_text() == "mine"
-    model.export(path, pooled_only=True, overwrite=True)
+    keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
     assert os.listdir(tmp_path / "elmo") == ["1"] and not (path / "mine").exists()
     assert (path / "saved_model.pb").exists()
 
@@ -357,16 +357,16 @@ class TextTokenizer:
 )
 def test_bad_options(model, options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        model.export(tmp_path / "1", pooled_only=True, **options)
+        keras_elmo.export_saved_model(model, tmp_path / "1", pooled_only=True, **options)
     assert not os.listdir(tmp_path)
 
 
 def test_models_that_cannot_be_exported(small_folder, tmp_path):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
     with pytest.raises(ValueError, match="stateful model cannot be exported"):
-        elmo.export(tmp_path / "1")
+        keras_elmo.export_saved_model(elmo, tmp_path / "1")
     with pytest.raises(ValueError, match="must be an `Elmo`.*Received: Sequential without one"):
-        saved_model.export(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
+        keras_elmo.export_saved_model(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
     assert not os.listdir(tmp_path)
 
 

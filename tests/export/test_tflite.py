@@ -40,7 +40,7 @@ def files(model, tmp_path_factory):
     paths = {}
     for inputs, batch in CALLS:
         paths[inputs, batch] = folder / f"{inputs}-{batch}.tflite"
-        tflite.convert(model, paths[inputs, batch], inputs, batch=batch)
+        tflite.export_tflite(model, paths[inputs, batch], inputs, batch=batch)
     return paths
 
 
@@ -105,7 +105,7 @@ def test_layer_norm_several_mixes_and_no_projection(tmp_path):
         units=8, projection_dim=8, num_layers=1, filters=[(1, 4), (2, 4)], num_highway=0
     )
     model = Elmo(config, do_layer_norm=True, num_mixes=2, initial_scalars=[0.1, 0.7])
-    tflite.convert(model, tmp_path / "model.tflite", "text", batch=None)
+    tflite.export_tflite(model, tmp_path / "model.tflite", "text", batch=None)
     outputs = runner(tmp_path / "model.tflite")(**fed("text", SENTENCES))
     assert {"elmo", "elmo_2", "lstm_outputs1"} < set(outputs)
     assert_equal(outputs, model, SENTENCES)
@@ -136,7 +136,7 @@ def wide():
     [("float16", 0.6, 0.99999, 1.0), ("int8", 0.35, 0.99, 0.999999)],
 )
 def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, least, most):
-    tflite.convert(wide, tmp_path / "model.tflite", "text", quantize)
+    tflite.export_tflite(wide, tmp_path / "model.tflite", "text", quantize)
     num_bytes = 4 * sum(wide.config.num_parameters().values())
     assert os.path.getsize(tmp_path / "model.tflite") < size * num_bytes
     run = runner(tmp_path / "model.tflite")
@@ -220,7 +220,7 @@ def test_other_operations_than_builtin_ones_are_refused(model, tmp_path, monkeyp
     data = other_file(tf.math.cumprod)
     monkeypatch.setattr(tflite, "_convert", lambda *_: data)
     with pytest.raises(ValueError, match="builtin operations alone. Received: FlexCumprod"):
-        tflite.convert(model, tmp_path / "model.tflite")
+        tflite.export_tflite(model, tmp_path / "model.tflite")
     assert os.listdir(tmp_path) == []
 
 
@@ -250,7 +250,7 @@ def test_metadata_of_another_file(tmp_path, files):
 )
 def test_wrong_arguments(model, tmp_path, kwargs, message):
     with pytest.raises(ValueError, match=message):
-        tflite.convert(model, tmp_path / "model.tflite", **kwargs)
+        tflite.export_tflite(model, tmp_path / "model.tflite", **kwargs)
     assert os.listdir(tmp_path) == []
 
 
@@ -268,20 +268,20 @@ def test_wrong_arguments(model, tmp_path, kwargs, message):
 )
 def test_models_that_cannot_be_converted(small_config, tmp_path, kwargs, inputs, message):
     with pytest.raises(ValueError, match=f"cannot become a TFLite file: .*{message}"):
-        tflite.convert(Elmo(small_config, **kwargs), tmp_path / "model.tflite", inputs)
+        tflite.export_tflite(Elmo(small_config, **kwargs), tmp_path / "model.tflite", inputs)
     assert os.listdir(tmp_path) == []
 
 
 def test_only_an_elmo_is_converted(tmp_path):
     with pytest.raises(TypeError, match="must be an Elmo. Received: Sequential"):
-        tflite.convert(keras.Sequential(), tmp_path / "model.tflite")
+        tflite.export_tflite(keras.Sequential(), tmp_path / "model.tflite")
 
 
 def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatch):
     path = tmp_path / "model.tflite"
     path.write_bytes(b"old")
     with pytest.raises(FileExistsError, match="pass overwrite. Received: .*model.tflite"):
-        tflite.convert(model, path)
+        tflite.export_tflite(model, path)
     assert path.read_bytes() == b"old"
 
     def stopped(*_):
@@ -290,13 +290,13 @@ def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(tflite, "_convert", stopped)
         with pytest.raises(KeyboardInterrupt):
-            tflite.convert(model, path, overwrite=True)
+            tflite.export_tflite(model, path, overwrite=True)
     assert path.read_bytes() == b"old"
-    tflite.convert(model, path, overwrite=True)
+    tflite.export_tflite(model, path, overwrite=True)
     assert tflite.metadata(path)["keras_elmo"]
     assert os.listdir(tmp_path) == ["model.tflite"]
 
 
 def test_the_folder_must_exist(model, tmp_path):
     with pytest.raises(FileNotFoundError, match="must be an existing folder"):
-        tflite.convert(model, tmp_path / "nowhere" / "model.tflite")
+        tflite.export_tflite(model, tmp_path / "nowhere" / "model.tflite")

@@ -50,7 +50,7 @@ def test_outputs(elmo):
     np.testing.assert_array_equal(outputs["mask"], np.arange(9) < [[8], [9], [0], [1]])
     texts = [[word.decode() for word in row if word] for row in outputs["tokens"].numpy()]
     assert texts == TOKENS
-    for name in elmo.sequence_names():
+    for name in elmo._sequence_names():
         assert not np.any(outputs[name].numpy()[~outputs["mask"].numpy()])
         np.testing.assert_array_equal(outputs[name]._keras_mask, outputs["mask"])
     for row, count in enumerate([8, 9, 0, 1]):
@@ -335,7 +335,7 @@ def test_batch_order_padding_and_neighbours_change_nothing(elmo):
     for row, sentence in enumerate(SENTENCES):
         alone = elmo([sentence])
         count = len(TOKENS[row])
-        for name in [*elmo.sequence_names(), "default"]:
+        for name in [*elmo._sequence_names(), "default"]:
             one = together[name][row]
             one, other = (
                 (one, alone[name][0]) if name == "default" else (one[:count], alone[name][0])
@@ -482,25 +482,34 @@ def test_predict_evaluate_and_fit_take_lists(elmo):
     assert elmo.predict([], verbose=0)["elmo"].shape == (0, 0, 16)
 
 
-def test_a_cached_vocabulary_changes_nothing_and_never_grows(elmo):
-    expected = elmo(SENTENCES)
-    vectors = elmo.embed(SENTENCES)
-    elmo.cache_tokens(["The", "dog", ".", "dog", "unseen"])
-    assert_same(elmo(SENTENCES), expected)
-    for one, other in zip(elmo.embed(SENTENCES), vectors, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    encoder = elmo.token_encoder
-    assert encoder._cached.value().shape == (2 + 4, 8) and encoder._places.size() == 4
-    # The cached ones are read from the cache indeed.
-    encoder._cached.assign(tf.zeros_like(encoder._cached))
-    zeroed = elmo(["The dog let"])["word_emb"][0]
-    assert not np.any(zeroed[:2]) and np.any(zeroed[2])
-    assert encoder._cached.value().shape == (2 + 4, 8) and encoder._places.size() == 4
-    elmo.forget_tokens()
-    assert_same(elmo(SENTENCES), expected)
+class CountingTokenizer(WhitespaceTokenizer):
+    """Counts how often it is called."""
+
+    calls = 0
+
+    def tokenize_with_offsets(self, strings):
+        self.calls += 1
+        return super().tokenize_with_offsets(strings)
 
 
-def test_the_cache_follows_the_weights(elmo, small_config, tmp_path):
+def test_text_is_tokenised_once(small_folder):
+    tokenizer = CountingTokenizer()
+    elmo = Elmo.from_pretrained(small_folder, tokenizer=tokenizer)
+    embedding, pooled = ElmoEmbedding(elmo), ElmoEmbedding(elmo, "default")
+    model = keras.Sequential([keras.Input((), dtype="string"), embedding, keras.layers.LSTM(2)])
+    texts = strings(SENTENCES)
+    for call in (elmo, embedding, pooled, model):
+        tokenizer.calls = 0
+        call(texts)
+        assert tokenizer.calls == 1, call
+    # The mask is that of the call, and also of inputs that were not called.
+    expected = elmo(texts)["mask"]
+    np.testing.assert_array_equal(elmo.compute_mask(texts)["elmo"], expected)
+    np.testing.assert_array_equal(embedding.compute_mask(texts), expected)
+    assert pooled.compute_mask(texts) is None
+
+
+def test_calls_follow_the_weights(elmo, small_config, tmp_path):
     other = Elmo(small_config)
     other.save_pretrained(tmp_path)
     layer = ElmoEmbedding(elmo, output="default")
@@ -515,7 +524,6 @@ def test_the_cache_follows_the_weights(elmo, small_config, tmp_path):
     ]
     for change in changes:
         elmo.set_weights(weights)
-        elmo.cache_tokens(["The", "dog"])
         before = [elmo(texts)["default"], elmo.predict(texts, verbose=0)["default"]]
         before.append(model.predict(texts, verbose=0))
         change()
@@ -524,21 +532,6 @@ def test_the_cache_follows_the_weights(elmo, small_config, tmp_path):
         for one, old in zip(after, before, strict=True):
             np.testing.assert_allclose(one, other(texts)["default"], atol=1e-6)
             assert np.abs(one - old).max() > 1e-3
-
-
-def test_what_cannot_be_cached(elmo):
-    elmo.cache_tokens(["The"])
-    elmo.cache_tokens([])
-    assert elmo.token_encoder._places.size() == 0
-    with pytest.raises(ValueError, match=r"must be a list of strings. Received.*\(\)"):
-        elmo.cache_tokens("The")
-    with pytest.raises(ValueError, match="must be a list of strings"):
-        elmo.cache_tokens([["The"]])
-    elmo.cache_tokens(["The"])
-    elmo.trainable_part = "all"
-    assert elmo.token_encoder._places.size() == 0
-    with pytest.raises(ValueError, match='trainable_part="all"'):
-        elmo.cache_tokens(["The"])
 
 
 def test_keras_weight_files(elmo, tmp_path):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import keras_elmo
 from keras_elmo import Elmo, ElmoEmbedding, strings
-from keras_elmo.export import saved_model
 
 SENTENCES = [
     ["The", "dog", "barks", "."],
@@ -206,7 +206,7 @@ def test_a_convolution_over_short_texts(small_folder):
 )
 def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
     model = tagger(shape, **kwargs)
-    saved_model.export(model, tmp_path / "1", ops="core", max_tokens=LONGEST)
+    keras_elmo.export_saved_model(model, tmp_path / "1", ops="core", max_tokens=LONGEST)
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     tokens = tf.constant(padded(SENTENCES, ""))
     found = run(tokens=tokens)["output_0"]
@@ -217,16 +217,16 @@ def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 5 tokens. Received: one of"):
         run(tokens=tf.constant([["a"] * WIDTH]))
     with pytest.raises(ValueError, match="`tokenizer` is for a model that takes raw strings"):
-        saved_model.export(model, tmp_path / "2", tokenizer="space")
+        keras_elmo.export_saved_model(model, tmp_path / "2", tokenizer="space")
     with pytest.raises(ValueError, match="`warmup_texts` must be lists of tokens"):
-        saved_model.export(model, tmp_path / "2", warmup_texts=["a b"])
+        keras_elmo.export_saved_model(model, tmp_path / "2", warmup_texts=["a b"])
 
 
 def test_export_of_an_elmo_of_tokens(small_folder, tmp_path):
     elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
-    elmo.export(tmp_path / "1")
+    keras_elmo.export_saved_model(elmo, tmp_path / "1")
     signatures = tf.saved_model.load(tmp_path / "1").signatures
-    assert set(signatures) == {"default", "serving_default", "tokens", *elmo.sequence_names()}
+    assert set(signatures) == {"default", "serving_default", "tokens", *elmo._sequence_names()}
     tokens = tf.constant(padded(SENTENCES, ""))
     expected = elmo(tokens)
     for name in ("default", "serving_default"):
@@ -236,14 +236,14 @@ def test_export_of_an_elmo_of_tokens(small_folder, tmp_path):
         np.testing.assert_array_equal(found["mask"], expected["mask"])
     assert set(signatures["word_emb"](tokens=tokens)) == {"word_emb", "sequence_len"}
     assert elmo.tokenizer is None
-    elmo.export(tmp_path / "2", tokenizer="space", pooled_only=True)
+    keras_elmo.export_saved_model(elmo, tmp_path / "2", tokenizer="space", pooled_only=True)
     run = tf.saved_model.load(tmp_path / "2").signatures["default"]
     np.testing.assert_allclose(run(text=JOINED)["default"], expected["default"], atol=1e-5)
 
 
 def test_export_of_an_elmo_that_cuts(small_folder, tmp_path):
     elmo = Elmo.from_pretrained(small_folder, max_tokens=3)
-    elmo.export(tmp_path / "1", ops="core", pooled_only=True)
+    keras_elmo.export_saved_model(elmo, tmp_path / "1", ops="core", pooled_only=True)
     run = tf.saved_model.load(tmp_path / "1").signatures["default"]
     found = run(text=JOINED)
     assert found["sequence_len"].numpy().tolist() == [3, 1, 3, 3, 2]

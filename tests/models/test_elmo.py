@@ -14,6 +14,7 @@ from keras_elmo import (
     Elmo,
     ElmoConfig,
     ElmoEmbedding,
+    WhitespaceTokenizer,
     batch_to_ids,
     characters,
     strings,

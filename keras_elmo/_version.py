@@ -1,3 +1,3 @@
 """The version, where setup tools can read it without importing TensorFlow."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

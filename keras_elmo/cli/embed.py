@@ -13,7 +13,8 @@ HELP = "embed the sentences of a file"
 DESCRIPTION = (
     "Embeds sentences, one a line, and writes an array for each, named by the line's number "
     "(0, 1, ...): float32, (tokens, D), or (layers, tokens, D) with --layers all. HDF5 files have "
-    "the layout of bilm-tf and AllenNLP."
+    "the layout of bilm-tf and AllenNLP. HDF5 lists their names as 0, 1, 10, 100, ...; "
+    "keras_elmo.read_embeddings reads them in the order of the lines."
 )
 
 
@@ -68,7 +69,8 @@ def add_arguments(parser):
         "--use-sentence-keys",
         action="store_true",
         help="name each array by its sentence in the place of its line (HDF5), as AllenNLP's "
-        "option; no sentence may occur twice, be empty or hold a /",
+        "option; no sentence may occur twice, be empty or hold a /. keras_elmo.read_embeddings "
+        "does not read such files, since they do not keep the order of the lines",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.cli.main import main
 
 SMALL = {"units": 16, "projection_dim": 8, "filters": [(1, 8), (2, 8)], "num_highway": 1}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -81,13 +82,23 @@ def test_the_python_of_the_readme_runs_from_top_to_bottom(tmp_path, monkeypatch)
     own.save_pretrained(tmp_path / "my-elmo")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) >= 5
+    # What the commands that the README shows beside its code would have written.
+    text = ROOT / "examples/data/sentences.txt"
+    command = ["embed", str(text), "-o", "vectors.hdf5", "-m", "tiny", "--quiet"]
+    assert main(command) == 0
     scope = {}
     for block in blocks:
         exec(block, scope)
+    assert scope["count"] == len(text.read_text("utf-8").splitlines())
+    assert scope["tagger"].predict(scope["tokens"], verbose=0).shape == (2, 3, 4)
     assert scope["outputs"]["elmo"].shape == (2, 9, 256)
     words = scope["prose"](["They don't know."])["tokens"][0].numpy().tolist()
     assert words == [b"They", b"don", b"'t", b"know", b"."]
-    assert scope["vectors"][0].shape == (3, 4, 256)
+    assert {name: array.shape for name, array in scope["vectors"][0].items()} == {
+        "word_emb": (4, 128),
+        -1: (4, 256),
+        "default": (256,),
+    }
     assert scope["model"].predict(scope["texts"], verbose=0).shape == (2, 1)
     assert scope["mixed"].shape == (None, None, 128)
     assert scope["result"]["elmo"].shape == (1, 4, 256)

@@ -218,9 +218,11 @@ def _progress_bar(total, is_shown):
     import rich.console
     import rich.progress
 
+    is_notebook = rich.console.Console().is_jupyter
     # Plain text in notebooks, too: it stays in a saved notebook, and needs no widgets.
     console = rich.console.Console(stderr=True, force_jupyter=False)
-    if not console.is_terminal:
+    # Not `is_terminal`: Jupyter sets FORCE_COLOR, for which rich takes any output for a terminal.
+    if is_notebook or not console.file.isatty():
         lines = _ProgressLines(total, console)
         yield lines.advance
         lines.show()

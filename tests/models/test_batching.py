@@ -164,6 +164,7 @@ def test_progress_is_shown_on_standard_error(elmo, capsys):
 def test_progress_without_a_terminal_is_plain_text(elmo, capsys, monkeypatch):
     # As rich sees a notebook; ipywidgets would show nothing in a saved one.
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(batching, "_SECONDS_OF_A_LINE", 0)
     for terminal in (False, True):
         monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)

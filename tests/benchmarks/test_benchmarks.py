@@ -25,7 +25,6 @@ def test_it_runs_and_writes_every_table(tmp_path):
         "distinct words",
         "stages of a batch of 32",
         "exported",
-        "cached vocabulary",
         "precision",
         "stream, a small model",
     ]

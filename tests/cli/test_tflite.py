@@ -70,7 +70,7 @@ def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     def convert(elmo, path, inputs, quantize, batch, overwrite):
         calls.append((inputs, quantize, batch, overwrite))
 
-    monkeypatch.setattr(tflite, "convert", convert)
+    monkeypatch.setattr(tflite, "export_tflite", convert)
     assert run("model.tflite", "-q", *arguments) == (0, "")
     assert calls == [expected]
 

@@ -179,6 +179,16 @@ def test_padded_tokens_for_a_model_with_a_tokenizer(tagger):
         model(strings(padded(SENTENCES, "")))
 
 
+def test_a_fixed_width_keeps_time_distributed_right(small_folder):
+    # Where the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch in its place.
+    inputs = keras.Input((), dtype="string")
+    dense = keras.layers.Dense(3)
+    outputs = ElmoEmbedding(small_folder, max_tokens=WIDTH)(inputs)
+    outputs = [dense(outputs), keras.layers.TimeDistributed(dense)(outputs)]
+    plain, distributed = keras.Model(inputs, outputs).predict(JOINED, batch_size=2, verbose=0)
+    np.testing.assert_allclose(distributed, plain, atol=1e-6)
+
+
 def test_a_convolution_over_short_texts(small_folder):
     model = keras.Sequential(
         [

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+DTYPES = ("float32", "bfloat16", "mixed_bfloat16", "mixed_float16")
 REPEATS = 5
 ONE = "The cat sat on the mat and looked at the old dog ."  # 12 tokens
 
@@ -145,7 +146,7 @@ def _tasks(worker, sentences):
     }
 
 
-def precisions(model, sentences, dtypes=("float32", "bfloat16")):
+def precisions(model, sentences, dtypes=DTYPES):
     """Speed and accuracy by dtype of weights and arithmetic: cosine and error to float32."""
     rows = []
     for dtype in dtypes:

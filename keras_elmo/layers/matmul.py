@@ -1,5 +1,6 @@
 """`matmul`: a matrix product whose gradient can be made faster."""
 
+import keras
 from keras import ops
 
 
@@ -18,7 +19,9 @@ def matmul(x, kernel, fast_gradient=False):
     Returns:
         float, (..., m).
     """
-    x, kernel = ops.convert_to_tensor(x), ops.convert_to_tensor(kernel)
+    # A cast also reads a variable, which a custom gradient does not take.
+    x = ops.convert_to_tensor(x)
+    kernel = ops.cast(kernel, keras.backend.standardize_dtype(x.dtype))
     return _matmul_with_fast_gradient(x, kernel) if fast_gradient else ops.matmul(x, kernel)
 
 

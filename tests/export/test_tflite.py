@@ -280,7 +280,7 @@ def test_only_an_elmo_is_converted(tmp_path):
 def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatch):
     path = tmp_path / "model.tflite"
     path.write_bytes(b"old")
-    with pytest.raises(FileExistsError, match="pass overwrite. Received: .*model.tflite"):
+    with pytest.raises(FileExistsError, match="pass `overwrite=True` .*Received: .*model.tflite"):
         tflite.export_tflite(model, path)
     assert path.read_bytes() == b"old"
 

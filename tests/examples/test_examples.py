@@ -90,7 +90,7 @@ def test_the_python_of_the_readme_runs_from_top_to_bottom(tmp_path, monkeypatch)
     for block in blocks:
         exec(block, scope)
     assert scope["count"] == len(text.read_text("utf-8").splitlines())
-    assert scope["tagger"].predict(scope["tokens"], verbose=0).shape == (2, 3, 4)
+    assert scope["tagger"].predict(scope["padded"], verbose=0).shape == (2, 3, 4)
     assert scope["outputs"]["elmo"].shape == (2, 9, 256)
     words = scope["prose"](["They don't know."])["tokens"][0].numpy().tolist()
     assert words == [b"They", b"don", b"'t", b"know", b"."]

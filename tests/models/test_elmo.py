@@ -109,7 +109,7 @@ def test_padded_tokens_keep_their_width(small_folder, elmo):
     assert kept.from_character_ids(ids)["elmo"].shape == (1, 7, 16)
     # Another width is no other graph.
     tokens(padded[:, :11])
-    assert tokens._traced_forward.experimental_get_tracing_count() == 1
+    assert tokens._traced_forward._function.experimental_get_tracing_count() == 1
     # What is padded in the middle is a token; an empty batch and a row of padding have widths too.
     assert tokens(np.array([["a", "", "b", ""]]))["sequence_len"].numpy().tolist() == [3]
     assert tokens(np.full((2, 3), ""))["elmo"].shape == (2, 3, 16)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
+from keras_elmo.checks import first_of
 from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
 
@@ -29,8 +30,8 @@ def read_embeddings(path):
             `allennlp elmo`; or an `*.npz` file of `keras-elmo embed`.
 
     Returns:
-        A sequence of NumPy arrays, (tokens, D) or (layers, tokens, D), one for each line. An array
-        is read when it is asked for. The sequence can be used with `with`, or closed.
+        A sequence of NumPy arrays, one for each line: (tokens, D), (layers, tokens, D), or (D,).
+        An array is read when it is asked for. The sequence can be used with `with`, or closed.
 
     Raises:
         ValueError: the file is of another kind, or is damaged.
@@ -74,12 +75,11 @@ class EmbeddingsFile(Sequence):
         others = names - {str(index) for index in range(self._count)}
         if others:
             file.close()
-            numbers = sorted(int(name) for name in names if name.isdecimal())
-            if len(numbers) == len(names):
-                missing = min(set(range(numbers[-1])) - set(numbers), default=None)
-                received = f"a file without the line {missing}, and with the line {numbers[-1]}"
+            if all(name.isdecimal() for name in names):
+                missing = next(k for k in range(self._count) if str(k) not in names)
+                received = f"a file without the line {missing}, and with {first_of(others)}"
             else:
-                received = f"a file with {_some(name for name in others if not name.isdecimal())}"
+                received = f"a file with {first_of([x for x in others if not x.isdecimal()])}"
             raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
 
     def __len__(self):
@@ -122,12 +122,6 @@ class EmbeddingsFile(Sequence):
         return f"<EmbeddingsFile {self.path}: {self._count:,} sentences{state}>"
 
 
-def _some(names):
-    names = sorted(names)
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return ", ".join(repr(name[:60]) for name in names[:5]) + more
-
-
 def dump_token_embeddings(elmo, vocabulary, path):
     """Writes the token embeddings of a vocabulary, as bilm-tf's function of this name does.
 
@@ -165,6 +159,6 @@ def dump_token_embeddings(elmo, vocabulary, path):
         for start in range(0, len(words), _WORDS):
             part = words[start : start + _WORDS]
             dataset[start : start + len(part)] = elmo.token_embeddings(part)
-        begin, end = elmo._token_encoder.from_many_words([]).numpy()
+        begin, end = elmo._token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
     return len(words)

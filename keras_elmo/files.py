@@ -69,9 +69,15 @@ def replacing_folder(path, overwrite):
         try:
             temporary = os.path.join(holder, name)
             yield temporary
+            replaced = os.path.join(holder, name + _REPLACED)
             if overwrite and os.path.lexists(path):
-                os.rename(path, os.path.join(holder, _REPLACED))
-            os.rename(temporary, path)
+                os.rename(path, replaced)
+            try:
+                os.rename(temporary, path)
+            except BaseException:
+                if os.path.lexists(replaced) and not os.path.lexists(path):
+                    os.rename(replaced, path)
+                raise
         finally:
             shutil.rmtree(holder, ignore_errors=True)
 
@@ -109,7 +115,7 @@ def open_text(path):
 
 # A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.
 _SUFFIX = ".part"
-_REPLACED = "replaced"  # within a temporary folder, what was at its place before
+_REPLACED = ".replaced"  # within a temporary folder: NAME.replaced was in its place before
 
 
 def _prefix(name):
@@ -117,7 +123,11 @@ def _prefix(name):
 
 
 def _host():
-    return re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]  # names have 255 bytes at most
+    """The host, and the space of its process numbers: containers may share a host's name."""
+    host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]  # names have 255 bytes at most
+    with contextlib.suppress(OSError):
+        host += f"-{os.stat('/proc/self/ns/pid').st_ino}"
+    return host
 
 
 def _remove_stale(folder, name):
@@ -134,7 +144,7 @@ def _remove_stale(folder, name):
             if not os.path.isdir(stale):
                 os.remove(stale)
                 continue
-            replaced = os.path.join(stale, _REPLACED)
+            replaced = os.path.join(stale, name + _REPLACED)
             if os.path.lexists(replaced) and not os.path.lexists(os.path.join(folder, name)):
                 os.rename(replaced, os.path.join(folder, name))  # killed between two renames
             shutil.rmtree(stale)

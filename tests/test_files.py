@@ -74,8 +74,8 @@ def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
 def test_the_same_of_folders(tmp_path, dead):
     first, second = (tmp_path / name for name in stale_names("1", dead))
     (first / "1" / "variables").mkdir(parents=True)
-    (second / "replaced").mkdir(parents=True)
-    (second / "replaced" / "model").write_text("old")
+    (second / "1.replaced").mkdir(parents=True)
+    (second / "1.replaced" / "model").write_text("old")
     with pytest.raises(ValueError), replacing_folder(tmp_path / "1", True):
         # Killed between the two renames, a process had put the old one aside.
         assert (tmp_path / "1" / "model").read_text() == "old"
@@ -84,6 +84,28 @@ def test_the_same_of_folders(tmp_path, dead):
     with replacing_folder(tmp_path / "1", True) as temporary:
         os.mkdir(temporary)
     assert os.listdir(tmp_path) == ["1"] and os.listdir(tmp_path / "1") == []
+
+
+@pytest.mark.parametrize("name", ["1", "replaced"])
+def test_the_old_folder_stays_where_the_new_one_cannot_be_moved(tmp_path, name, monkeypatch):
+    with replacing_folder(tmp_path / name, False) as temporary:
+        os.mkdir(temporary)
+    (tmp_path / name / "model").write_text("old")
+    rename = os.rename
+
+    def stopped(source, target):
+        if target == str(tmp_path / name) and not source.endswith(".replaced"):
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", stopped)
+    with pytest.raises(KeyboardInterrupt), replacing_folder(tmp_path / name, True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == [name] and os.listdir(tmp_path / name) == ["model"]
+    monkeypatch.undo()
+    with replacing_folder(tmp_path / name, True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == [name] and os.listdir(tmp_path / name) == []
 
 
 def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):

@@ -123,27 +123,10 @@ def _writer(options):
             "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
             f"Received: --output {options.output}"
         )
-    if options.input != "-" and _is_same(options.input, options.output):
+    if options.input != "-" and model.is_same(options.input, options.output):
         raise ValueError(f"The output must not be the input. Received: {options.input} for both")
-    folder = os.path.dirname(os.path.abspath(options.output))
-    source = model.source_of(options.model)
-    files = [] if isinstance(source, str) else source
-    if (os.path.isdir(options.model) and _is_same(folder, options.model)) or any(
-        _is_same(file, options.output) for file in files
-    ):
-        raise ValueError(
-            "The output must not lie in the model's folder, where it could replace the weights."
-            f" Received: --output {options.output}"
-        )
-    if os.path.isfile(options.output) and not options.overwrite:
-        raise FileExistsError(
-            f"{options.output} exists already; give --overwrite to replace it, or another --output"
-        )
+    model.check_output(options.output, options.model, options.overwrite)
     return writer
-
-
-def _is_same(path, other):
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 def _layers(typed, config):

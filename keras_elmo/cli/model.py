@@ -31,6 +31,38 @@ def source_of(name):
     return options, weights
 
 
+def is_same(path, other):
+    """Whether two paths are one existing file or folder."""
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
+
+
+def check_output(output, name, overwrite):
+    """Raises an error where an output would replace a file, or fall into the model's folder.
+
+    Args:
+        output: the path to write.
+        name: the model as it is typed.
+        overwrite: bool.
+    """
+    folder = os.path.dirname(os.path.abspath(output))
+    source = source_of(name)
+    files = [] if isinstance(source, str) else source
+    if (os.path.isdir(name) and is_same(folder, name)) or any(is_same(x, output) for x in files):
+        raise ValueError(
+            "The output must not lie in the model's folder, where it could replace the weights."
+            f" Received: --output {output}"
+        )
+    check_overwrite(output, overwrite)
+
+
+def check_overwrite(output, overwrite, option="--output"):
+    """Raises an error where an output exists and is not to be replaced."""
+    if os.path.isfile(output) and not overwrite:
+        raise FileExistsError(
+            f"{output} exists already; give --overwrite to replace it, or another {option}"
+        )
+
+
 @contextlib.contextmanager
 def opened(name):
     """Finds a model and reads its options, without TensorFlow: what is wrong is said at once.

@@ -40,10 +40,10 @@ def run(options):
     # What can be wrong is found before a model is loaded.
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    if os.path.isfile(options.file) and not options.overwrite:
-        raise FileExistsError(
-            f"{options.file} exists already; give --overwrite to replace it, or another name"
-        )
+    model.check_overwrite(options.file, options.overwrite, "name")
+    folder = os.path.dirname(os.path.abspath(options.file))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
     with model.opened(options.model) as (_, _, source):
         elmo = model.import_elmo().from_pretrained(source, tokenizer="whitespace")
     from keras_elmo.export import tflite

@@ -1,6 +1,5 @@
 """`keras-elmo token-embeddings`: a vocabulary to its token embeddings."""
 
-import os
 import sys
 
 from keras_elmo.cli import model
@@ -27,10 +26,11 @@ def run(options):
         raise ValueError(
             f"The output must be named *.hdf5 or *.h5. Received: --output {options.output}"
         )
-    if os.path.isfile(options.output) and not options.overwrite:
-        raise FileExistsError(
-            f"{options.output} exists already; give --overwrite to replace it, or another --output"
+    if model.is_same(options.vocabulary, options.output):
+        raise ValueError(
+            f"The output must not be the vocabulary. Received: {options.output} for both"
         )
+    model.check_output(options.output, options.model, options.overwrite)
     open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
     with model.opened(options.model) as (_, _, source):
         elmo = model.import_elmo().from_pretrained(source)

@@ -1,16 +1,16 @@
 """`keras-elmo vocabulary`: text files to the words that a biLM is to predict."""
 
-import os
 import sys
 
 from keras_elmo.checks import check_integers
+from keras_elmo.cli import model
 from keras_elmo.cli.progress import reading
 from keras_elmo.cli.wording import counted
 from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "make the vocabulary of text files"
 DESCRIPTION = (
-    "Counts the words of text files (a sentence a line, tokens parted by spaces; *.gz too) and "
+    "Counts the words of text files (a sentence a line, tokens separated by spaces; *.gz too) and "
     "writes a word a line: <S>, </S>, <UNK>, then the words, the most frequent first."
 )
 
@@ -31,14 +31,11 @@ def run(options):
 
     check_integers(1, min_count=options.min_count)
     corpus = Corpus(options.files)
-    if any(_is_same(options.output, file) for file in corpus.files):
+    if any(model.is_same(options.output, file) for file in corpus.files):
         raise ValueError(
             f"The vocabulary must be written to a file of its own. Received: {options.output}"
         )
-    if os.path.isfile(options.output) and not options.overwrite:
-        raise FileExistsError(
-            f"{options.output} exists already; give --overwrite to replace it, or another --output"
-        )
+    model.check_overwrite(options.output, options.overwrite)
     with hide_tensorflow_log():
         from keras_elmo.training import build_vocabulary
 
@@ -49,7 +46,3 @@ def run(options):
     if not options.quiet:
         line = f"{options.output}: {counted(words, 'word')}, {share:.1%} of the text"
         print(line, file=sys.stderr)
-
-
-def _is_same(path, other):
-    return os.path.exists(path) and os.path.samefile(path, other)

@@ -241,7 +241,8 @@ def _text_entrance(model):
 
 def _tokens_entrance(model, max_tokens):
     """The same of a model of padded tokens."""
-    columns = None if isinstance(model, Elmo) else model.input_shape[1]
+    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
+    columns = shape[1] if isinstance(shape, tuple) and len(shape) == 2 else None
 
     def call(tokens):
         if max_tokens is None:

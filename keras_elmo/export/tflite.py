@@ -93,7 +93,7 @@ def check_path(path, overwrite):
 
 
 def metadata(path):
-    """How to call a TFLite file that `convert` wrote.
+    """How to call a TFLite file that `export_tflite` wrote.
 
     Args:
         path: of the file.
@@ -105,7 +105,7 @@ def metadata(path):
         `"tensorflow"` that wrote it.
 
     Raises:
-        ValueError: the file is no TFLite file, or `convert` did not write it.
+        ValueError: the file is no TFLite file, or `export_tflite` did not write it.
         OSError: it cannot be opened.
     """
     with open(path, "rb") as file:

@@ -1,6 +1,7 @@
 """`BiLM`."""
 
 import contextlib
+import threading
 
 import keras
 from keras import ops
@@ -118,6 +119,7 @@ class BiLM(keras.layers.Layer):
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
         self._compiled_runs = {}  # of each loop by its name
+        self._thread = threading.local()  # see `using_loop`
         self.supports_jit = self._loop_name() != "packed"
         self.supports_masking = True
 
@@ -199,16 +201,33 @@ class BiLM(keras.layers.Layer):
             mask: bool, (batch, tokens), or `None`. The real tokens come first in each row.
             dropout: `None`, or a function of a tensor and a pair of ints `(layer, direction)`,
                 which is applied to what each LSTM layer reads.
-            training: bool. Whether a gradient will be asked for.
+            training: bool. Whether a gradient will be asked for. It needs windows without a mask.
+
+        Raises:
+            ValueError: `training` is given together with a mask, or without a mask the number of
+                tokens is not known.
+            RuntimeError: the backend is not TensorFlow.
 
         Returns:
             The outputs, a list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim),
             those of each direction in its order of reading; and the state.
         """
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                "`read_streams` is for the TensorFlow backend. "
+                f"Received: backend {keras.backend.backend()!r}"
+            )
         from keras_elmo.layers.loops.packed import PackedLoop
         from keras_elmo.layers.loops.unrolled import UnrolledLoop
 
         self._check(forward.shape, mask, initial_state)
+        if mask is None and forward.shape[1] is None:
+            raise ValueError(
+                "Without a mask the number of tokens must be known. "
+                f"Received: streams of shape {tuple(forward.shape)}"
+            )
+        if mask is not None and training:
+            raise ValueError("`training` needs windows without a mask. Received: a mask, too")
         if mask is None:
             loop = UnrolledLoop(training)
         else:
@@ -217,16 +236,20 @@ class BiLM(keras.layers.Layer):
 
     @contextlib.contextmanager
     def using_loop(self, loop):
-        """Calls inside of the context use another loop: XLA and TFLite need one of their own."""
-        before, self.loop = self.loop, _check_loop(loop)
+        """Calls of this thread inside of the context use another loop.
+
+        XLA and TFLite need one of their own.
+        """
+        before, self._thread.loop = getattr(self._thread, "loop", None), _check_loop(loop)
         try:
             yield
         finally:
-            self.loop = before
+            self._thread.loop = before
 
     def _loop_name(self):
         on_tensorflow = keras.backend.backend() == "tensorflow"
-        return self.loop or ("packed" if on_tensorflow else "rnn")
+        chosen = getattr(self._thread, "loop", None) or self.loop
+        return chosen or ("packed" if on_tensorflow else "rnn")
 
     def _compiled_run(self):
         """A function that runs the loop: of inputs, mask and state."""

@@ -14,7 +14,8 @@ def matmul(x, kernel, fast_gradient=False):
     Args:
         x: float, (..., n).
         kernel: float, (n, m).
-        fast_gradient: bool. Use the gradient described above. The values are the same.
+        fast_gradient: bool. Use the gradient described above, on TensorFlow. The values are the
+            same.
 
     Returns:
         float, (..., m).
@@ -22,11 +23,14 @@ def matmul(x, kernel, fast_gradient=False):
     # A cast also reads a variable, which a custom gradient does not take.
     x = ops.convert_to_tensor(x)
     kernel = ops.cast(kernel, keras.backend.standardize_dtype(x.dtype))
-    return _matmul_with_fast_gradient(x, kernel) if fast_gradient else ops.matmul(x, kernel)
+    if fast_gradient and keras.backend.backend() == "tensorflow":
+        return ops.custom_gradient(_matmul_with_fast_gradient)(x, kernel)
+    return ops.matmul(x, kernel)
 
 
-@ops.custom_gradient
 def _matmul_with_fast_gradient(x, kernel):
+    """The product, and the function that gives its gradient, as `custom_gradient` takes them."""
+
     def gradient(*arguments, upstream=None):
         upstream = arguments[0] if upstream is None else upstream
         # TensorFlow's graph optimizer would fold a plain transposition back into the product. It

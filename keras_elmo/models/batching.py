@@ -31,11 +31,11 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     return (result[choices[0]] for result in results)
 
 
-def tokenize(tokenizer, sentences):
+def tokenize(tokenizer, sentences, max_tokens=None):
     """See `ContextualModel.tokenize`."""
     sentences = iter(_check_sentences(tokenizer, sentences))
     return [
-        [token.decode("utf-8", "surrogateescape") for token in tokens]
+        [token.decode("utf-8", "surrogateescape") for token in tokens[:max_tokens]]
         for ahead in iter(lambda: list(itertools.islice(sentences, _READ_AHEAD)), [])
         for tokens in _tokenize(tokenizer, ahead)
     ]

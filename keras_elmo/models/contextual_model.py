@@ -35,6 +35,7 @@ class ContextualModel(keras.Model):
     """
 
     _source = None  # where the weights come from, for `repr`
+    max_tokens = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(self, config, xla="auto", kernel_initializer=DEFAULT_INITIALIZER, **kwargs):
         if keras.backend.backend() != "tensorflow":
@@ -169,8 +170,9 @@ class ContextualModel(keras.Model):
                 are not split again.
 
         Returns:
-            A list of lists of `str`. Bytes that are no UTF-8 are lone surrogates in them, as
-            Python's `surrogateescape` makes them, which every call takes back as those bytes.
+            A list of lists of `str`, of at most `max_tokens` tokens where the model has such a
+            limit. Sentence boundaries are not among them. Bytes that are no UTF-8 are lone
+            surrogates, as Python's `surrogateescape` makes them, which every call takes back.
 
         Raises:
             TypeError: a sentence is neither a string nor a list of strings.
@@ -180,7 +182,7 @@ class ContextualModel(keras.Model):
         >>> elmo.tokenize(["The cat sat .", ["Hello"]])
         [['The', 'cat', 'sat', '.'], ['Hello']]
         """
-        return batching.tokenize(self.tokenizer, sentences)
+        return batching.tokenize(self.tokenizer, sentences, self.max_tokens)
 
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 

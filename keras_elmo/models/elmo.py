@@ -65,8 +65,7 @@ class Elmo(ContextualModel):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
-            arithmetic of these dtypes this saves no time: a single sentence took twice as long as
-            in float32, many sentences up to 1.4 times, and a training step as long.
+            arithmetic of these dtypes this is slower than float32; README, Speed, says how much.
 
     Call arguments:
         inputs: string. Raw strings, () or (batch,) or (batch, 1), as tensors, lists or arrays;
@@ -379,6 +378,9 @@ class Elmo(ContextualModel):
 
     @classmethod
     def from_config(cls, config):
+        if config.get("trainable") is True and "trainable_part" not in config:
+            # Version 0.1.0 named a part, unless everything was to train.
+            config = {**config, "trainable_part": "all"}
         return cls(**translate_config(config))
 
     def compute_mask(self, inputs, mask=None):

@@ -98,7 +98,7 @@ def to_tokens(texts, tokenizer):
         string RaggedTensor, (batch, None).
     """
     if isinstance(texts, tf.RaggedTensor):
-        return texts
+        return texts.with_row_splits_dtype(tf.int64)
     rank = texts.shape.rank
     if tokenizer is None:
         if texts.shape == (0,):  # an empty list

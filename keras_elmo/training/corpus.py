@@ -16,7 +16,7 @@ _LONG_LINE = 10_000  # tokens, beyond which a line is hardly a sentence
 
 
 class Corpus:
-    """Text files with a sentence a line, its tokens parted by whitespace; `*.gz` are gzip.
+    """Text files with a sentence a line, its tokens separated by whitespace; `*.gz` are gzip.
 
     Blank lines are passed over.
 

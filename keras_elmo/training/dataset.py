@@ -189,6 +189,8 @@ def _from_generator(generate, specs):
             number = np.int64(next(numbers))
             generators[int(number)] = generate()
         batch = next(generators[int(number)], None)
+        if batch is None:
+            generators[int(number)] = iter(())  # its memory goes
         values = blank if batch is None else [batch[name] for name in names]
         return [number, np.array(batch is not None), *values]
 

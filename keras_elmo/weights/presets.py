@@ -1,4 +1,4 @@
-"""Models by name: the packaged one, and the published ones: where they are, how they are had."""
+"""Models by name: the packaged one, and the published ones, which are downloaded."""
 
 import hashlib
 import http.client
@@ -140,7 +140,7 @@ def fetch(name):
                         _download(file, path)
         except OSError as error:
             raise OSError(
-                f"The model {name!r} cannot be had: {error}. To go on by hand, download\n"
+                f"The model {name!r} cannot be downloaded: {error}. To go on by hand, download\n"
                 f"  {preset.options.url}\n  {preset.weights.url}\n"
                 f"and put them into {folder} as {preset.options.name} and "
                 f"{preset.weights.name}; or pass the pair of their paths to from_pretrained."

@@ -32,6 +32,7 @@ def test_what_is_wrong_is_said_before_tensorflow_is_loaded(
         ("vocab.txt", "old.h5", "tiny", "old.h5 exists already; give --overwrite"),
         ("nothing.txt", "a.h5", "tiny", "directory: 'nothing.txt'"),
         ("vocab.txt", "a.h5", "tyni", "There is no model 'tyni'"),
+        ("vocab.txt", f"{small_folder}/a.h5", str(small_folder), "must not lie in the model's"),
     ]:
         assert main(["token-embeddings", vocabulary, "-o", output, "-m", model]) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -1,3 +1,5 @@
+import threading
+
 import keras
 import numpy as np
 import pytest
@@ -176,3 +178,39 @@ def test_what_streams_read_can_be_dropped():
     np.testing.assert_array_equal(outputs[2], other[2])
     # A skip connection adds what the layer read.
     assert not np.allclose(outputs[2], layer.read_streams(inputs, inputs, state)[0][2])
+
+
+def test_another_loop_is_for_its_own_thread():
+    layer = BiLM(8, 4)
+    found = {}
+
+    def run(name, loop, entered, left):
+        with layer.using_loop(loop):
+            entered.set()
+            left.wait(10)
+            found[name] = layer._loop_name()
+
+    events = [threading.Event() for _ in range(3)]
+    first = threading.Thread(target=run, args=("first", "rnn", events[0], events[2]))
+    second = threading.Thread(target=run, args=("second", "padded", events[1], events[2]))
+    first.start()
+    second.start()
+    assert events[0].wait(10) and events[1].wait(10)
+    assert layer._loop_name() == "packed"  # while both are in their contexts
+    events[2].set()
+    first.join()
+    second.join()
+    assert found == {"first": "rnn", "second": "padded"}
+    assert layer.get_config()["loop"] is None
+
+
+def test_streams_refuse_what_they_cannot_use():
+    layer = BiLM(8, 4)
+    layer.build((None, None, 4))
+    inputs, state, mask = tf.ones((2, 3, 4)), layer.zero_state(2), tf.ones((2, 3), tf.bool)
+    with pytest.raises(ValueError, match="windows without a mask"):
+        layer.read_streams(inputs, inputs, state, mask, training=True)
+    with pytest.raises(ValueError, match="number of tokens must be known"):
+        tf.function(lambda x: layer.read_streams(x, x, state)).get_concrete_function(
+            tf.TensorSpec((2, None, 4))
+        )

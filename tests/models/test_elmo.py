@@ -625,19 +625,25 @@ def test_config_round_trip(small_config):
     assert type(clone.tokenizer) is type(elmo.tokenizer)
 
 
-@pytest.mark.parametrize("old", ["mix", "bilm", "all", False])
+@pytest.mark.parametrize("old", ["mix", "bilm", "all", False, True])
 def test_configs_of_version_0_1_0(small_config, old):
     elmo = Elmo(small_config)
     config = elmo.get_config()
     del config["trainable_part"], config["max_tokens"]
     again = Elmo.from_config({**config, "trainable": old})
     assert again.trainable is (old is not False)
-    assert again.trainable_part == (old or "mix")
+    assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
     layer = ElmoEmbedding(elmo).get_config()
     layer["elmo"]["config"] = {**config, "trainable": old}
     again = ElmoEmbedding.from_config(json.loads(json.dumps({**layer, "trainable": old})))
     assert again.trainable is (old is not False)
-    assert again.trainable_part == (old or "mix")
+    assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
+
+
+def test_tokenize_gives_the_tokens_of_the_vectors(small_folder):
+    elmo = Elmo.from_pretrained(small_folder, max_tokens=3)
+    tokens, vectors = elmo.tokenize(SENTENCES), elmo.embed(SENTENCES)
+    assert [len(x) for x in tokens] == [len(x) for x in vectors] == [3, 3, 0, 1]
 
 
 def test_raw_prose_with_the_treebank_tokenizer(small_folder, elmo):

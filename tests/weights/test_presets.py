@@ -148,7 +148,7 @@ def assert_failure(message, preset, home):
     with pytest.raises(OSError, match=message) as caught:
         fetch("local")
     text = str(caught.value)
-    assert "The model 'local' cannot be had" in text
+    assert "The model 'local' cannot be downloaded" in text
     for file in preset:
         assert file.url in text
     assert f"put them into {home / 'keras_elmo' / 'local'} as options.json and weights.hdf5" in text

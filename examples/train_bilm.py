@@ -3,8 +3,8 @@
     python examples/train_bilm.py TEXT FOLDER [STEPS]
 
 TEXT is a file with a sentence a line, its words separated by spaces. Every 50th sentence is held
-out. FOLDER gets what `Elmo.from_pretrained` takes. The model is small, and some hundred steps only show
-how it goes: `keras-elmo train` has every option, checkpoints and progress.
+out. FOLDER gets what `Elmo.from_pretrained` takes. The model is small, and some hundred steps only
+show how it goes: `keras-elmo train` has every option, checkpoints and progress.
 """
 
 import os

@@ -13,8 +13,8 @@ from keras_elmo.quiet import hide_tensorflow_log
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
     "Measures the perplexity that a biLM gives to text files (a sentence a line, tokens separated "
-    "by spaces; *.gz too), by the full softmax. Of a stream of sentences each lane carries its LSTM "
-    "state on, so the figure depends a little on the batch size. All "
+    "by spaces; *.gz too), by the full softmax. Of a stream of sentences each lane carries its "
+    "LSTM state on, so the figure depends a little on the batch size. All "
     "words that the vocabulary does not have are one, which is easy to predict: compare models "
     "of the same share of unknown words."
 )

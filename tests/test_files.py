@@ -18,7 +18,8 @@ def test_file_is_moved_to_its_place_at_the_end(tmp_path):
             stream.write("new")
         assert not path.exists()
         host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]
-        name = rf"\.file\.{host}\.{os.getpid()}\.\w+\.part"
+        # Behind the host's name, the space of its process numbers.
+        name = rf"\.file\.{host}(-\d+)?\.{os.getpid()}\.\w+\.part"
         assert os.path.dirname(temporary) == str(tmp_path)
         assert re.fullmatch(name, os.path.basename(temporary))
     assert path.read_text() == "new"

@@ -18,8 +18,8 @@ HELP = "train a biLM on text files"
 DESCRIPTION = (
     "Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR "
     "gets the model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs "
-    "for TensorBoard. Ctrl-C writes a checkpoint; --resume goes on from the last. On several GPUs it "
-    "trains on all of them, and on several machines where TF_CONFIG says so; DIR is shared then."
+    "for TensorBoard. Ctrl-C writes a checkpoint; --resume goes on from the last. On several GPUs "
+    "it trains on all of them, and on several machines where TF_CONFIG says so; DIR is shared then."
 )
 _TRACING = "tracing the first step ..."
 _LOG_EVERY = 100  # steps, where there is no terminal

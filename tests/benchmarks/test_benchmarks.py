@@ -5,9 +5,12 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_it_runs_and_writes_every_table(tmp_path):
     sentences = (ROOT / "examples/data/sentences.txt").read_text(encoding="utf-8")
     (tmp_path / "text.txt").write_text(sentences, encoding="utf-8")

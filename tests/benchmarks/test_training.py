@@ -6,9 +6,12 @@ import random
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_it_runs_and_writes_every_table(tmp_path):
     chance = random.Random(0)
     words = [f"w{k}" for k in range(150)]

@@ -65,7 +65,7 @@ class Elmo(ContextualModel):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
-            arithmetic of these dtypes this is slower than float32; README, Speed, says how much.
+            arithmetic of these dtypes this is slower than float32.
 
     Call arguments:
         inputs: string. Raw strings, () or (batch,) or (batch, 1), as tensors, lists or arrays;

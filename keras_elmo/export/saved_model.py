@@ -223,8 +223,8 @@ class _Widened(tf.saved_model.experimental.TrackableResource):
 
 def _takes_tokens(model, elmos, tokenizer):
     """Whether the exported model takes padded tokens, and no raw strings."""
-    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
-    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] == 1:
+    shape = _token_shape(model)
+    if not shape or shape[1] == 1:
         return tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
     if tokenizer is not None:
         raise ValueError(
@@ -234,6 +234,12 @@ def _takes_tokens(model, elmos, tokenizer):
     return True
 
 
+def _token_shape(model):
+    """The shape (batch, tokens) of a Keras model's input; `()` where it has no such input."""
+    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
+    return shape if isinstance(shape, tuple) and len(shape) == 2 else ()
+
+
 def _text_entrance(model):
     """What is called, and its signature."""
     return model, [tf.TensorSpec([None], tf.string, "text")]
@@ -241,8 +247,8 @@ def _text_entrance(model):
 
 def _tokens_entrance(model, max_tokens):
     """The same of a model of padded tokens."""
-    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
-    columns = shape[1] if isinstance(shape, tuple) and len(shape) == 2 else None
+    shape = _token_shape(model)
+    columns = shape[1] if shape else None
 
     def call(tokens):
         if max_tokens is None:

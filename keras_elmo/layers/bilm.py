@@ -128,6 +128,11 @@ class BiLM(keras.layers.Layer):
         """Size of an input and of one direction's output."""
         return self.projection_dim or self.units
 
+    @property
+    def state_sizes(self):
+        """The width of each tensor of the state, in its order."""
+        return [self.input_dim, self.units] * 2 * self.num_layers
+
     def cells(self, direction):
         """The cells of a direction, `"forward"` or `"backward"`, the lowest layer first."""
         layers = {"forward": self.forward_layers, "backward": self.backward_layers}[direction]
@@ -152,7 +157,7 @@ class BiLM(keras.layers.Layer):
             )
         if state is None:
             return
-        sizes = [self.input_dim, self.units] * 2 * self.num_layers
+        sizes = self.state_sizes
         shapes = [tuple(tensor.shape) for tensor in state]
         if len(shapes) != len(sizes) or not all(
             _agree(one, (shape[0], size)) for one, size in zip(shapes, sizes, strict=True)
@@ -165,8 +170,9 @@ class BiLM(keras.layers.Layer):
 
     def zero_state(self, batch_size):
         """The state before any text: a list of zeros, as `initial_state` takes it."""
-        sizes = [self.input_dim, self.units] * 2 * self.num_layers
-        return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
+        return [
+            ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_sizes
+        ]
 
     def call(self, inputs, mask=None, initial_state=None, boundaries=None, training=False):
         self._check(inputs.shape, mask, initial_state)
@@ -304,8 +310,7 @@ class BiLM(keras.layers.Layer):
         layers = [(*input_shape[:-1], 2 * self.input_dim)] * (self.num_layers + 1)
         if not self.return_state:
             return layers
-        sizes = [self.input_dim, self.units] * 2 * self.num_layers
-        return layers, [(input_shape[0], size) for size in sizes]
+        return layers, [(input_shape[0], size) for size in self.state_sizes]
 
     @property
     def output_shape(self):

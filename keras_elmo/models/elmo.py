@@ -149,7 +149,7 @@ class Elmo(ContextualModel):
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
         self.masked_mean.build((None, None, config.output_dim))
         self.built = True
-        sizes = [config.projection_dim, config.units] * (2 * config.num_layers)
+        sizes = self.bilm.state_sizes
         self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
         self._last_mask = LastMask()
         self._trainable = trainable

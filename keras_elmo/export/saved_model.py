@@ -189,7 +189,7 @@ class _Module(tf.Module):
                 for name, value in result.items()
             }
 
-        return tf.function(run, input_signature=signature)
+        return tf.function(run, input_signature=signature, autograph=False)
 
     def track(self, functions):
         """Holds on to the variables that the functions read."""

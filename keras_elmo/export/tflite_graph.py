@@ -51,7 +51,8 @@ def concrete_function(elmo, inputs, batch):
             layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
         return {**elmo._make_outputs(layers, mask), **offsets}
 
-    return tf.function(run, input_signature=[signature]).get_concrete_function()
+    function = tf.function(run, input_signature=[signature], autograph=False)
+    return function.get_concrete_function()
 
 
 def check(elmo, inputs):

@@ -18,7 +18,9 @@ class CompiledFunction(tf.Module):
 
     def __init__(self, function):
         super().__init__()
-        self.compiled = tf.function(function, jit_compile=True, reduce_retracing=True)
+        self.compiled = tf.function(
+            function, jit_compile=True, reduce_retracing=True, autograph=False
+        )
 
     def tokens(self, ids):
         """A layer over tokens: (words, characters) -> (words, features)."""

@@ -82,7 +82,9 @@ class Trainer:
         self.saved = None  # the last checkpoint's step
         self.evaluated = 0  # the step of the last evaluation
         self.best = math.inf  # perplexity
-        self._train_step = tf.function(self._distributed_step, reduce_retracing=True)
+        self._train_step = tf.function(
+            self._distributed_step, reduce_retracing=True, autograph=False
+        )
         self._stop = StopSignals(self._kept)
 
     def _check(self):

@@ -4,9 +4,15 @@ import pathlib
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 import keras_elmo
+
+# TensorFlow's graph optimizer changes no result, but takes as long as all else in a first training
+# step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
+tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -48,9 +54,31 @@ def small_folder(tmp_path_factory, small_config):
     return folder
 
 
-@pytest.fixture
-def elmo(small_folder):
+@pytest.fixture(scope="session")
+def shared_elmo(small_folder):
     return keras_elmo.Elmo.from_pretrained(small_folder)
+
+
+@pytest.fixture
+def elmo(shared_elmo):
+    """A small model that is traced once for all tests. A test that changes it takes `new_elmo`."""
+    weights, config = shared_elmo.get_weights(), shared_elmo.get_config()
+    yield shared_elmo
+    assert all(map(np.array_equal, shared_elmo.get_weights(), weights))
+    assert shared_elmo.get_config() == config
+
+
+@pytest.fixture
+def new_elmo(small_folder):
+    return keras_elmo.Elmo.from_pretrained(small_folder)
+
+
+@pytest.fixture(scope="module")
+def graph_optimizer():
+    """Turns on TensorFlow's graph optimizer, as users have it."""
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+    yield
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
 def pytest_terminal_summary(terminalreporter):

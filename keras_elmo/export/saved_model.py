@@ -3,12 +3,20 @@
 import contextlib
 import os
 
-import keras
 import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.export import serving
+from keras_elmo.export.exported_module import ExportedModule
+from keras_elmo.export.operations import check_operations, operations
+from keras_elmo.export.signatures import (
+    elmo_signatures,
+    limit,
+    named_outputs,
+    text_entrance,
+    tokens_entrance,
+)
 from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
 
@@ -89,12 +97,16 @@ def export_saved_model(
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
             stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_tokens))
-        module = _Module(model, storage)
-        entrance = _tokens_entrance(model, max_tokens) if takes_tokens else _text_entrance(model)
-        if isinstance(model, Elmo):
-            signatures = _elmo_signatures(module, model, entrance, pooled_only, max_tokens)
+        module = ExportedModule(model, storage)
+        if takes_tokens:
+            _, columns = _token_shape(model) or (None, None)
+            entrance = tokens_entrance(model, columns, max_tokens)
         else:
-            signatures = {"serving_default": module.function(*entrance, _named)}
+            entrance = text_entrance(model)
+        if isinstance(model, Elmo):
+            signatures = elmo_signatures(module, model, entrance, pooled_only, max_tokens)
+        else:
+            signatures = {"serving_default": module.function(*entrance, named_outputs)}
         # Traced while the models are prepared.
         signatures = {name: f.get_concrete_function() for name, f in signatures.items()}
     module.track(signatures.values())
@@ -105,41 +117,6 @@ def export_saved_model(
             serving.write_warmup(temporary, warmup_texts)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
-
-
-def operations(path):
-    """The names of all operations of a SavedModel, those of its functions too.
-
-    Args:
-        path: its folder.
-
-    Returns:
-        A set of strings.
-    """
-    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-
-    saved = SavedModel()
-    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        saved.ParseFromString(file.read())
-    graph = saved.meta_graphs[0].graph_def
-    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
-    return {node.op for node in nodes} - {f.signature.name for f in graph.library.function}
-
-
-def check_operations(names, ops):
-    """Raises a `ValueError` where operations need Python, or more than `ops` promises."""
-    python = sorted(name for name in names if "PyFunc" in name)
-    if python:
-        raise ValueError(
-            "The exported graph must hold no Python; a tokenizer or layer must be made of "
-            f"TensorFlow's operations. Received: {python}"
-        )
-    added = sorted(name for name in names if name.startswith(("TFText", "RegexSplit")))
-    if ops == "core" and added:
-        raise ValueError(
-            'With `ops="core"` the tokenizer must be made of TensorFlow\'s own operations. '
-            f"Received: {added}"
-        )
 
 
 def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
@@ -156,68 +133,6 @@ def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
         raise FileExistsError(
             f"{path} exists already; export to another folder (TensorFlow Serving takes the "
             "highest number), or pass `overwrite=True`"
-        )
-
-
-class _Module(tf.Module):
-    """What is saved: the functions' variables, each once."""
-
-    def __init__(self, model, storage):
-        super().__init__()
-        self.widened = []
-        readers = []
-        for variable in model.weights:
-            dtype = tf.as_dtype(variable.dtype)
-            if storage and dtype.is_floating and dtype.size > tf.as_dtype(storage).size:
-                self.widened.append(_Widened(variable.value, storage, len(self.widened)))
-                readers.append((variable, self.widened[-1].value))
-            else:
-                readers.append((variable, variable.value.read_value))
-        self.stored = [widened.stored for widened in self.widened]
-        # Weights are read once, outside of loops: a loop that reads variables would run also where
-        # no output needs it. (In a function: what an attribute holds is saved, too.)
-        self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
-
-    def function(self, call, signature, outputs):
-        """A `tf.function` of named inputs: `outputs(call(inputs))`, floats as float32."""
-
-        def run(*inputs):
-            with self._weights():
-                result = outputs(call(*inputs))
-            return {
-                name: tf.cast(value, tf.float32) if value.dtype.is_floating else value
-                for name, value in result.items()
-            }
-
-        return tf.function(run, input_signature=signature, autograph=False)
-
-    def track(self, functions):
-        """Holds on to the variables that the functions read."""
-        variables = {id(v): v for function in functions for v in function.variables}
-        self.captured = list(variables.values())
-
-
-class _Widened(tf.saved_model.experimental.TrackableResource):
-    """A variable that is stored in half its size, and whole again when the model is loaded."""
-
-    def __init__(self, variable, storage, number):
-        super().__init__()
-        self._dtype, self._shape, self._number = variable.dtype, variable.shape, number
-        self.stored = tf.Variable(tf.cast(variable, storage), trainable=False)
-
-    def _create_resource(self):
-        return tf.raw_ops.VarHandleOp(
-            dtype=self._dtype, shape=self._shape, shared_name=f"widened_{self._number}"
-        )
-
-    def _initialize(self):
-        value = tf.cast(self.stored, self._dtype)
-        tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=value)
-
-    def value(self):
-        handle = self.resource_handle
-        return tf.ensure_shape(
-            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._shape
         )
 
 
@@ -238,61 +153,6 @@ def _token_shape(model):
     """The shape (batch, tokens) of a Keras model's input; `()` where it has no such input."""
     shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
     return shape if isinstance(shape, tuple) and len(shape) == 2 else ()
-
-
-def _text_entrance(model):
-    """What is called, and its signature."""
-    return model, [tf.TensorSpec([None], tf.string, "text")]
-
-
-def _tokens_entrance(model, max_tokens):
-    """The same of a model of padded tokens."""
-    shape = _token_shape(model)
-    columns = shape[1] if shape else None
-
-    def call(tokens):
-        if max_tokens is None:
-            return model(tokens)
-        lengths = text.to_tokens(tokens, None).row_lengths()
-        with tf.control_dependencies([_fits(lengths, max_tokens)]):
-            return model(tf.identity(tokens))
-
-    return call, [tf.TensorSpec([None, columns], tf.string, "tokens")]
-
-
-def _elmo_signatures(module, elmo, entrance, pooled_only, max_tokens):
-    def only(*names):
-        return lambda outputs: {name: outputs[name] for name in (*names, "sequence_len")}
-
-    if pooled_only:
-        default = module.function(*entrance, only("default"))
-        return {"default": default, "serving_default": default}
-
-    def from_tokens(tokens, sequence_len):
-        lengths = tf.cast(sequence_len, tf.int64)
-        columns = tf.shape(tokens, out_type=tf.int64)[1]
-        fits = tf.reduce_all((lengths >= 0) & (lengths <= columns))
-        message = "`sequence_len` must be from 0 to the number of columns of `tokens`. Received:"
-        check = tf.debugging.Assert(fits, [message, sequence_len, "columns:", columns])
-        with tf.control_dependencies([check]):
-            ragged = tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths))
-        return elmo(ragged if max_tokens is None else _limit(ragged, max_tokens))
-
-    tokens = [tf.TensorSpec([None, None], tf.string, "tokens")]
-    tokens += [tf.TensorSpec([None], tf.int32, "sequence_len")]
-    default = module.function(*entrance, dict)
-    return {
-        "default": default,
-        "serving_default": default,
-        **{name: module.function(*entrance, only(name)) for name in elmo._sequence_names()},
-        "tokens": module.function(from_tokens, tokens, dict),
-    }
-
-
-def _named(outputs):
-    if isinstance(outputs, dict):
-        return outputs
-    return {f"output_{n}": value for n, value in enumerate(keras.tree.flatten(outputs))}
 
 
 @contextlib.contextmanager
@@ -317,19 +177,10 @@ def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
 
 
 class _LimitedTokenizer:
+    """A tokenizer whose graph fails where a sentence has too many tokens."""
+
     def __init__(self, tokenizer, max_tokens):
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def tokenize(self, strings):
-        return _limit(self.tokenizer.tokenize(strings), self.max_tokens)
-
-
-def _limit(ragged, max_tokens):
-    with tf.control_dependencies([_fits(ragged.row_lengths(), max_tokens)]):
-        return ragged.with_flat_values(tf.identity(ragged.flat_values))
-
-
-def _fits(lengths, max_tokens):
-    longest = tf.reduce_max(tf.concat([lengths, [0]], 0))
-    message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
-    return tf.debugging.Assert(longest <= max_tokens, [message, longest])
+        return limit(self.tokenizer.tokenize(strings), self.max_tokens)

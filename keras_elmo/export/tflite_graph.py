@@ -22,7 +22,7 @@ def concrete_function(elmo, inputs, batch):
         max_characters), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
         `"ends"`, int32, (batch, tokens): the bytes of each token.
     """
-    start = _start(elmo)
+    start = _state_after_boundaries(elmo)
     max_characters = elmo.config.max_characters
     if inputs == "text":
         signature = tf.TensorSpec([batch, None], tf.uint8, name=inputs)
@@ -36,12 +36,12 @@ def concrete_function(elmo, inputs, batch):
             offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
         else:
             is_token = tf.reduce_any(data > 0, axis=-1)
-            places = tf.cast(tf.where(is_token), tf.int32)
-            ids, row = tf.gather_nd(data, places), places[:, 0]
+            positions = tf.cast(tf.where(is_token), tf.int32)  # (N, 2)
+            ids, row = tf.gather_nd(data, positions), positions[:, 0]
             # As many tokens as the input has, also where the longest sentence has fewer.
             sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
             offsets = {}
-        tokens, mask = sentences.pad(_encode(elmo, ids)), sentences.mask
+        tokens, mask = sentences.pad(_embed_tokens(elmo, ids)), sentences.mask
         tokens.set_shape([batch, None, elmo.config.projection_dim])
         mask.set_shape([batch, None])
         state = [tf.constant(tensor) for tensor in start]
@@ -96,16 +96,16 @@ class _Sentences:
         lengths = tf.scatter_nd(tf.expand_dims(row, -1), tf.ones_like(row), [count])
         column = tf.range(tf.size(row)) - tf.gather(tf.cumsum(lengths, exclusive=True), row)
         self.columns = tf.maximum(tf.reduce_max(lengths), 1) if columns is None else columns
-        self.places = tf.stack([row, column], axis=1)  # (N, 2)
+        self.positions = tf.stack([row, column], axis=1)  # (N, 2)
         self.mask = tf.range(self.columns) < tf.expand_dims(lengths, -1)  # (batch, tokens)
 
     def pad(self, values):
         """Flat values (N, ...) in the padded form (batch, tokens, ...)."""
         shape = [self.count, self.columns, *values.shape[1:]]
-        return tf.scatter_nd(self.places, values, shape)
+        return tf.scatter_nd(self.positions, values, shape)
 
 
-def _encode(elmo, ids):
+def _embed_tokens(elmo, ids):
     """Token embeddings of character ids, also of none."""
     count = tf.shape(ids)[0]
     ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
@@ -113,7 +113,7 @@ def _encode(elmo, ids):
     return elmo.character_encoder(ids)[:count]
 
 
-def _start(elmo):
+def _state_after_boundaries(elmo):
     """The biLM's state after each direction's sentence boundary: arrays of one row."""
     ids = text.boundary_character_ids(elmo.config.max_characters)
     boundaries = elmo.character_encoder(ids)  # begin of sentence, end of sentence

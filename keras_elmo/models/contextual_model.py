@@ -1,4 +1,4 @@
-"""`ContextualModel`, and the check that a model is loaded where it should be."""
+"""`ContextualModel`."""
 
 import os
 
@@ -9,12 +9,12 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
-from keras_elmo.models import batching
 from keras_elmo.models.compiled import CompiledFunction
+from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.text_inputs import call_strings, fit_strings
 from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
 from keras_elmo.quiet import find_devices
-from keras_elmo.weights import hdf5, model_files, presets, sources
+from keras_elmo.weights import hdf5, model_files, sources
 
 DEFAULT_INITIALIZER = "glorot_uniform"
 
@@ -182,7 +182,7 @@ class ContextualModel(keras.Model):
         >>> elmo.tokenize(["The cat sat .", ["Hello"]])
         [['The', 'cat', 'sat', '.'], ['Hello']]
         """
-        return batching.tokenize(self.tokenizer, sentences, self.max_tokens)
+        return tokenize(self.tokenizer, sentences, self.max_tokens)
 
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 
@@ -324,32 +324,3 @@ def check_words(words):
             f"The words must be a list of strings. Received: strings of shape {tuple(words.shape)}"
         )
     return words.numpy().tolist()
-
-
-def check_is_no_model(cls, config, weights=None, num_mixes=1, unknown=()):
-    """Raises a `ValueError` where a constructor is called for a model that must be loaded.
-
-    Args:
-        cls: the class of the model.
-        config: its first argument.
-        weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
-        num_mixes: its third argument.
-        unknown: the names of further arguments.
-    """
-    if isinstance(config, os.PathLike):
-        config = os.fspath(config)
-    source = config
-    if isinstance(weights, str | os.PathLike) and os.fspath(weights).endswith((".hdf5", ".h5")):
-        source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
-    elif not isinstance(config, str) or not (
-        config in presets.names()
-        or os.path.isdir(config)
-        or config.endswith((".zip", ".hdf5", ".h5"))
-    ):
-        return
-    mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
-    dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
-    raise ValueError(
-        f"{cls.__name__}(config) makes a model with random weights. To load one, write "
-        f"{cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} Received: config={config!r}"
-    )

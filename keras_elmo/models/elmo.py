@@ -1,7 +1,6 @@
 """`Elmo`."""
 
 import os
-import warnings
 
 import keras
 import tensorflow as tf
@@ -9,13 +8,12 @@ import tensorflow as tf
 from keras_elmo import characters, text
 from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
-from keras_elmo.models import batching
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.contextual_model import (
-    DEFAULT_INITIALIZER,
-    ContextualModel,
-    check_is_no_model,
-)
+from keras_elmo.models.constructor_check import check_is_no_model, warn_of_random_weights
+from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.embed_stream import embed_stream
+from keras_elmo.models.output_names import OutputNames
+from keras_elmo.models.sentences import TOKEN_BUDGET
 from keras_elmo.models.text_inputs import LastMask
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.models.trainable import check_part, check_trainable, translate_config
@@ -117,13 +115,7 @@ class Elmo(ContextualModel):
         check_is_no_model(type(self), config, tokenizer, num_mixes, kwargs)
         super().__init__(config, xla, kernel_initializer, **kwargs)
         if isinstance(config, str | os.PathLike):
-            config = os.fspath(config)
-            warnings.warn(
-                f"Elmo({config!r}) has random weights. To load a model, write "
-                f"Elmo.from_pretrained(({config!r}, WEIGHTS)); for a new one without this "
-                f"warning, Elmo(ElmoConfig.from_options({config!r}))",
-                stacklevel=2,
-            )
+            warn_of_random_weights(os.fspath(config), stacklevel=2)
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)
@@ -135,14 +127,16 @@ class Elmo(ContextualModel):
         self.initial_scalars = initial_scalars
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
+        self._num_boundaries = 2 if keep_sentence_boundaries else 0  # of a sentence in the outputs
         self.stateful = bool(stateful)
         self.max_tokens = max_tokens
 
         dtype = self.dtype_policy
         config = self.config
+        self._output_names = OutputNames(config, num_mixes, self._num_boundaries)
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
-            for name in self._mix_names()
+            for name in self._output_names.mixes
         ]
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         for mix in self.mixes:
@@ -226,7 +220,7 @@ class Elmo(ContextualModel):
 
         They are computed without these: the biLM should not run over padding.
         """
-        columns = width + 2 * self.keep_sentence_boundaries
+        columns = width + self._num_boundaries
         missing = columns - tf.shape(outputs["mask"])[1]
         static = columns if isinstance(width, int) else None
         padded = dict(outputs)
@@ -254,9 +248,9 @@ class Elmo(ContextualModel):
             mask: bool, (batch, tokens).
         """
         outputs = {"word_emb": layers[0][:, :, : self.config.projection_dim]}
-        for number, layer in enumerate(layers[1:], start=1):
-            outputs[f"lstm_outputs{number}"] = layer
-        for name, mix in zip(self._mix_names(), self.mixes, strict=True):
+        for index, layer in enumerate(layers[1:], start=1):
+            outputs[f"lstm_outputs{index}"] = layer
+        for name, mix in zip(self._output_names.mixes, self.mixes, strict=True):
             outputs[name] = tf.where(tf.expand_dims(mask, -1), mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
@@ -271,13 +265,9 @@ class Elmo(ContextualModel):
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
 
-    def _mix_names(self):
-        """The outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ..."""
-        return ["elmo", *(f"elmo_{number}" for number in range(2, self.num_mixes + 1))]
-
     # Embedding of many sentences
 
-    def embed(self, sentences, layers="elmo", token_budget=batching.TOKEN_BUDGET, progress=False):
+    def embed(self, sentences, layers="elmo", token_budget=TOKEN_BUDGET, progress=False):
         """Embeds sentences, any number of them.
 
         Sentences of like length go together, in batches of about `token_budget` tokens; the
@@ -320,14 +310,12 @@ class Elmo(ContextualModel):
         """
         return list(self.embed_stream(sentences, layers, token_budget, progress))
 
-    def embed_stream(
-        self, sentences, layers="elmo", token_budget=batching.TOKEN_BUDGET, progress=False
-    ):
+    def embed_stream(self, sentences, layers="elmo", token_budget=TOKEN_BUDGET, progress=False):
         """Like `embed`, but an iterator over the arrays, in memory that `token_budget` bounds.
 
         Of an iterable, only as many sentences are read ahead as make a few batches.
         """
-        return batching.embed_stream(self, sentences, layers, token_budget, progress)
+        return embed_stream(self, sentences, layers, token_budget, progress)
 
     def _trace_anew(self):
         width = tf.TensorSpec([], tf.int32)
@@ -389,10 +377,9 @@ class Elmo(ContextualModel):
         mask = self._last_mask.take(inputs)
         if mask is None:
             tokens, width = self._tokens(inputs)
-            boundaries = 2 * self.keep_sentence_boundaries
-            mask = tf.sequence_mask(tokens.row_lengths() + boundaries, width + boundaries)
-        names = self._output_shapes(None, None)
-        return {name: mask if name in self._sequence_names() else None for name in names}
+            lengths = tokens.row_lengths() + self._num_boundaries
+            mask = tf.sequence_mask(lengths, width + self._num_boundaries)
+        return self._output_names.masks(mask)
 
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
@@ -405,28 +392,11 @@ class Elmo(ContextualModel):
                     f"Received: an input of shape {inputs.shape}"
                 )
             width = width or inputs.shape[1]
-        shapes = self._output_shapes(batch, width)
+        shapes = self._output_names.shapes(batch, width)
         dtypes = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
         return {
             name: keras.KerasTensor(shape, dtype=dtypes.get(name, self.compute_dtype))
             for name, shape in shapes.items()
-        }
-
-    def _sequence_names(self):
-        """The outputs of shape (batch, tokens, ...) that hold floats."""
-        layers = [f"lstm_outputs{n}" for n in range(1, self.config.num_layers + 1)]
-        return ["word_emb", *layers, *self._mix_names()]
-
-    def _output_shapes(self, batch, width):
-        columns = None if width is None else width + 2 * self.keep_sentence_boundaries
-        dims = dict.fromkeys(self._sequence_names(), self.config.output_dim)
-        dims["word_emb"] = self.config.projection_dim
-        return {
-            **{name: (batch, columns, dim) for name, dim in dims.items()},
-            "default": (batch, self.config.output_dim),
-            "mask": (batch, columns),
-            "sequence_len": (batch,),
-            "tokens": (batch, columns),
         }
 
     def get_config(self):

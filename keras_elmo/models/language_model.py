@@ -11,12 +11,10 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.files import replacing_file
-from keras_elmo.models import batching
-from keras_elmo.models.contextual_model import (
-    DEFAULT_INITIALIZER,
-    ContextualModel,
-    check_is_no_model,
-)
+from keras_elmo.models import initial_weights
+from keras_elmo.models.constructor_check import check_is_no_model
+from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.traced_function import TracedFunction
@@ -144,7 +142,7 @@ class BiLanguageModel(ContextualModel):
                 )
         return self._ids.lookup(tokens)
 
-    def score(self, sentences, token_budget=batching.TOKEN_BUDGET):
+    def score(self, sentences, token_budget=TOKEN_BUDGET):
         """The log-probability of each token, in each direction, each sentence from a zero state.
 
         Args:
@@ -159,7 +157,7 @@ class BiLanguageModel(ContextualModel):
             TypeError: a sentence is neither a string nor a list of strings.
         """
         scores = []
-        for tokens in batching.token_batches(self.tokenizer, sentences, token_budget):
+        for tokens in token_batches(self.tokenizer, sentences, token_budget):
             outputs = self(tokens)
             for length, *rows in zip(
                 *(outputs[name].numpy() for name in ("sequence_len", "forward", "backward")),
@@ -212,7 +210,7 @@ class BiLanguageModel(ContextualModel):
                 f"`k` must be at most the size of the vocabulary, {len(self.vocabulary)}. "
                 f"Received: k={k}"
             )
-        (tokens,) = batching.token_batches(self.tokenizer, [sentence], 1)
+        (tokens,) = token_batches(self.tokenizer, [sentence], 1)
         flat = tokens.flat_values
         results = [
             [result.numpy() for result in direction]
@@ -268,50 +266,12 @@ class BiLanguageModel(ContextualModel):
     # Weights
 
     def initialize(self, seed=0):
-        """Draws all weights as the original trainer does.
-
-        Reference: `_build_word_char_embeddings` in bilm-tf's bilm/training.py; the kernels of the
-        LSTMs are `glorot_uniform`, TensorFlow 1's default.
-        """
-        rng = np.random.default_rng(seed)
-        config, encoder = self.config, self.character_encoder
-
-        def uniform(limit, *variables):
-            for variable in variables:
-                variable.assign(rng.uniform(-limit, limit, variable.shape).astype(np.float32))
-
-        def normal(fan_in, *variables):
-            for variable in variables:
-                values = rng.normal(scale=fan_in**-0.5, size=variable.shape)
-                variable.assign(values.astype(np.float32))
-
-        for variable in self.variables:  # biases
-            variable.assign(tf.zeros_like(variable))
-        uniform(1.0, encoder.character_embedding)
-        for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
-            if config.activation == "relu":
-                uniform(0.05, kernel)
-            else:
-                normal(width * config.character_dim, kernel)
-        for layer in encoder.highway_layers:
-            normal(config.num_filters, layer.carry_kernel, layer.transform_kernel)
-            layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
-        if encoder.projection_dim is not None:
-            normal(config.num_filters, encoder.projection_kernel)
-        for cell in (*self.bilm.cells("forward"), *self.bilm.cells("backward")):
-            # Both kernels are one in the original.
-            fans = cell.kernel.shape[0] + cell.recurrent_kernel.shape[0] + cell.kernel.shape[1]
-            uniform((6 / fans) ** 0.5, cell.kernel, cell.recurrent_kernel)
-            if cell.projection_kernel is not None:
-                uniform((6 / sum(cell.projection_kernel.shape)) ** 0.5, cell.projection_kernel)
-        normal(config.projection_dim, self.softmax.kernel)
+        """Draws all weights as the original trainer does."""
+        initial_weights.draw(self, seed)
 
     def initialize_softmax(self, seed=0):
         """Draws the weights of the softmax alone as the original trainer does."""
-        kernel = self.softmax.kernel
-        values = np.random.default_rng(seed).normal(size=kernel.shape)
-        kernel.assign((values * self.config.projection_dim**-0.5).astype(np.float32))
-        self.softmax.bias.assign(tf.zeros_like(self.softmax.bias))
+        initial_weights.draw_softmax(self.softmax, seed)
 
     @classmethod
     def from_pretrained(cls, source, vocabulary=None, **kwargs):

@@ -36,7 +36,7 @@ def test_xla_gives_the_same_numbers(small_folder, keep):
     )
     for sentences in (SENTENCES, SENTENCES[:1], SENTENCES * 3):
         outputs, expected = compiled(sentences), elmo(sentences)
-        for name in [*elmo._sequence_names(), "default", "mask"]:
+        for name in [*elmo._output_names.sequences, "default", "mask"]:
             np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
     vectors = compiled.embed(SENTENCES, layers="all")
     for one, other in zip(vectors, elmo.embed(SENTENCES, layers="all"), strict=True):

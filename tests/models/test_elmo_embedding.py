@@ -141,14 +141,14 @@ def test_freezing_as_keras_does(small_folder, part, kind, tmp_path):
     assert again.layers[-2].trainable_part == part and summary_counts(again) == released
 
 
-def test_another_part_later(elmo):
-    elmo.trainable = False
-    layer = ElmoEmbedding(elmo)
+def test_another_part_later(new_elmo):
+    new_elmo.trainable = False
+    layer = ElmoEmbedding(new_elmo)
     assert layer.trainable is False  # as the Elmo has it
     layer.trainable_part = "all"
     layer.trainable = True
-    assert elmo.trainable_part == "all"
-    assert len(layer.trainable_variables) == len(elmo.variables)
+    assert new_elmo.trainable_part == "all"
+    assert len(layer.trainable_variables) == len(new_elmo.variables)
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,12 @@ def test_export_of_an_elmo_of_tokens(small_folder, tmp_path):
     elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
     keras_elmo.export_saved_model(elmo, tmp_path / "1")
     signatures = tf.saved_model.load(tmp_path / "1").signatures
-    assert set(signatures) == {"default", "serving_default", "tokens", *elmo._sequence_names()}
+    assert set(signatures) == {
+        "default",
+        "serving_default",
+        "tokens",
+        *elmo._output_names.sequences,
+    }
     tokens = tf.constant(padded(SENTENCES, ""))
     expected = elmo(tokens)
     for name in ("default", "serving_default"):

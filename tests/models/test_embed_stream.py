@@ -5,19 +5,19 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo
-from keras_elmo.models import batching
+from keras_elmo.models import embed_stream, sentences
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", ".", "naïve", "x" * 70]
 
 
-def sentences(count=60, seed=0):
+def random_sentences(count=60, seed=0):
     rng = np.random.default_rng(seed)
     return [list(rng.choice(WORDS, rng.integers(0, 30))) for _ in range(count)]
 
 
 @pytest.mark.parametrize("token_budget", [1, 40, 100_000])
 def test_the_result_does_not_depend_on_the_batches(elmo, token_budget):
-    tokens = sentences()
+    tokens = random_sentences()
     vectors = elmo.embed(tokens, layers="all", token_budget=token_budget)
     outputs = elmo(tokens)
     for k, array in enumerate(vectors):
@@ -27,10 +27,10 @@ def test_the_result_does_not_depend_on_the_batches(elmo, token_budget):
             np.testing.assert_allclose(array[number], expected, atol=1e-6)
 
 
-def test_every_choice_of_layers(elmo):
-    elmo.mixes[0].scalars.assign([0.1, 0.5, 0.9])
-    tokens = sentences(10)
-    everything = elmo.embed(tokens, layers="all")
+def test_every_choice_of_layers(new_elmo):
+    new_elmo.mixes[0].scalars.assign([0.1, 0.5, 0.9])
+    tokens = random_sentences(10)
+    everything = new_elmo.embed(tokens, layers="all")
     weights = np.exp([0.1, 0.5, 0.9]) / np.exp([0.1, 0.5, 0.9]).sum()
     for layers, expected in {
         0: [array[0] for array in everything],
@@ -43,9 +43,9 @@ def test_every_choice_of_layers(elmo):
         -3: [array[0] for array in everything],
         "lstm_outputs1": [array[1] for array in everything],
         "word_emb": [array[0][:, :8] for array in everything],
-        "default": elmo(tokens)["default"].numpy(),
+        "default": new_elmo(tokens)["default"].numpy(),
     }.items():
-        for one, other in zip(elmo.embed(tokens, layers=layers), expected, strict=True):
+        for one, other in zip(new_elmo.embed(tokens, layers=layers), expected, strict=True):
             assert one.dtype == np.float32 and one.base is None
             np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -53,7 +53,7 @@ def test_every_choice_of_layers(elmo):
 def test_a_list_of_choices_gives_a_dict_for_each_sentence(small_folder):
     elmo = Elmo.from_pretrained(small_folder, num_mixes=2, do_layer_norm=True)
     elmo.mixes[1].scalars.assign([0.1, 0.5, 0.9])
-    tokens = [[], *sentences(10)]
+    tokens = [[], *random_sentences(10)]
     choices = ["word_emb", -1, np.int64(0), "elmo_2", "default", "all"]
     results = elmo.embed(tokens, layers=choices)
     assert list(results[0]) == choices and results[0]["default"].tolist() == [0.0] * 16
@@ -75,24 +75,8 @@ def test_pooled_vectors_with_boundaries(small_folder):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-def test_tokens_of_sentences(elmo, small_folder):
-    texts = ["The  cat sat .", "", b"na\xc3\xafve \xff", ("a b", "c")]
-    tokens = elmo.tokenize(texts)
-    assert tokens == [["The", "cat", "sat", "."], [], ["na\u00efve", "\udcff"], ["a b", "c"]]
-    for one, other in zip(elmo.embed(tokens), elmo.embed(texts), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert elmo.tokenize(np.array(["a b"])) == elmo.tokenize(tf.constant("a b")) == [["a", "b"]]
-    assert elmo.tokenize(text for text in ["a b"] * 300) == [["a", "b"]] * 300
-    with pytest.raises(TypeError, match=r"pass \[sentence\]"):
-        elmo.tokenize("one sentence")
-    pretokenised = Elmo.from_pretrained(small_folder, tokenizer=None)
-    assert pretokenised.tokenize(np.array([["a", "b"], ["c", ""]])) == [["a", "b"], ["c"]]
-    with pytest.raises(ValueError, match="must be a list of tokens"):
-        pretokenised.tokenize(["a b"])
-
-
 def test_every_form_of_sentences(elmo):
-    texts = [" ".join(tokens) for tokens in sentences(8)]
+    texts = [" ".join(tokens) for tokens in random_sentences(8)]
     expected = elmo.embed(texts)
     for form in [
         tuple(texts),
@@ -141,45 +125,16 @@ def test_a_stream_reads_only_a_little_ahead(elmo):
     stream = elmo.embed_stream(endless(), token_budget=64)
     first = [next(stream) for _ in range(5)]
     assert [array.shape for array in first] == [(6, 16)] * 5
-    assert len(read) <= 2 * batching._READ_AHEAD
+    assert len(read) <= 2 * sentences._READ_AHEAD
 
 
 def test_batches_hold_each_sentence_once_within_the_budget():
-    window = sentences(50)
-    batches = list(batching._batches(window, 64))
+    window = random_sentences(50)
+    batches = list(embed_stream._batches(window, 64))
     assert sorted(itertools.chain(*batches)) == list(range(50))
     sizes = [[len(window[n]) + 2 for n in batch] for batch in batches]
     assert all(sum(size) <= 64 for size in sizes)
     assert all(size == sorted(size, reverse=True) for size in sizes)
-
-
-def test_progress_is_shown_on_standard_error(elmo, capsys):
-    elmo.embed(["a b", "c"], progress=True)
-    captured = capsys.readouterr()
-    assert "2/2" in captured.err and captured.out == ""
-    elmo.embed(["a b"])
-    assert capsys.readouterr().err == ""
-
-
-def test_progress_without_a_terminal_is_plain_text(elmo, capsys, monkeypatch):
-    # As rich sees a notebook; ipywidgets would show nothing in a saved one.
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(batching, "_SECONDS_OF_A_LINE", 0)
-    for terminal in (False, True):
-        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
-        elmo.embed((text for text in ["a b", "c", "d"]), token_budget=4, progress=True)
-        lines = capsys.readouterr().err.splitlines()
-        counts = [line.rpartition(",")[0] for line in lines]
-        assert counts == [f"sentences: {count}" for count in (1, 2, 3, 3)]
-
-
-def test_progress_in_a_terminal_is_a_bar(elmo, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    elmo.embed(["a b", "c"], progress=True)
-    error = capsys.readouterr().err
-    assert "2/2" in error and "\u2501" in error and "\x1b[" in error
 
 
 @pytest.mark.parametrize(

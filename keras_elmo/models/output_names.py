@@ -1,0 +1,45 @@
+"""`OutputNames`: the names and the shapes of what a call of `Elmo` returns."""
+
+
+class OutputNames:
+    """The keys of the dict that a call of `Elmo` returns.
+
+    Args:
+        config: the `ElmoConfig`.
+        num_mixes: int.
+        num_boundaries: int. How many sentence boundaries each sentence has in the outputs, 0 or 2.
+
+    Attributes:
+        mixes: the outputs that are learned mixes: `"elmo"`, `"elmo_2"`, ...
+        sequences: the outputs of shape (batch, tokens, ...) that hold floats.
+    """
+
+    def __init__(self, config, num_mixes, num_boundaries):
+        self.num_boundaries = num_boundaries
+        self.mixes = ["elmo", *(f"elmo_{index}" for index in range(2, num_mixes + 1))]
+        layers = [f"lstm_outputs{index}" for index in range(1, config.num_layers + 1)]
+        self.sequences = ["word_emb", *layers, *self.mixes]
+        self._features = dict.fromkeys(self.sequences, config.output_dim)
+        self._features["word_emb"] = config.projection_dim
+        self._output_dim = config.output_dim
+
+    def shapes(self, batch, width):
+        """The shape of each output.
+
+        Args:
+            batch: int or `None`. Sentences.
+            width: int or `None`. Tokens, without the sentence boundaries.
+        """
+        columns = None if width is None else width + self.num_boundaries
+        return {
+            **{name: (batch, columns, features) for name, features in self._features.items()},
+            "default": (batch, self._output_dim),
+            "mask": (batch, columns),
+            "sequence_len": (batch,),
+            "tokens": (batch, columns),
+        }
+
+    def masks(self, mask):
+        """The mask of each output: that of the tokens where it has vectors of them, else `None`."""
+        without = dict.fromkeys(("default", "mask", "sequence_len", "tokens"))
+        return {**dict.fromkeys(self.sequences, mask), **without}

@@ -1,0 +1,76 @@
+import re
+
+import keras
+import numpy as np
+
+from keras_elmo import (
+    Elmo,
+    ElmoEmbedding,
+    strings,
+)
+
+
+def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
+    text = repr(elmo)
+    count = f"{elmo.count_params():,}"
+    assert text.startswith(f"<Elmo {elmo.name} from {str(small_folder)!r}: {count} parameters, ")
+    assert "2 LSTM layers in each direction, outputs of 16; WhitespaceTokenizer; " in text
+    assert text.endswith("trainable layers: elmo>")
+    new = Elmo(small_config, tokenizer=None, name="new")
+    assert repr(new).startswith("<Elmo new: ") and "; no tokenizer; " in repr(new)
+    new.load_weights(small_folder / "weights.hdf5")
+    assert f"from {str(small_folder / 'weights.hdf5')!r}" in repr(new)
+    new.trainable = False
+    assert repr(new).endswith("trainable layers: none>")
+    new.save(tmp_path / "new.keras")
+    assert "from 'a file of Keras'" in repr(keras.models.load_model(tmp_path / "new.keras"))
+    assert "from 'tiny'" in repr(Elmo.from_pretrained("tiny"))
+
+    elmo.summary(line_length=88)
+    table = capsys.readouterr().out
+    rows = re.split("[\u2501\u2500]{9,}.*", table)[2:-1]
+    assert len(rows) == 4 and all(row.strip().count("\n") <= 1 for row in rows)
+    assert "unbuilt" not in table and "?" not in table
+
+
+def test_calls_follow_the_weights(new_elmo, small_config, tmp_path):
+    other = Elmo(small_config)
+    other.save_pretrained(tmp_path)
+    layer = ElmoEmbedding(new_elmo, output="default")
+    model = keras.Sequential([keras.Input((), dtype="string"), layer])
+    twin = keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(other, "default")])
+    twin.save_weights(tmp_path / "twin.weights.h5")
+    texts, weights = strings(["The dog", "The"]), new_elmo.get_weights()
+    changes = [
+        lambda: new_elmo.load_weights(tmp_path / "weights.hdf5"),
+        lambda: new_elmo.set_weights(other.get_weights()),
+        lambda: model.load_weights(tmp_path / "twin.weights.h5"),
+    ]
+    for change in changes:
+        new_elmo.set_weights(weights)
+        before = [new_elmo(texts)["default"], new_elmo.predict(texts, verbose=0)["default"]]
+        before.append(model.predict(texts, verbose=0))
+        change()
+        after = [new_elmo(texts)["default"], new_elmo.predict(texts, verbose=0)["default"]]
+        after.append(model.predict(texts, verbose=0))
+        for one, old in zip(after, before, strict=True):
+            np.testing.assert_allclose(one, other(texts)["default"], atol=1e-6)
+            assert np.abs(one - old).max() > 1e-3
+
+
+def test_keras_weight_files(new_elmo, tmp_path):
+    new_elmo.mixes[0].gamma.assign(3.0)
+    expected = new_elmo(["The dog", "One"])["elmo"]
+    new_elmo.save_weights(tmp_path / "all.weights.h5")
+    clone = Elmo(new_elmo.config)
+    clone.load_weights(tmp_path / "all.weights.h5")
+    np.testing.assert_allclose(clone(["The dog", "One"])["elmo"], expected, atol=1e-6)
+
+
+def test_a_folder_round_trip(elmo, tmp_path):
+    elmo.save_pretrained(tmp_path / "new")
+    again = Elmo.from_pretrained(tmp_path / "new")
+    assert again.config == elmo.config
+    for one, other in zip(again.weights, elmo.weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert keras.initializers.serialize(again.kernel_initializer)["class_name"] == "GlorotUniform"

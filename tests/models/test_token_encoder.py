@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import characters
+from keras_elmo.models import token_encoder
+from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+
+WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    # Each word's embedding is its character ids.
+    return TokenEncoder(lambda ids: tf.cast(ids, tf.float32), max_characters=12)
+
+
+def test_the_boundaries_come_first(encoder):
+    rows = encoder.from_words(tf.constant(WORDS)).numpy()
+    expected = [*characters.boundary_ids(12), *(characters.word_to_ids(w, 12) for w in WORDS)]
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_many_words_are_encoded_in_parts(encoder, monkeypatch):
+    whole = encoder.from_words(tf.constant(WORDS))
+    for size in (1, 3, 7, 100):
+        monkeypatch.setattr(token_encoder, "_WORDS_PER_CALL", size)
+        np.testing.assert_array_equal(encoder.from_many_words(WORDS), whole)
+    assert encoder.from_many_words([]).shape == (2, 12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boundaries_around_each_sentence(seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 6, 4)
+    words = rng.integers(0, 50, lengths.sum())
+    grid = with_boundaries(tf.constant(words, tf.int32), tf.constant(lengths, tf.int64)).numpy()
+    assert grid.shape == (4, lengths.max() + 2)
+    for row, tokens in zip(grid, np.split(words, np.cumsum(lengths)[:-1]), strict=True):
+        sentence = [0, *(tokens + 2), 1]
+        np.testing.assert_array_equal(row, sentence + [0] * (len(row) - len(sentence)))

@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import pathlib
 
@@ -44,14 +45,25 @@ def small_config():
     )
 
 
-@pytest.fixture(scope="session")
-def small_folder(tmp_path_factory, small_config):
-    """A small random model in the original's format."""
-    folder = tmp_path_factory.mktemp("model") / "small"
+def save_random(config, folder):
+    """Writes a random model in the original's format."""
     keras.utils.set_random_seed(1)
     initializer = keras.initializers.RandomNormal(stddev=0.3)
-    keras_elmo.Elmo(small_config, kernel_initializer=initializer).save_pretrained(folder)
+    keras_elmo.Elmo(config, kernel_initializer=initializer).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory, small_config):
+    """A small random model."""
+    return save_random(small_config, tmp_path_factory.mktemp("model") / "small")
+
+
+@pytest.fixture(scope="session")
+def one_layer_folder(tmp_path_factory, small_config):
+    """The same with one LSTM layer, for tests where more would only take longer to trace."""
+    config = dataclasses.replace(small_config, num_layers=1)
+    return save_random(config, tmp_path_factory.mktemp("model") / "one_layer")
 
 
 @pytest.fixture(scope="session")

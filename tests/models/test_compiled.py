@@ -23,24 +23,14 @@ def test_padding_to_buckets():
     assert np.all(padded[:3, :9] == 1)
 
 
-@pytest.fixture
-def compiled(small_folder):
-    return Elmo.from_pretrained(small_folder, xla=True)
+@pytest.fixture(scope="module")
+def compiled(one_layer_folder):
+    return Elmo.from_pretrained(one_layer_folder, xla=True)
 
 
-@pytest.mark.parametrize("keep", [False, True])
-def test_xla_gives_the_same_numbers(small_folder, keep):
-    compiled, elmo = (
-        Elmo.from_pretrained(small_folder, xla=x, keep_sentence_boundaries=keep)
-        for x in (True, False)
-    )
-    for sentences in (SENTENCES, SENTENCES[:1], SENTENCES * 3):
-        outputs, expected = compiled(sentences), elmo(sentences)
-        for name in [*elmo._output_names.sequences, "default", "mask"]:
-            np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
-    vectors = compiled.embed(SENTENCES, layers="all")
-    for one, other in zip(vectors, elmo.embed(SENTENCES, layers="all"), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+@pytest.fixture(scope="module")
+def plain(one_layer_folder):
+    return Elmo.from_pretrained(one_layer_folder, xla=False)
 
 
 def test_what_is_compiled_is_run(compiled):
@@ -50,28 +40,51 @@ def test_what_is_compiled_is_run(compiled):
         assert layer.compiled.experimental_get_tracing_count() == 1
 
 
-def test_xla_carries_the_state(small_folder):
-    models = [Elmo.from_pretrained(small_folder, stateful=True, xla=x) for x in (True, False)]
+def check(compiled, plain, batches):
+    for sentences in batches:
+        outputs, expected = compiled(sentences), plain(sentences)
+        for name in [*plain._output_names.sequences, "default", "mask"]:
+            np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
+
+
+def test_xla_gives_the_same_numbers(compiled, plain):
+    check(compiled, plain, [SENTENCES, SENTENCES[:1], SENTENCES * 3])
+    vectors = compiled.embed(SENTENCES, layers="all")
+    for one, other in zip(vectors, plain.embed(SENTENCES, layers="all"), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_xla_with_boundaries_that_are_kept(one_layer_folder):
+    models = [
+        Elmo.from_pretrained(one_layer_folder, xla=x, keep_sentence_boundaries=True)
+        for x in (True, False)
+    ]
+    check(*models, [SENTENCES])
+
+
+def test_xla_carries_the_state(one_layer_folder):
+    models = [Elmo.from_pretrained(one_layer_folder, stateful=True, xla=x) for x in (True, False)]
     for _ in range(2):
         one, other = (model(SENTENCES)["elmo"] for model in models)
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
-def test_gradients_are_the_same_with_xla(compiled, elmo, part):
-    def gradients(model):
-        model.trainable_part = part
+# With "all", nothing is compiled.
+@pytest.mark.parametrize("part", ["mix", "bilm", pytest.param("all", marks=pytest.mark.slow)])
+def test_gradients_are_the_same_with_xla(one_layer_folder, part):
+    def gradients(xla):
+        model = Elmo.from_pretrained(one_layer_folder, xla=xla, trainable_part=part)
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(model(SENTENCES)["elmo"] ** 2)
         values = tape.gradient(loss, [v.value for v in model.trainable_variables])
         return [tf.convert_to_tensor(value) for value in values]
 
-    for one, other in zip(gradients(compiled), gradients(elmo), strict=True):
+    for one, other in zip(gradients(True), gradients(False), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4, rtol=1e-3)
 
 
-def test_a_classifier_trains_on_what_xla_compiled(compiled):
-    layers = [keras.Input((), dtype="string"), ElmoEmbedding(compiled, "default")]
+def test_a_classifier_trains_on_what_xla_compiled(one_layer_folder):
+    layers = [keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder, "default", xla=True)]
     model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
     model.compile(keras.optimizers.Adam(0.1), "binary_crossentropy")
     texts, labels = strings(SENTENCES), np.array([0, 1, 0, 1])

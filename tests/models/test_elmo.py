@@ -332,8 +332,8 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo):
 
 
 @pytest.mark.parametrize("part", ["mix", "all"])
-def test_training_changes_what_it_should_and_learns(small_folder, part):
-    elmo = Elmo.from_pretrained(small_folder)
+def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
+    elmo = Elmo.from_pretrained(one_layer_folder)
     elmo(SENTENCES)  # traced before
     elmo.trainable_part = part
     inputs = keras.Input((), dtype="string")
@@ -362,30 +362,31 @@ def test_a_gradient_through_an_eager_call(new_elmo):
     assert all(np.any(tf.convert_to_tensor(gradient) != 0) for gradient in gradients[2:4])
 
 
-def test_predict_evaluate_and_fit_take_lists(new_elmo):
+def test_predict_evaluate_and_fit_take_lists(one_layer_folder):
+    elmo = Elmo.from_pretrained(one_layer_folder)
     texts = [*SENTENCES, "two words"] * 3
-    outputs = new_elmo.predict(texts, batch_size=4, verbose=0)  # batches of other lengths
-    expected = new_elmo(texts)
+    outputs = elmo.predict(texts, batch_size=4, verbose=0)  # batches of other lengths
+    expected = elmo(texts)
     assert_same(outputs, expected, ["elmo", "default", "mask", "sequence_len"])
     assert outputs["tokens"][0, 0] in (b"The", "The")
     targets = {"default": np.zeros((len(texts), 16), np.float32)}
-    new_elmo.compile("adam", loss={"default": "mse"})
-    loss = new_elmo.evaluate(texts, targets, verbose=0)
+    elmo.compile("adam", loss={"default": "mse"})
+    loss = elmo.evaluate(texts, targets, verbose=0)
     assert np.ravel(loss)[0] == pytest.approx(np.mean(expected["default"].numpy() ** 2), rel=1e-4)
-    new_elmo.compile(keras.optimizers.Adam(0.1), loss={"default": "mse"})
+    elmo.compile(keras.optimizers.Adam(0.1), loss={"default": "mse"})
     validation = (texts[:4], {"default": targets["default"][:4]})
-    history = new_elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
+    history = elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
     assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 3
-    assert np.all(np.isfinite(new_elmo.train_on_batch(texts, targets)))
-    assert np.all(np.isfinite(new_elmo.test_on_batch(texts, targets)))
-    assert_same(new_elmo.predict_on_batch(texts), new_elmo(texts), ["elmo"])
+    assert np.all(np.isfinite(elmo.train_on_batch(texts, targets)))
+    assert np.all(np.isfinite(elmo.test_on_batch(texts, targets)))
+    assert_same(elmo.predict_on_batch(texts), elmo(texts), ["elmo"])
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
-    assert new_elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
-    assert new_elmo.predict(((batch,) for batch in batches), verbose=0)["mask"].shape == (
+    assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
+    assert elmo.predict(((batch,) for batch in batches), verbose=0)["mask"].shape == (
         len(texts),
         9,
     )
-    assert new_elmo.predict([], verbose=0)["elmo"].shape == (0, 0, 16)
+    assert elmo.predict([], verbose=0)["elmo"].shape == (0, 0, 16)
 
 
 class CountingTokenizer(WhitespaceTokenizer):
@@ -429,8 +430,9 @@ def test_parameters_of_the_published_shapes():
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-def test_mixed_precision(small_folder, elmo, policy):
-    mixed = Elmo.from_pretrained(small_folder, dtype=policy)
+def test_mixed_precision(one_layer_folder, policy):
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    mixed = Elmo.from_pretrained(one_layer_folder, dtype=policy)
     outputs, expected = mixed(SENTENCES), elmo(SENTENCES)
     assert outputs["elmo"].dtype.name == policy.removeprefix("mixed_")
     assert_same({"elmo": tf.cast(outputs["elmo"], "float32")}, expected, ["elmo"], atol=0.05)

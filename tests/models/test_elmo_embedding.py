@@ -26,8 +26,9 @@ def classifier(embedding, encoder=None):
     return model
 
 
-def test_a_classifier_learns_is_saved_and_loads_in_a_fresh_process(small_folder, tmp_path):
-    model = classifier(ElmoEmbedding(small_folder, dropout=0.1, trainable_part="bilm"))
+def test_a_classifier_learns_is_saved_and_loads_in_a_fresh_process(one_layer_folder, tmp_path):
+    embedding = ElmoEmbedding(one_layer_folder, dropout=0.1, trainable_part="bilm")
+    model = classifier(embedding, keras.layers.GlobalAveragePooling1D())
     texts = np.array(TEXTS, dtype=object)
     losses = model.fit(texts, LABELS, epochs=40, batch_size=3, verbose=0).history["loss"]
     assert min(losses) < 0.8 * losses[0]
@@ -48,8 +49,8 @@ print("same")
     assert result.stdout.strip() == "same", result.stderr[-3000:]
 
 
-def test_the_mask_reaches_the_next_layer(small_folder):
-    model = classifier(ElmoEmbedding(small_folder))
+def test_the_mask_reaches_the_next_layer(one_layer_folder):
+    model = classifier(ElmoEmbedding(one_layer_folder))
     alone = model(strings(["bad"]))
     together = model(strings(["bad", "a longer text than that"]))
     np.testing.assert_allclose(alone[0], together[0], atol=1e-6)
@@ -89,8 +90,8 @@ class Batches(keras.utils.PyDataset):
         return strings(TEXTS[rows]), LABELS[rows]
 
 
-def test_fit_takes_datasets_of_both_kinds(small_folder):
-    model = classifier(ElmoEmbedding(small_folder, output="default"), keras.layers.Identity())
+def test_fit_takes_datasets_of_both_kinds(one_layer_folder):
+    model = classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
     whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
     texts = [TEXTS, np.array(TEXTS), np.array(TEXTS, object), strings(TEXTS)]
     datasets = [tf.data.Dataset.from_tensor_slices((t, LABELS)).batch(2) for t in texts]
@@ -109,14 +110,14 @@ def summary_counts(model):
 
 @pytest.mark.parametrize("part", ["mix", "bilm", "all"])
 @pytest.mark.parametrize("kind", ["sequential", "functional"])
-def test_freezing_as_keras_does(small_folder, part, kind, tmp_path):
+def test_freezing_as_keras_does(one_layer_folder, part, kind, tmp_path):
     def counts():
         parts = {"mix": elmo.mixes[0].count_params(), "bilm": elmo.bilm.count_params()}
         parts["all"] = elmo.character_encoder.count_params()
         trained = sum(list(parts.values())[: list(parts).index(part) + 1])
         return trained + 17, sum(parts.values()) - trained
 
-    layer = ElmoEmbedding(small_folder, output="default", trainable_part=part)
+    layer = ElmoEmbedding(one_layer_folder, output="default", trainable_part=part)
     elmo = layer.elmo
     dense = keras.layers.Dense(1)
     inputs = keras.Input((), dtype="string")

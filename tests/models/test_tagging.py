@@ -25,7 +25,7 @@ def padded(rows, padding, width=WIDTH):
 
 
 @pytest.fixture(scope="module")
-def tagger(small_folder):
+def tagger(one_layer_folder):
     """A function of the input's shape and arguments of `Elmo`: a compiled tagger, always the same.
 
     A model takes seconds to trace, so it is made once for the same arguments.
@@ -39,7 +39,7 @@ def tagger(small_folder):
             model = keras.Sequential(
                 [
                     keras.Input(shape=shape, dtype="string", ragged=ragged),
-                    ElmoEmbedding(small_folder, **kwargs),
+                    ElmoEmbedding(one_layer_folder, **kwargs),
                     keras.layers.SimpleRNN(4, return_sequences=True),
                     keras.layers.Dense(3, activation="softmax"),
                 ]
@@ -163,13 +163,13 @@ def test_a_long_sentence_is_cut_with_its_tags(tagger):
     assert model.evaluate(short, tags, verbose=0)[0] == pytest.approx(loss, abs=1e-6)
 
 
-def test_tokens_for_an_input_of_raw_strings(tagger, small_folder):
+def test_tokens_for_an_input_of_raw_strings(tagger, one_layer_folder):
     # Keras refuses them before any layer, and shows the two shapes.
     with pytest.raises(ValueError, match=r"Expected shape \(None,\).*shape \(5, None\)"):
         tagger(())(strings(SENTENCES))
     with pytest.raises(ValueError, match=r"make it with keras.Input\(shape=\(None,\), dtype"):
         keras.Sequential(
-            [keras.Input((), dtype="string"), ElmoEmbedding(small_folder, tokenizer=None)]
+            [keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder, tokenizer=None)]
         )
 
 
@@ -179,21 +179,21 @@ def test_padded_tokens_for_a_model_with_a_tokenizer(tagger):
         model(strings(padded(SENTENCES, "")))
 
 
-def test_a_fixed_width_keeps_time_distributed_right(small_folder):
+def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
     # Where the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch in its place.
     inputs = keras.Input((), dtype="string")
     dense = keras.layers.Dense(3)
-    outputs = ElmoEmbedding(small_folder, max_tokens=WIDTH)(inputs)
+    outputs = ElmoEmbedding(one_layer_folder, max_tokens=WIDTH)(inputs)
     outputs = [dense(outputs), keras.layers.TimeDistributed(dense)(outputs)]
     plain, distributed = keras.Model(inputs, outputs).predict(JOINED, batch_size=2, verbose=0)
     np.testing.assert_allclose(distributed, plain, atol=1e-6)
 
 
-def test_a_convolution_over_short_texts(small_folder):
+def test_a_convolution_over_short_texts(one_layer_folder):
     model = keras.Sequential(
         [
             keras.Input((), dtype="string"),
-            ElmoEmbedding(small_folder, max_tokens=6),
+            ElmoEmbedding(one_layer_folder, max_tokens=6),
             keras.layers.Conv1D(8, 5),
             keras.layers.GlobalMaxPooling1D(),
             keras.layers.Dense(1),
@@ -232,8 +232,8 @@ def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
         keras_elmo.export_saved_model(model, tmp_path / "2", warmup_texts=["a b"])
 
 
-def test_export_of_an_elmo_of_tokens(small_folder, tmp_path):
-    elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
+def test_export_of_an_elmo_of_tokens(one_layer_folder, tmp_path):
+    elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
     keras_elmo.export_saved_model(elmo, tmp_path / "1")
     signatures = tf.saved_model.load(tmp_path / "1").signatures
     assert set(signatures) == {
@@ -256,8 +256,8 @@ def test_export_of_an_elmo_of_tokens(small_folder, tmp_path):
     np.testing.assert_allclose(run(text=JOINED)["default"], expected["default"], atol=1e-5)
 
 
-def test_export_of_an_elmo_that_cuts(small_folder, tmp_path):
-    elmo = Elmo.from_pretrained(small_folder, max_tokens=3)
+def test_export_of_an_elmo_that_cuts(one_layer_folder, tmp_path):
+    elmo = Elmo.from_pretrained(one_layer_folder, max_tokens=3)
     keras_elmo.export_saved_model(elmo, tmp_path / "1", ops="core", pooled_only=True)
     run = tf.saved_model.load(tmp_path / "1").signatures["default"]
     found = run(text=JOINED)

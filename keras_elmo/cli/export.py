@@ -16,6 +16,7 @@ DESCRIPTION = (
     "it), with the signatures default, serving_default, tokens, and one for each output."
 )
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
+_DEFAULTS = defaults_of(export_saved_model)
 
 
 def add_arguments(parser):
@@ -27,7 +28,7 @@ def add_arguments(parser):
     add_tokenizer_argument(parser)
     parser.add_argument(
         "--ops",
-        default=defaults_of(export_saved_model)["ops"],
+        default=_DEFAULTS["ops"],
         choices=tokenizers.OPS,
         help="core: the model loads with TensorFlow alone (default: %(default)s)",
     )

@@ -15,6 +15,7 @@ DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
     "without TensorFlow. The file says how to call it in its metadata 'keras_elmo' (JSON)."
 )
+_DEFAULTS = defaults_of(tflite.export_tflite)
 
 
 def add_arguments(parser):
@@ -23,7 +24,7 @@ def add_arguments(parser):
     parser.add_argument(
         "-i",
         "--inputs",
-        default=_typed(defaults_of(tflite.export_tflite)["inputs"]),
+        default=_typed(_DEFAULTS["inputs"]),
         choices=[_typed(inputs) for inputs in tflite.INPUTS],
         help="character-ids (default): int32, (batch, tokens, characters); text: UTF-8 bytes, "
         "(batch, bytes), which the file splits on whitespace",

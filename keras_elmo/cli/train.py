@@ -29,6 +29,7 @@ DESCRIPTION = (
 )
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
+_DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
 
 
 def add_arguments(parser):
@@ -52,12 +53,11 @@ def add_arguments(parser):
     parser.add_argument("--init", metavar="MODEL", help=f"go on from the weights of {MODEL_HELP}")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     _add_training_options(parser.add_argument_group("training"))
-    defaults = defaults_of(training.Trainer)
     for name in ("checkpoint_every", "evaluate_every"):
         parser.add_argument(
             _option(name),
             type=int,
-            default=defaults[name],
+            default=_DEFAULTS[name],
             metavar="STEPS",
             help="(%(default)s)",
         )
@@ -66,11 +66,10 @@ def add_arguments(parser):
 
 def _add_training_options(group):
     """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
-    defaults = defaults_of(training.TrainingOptions)
     rates = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
 
     def add(name, help, **kwargs):
-        default = defaults[name]
+        default = _DEFAULTS[name]
         if isinstance(default, bool):
             default = "yes" if default else "no"
         elif isinstance(default, float):

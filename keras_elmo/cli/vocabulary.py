@@ -13,6 +13,7 @@ DESCRIPTION = (
     "Counts the words of text files (a sentence a line, tokens separated by spaces; *.gz too) and "
     "writes a word a line: <S>, </S>, <UNK>, then the words, the most frequent first."
 )
+_DEFAULTS = defaults_of(build_vocabulary)
 
 
 def add_arguments(parser):
@@ -21,7 +22,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--min-count",
         type=int,
-        default=defaults_of(build_vocabulary)["min_count"],
+        default=_DEFAULTS["min_count"],
         metavar="N",
         help="leave out what is rarer (%(default)s)",
     )

@@ -13,7 +13,7 @@ def test_perplexity_of_the_original_trainers_model(shared, capsys):
     folder = shared / "fixtures/bilm-checkpoint"
     model, vocabulary = str(folder / "checkpoint"), ["--vocab", str(folder / "vocab.txt")]
     command = ["evaluate", model, str(folder / "heldout.txt"), *vocabulary, "--batch-size", "1"]
-    assert main([*command, "--unroll-steps", "5"]) == 0
+    assert main(command) == 0
     out = capsys.readouterr().out
     (value,) = re.findall(r"^perplexity ([\d.]+) .*, 1,605 predictions, .*% .* unknown\n$", out)
     expected = json.loads((folder / "perplexity.json").read_text())["perplexity"]

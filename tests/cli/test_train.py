@@ -198,16 +198,19 @@ def test_bad_input_is_refused_before_it_begins(corpus_copy, capsys, arguments, m
 
 def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys):
     folder = shared / "fixtures/bilm-checkpoint"
-    files = {"--train": "train.txt", "--heldout": "heldout.txt", "--vocab": "vocab.txt"}
-    arguments = [part for key, name in files.items() for part in (key, str(folder / name))]
+    arguments = ["--train", str(folder / "train.txt"), "--vocab", str(folder / "vocab.txt")]
     arguments += ["--batch-size", "8", "--unroll-steps", "4", "--num-negatives", "64"]
-    arguments += ["--learning-rate", "0.05", "--steps", "20", "-o", str(tmp_path / "tuned")]
+    arguments += ["--learning-rate", "0.05", "--steps", "6", "-o", str(tmp_path / "tuned")]
     assert main(["train", *arguments, "--init", str(folder / "checkpoint")]) == 0
-    (value,) = re.findall(r": 20 steps, held-out perplexity ([\d.]+)", capsys.readouterr().err)
+    (value,) = re.findall(r"step 6/6  loss [\d.]+  perplexity ([\d.]+) ", capsys.readouterr().err)
     # Without the weights it would be near the number of words, 1,503.
-    first = json.loads((folder / "perplexity.json").read_text())["perplexity"]
-    assert 0.8 * first < float(value) < 1.1 * first
-    assert (tmp_path / "tuned/softmax.hdf5").exists()
+    assert 10 < float(value) < 100
+    tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")
+    first = BiLanguageModel.from_pretrained(folder / "checkpoint", folder / "vocab.txt")
+    assert len(tuned.bilm.variables) > 1
+    for variable, before in zip(tuned.bilm.variables, first.bilm.variables, strict=True):
+        difference = np.abs(variable.numpy() - before.numpy()).max()
+        assert 0 < difference < 0.5
 
 
 def test_signal_while_it_traces_ends_it_at_once(corpus_copy, capsys, monkeypatch):

@@ -1,8 +1,8 @@
 """ELMo for Keras 3 and TensorFlow 2.
 
 `import keras_elmo` also registers the layers and models with Keras, so that
-`keras.models.load_model` finds them. On other backends than TensorFlow only the numeric layers are
-there (and need no TensorFlow).
+`keras.models.load_model` finds them. On Keras's other backends only the numeric layers and what
+reads files are there, and TensorFlow is not imported.
 
 TensorFlow's log of its libraries and devices is not shown, as long as it reports no error: neither
 while `import keras_elmo` imports TensorFlow, nor when the first model is made. To see it, set
@@ -12,62 +12,64 @@ import fails, all that was written meanwhile is shown.
 """
 
 import contextlib
-import importlib
-import os
-import re
 import sys
 
 from keras_elmo import quiet
 from keras_elmo._version import __version__
 
-_MODULES = {
-    "BiLM": "layers",
-    "CharCNNEmbedding": "layers",
-    "Highway": "layers",
-    "MaskedMean": "layers",
-    "ScalarMix": "layers",
-    "ElmoConfig": "config",
-    "dump_token_embeddings": "embedding_files",
-    "read_embeddings": "embedding_files",
-    "BiLanguageModel": "models",
-    "Elmo": "models",
-    "ElmoEmbedding": "models",
-    "export_saved_model": "export",
-    "export_tflite": "export",
-    "SpaceTokenizer": "text",
-    "TreebankTokenizer": "text",
-    "WhitespaceTokenizer": "text",
-    "batch_to_ids": "text",
-    "strings": "text",
-}
-__all__ = ["__version__", *_MODULES]
+__all__ = [
+    "BiLM",
+    "BiLanguageModel",
+    "CharCNNEmbedding",
+    "Elmo",
+    "ElmoConfig",
+    "ElmoEmbedding",
+    "Highway",
+    "MaskedMean",
+    "ScalarMix",
+    "SpaceTokenizer",
+    "TreebankTokenizer",
+    "WhitespaceTokenizer",
+    "__version__",
+    "batch_to_ids",
+    "dump_token_embeddings",
+    "export_saved_model",
+    "export_tflite",
+    "read_embeddings",
+    "strings",
+]
 
+# A TensorFlow that is imported already has logged what it logs.
+_is_loaded = "tensorflow" in sys.modules
+with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
+    import keras
 
-def __getattr__(name):
-    if name not in _MODULES:
+    from keras_elmo.config import ElmoConfig
+    from keras_elmo.embedding_files import dump_token_embeddings, read_embeddings
+    from keras_elmo.layers import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
+
+    if keras.backend.backend() == "tensorflow":
+        from keras_elmo.export import export_saved_model, export_tflite
+        from keras_elmo.models import BiLanguageModel, Elmo, ElmoEmbedding
+        from keras_elmo.text import (
+            SpaceTokenizer,
+            TreebankTokenizer,
+            WhitespaceTokenizer,
+            batch_to_ids,
+            strings,
+        )
+
+if keras.backend.backend() != "tensorflow":
+    _missing = [name for name in __all__ if name not in globals()]
+    __all__ = [name for name in __all__ if name in globals()]
+
+    def __getattr__(name):
+        """Says why a public name is not there."""
+        if name in _missing:
+            # Not an AttributeError, whose message `from keras_elmo import Elmo` would not show.
+            raise ImportError(
+                f"`keras_elmo.{name}` works on Keras's TensorFlow backend alone. On other "
+                "backends, use the layers of `keras_elmo.layers`. "
+                f"Received: backend {keras.backend.backend()!r}"
+            )
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
-
-
-def _is_command():
-    """Whether this process is the command line, which imports TensorFlow only when it needs it."""
-    program = sys.argv[0] if sys.argv else ""
-    if program == "-m":  # python -m MODULE, while MODULE is looked for
-        flags = [k for k, flag in enumerate(sys.orig_argv) if re.fullmatch("-[A-Za-z]*m", flag)]
-        return bool(flags) and sys.orig_argv[flags[0] + 1] == "keras_elmo"
-    return os.path.splitext(os.path.basename(program))[0] == "keras-elmo"
-
-
-if not _is_command():
-    # A TensorFlow that is imported already has logged what it logs.
-    _is_loaded = "tensorflow" in sys.modules
-    with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
-        import keras as _keras
-
-        importlib.import_module(f"{__name__}.layers")
-        if _keras.backend.backend() == "tensorflow":
-            importlib.import_module(f"{__name__}.models")

@@ -153,6 +153,7 @@ def run(code, level=None):
 
 
 USE = 'import keras_elmo; keras_elmo.Elmo.from_pretrained("tiny")(["a b"])'
+FIRST_OPERATION = 'import keras_elmo; keras_elmo.strings(["a b"])'
 
 
 def test_import_and_first_use_write_nothing():
@@ -166,6 +167,16 @@ def test_user_who_sets_the_level_sees_the_log():
     assert "] " in process.stderr
 
 
+def test_command_writes_no_log_where_keras_has_another_backend():
+    """There `import keras_elmo` imports no TensorFlow, and the command line does."""
+    pytest.importorskip("jax")
+    command = [sys.executable, "-m", "keras_elmo", "info", "tiny"]
+    variables = environment() | {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    process = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.startswith("LSTM layers")
+
+
 def test_import_without_standard_streams_works():
     """As under pythonw or in a daemon: nothing is open, and Python has no stream."""
     code = f"""
@@ -174,7 +185,7 @@ sys.stdin = sys.stdout = sys.stderr = None
 out = os.dup(1)
 for descriptor in range(3):
     os.close(descriptor)
-{USE}
+{FIRST_OPERATION}
 os.write(out, b"done")
 """
     process = run(code)
@@ -207,7 +218,7 @@ def test_notebook_shows_errors_only(tmp_path):
     notebook = nbformat.v4.new_notebook()
     sources = [
         "import keras_elmo",
-        USE + ";",
+        FIRST_OPERATION + ";",
         "import os, time; os.write(2, b'an error'); time.sleep(1)",
     ]
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources]

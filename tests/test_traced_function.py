@@ -1,5 +1,78 @@
+import ast
+import logging
+import pathlib
 import subprocess
 import sys
+
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.traced_function import TracedFunction
+
+PACKAGE = pathlib.Path(keras_elmo.__file__).parent
+MANY = 12  # TensorFlow warns after five traces of one source
+
+
+@pytest.fixture
+def messages():
+    """What TensorFlow logs."""
+    handler, received = logging.Handler(), []
+    handler.emit = lambda record: received.append(record.getMessage())
+    tf.get_logger().addHandler(handler)
+    yield received
+    tf.get_logger().removeHandler(handler)
+
+
+def trace_many_times(make):
+    """Traces one function of Python for each of several models."""
+
+    def double(x):
+        return 2 * x
+
+    for _ in range(MANY):
+        assert make(double)(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+
+
+def test_many_models_of_one_source_cause_no_warning(messages):
+    trace_many_times(TracedFunction)
+    assert messages == []
+
+
+def test_tensorflow_warns_of_plain_functions(messages):
+    """Else `TracedFunction` would not be needed, and the test above could not fail."""
+    trace_many_times(lambda function: tf.function(function, autograph=False))
+    assert "triggered tf.function retracing" in messages[0]
+
+
+def test_a_function_is_traced_once_for_a_signature():
+    traces = []
+
+    def double(x):
+        traces.append(x.shape.as_list())
+        return 2 * x
+
+    traced = TracedFunction(double, input_signature=[tf.TensorSpec([None])])
+    assert [traced(tf.ones(n)).shape[0] for n in (1, 2, 3)] == [1, 2, 3]
+    assert traces == [[None]]
+
+
+def test_models_have_no_plain_functions():
+    """Those that are made once in a run, or for a file, may be."""
+    allowed = {
+        "traced_function.py",
+        "export/saved_model.py",
+        "export/tflite_graph.py",
+        "models/compiled.py",  # XLA: once for a model that asks for it
+        "training/trainer.py",
+    }
+    found = set()
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) == "tf.function":
+                found.add(file.relative_to(PACKAGE).as_posix())
+    assert found == allowed
+
 
 SESSION = """
 import logging
@@ -45,6 +118,7 @@ print(messages)
 """
 
 
+@pytest.mark.slow
 def test_a_long_session_shows_no_warning_of_traces():
     result = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr[-3000:]

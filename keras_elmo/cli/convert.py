@@ -4,8 +4,8 @@ import contextlib
 import os
 import sys
 
-from keras_elmo.cli import model
-from keras_elmo.quiet import hide_tensorflow_log
+from keras_elmo.models import BiLanguageModel, Elmo
+from keras_elmo.weights import tf_checkpoint
 
 HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
 DESCRIPTION = (
@@ -29,19 +29,12 @@ def run(options):
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     if options.vocabulary:
         open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
-    missing = ValueError(
-        f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
-        "`checkpoint`, *.index and *.data-*. There is none"
-    )
-    if not os.path.exists(os.path.join(options.checkpoint, "checkpoint")):
-        raise missing  # before TensorFlow is loaded
-    Elmo = model.import_elmo()
-    with hide_tensorflow_log():
-        from keras_elmo.models import BiLanguageModel
-        from keras_elmo.weights import tf_checkpoint
-
-    if tf_checkpoint.find(options.checkpoint) is None:
-        raise missing
+    is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
+    if not is_folder or tf_checkpoint.find(options.checkpoint) is None:
+        raise ValueError(
+            f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
+            "`checkpoint`, *.index and *.data-*. There is none"
+        )
     if options.vocabulary:
         converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocabulary)
     else:

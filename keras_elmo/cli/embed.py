@@ -1,13 +1,23 @@
 """`keras-elmo embed`: a file of sentences to a file of vectors."""
 
 import contextlib
+import json
 import os
 import re
 import sys
+import zipfile
 
-from keras_elmo.cli import model
+import h5py
+import numpy as np
+
+from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import check_encoding, open_lines
+from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
+from keras_elmo.cli.output_file import check_output, is_same_file
 from keras_elmo.cli.wording import counted
+from keras_elmo.files import replacing_file
+from keras_elmo.models import Elmo
+from keras_elmo.weights.hdf5_file import create_hdf5
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
@@ -27,7 +37,7 @@ def add_arguments(parser):
     parser.add_argument(
         "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
     )
-    parser.add_argument("-m", "--model", required=True, help=model.MODEL)
+    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument(
         "-l",
         "--layers",
@@ -36,7 +46,7 @@ def add_arguments(parser):
         "word_emb, lstm_outputs1, lstm_outputs2, ..., or the number of a layer, -1 being the last; "
         "default: one vector a sentence, the mean of elmo over its tokens",
     )
-    model.add_tokenizer(parser)
+    add_tokenizer_argument(parser)
     parser.add_argument(
         "--encoding",
         default="utf-8",
@@ -77,9 +87,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.checks import check_integers
-    from keras_elmo.files import replacing_file
-
     # What can be wrong is found before a model is loaded.
     write = _writer(options)
     budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
@@ -87,7 +94,7 @@ def run(options):
     has_index = write is _write_hdf5 and not options.no_sentence_index
     kept = [] if has_index or options.use_sentence_keys else None
     with contextlib.ExitStack() as stack:
-        with model.opened(options.model) as (config, _, source):
+        with open_model(options.model) as (config, _, source):
             layers = _layers(options.layers, config)
             lines = stack.enter_context(
                 open_lines(
@@ -100,9 +107,7 @@ def run(options):
                 )
             )
             temporary = stack.enter_context(replacing_file(options.output))
-            elmo = model.import_elmo().from_pretrained(
-                source, tokenizer=options.tokenizer, dtype=options.dtype
-            )
+            elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer, dtype=options.dtype)
         arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
         stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
         count, tokens = write(temporary, arrays, kept, options.use_sentence_keys)
@@ -123,9 +128,9 @@ def _writer(options):
             "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
             f"Received: --output {options.output}"
         )
-    if options.input != "-" and model.is_same(options.input, options.output):
+    if options.input != "-" and is_same_file(options.input, options.output):
         raise ValueError(f"The output must not be the input. Received: {options.input} for both")
-    model.check_output(options.output, options.model, options.overwrite)
+    check_output(options.output, options.model, options.overwrite)
     return writer
 
 
@@ -149,12 +154,6 @@ def _num_tokens(array):
 
 
 def _write_hdf5(path, arrays, sentences, are_keys):
-    import json
-
-    import h5py
-
-    from keras_elmo.weights.hdf5_file import create_hdf5
-
     count = tokens = 0
     with create_hdf5(path) as file:
         for array in arrays:
@@ -169,10 +168,6 @@ def _write_hdf5(path, arrays, sentences, are_keys):
 
 
 def _write_npz(path, arrays, *_):
-    import zipfile
-
-    import numpy as np
-
     count = tokens = 0
     with zipfile.ZipFile(path, "w") as archive:
         for array in arrays:

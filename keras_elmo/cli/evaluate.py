@@ -1,14 +1,13 @@
 """`keras-elmo evaluate`: the perplexity of text files."""
 
 import os
-import sys
-import time
 
+from keras_elmo import training
 from keras_elmo.checks import check_integers
-from keras_elmo.cli import model
-from keras_elmo.cli.progress import reading
-from keras_elmo.cli.wording import counted
-from keras_elmo.quiet import hide_tensorflow_log
+from keras_elmo.cli.model_argument import open_model
+from keras_elmo.cli.progress import PredictionCount, reading_progress
+from keras_elmo.cli.wording import counted, defaults_of
+from keras_elmo.models import BiLanguageModel
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -20,6 +19,9 @@ DESCRIPTION = (
 )
 
 
+_DEFAULTS = defaults_of(training.evaluate)
+
+
 def add_arguments(parser):
     parser.add_argument(
         "model", metavar="MODEL", help="a folder of `keras-elmo train`, or a checkpoint's"
@@ -28,20 +30,24 @@ def add_arguments(parser):
     parser.add_argument(
         "--vocab", dest="vocabulary", metavar="FILE", help="where MODEL has no vocab.txt"
     )
-    parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="lanes (32)")
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=_DEFAULTS["batch_size"],
+        metavar="N",
+        help="lanes (%(default)s)",
+    )
     parser.add_argument(
         "--unroll-steps",
         type=int,
-        default=20,
+        default=_DEFAULTS["unroll_steps"],
         metavar="N",
-        help="tokens of a lane read at a time (20)",
+        help="tokens of a lane read at a time (%(default)s)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def run(options):
-    from keras_elmo.training.corpus import Corpus
-
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     if not os.path.isdir(options.model):
         raise FileNotFoundError(
@@ -53,44 +59,21 @@ def run(options):
         if not options.vocabulary:
             raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
         open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
-    with model.opened(options.model):
-        corpus = Corpus(options.files)
-    with reading(corpus.files, not options.quiet) as progress:
+    with open_model(options.model):
+        corpus = training.Corpus(options.files)
+    with reading_progress(corpus.files, not options.quiet) as progress:
         corpus.counts(progress)  # every line is read and checked before hours are spent
-    model.import_elmo()
-    with hide_tensorflow_log():
-        from keras_elmo import training
-        from keras_elmo.models import BiLanguageModel
-
     bilm = BiLanguageModel.from_pretrained(options.model, options.vocabulary)
-    progress = _Progress()
-    result = training.evaluate(
-        bilm,
-        corpus.sentences(),
-        options.batch_size,
-        options.unroll_steps,
-        None if options.quiet else progress,
-    )
-    progress.end()
+    with PredictionCount() as progress:
+        result = training.evaluate(
+            bilm,
+            corpus.sentences(),
+            options.batch_size,
+            options.unroll_steps,
+            None if options.quiet else progress,
+        )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "
         f"{result['backward']:.3f}), {counted(result['predictions'], 'prediction')}, "
         f"{result['unknown']:.1%} of the words unknown"
     )
-
-
-class _Progress:
-    """The number of predictions so far, on one line of a terminal."""
-
-    def __init__(self):
-        self.count, self.shown = 0, 0.0
-
-    def __call__(self, number):
-        self.count += number
-        if sys.stderr.isatty() and time.monotonic() > self.shown + 0.5:
-            self.shown = time.monotonic()
-            print(f"\r{self.count:,} predictions", end="", file=sys.stderr, flush=True)
-
-    def end(self):
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -4,7 +4,11 @@ import os
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli import model
+from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
+from keras_elmo.cli.wording import defaults_of
+from keras_elmo.export import export_saved_model, saved_model
+from keras_elmo.models import Elmo
+from keras_elmo.text import tokenizers
 
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
@@ -12,24 +16,25 @@ DESCRIPTION = (
     "it), with the signatures default, serving_default, tokens, and one for each output."
 )
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
+_DEFAULTS = defaults_of(export_saved_model)
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
+    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("folder", metavar="DIR", help="the model's folder; a version goes into it")
     parser.add_argument(
         "--version-number", type=int, default=1, metavar="N", help="(default: %(default)s)"
     )
-    model.add_tokenizer(parser)
+    add_tokenizer_argument(parser)
     parser.add_argument(
         "--ops",
-        default="tensorflow-text",
-        choices=["tensorflow-text", "core"],
+        default=_DEFAULTS["ops"],
+        choices=tokenizers.OPS,
         help="core: the model loads with TensorFlow alone (default: %(default)s)",
     )
     parser.add_argument(
         "--storage",
-        choices=["float32", "bfloat16", "float16"],
+        choices=saved_model.STORAGE,
         help="dtype of the stored weights (default: float32)",
     )
     parser.add_argument(
@@ -67,10 +72,8 @@ def run(options):
     for name in ("max_tokens", "max_batch_size"):
         if getattr(options, name) is not None:
             check_integers(1, **{name: getattr(options, name)})
-    with model.opened(options.model) as (_, _, source):
-        elmo = model.import_elmo().from_pretrained(source, tokenizer=options.tokenizer)
-    from keras_elmo.export import export_saved_model
-
+    with open_model(options.model) as (_, _, source):
+        elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer)
     export_saved_model(
         elmo,
         path,

@@ -3,19 +3,19 @@
 import glob
 import os
 
-from keras_elmo.cli import model
-from keras_elmo.quiet import hide_tensorflow_log
+from keras_elmo.cli.model_argument import MODEL_HELP, open_model
+from keras_elmo.weights import tf_checkpoint
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
+    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
 
 
 def run(options):
-    with model.opened(options.model) as (config, weights, _):
+    with open_model(options.model) as (config, weights, _):
         kind, size = _weights(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"
@@ -50,9 +50,6 @@ def _weights(weights):
         return "weight file", weights.getbuffer().nbytes
     if not os.path.isdir(weights):
         return "weight file", os.path.getsize(weights)
-    with hide_tensorflow_log():
-        from keras_elmo.weights import tf_checkpoint
-
     prefix = tf_checkpoint.find(weights)
     if prefix is None:
         raise ValueError(f"{weights} must hold the files of the checkpoint that it names")

@@ -1,5 +1,6 @@
 """The sentences of a text file, one a line, decoded and checked as they are read."""
 
+import argparse
 import codecs
 import contextlib
 import io
@@ -93,8 +94,8 @@ class Lines:
 class CountedLines(Lines):
     """The same for a file that can be read twice: all of it is checked first, and counted."""
 
-    def __init__(self, *args):
-        super().__init__(*args)
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
         self._count = sum(1 for _ in self.read())
         self.file.seek(0)
 
@@ -121,8 +122,6 @@ def open_lines(path, is_counted, *args):
 
 def check_encoding(name):
     """An encoding as it is typed, if Python has it: the `type` of an option."""
-    import argparse
-
     try:
         io.TextIOWrapper(io.BytesIO(), name)
     except (LookupError, ValueError):

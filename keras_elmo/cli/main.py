@@ -1,7 +1,4 @@
-"""`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line.
-
-Subcommands import TensorFlow when they run, so that `--help` answers at once.
-"""
+"""`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import argparse
 import contextlib

@@ -3,7 +3,11 @@
 import os
 import sys
 
-from keras_elmo.cli import model
+from keras_elmo.cli.model_argument import MODEL_HELP, open_model
+from keras_elmo.cli.output_file import check_overwrite
+from keras_elmo.cli.wording import defaults_of
+from keras_elmo.export import tflite
+from keras_elmo.models import Elmo
 from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "write a model as a TFLite file"
@@ -11,22 +15,23 @@ DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
     "without TensorFlow. The file says how to call it in its metadata 'keras_elmo' (JSON)."
 )
+_DEFAULTS = defaults_of(tflite.export_tflite)
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help=model.MODEL)
+    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("file", metavar="FILE", help="the file to write: *.tflite")
     parser.add_argument(
         "-i",
         "--inputs",
-        default="character-ids",
-        choices=["text", "character-ids"],
+        default=_typed(_DEFAULTS["inputs"]),
+        choices=[_typed(inputs) for inputs in tflite.INPUTS],
         help="character-ids (default): int32, (batch, tokens, characters); text: UTF-8 bytes, "
         "(batch, bytes), which the file splits on whitespace",
     )
     parser.add_argument(
         "--quantize",
-        choices=["float16", "int8"],
+        choices=[name for name in tflite.QUANTIZATIONS if name is not None],
         help="weights of half the size, or of a quarter (dynamic range)",
     )
     parser.add_argument(
@@ -36,18 +41,21 @@ def add_arguments(parser):
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
 
 
+def _typed(inputs):
+    """A kind of inputs as it is typed on the command line."""
+    return inputs.replace("_", "-")
+
+
 def run(options):
     # What can be wrong is found before a model is loaded.
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    model.check_overwrite(options.file, options.overwrite, "name")
+    check_overwrite(options.file, options.overwrite, "name")
     folder = os.path.dirname(os.path.abspath(options.file))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
-    with model.opened(options.model) as (_, _, source):
-        elmo = model.import_elmo().from_pretrained(source, tokenizer="whitespace")
-    from keras_elmo.export import tflite
-
+    with open_model(options.model) as (_, _, source):
+        elmo = Elmo.from_pretrained(source, tokenizer="whitespace")
     with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.export_tflite(
             elmo,

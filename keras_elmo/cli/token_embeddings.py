@@ -2,8 +2,11 @@
 
 import sys
 
-from keras_elmo.cli import model
+from keras_elmo.cli.model_argument import MODEL_HELP, open_model
+from keras_elmo.cli.output_file import check_output, is_same_file
 from keras_elmo.cli.wording import counted
+from keras_elmo.embedding_files import dump_token_embeddings
+from keras_elmo.models import Elmo
 
 HELP = "write the token embeddings of a vocabulary"
 DESCRIPTION = (
@@ -16,7 +19,7 @@ DESCRIPTION = (
 def add_arguments(parser):
     parser.add_argument("vocabulary", metavar="VOCAB", help="a text file, a word a line")
     parser.add_argument("-o", "--output", required=True, help="the file to write: *.hdf5 or *.h5")
-    parser.add_argument("-m", "--model", required=True, help=model.MODEL)
+    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
 
@@ -26,16 +29,14 @@ def run(options):
         raise ValueError(
             f"The output must be named *.hdf5 or *.h5. Received: --output {options.output}"
         )
-    if model.is_same(options.vocabulary, options.output):
+    if is_same_file(options.vocabulary, options.output):
         raise ValueError(
             f"The output must not be the vocabulary. Received: {options.output} for both"
         )
-    model.check_output(options.output, options.model, options.overwrite)
+    check_output(options.output, options.model, options.overwrite)
     open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
-    with model.opened(options.model) as (_, _, source):
-        elmo = model.import_elmo().from_pretrained(source)
-    import keras_elmo
-
-    count = keras_elmo.dump_token_embeddings(elmo, options.vocabulary, options.output)
+    with open_model(options.model) as (_, _, source):
+        elmo = Elmo.from_pretrained(source)
+    count = dump_token_embeddings(elmo, options.vocabulary, options.output)
     if not options.quiet:
         print(f"{options.output}: {counted(count, 'word')}", file=sys.stderr)

@@ -3,16 +3,22 @@
 import argparse
 import dataclasses
 import os
-import sys
-import time
 import warnings
 
+import tensorflow as tf
+
+from keras_elmo import training
 from keras_elmo.checks import shown
-from keras_elmo.cli import model
-from keras_elmo.cli.progress import reading
-from keras_elmo.cli.wording import counted
+from keras_elmo.cli.model_argument import MODEL_HELP, model_source, open_model
+from keras_elmo.cli.training_report import describe_corpus, say, step_report
+from keras_elmo.cli.wording import counted, defaults_of
+from keras_elmo.config import ElmoConfig
 from keras_elmo.files import making_folder
-from keras_elmo.quiet import find_devices, hide_tensorflow_log
+from keras_elmo.models import BiLanguageModel
+from keras_elmo.quiet import find_devices
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.optimizer import OPTIMIZERS
+from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -21,8 +27,9 @@ DESCRIPTION = (
     "for TensorBoard. Ctrl-C writes a checkpoint; --resume goes on from the last. On several GPUs "
     "it trains on all of them, and on several machines where TF_CONFIG says so; DIR is shared then."
 )
-_TRACING = "tracing the first step ..."
-_LOG_EVERY = 100  # steps, where there is no terminal
+# The shape of the published model `small`.
+SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
+_DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
 
 
 def add_arguments(parser):
@@ -43,66 +50,81 @@ def add_arguments(parser):
         help="an options.json: the model's shape, and options of the training, which those below "
         "replace (default: the shape of --init, else of the published `small`)",
     )
-    parser.add_argument("--init", metavar="MODEL", help=f"go on from the weights of {model.MODEL}")
+    parser.add_argument("--init", metavar="MODEL", help=f"go on from the weights of {MODEL_HELP}")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    training = parser.add_argument_group("training")
-    training.add_argument("--epochs", type=float, metavar="N", help="times to read the corpus (10)")
-    training.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
-    training.add_argument("--batch-size", type=int, metavar="N", help="lanes, of each GPU (32)")
-    training.add_argument("--unroll-steps", type=int, metavar="N", help="tokens of a window (20)")
-    training.add_argument("--dropout", type=float, metavar="P", help="(0.1)")
-    training.add_argument(
-        "--optimizer", choices=["adagrad", "adam"], help="adagrad is the original's (adagrad)"
-    )
-    training.add_argument(
-        "--learning-rate", type=float, metavar="R", help="(adagrad: 0.2, adam: 0.001)"
-    )
-    training.add_argument(
-        "--schedule", choices=["constant", "linear", "cosine"], help="how it falls (constant)"
-    )
-    training.add_argument("--warmup-steps", type=int, metavar="N", help="steps it rises over (0)")
-    training.add_argument(
-        "--shuffle",
+    _add_training_options(parser.add_argument_group("training"))
+    for name in ("checkpoint_every", "evaluate_every"):
+        parser.add_argument(
+            _option(name),
+            type=int,
+            default=_DEFAULTS[name],
+            metavar="STEPS",
+            help="(%(default)s)",
+        )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _add_training_options(group):
+    """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
+    rates = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
+
+    def add(name, help, **kwargs):
+        default = _DEFAULTS[name]
+        if isinstance(default, bool):
+            default = "yes" if default else "no"
+        elif isinstance(default, float):
+            default = f"{default:g}"
+        group.add_argument(_option(name), help=f"{help} ({default})".lstrip(), **kwargs)
+
+    add("epochs", "times to read the corpus", type=float, metavar="N")
+    group.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
+    add("batch_size", "lanes, of each GPU", type=int, metavar="N")
+    add("unroll_steps", "tokens of a window", type=int, metavar="N")
+    add("dropout", "", type=float, metavar="P")
+    add("optimizer", "adagrad is the original's", choices=OPTIMIZERS)
+    group.add_argument("--learning-rate", type=float, metavar="R", help=f"({rates})")
+    add("schedule", "how it falls", choices=SCHEDULES)
+    add("warmup_steps", "steps it rises over", type=int, metavar="N")
+    add(
+        "shuffle",
+        "read the sentences in another order in each epoch",
         action=argparse.BooleanOptionalAction,
-        help="read the sentences in another order in each epoch (yes)",
     )
-    training.add_argument(
-        "--zero-starts",
+    add(
+        "zero_starts",
+        "begin sentences that begin a window from a zero state, as embedding does",
         action=argparse.BooleanOptionalAction,
-        help="begin sentences that begin a window from a zero state, as embedding does (yes)",
     )
-    training.add_argument("--clip-norm", type=float, metavar="X", help="of all gradients (10)")
-    training.add_argument(
+    add("clip_norm", "of all gradients", type=float, metavar="X")
+    group.add_argument(
         "--num-negatives",
         type=int,
         metavar="N",
-        help="samples, at most half of the vocabulary's words; 0: the full softmax (1024, or as "
-        "many as there may be)",
+        help="samples, at most half of the vocabulary's words; 0: the full softmax "
+        f"({NUM_NEGATIVES}, or as many as there may be)",
     )
-    training.add_argument(
-        "--dtype", choices=["float32", "mixed_bfloat16"], help="of the arithmetic (float32)"
-    )
-    training.add_argument("--seed", type=int, metavar="N", help="(0)")
-    parser.add_argument("--checkpoint-every", type=int, default=500, metavar="STEPS", help="(500)")
-    parser.add_argument("--evaluate-every", type=int, default=2000, metavar="STEPS", help="(2000)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    add("dtype", "of the arithmetic", choices=DTYPES)
+    add("seed", "", type=int, metavar="N")
+
+
+def _option(name):
+    """An argument's name as it is typed."""
+    return f"--{name.replace('_', '-')}"
 
 
 def run(options):
     corpus, heldout = _check(options)
     with making_folder(options.output):
-        _run(options, corpus, heldout)
+        _train(options, corpus, heldout)
 
 
 def _check(options):
-    """The corpora; what can be wrong is found before TensorFlow is loaded."""
-    from keras_elmo.training.corpus import Corpus
-
+    """Finds what can be wrong before a text is read or a model is made; returns the corpora."""
     for name in ("steps", "checkpoint_every", "evaluate_every"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
-    corpus = Corpus(options.train)
-    heldout = Corpus(options.heldout) if options.heldout else None
+            raise ValueError(f"{_option(name)} must be at least 1")
+    corpus = training.Corpus(options.train)
+    heldout = training.Corpus(options.heldout) if options.heldout else None
     for path in (options.vocabulary, options.options):
         if path is not None:
             open(path, "rb").close()  # where it may not be read, Python says so best
@@ -117,19 +139,46 @@ def _check(options):
             "model with --init to go on from its weights"
         )
     if options.init:
-        with model.opened(options.init):
+        with open_model(options.init):
             pass
     return corpus, heldout
 
 
-def _run(options, corpus, heldout):
-    with hide_tensorflow_log():
-        import tensorflow as tf
+def _train(options, corpus, heldout):
+    config, arguments, vocabulary = _settings(options)
+    describe_corpus("training", corpus, vocabulary, not options.quiet)
+    if heldout:
+        unknown = describe_corpus("held-out", heldout, vocabulary, not options.quiet)
+    with _strategy().scope():
+        bilm = _make_model(options, config, vocabulary, arguments)
+        trainer = training.Trainer(
+            bilm,
+            corpus,
+            arguments,
+            options.output,
+            heldout,
+            options.steps,
+            options.checkpoint_every,
+            options.evaluate_every,
+        )
+    start = "no checkpoint yet: from step 0"
+    if options.resume and trainer.restore():
+        start = f"going on from step {trainer.step:,}"
+    if options.resume and not options.quiet:
+        say(start)
+    is_chief = trainer.is_chief()
+    with step_report(trainer, is_chief and not options.quiet) as report:
+        trainer.run(report)
+    if is_chief and not options.quiet:
+        best = ""
+        if heldout:
+            best = f", held-out perplexity {trainer.best:.2f}, {unknown:.1%} of its words unknown"
+        say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
 
-        from keras_elmo import ElmoConfig, training
-        from keras_elmo.text.vocabulary import Vocabulary
-    find_devices()
-    config, known, num_words = ElmoConfig(units=1024, projection_dim=128, num_highway=1), {}, None
+
+def _settings(options):
+    """The model's `ElmoConfig`, the `TrainingOptions` and the `Vocabulary`."""
+    config, known, num_words = SMALL, {}, None
     if options.options:
         config, known, num_words = training.read_options(options.options)
     for field in dataclasses.fields(training.TrainingOptions):
@@ -144,64 +193,17 @@ def _run(options, corpus, heldout):
             f"has {counted(len(vocabulary), 'word')}"
         )
     arguments.for_vocabulary(len(vocabulary))  # raises where there are too many samples
-    say = _quiet if options.quiet else _say
-    _count("training", corpus, vocabulary, say, options.quiet)
-    if heldout:
-        unknown = _count("held-out", heldout, vocabulary, say, options.quiet)
-    with _strategy(tf).scope():
-        bilm = _model(options, config, vocabulary, arguments)
-        trainer = training.Trainer(
-            bilm,
-            corpus,
-            arguments,
-            options.output,
-            heldout,
-            options.steps,
-            options.checkpoint_every,
-            options.evaluate_every,
-        )
-    if options.resume:
-        is_there = trainer.restore()
-        say(
-            f"going on from step {trainer.step:,}" if is_there else "no checkpoint yet: from step 0"
-        )
-    is_shown = not options.quiet and trainer.is_chief()
-    with (_Bar if sys.stderr.isatty() else _Lines)(trainer, is_shown) as report:
-        trainer.run(report)
-    if trainer.is_chief():
-        best = ""
-        if heldout:
-            best = f", held-out perplexity {trainer.best:.2f}, {unknown:.1%} of its words unknown"
-        say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
+    return config, arguments, vocabulary
 
 
-def _count(name, corpus, vocabulary, say, is_quiet):
-    """Reads and checks a corpus, and tells what is in it; the share of its unknown words."""
-    say(f"reading the {name} text ...")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with reading(corpus.files, not is_quiet) as progress:
-            unknown = corpus.unknown_share(vocabulary, progress)
-    for warning in caught:
-        say(f"warning: {warning.message}")
-    sentences, tokens = corpus.counts()
-    say(
-        f"{name} text: {counted(sentences, 'sentence')}, {counted(tokens, 'token')}, "
-        f"{unknown:.1%} of them not among the {counted(len(vocabulary), 'word')} of the vocabulary"
-    )
-    return unknown
-
-
-def _model(options, config, vocabulary, arguments):
-    from keras_elmo.models import BiLanguageModel
-
+def _make_model(options, config, vocabulary, arguments):
     if not options.init:
         bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)
         bilm.initialize(arguments.seed)
         return bilm
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a new softmax is trained here
-        source = model.source_of(options.init)
+        source = model_source(options.init)
         bilm = BiLanguageModel.from_pretrained(source, vocabulary, dtype=arguments.dtype)
     if not bilm.has_softmax:
         bilm.initialize_softmax(arguments.seed)
@@ -210,109 +212,10 @@ def _model(options, config, vocabulary, arguments):
     return bilm
 
 
-def _strategy(tf):
+def _strategy():
+    find_devices()  # without TensorFlow's log
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     if len(tf.config.list_logical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()
-
-
-def _say(line):
-    print(line, file=sys.stderr, flush=True)
-
-
-def _quiet(_):
-    pass
-
-
-class _Report:
-    """Figures of each step, as they come."""
-
-    def __init__(self, trainer, is_shown):
-        self.trainer, self.is_shown = trainer, is_shown
-        self.first, self.started = None, None
-        self.loss = None  # a running mean
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def __call__(self, figures):
-        if not self.is_shown:
-            return
-        if self.first is None:  # it is slow, as TensorFlow prepares what it traced
-            self.first, self.started = figures["step"], time.perf_counter()
-        loss = figures["loss"]
-        self.loss = loss if self.loss is None else 0.98 * self.loss + 0.02 * loss
-        self.show(figures)
-
-    def line(self, figures):
-        import math
-
-        steps, seconds = figures["step"] - self.first, time.perf_counter() - self.started
-        line = f"loss {self.loss:.3f}  perplexity {math.exp(min(self.loss, 700)):,.1f}"
-        if not steps:
-            return line
-        left = int(seconds / steps * (self.trainer.steps - figures["step"]))
-        speed = steps * self.trainer.tokens_per_step / seconds
-        left = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
-        return f"{line}  {speed:,.0f} tokens/s  {left} left"
-
-    @staticmethod
-    def heldout(figures):
-        result = figures["heldout"]
-        return (
-            f"step {figures['step']:,}: held-out perplexity {result['perplexity']:.2f} "
-            f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
-            f"{result['unknown']:.1%} of its words unknown"
-        )
-
-
-class _Lines(_Report):
-    """A line every hundred steps."""
-
-    def __enter__(self):
-        if self.is_shown and self.trainer.step < self.trainer.steps:
-            _say(_TRACING)
-        return self
-
-    def show(self, figures):
-        step, steps = figures["step"], self.trainer.steps
-        if step % _LOG_EVERY == 0 or step == steps:
-            _say(f"step {step:,}/{steps:,}  {self.line(figures)}")
-        if "heldout" in figures:
-            _say(self.heldout(figures))
-
-
-class _Bar(_Report):
-    """A bar in the terminal."""
-
-    def __enter__(self):
-        import rich.console
-        import rich.progress
-
-        self.bar = rich.progress.Progress(
-            rich.progress.TextColumn("step"),
-            rich.progress.MofNCompleteColumn(),
-            rich.progress.BarColumn(),
-            rich.progress.TextColumn("{task.description}"),
-            console=rich.console.Console(stderr=True),
-            disable=not self.is_shown,
-        )
-        is_done = self.trainer.step >= self.trainer.steps
-        self.task = self.bar.add_task(
-            "" if is_done else _TRACING, total=self.trainer.steps, completed=self.trainer.step
-        )
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_):
-        self.bar.stop()
-
-    def show(self, figures):
-        self.bar.update(self.task, completed=figures["step"], description=self.line(figures))
-        if "heldout" in figures:
-            self.bar.console.print(self.heldout(figures), highlight=False)

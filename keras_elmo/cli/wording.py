@@ -1,11 +1,18 @@
 """What the subcommands say: numbers of things, and options as users type them."""
 
+import inspect
 import re
 
 
 def counted(number, noun):
     """A number and what it counts: `counted(1, "sentence")` is "1 sentence"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def defaults_of(function):
+    """The defaults of the arguments of a function or a class: a dict."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def as_typed(message, options):

@@ -17,7 +17,7 @@ _SPACES = {
     2: r"[\x{85}\x{a0}]",
     3: r"[\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]",
 }
-_OPS = ("tensorflow-text", "core")
+OPS = ("tensorflow-text", "core")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -36,8 +36,8 @@ class WhitespaceTokenizer:
     """
 
     def __init__(self, ops="tensorflow-text"):
-        if ops not in _OPS:
-            raise ValueError(f"`ops` must be one of {list(_OPS)}. Received: ops={ops!r}")
+        if ops not in OPS:
+            raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
         self.ops = ops
         self._compiled = None
 
@@ -187,6 +187,14 @@ class TreebankTokenizer(WhitespaceTokenizer):
         return _cut(strings, row_lengths, starts, starts + token_lengths)
 
 
+# The names that `get` takes.
+TOKENIZERS = {
+    "whitespace": WhitespaceTokenizer,
+    "treebank": TreebankTokenizer,
+    "space": SpaceTokenizer,
+}
+
+
 def get(identifier):
     """A tokenizer by its name, its config, or itself.
 
@@ -200,12 +208,8 @@ def get(identifier):
     tokenizer = identifier
     if isinstance(identifier, dict):
         tokenizer = keras.saving.deserialize_keras_object(identifier)
-    elif identifier == "whitespace":
-        tokenizer = WhitespaceTokenizer()
-    elif identifier == "treebank":
-        tokenizer = TreebankTokenizer()
-    elif identifier == "space":
-        tokenizer = SpaceTokenizer()
+    elif isinstance(identifier, str) and identifier in TOKENIZERS:
+        tokenizer = TOKENIZERS[identifier]()
     if tokenizer is None or hasattr(tokenizer, "tokenize"):
         return tokenizer
     raise ValueError(

@@ -1,25 +1,18 @@
 """Corpora to a trained biLM."""
 
-import importlib
+from keras_elmo.training.corpus import Corpus
+from keras_elmo.training.dataset import Stream
+from keras_elmo.training.evaluation import evaluate
+from keras_elmo.training.options import TrainingOptions, read_options
+from keras_elmo.training.trainer import Trainer
+from keras_elmo.training.vocabulary import build_vocabulary
 
-# The command line checks a corpus before TensorFlow is loaded: modules are imported when asked for.
-_MODULES = {
-    "Corpus": "corpus",
-    "Stream": "dataset",
-    "Trainer": "trainer",
-    "TrainingOptions": "options",
-    "build_vocabulary": "vocabulary",
-    "evaluate": "evaluation",
-    "read_options": "options",
-}
-__all__ = list(_MODULES)
-
-
-def __getattr__(name):
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+__all__ = [
+    "Corpus",
+    "Stream",
+    "Trainer",
+    "TrainingOptions",
+    "build_vocabulary",
+    "evaluate",
+    "read_options",
+]

@@ -1,10 +1,10 @@
-import os
-
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo
+from keras_elmo import Elmo, export_saved_model
+from keras_elmo.cli import export
 from keras_elmo.cli.main import main
+from keras_elmo.cli.wording import defaults_of
 
 
 def test_it_writes_a_version(small_folder, tmp_path, capsys):
@@ -17,11 +17,30 @@ def test_it_writes_a_version(small_folder, tmp_path, capsys):
     run = tf.saved_model.load(folder / "1").signatures["default"]
     expected = Elmo.from_pretrained(small_folder)(["The dog barks"])["default"]
     assert abs(run(tf.constant(["The dog barks"]))["default"] - expected).numpy().max() < 1e-6
-    command = ["export", str(small_folder), str(folder), "--pooled-only", "-q"]
-    assert main(command) == 2
+    assert main(["export", str(small_folder), str(folder)]) == 2
     assert "1 exists already; give another --version-number, or --overwrite" in _error(capsys)
-    assert main([*command, "--version-number", "2", "--storage", "float16"]) == 0
-    assert capsys.readouterr().err == "" and sorted(os.listdir(folder)) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ([], {}),
+        (
+            ["--version-number", "2", "--storage", "float16", "--max-tokens", "9", "--overwrite"],
+            {"storage": "float16", "max_tokens": 9, "overwrite": True},
+        ),
+        (["--warmup"], {"warmup_texts": export._WARMUP}),
+    ],
+)
+def test_arguments_reach_the_exporter(
+    small_folder, tmp_path, capsys, monkeypatch, options, expected
+):
+    calls = []
+    monkeypatch.setattr(export, "export_saved_model", lambda *args, **kwargs: calls.append(kwargs))
+    assert main(["export", str(small_folder), str(tmp_path / "elmo"), "-q", *options]) == 0
+    assert capsys.readouterr() == ("", "")
+    defaults = defaults_of(export_saved_model)
+    assert calls == [{**{name: defaults[name] for name in calls[0]}, **expected}]
 
 
 def _error(capsys):

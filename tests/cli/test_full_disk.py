@@ -17,7 +17,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond the limit is an 
 from keras_elmo import Elmo
 from keras_elmo.cli.main import main
 
-kind, model, folder, sizes = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+model, folders, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
 elmo = Elmo.from_pretrained(model, tokenizer="whitespace")
 Elmo.from_pretrained = lambda *_, **__: elmo
 list(elmo.embed(["a b"], layers="all"))  # traces, before there is a limit
@@ -54,54 +54,63 @@ def limited(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
 
 
-outputs = [os.path.join(folder, name) for name in ("out.hdf5", "out.npz")]
-for size in sizes:
-    for output in outputs:
-        with open(output, "w") as file:
-            file.write("old")
+for kind, folder in folders.items():
+    outputs = [os.path.join(folder, name) for name in ("out.hdf5", "out.npz")]
+    for size in sizes:
+        for output in outputs:
+            with open(output, "w") as file:
+                file.write("old")
+            with limited(size):
+                result = run(["embed", text, "-o", output, "-m", model, "-q", "--overwrite"])
+            with open(output) as file:
+                print(json.dumps([kind, *result, file.read(), sorted(os.listdir(folder))]))
+            os.remove(output)
         with limited(size):
-            result = run(["embed", text, "-o", output, "-m", model, "-q", "--overwrite"])
-        with open(output) as file:
-            print(json.dumps([*result, file.read(), sorted(os.listdir(folder))]))
-        os.remove(output)
-    with limited(size):
-        result = save()
-    print(json.dumps([*result, "old", sorted(os.listdir(folder))]))
+            result = save()
+        print(json.dumps([kind, *result, "old", sorted(os.listdir(folder))]))
 """
 
 
-def check(kind, model, folder, sizes):
-    command = [sys.executable, "-c", SCRIPT, kind, str(model), str(folder), json.dumps(sizes)]
+@pytest.fixture(scope="module")
+def results(tmp_path_factory, small_folder):
+    """What came of each kind of limit (the disk is left out without root), and the folders."""
+    folders = {kind: str(tmp_path_factory.mktemp(kind)) for kind in ("limit", "disk")}
+    disk = folders["disk"]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
+    is_mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+    if not is_mounted:
+        del folders["disk"]
+    command = [sys.executable, "-c", SCRIPT, str(small_folder), *map(json.dumps, (folders, SIZES))]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=300
+        )
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", disk], check=True)
     assert result.returncode == 0, result.stderr
     assert "HDF5" not in result.stderr
-    results = [json.loads(line) for line in result.stdout.splitlines()]
-    assert len(results) == 3 * len(sizes)
-    for number, (status, message, kept, names) in enumerate(results):
-        output = ["out.hdf5", "out.npz", "saved"][number % 3]
-        assert status == 2 and len(message.splitlines()) == 1, (number, status, message)
+    found = {kind: [] for kind in folders}
+    for line in result.stdout.splitlines():
+        kind, *rest = json.loads(line)
+        found[kind].append(rest)
+    return found, folders
+
+
+@pytest.mark.parametrize("kind", ["limit", "disk"])
+def test_what_does_not_fit_is_one_line_and_leaves_the_old_file(results, kind):
+    found, folders = results
+    if kind not in found:
+        pytest.skip("mounting a small disk needs root")
+    assert len(found[kind]) == 3 * len(SIZES)
+    for index, (status, message, kept, names) in enumerate(found[kind]):
+        output = ["out.hdf5", "out.npz", "saved"][index % 3]
+        assert status == 2 and len(message.splitlines()) == 1, (index, status, message)
         if output != "saved":
             assert message.startswith("keras-elmo embed: error: [Errno "), message
             assert names == [output]
         if output != "out.npz":  # Python's own file does not name it
             assert "File too large" in message or "No space left" in message
-            assert f"{folder}/" in message and ".part" not in message
+            assert f"{folders[kind]}/" in message and ".part" not in message
         assert kept == "old" and not [name for name in names if "part" in name or name == "saved"]
-
-
-def test_a_limit_for_files(tmp_path, small_folder):
-    (tmp_path / "out").mkdir()
-    check("limit", small_folder, tmp_path / "out", SIZES)
-
-
-def test_a_full_disk(tmp_path, small_folder):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    try:
-        check("disk", small_folder, folder, SIZES)
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)

@@ -10,7 +10,6 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import info
 from keras_elmo.cli.main import main
-from keras_elmo.cli.wording import as_typed, counted
 
 
 @pytest.mark.parametrize(
@@ -119,25 +118,6 @@ def test_sigterm_is_status_143_and_the_second_one_is_ignored(capsys, monkeypatch
 def test_command_runs_in_another_thread(capsys, small_folder):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         assert pool.submit(main, ["info", str(small_folder)]).result() == 0
-
-
-@pytest.mark.parametrize(
-    "message, typed",
-    [
-        ("pass `overwrite=True` to replace it", "pass --overwrite to replace it"),
-        ("`batch_size` must be 1. Received: batch_size=0", "--size must be 1. Received: --size 0"),
-        ("pass `vocabulary`, a file", "pass --vocab, a file"),
-        ("Make `batch_size` or `unroll_steps` smaller", "Make --size or `unroll_steps` smaller"),
-        ("Received: layers='x', k=3; `k`", "Received: layers='x', k=3; `k`"),
-    ],
-)
-def test_messages_name_options_as_they_are_typed(message, typed):
-    options = {"overwrite": "--overwrite", "batch_size": "--size", "vocabulary": "--vocab"}
-    assert as_typed(message, options) == typed
-
-
-def test_numbers_of_things():
-    assert [counted(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch):

@@ -1,6 +1,7 @@
 import os
 
-import keras_elmo
+from keras_elmo import Elmo
+from keras_elmo.cli import token_embeddings
 from keras_elmo.cli.main import main
 
 
@@ -11,7 +12,7 @@ def test_it_hands_over_the_vocabulary_and_the_file(tmp_path, small_folder, capsy
         calls.append((elmo.config.units, vocabulary, path))
         return 4
 
-    monkeypatch.setattr(keras_elmo, "dump_token_embeddings", dump, raising=False)
+    monkeypatch.setattr(token_embeddings, "dump_token_embeddings", dump)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vocab.txt").write_text("<S>\n</S>\n<UNK>\ncat\n")
     command = ["token-embeddings", "vocab.txt", "-o", "tokens.hdf5", "-m", str(small_folder)]
@@ -20,11 +21,9 @@ def test_it_hands_over_the_vocabulary_and_the_file(tmp_path, small_folder, capsy
     assert calls == [(24, "vocab.txt", "tokens.hdf5")]
 
 
-def test_what_is_wrong_is_said_before_tensorflow_is_loaded(
-    tmp_path, small_folder, capsys, monkeypatch
-):
+def test_an_error_is_found_before_the_model_is_loaded(tmp_path, small_folder, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("keras_elmo.cli.model.import_elmo", None)
+    monkeypatch.setattr(Elmo, "from_pretrained", None)
     (tmp_path / "vocab.txt").write_text("cat\n")
     (tmp_path / "old.h5").write_text("old")
     for vocabulary, output, model, message in [

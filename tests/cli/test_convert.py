@@ -1,0 +1,54 @@
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.cli.main import main
+
+
+@pytest.fixture
+def checkpoint(shared):
+    """A checkpoint of the original trainer, and its vocabulary."""
+    folder = shared / "fixtures/bilm-checkpoint"
+    return str(folder / "checkpoint"), str(folder / "vocab.txt")
+
+
+def test_checkpoint_becomes_a_model(checkpoint, shared, tmp_path, capsys):
+    model, vocabulary = checkpoint
+    output = tmp_path / "m"
+    assert main(["convert", model, str(output), "--vocab", vocabulary]) == 0
+    files = "options.json, softmax.hdf5, vocab.txt, weights.hdf5"
+    assert capsys.readouterr() == ("", f"{output}: {files}\n")
+    # As the original's own script wrote it.
+    with h5py.File(output / "weights.hdf5") as file:
+        with h5py.File(shared / "fixtures/bilm-checkpoint/weights.hdf5") as expected:
+            names = []
+            expected.visititems(lambda name, x: names.append(name) if hasattr(x, "shape") else None)
+            assert len(names) > 10
+            for name in names:
+                np.testing.assert_array_equal(file[name][()], expected[name][()])
+    # A model is replaced where it is meant to be; without a vocabulary it has no softmax.
+    assert main(["convert", model, str(output)]) == 2
+    assert "m holds a model already; give --overwrite\n" in capsys.readouterr().err
+    assert len(os.listdir(output)) == 4
+    assert main(["convert", model, str(output), "--overwrite", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert sorted(os.listdir(output)) == ["options.json", "weights.hdf5"]
+
+
+def test_what_is_no_checkpoint(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
+    for name in ("nothing", "empty", "damaged"):
+        assert main(["convert", name, "m"]) == 2
+        message = f"error: {name} must be a folder with a TensorFlow checkpoint: a file"
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_missing_vocabulary_is_found_before_the_checkpoint_is_read(tmp_path, capsys):
+    assert main(["convert", "nothing", str(tmp_path / "m"), "--vocab", "no.txt"]) == 2
+    assert capsys.readouterr().err.endswith("directory: 'no.txt'\n")

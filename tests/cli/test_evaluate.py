@@ -1,0 +1,72 @@
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from keras_elmo import BiLanguageModel, training
+from keras_elmo.cli.main import main
+
+
+def test_perplexity_of_the_original_trainers_model(shared, capsys):
+    folder = shared / "fixtures/bilm-checkpoint"
+    model, vocabulary = str(folder / "checkpoint"), ["--vocab", str(folder / "vocab.txt")]
+    command = ["evaluate", model, str(folder / "heldout.txt"), *vocabulary, "--batch-size", "1"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    (value,) = re.findall(r"^perplexity ([\d.]+) .*, 1,605 predictions, .*% .* unknown\n$", out)
+    expected = json.loads((folder / "perplexity.json").read_text())["perplexity"]
+    assert float(value) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.fixture
+def folder(corpus_copy, small_folder):
+    """A working folder with the corpus and `model`, which has a vocabulary."""
+    shutil.copytree(small_folder, "model")
+    shutil.copy("vocab.txt", "model")
+    return corpus_copy
+
+
+def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
+    folder, capsys, monkeypatch
+):
+    calls = []
+
+    def evaluate(model, sentences, batch_size, unroll_steps, progress):
+        calls.append((model, len(list(sentences)), batch_size, unroll_steps, progress is None))
+        result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
+        return {**result, "predictions": 1234, "unknown": 0.125}
+
+    monkeypatch.setattr(BiLanguageModel, "from_pretrained", lambda *source: source)
+    monkeypatch.setattr(training, "evaluate", evaluate)
+    assert main(["evaluate", "model", "heldout.txt", "--quiet"]) == 0
+    line = (
+        "perplexity 2.000 (forward 1.500, backward 2.500), 1,234 predictions, 12.5% of the words "
+        "unknown\n"
+    )
+    assert capsys.readouterr() == (line, "")
+    assert main(["evaluate", "model", "heldout.txt", "--vocab", "vocab.txt"]) == 0
+    assert calls == [
+        (("model", None), 6, 32, 20, True),
+        (("model", "vocab.txt"), 6, 32, 20, False),
+    ]
+
+
+def test_an_error_is_found_before_the_model_is_loaded(folder, capsys, monkeypatch):
+    monkeypatch.setattr(BiLanguageModel, "from_pretrained", None)
+    (folder / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
+    assert main(["evaluate", "model", "latin.txt"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("keras-elmo evaluate: error: latin.txt, line 2 must be UTF-8")
+    assert "`iconv -f latin1 -t utf-8`" in error
+    os.remove("model/vocab.txt")
+    for arguments, message in [
+        (["nosuch", "heldout.txt"], "There is no folder nosuch; MODEL must be one that"),
+        (["model", "heldout.txt"], "There is no model/vocab.txt; name the vocabulary with --vocab"),
+        (["model", "nothing*", "--vocab", "vocab.txt"], "There is no file nothing*"),
+        (["model", "heldout.txt", "--vocab", "no.txt"], "directory: 'no.txt'"),
+        (["model", "heldout.txt", "--batch-size", "0"], "--batch-size must be an integer"),
+    ]:
+        assert main(["evaluate", *arguments]) == 2
+        assert message in capsys.readouterr().err

@@ -1,0 +1,132 @@
+import argparse
+import gzip
+import io
+import re
+import sys
+
+import pytest
+
+from keras_elmo.cli.lines import CountedLines, Lines, check_encoding, open_lines
+
+LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
+
+
+def read(content, encoding="utf-8", errors="strict", kind=Lines, **options):
+    return list(kind(io.BytesIO(content), "in.txt", encoding, errors, **options))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"The cat\nHello\n",
+        b"The cat\nHello",
+        b"The cat\r\nHello\r\n",
+        b"\xef\xbb\xbfThe cat\nHello\n",
+        b"\xef\xbb\xbfThe cat\r\nHello",
+    ],
+    ids=["lf", "no last newline", "crlf", "bom", "bom and crlf"],
+)
+def test_line_ends_and_byte_order_mark_are_no_text(content):
+    assert read(content) == ["The cat", "Hello"]
+
+
+def test_other_bytes_are_kept():
+    assert read(b"\n a\x00b\x0b \n\n\xe2\x80\xa8\n") == ["", " a\x00b\x0b ", "", "\u2028"]
+    assert read(b"") == []
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
+def test_text_of_any_encoding(encoding):
+    content = LATIN.replace("\n", "\r\n").encode(encoding)
+    assert read(content, encoding) == LATIN.splitlines()
+
+
+@pytest.mark.parametrize("kind", [Lines, CountedLines])
+def test_lines_of_another_encoding_are_counted_and_the_first_is_named(kind):
+    message = (
+        "in.txt must be utf-8, and 2 lines cannot be read as such. The first is line 2: "
+        "'caf\ufffd'. Name the encoding of the file with --encoding (as latin-1, utf-16), or pass "
+        "--errors replace"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        read(LATIN.encode("latin-1"), kind=kind)
+
+
+def test_utf16_is_no_utf8_and_may_be_cut_short():
+    content = "Hello\nthere\n".encode("utf-16")
+    with pytest.raises(ValueError, match="in.txt must be utf-8, and 1 line cannot be read"):
+        read(content)
+    message = "in.txt must be utf-16, and 1 line cannot be read as such. .*is line 2"
+    with pytest.raises(ValueError, match=message):
+        read(content[:-1], "utf-16")
+
+
+def test_what_cannot_be_decoded_may_be_replaced():
+    assert read(b"caf\xe9 au\nlait\n", errors="replace") == ["caf\ufffd au", "lait"]
+
+
+@pytest.mark.parametrize("kind", [Lines, CountedLines])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("a b\nc\na b \n", "in.txt, line 3, whose sentence is that of line 1 again: 'a b'"),
+        ("a\n\n", "in.txt, line 2, whose sentence is empty"),
+        (".\n", "in.txt, line 1, whose sentence is a dot alone"),
+        ("he / she\n", "in.txt, line 1, whose sentence holds a /"),
+        ("a\0b\n", "in.txt, line 1, whose sentence holds a NUL"),
+    ],
+)
+def test_sentences_that_cannot_be_names(content, message, kind):
+    with pytest.raises(ValueError, match=message):
+        read(content.encode(), are_keys=True, kind=kind)
+    assert len(read(content.encode(), kind=kind)) == content.count("\n")
+
+
+@pytest.mark.parametrize("kind", [Lines, CountedLines])
+def test_what_is_read_is_kept_once(kind):
+    kept = []
+    assert read(b" a b \nc\n", kind=kind, kept=kept) == [" a b ", "c"] == kept
+
+
+def test_lines_that_are_counted_can_be_read_afterwards():
+    lines = CountedLines(io.BytesIO(b"a\nb\nc"), "in.txt", "utf-8", "strict")
+    assert len(lines) == 3 and list(lines) == ["a", "b", "c"]
+    assert not hasattr(Lines(io.BytesIO(b"a"), "in.txt", "utf-8", "strict"), "__len__")
+
+
+@pytest.mark.parametrize("is_counted, kind", [(True, CountedLines), (False, Lines)])
+@pytest.mark.parametrize("name", ["in.txt", "in.txt.gz"])
+def test_files_may_be_compressed_and_are_counted_when_told(tmp_path, name, is_counted, kind):
+    content = b"a b\nc\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with open_lines(str(tmp_path / name), is_counted, "utf-8", "strict") as lines:
+        assert type(lines) is kind and lines.name == str(tmp_path / name)
+        assert list(lines) == ["a b", "c"]
+
+
+def test_compressed_file_that_is_cut_short(tmp_path):
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"a b\nc\n")[:-9])
+    with pytest.raises(ValueError, match="in.gz must be a whole gzip file"):
+        with open_lines(str(tmp_path / "in.gz"), True, "utf-8", "strict"):
+            pass
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_standard_input_is_read_once_as_bytes(monkeypatch, is_counted):
+    stdin = io.TextIOWrapper(io.BytesIO("na\xefve\n\udc80".encode(errors="replace")), "ascii")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with open_lines("-", is_counted, "utf-8", "strict") as lines:
+        assert type(lines) is Lines and lines.name == "standard input"
+        assert list(lines) == ["na\xefve", "?"]
+    assert not stdin.buffer.closed
+
+
+@pytest.mark.parametrize("name", ["utf-8", "latin-1", "cp1252"])
+def test_encodings_of_python_are_taken(name):
+    assert check_encoding(name) == name
+
+
+@pytest.mark.parametrize("name", ["x", "hex", "utf 99"])
+def test_other_encodings_are_refused(name):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"there is no encoding '{name}'"):
+        check_encoding(name)

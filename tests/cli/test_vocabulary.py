@@ -1,0 +1,45 @@
+import re
+
+from keras_elmo.cli.main import main
+
+
+def test_words_of_files_and_patterns(corpus_copy, capsys):
+    assert main(["vocabulary", "train-*", "-o", "new.txt"]) == 0
+    assert capsys.readouterr() == ("", "new.txt: 22 words, 100.0% of the text\n")
+    words = (corpus_copy / "new.txt").read_text().splitlines()
+    assert words[:3] == ["<S>", "</S>", "<UNK>"] and set(words[3:]) == set("abcdefghijklmnopqrs")
+    assert main(["vocabulary", "train-*", "-o", "rare.txt", "--min-count", "25", "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert 3 < len((corpus_copy / "rare.txt").read_text().splitlines()) < 22
+
+
+def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(corpus_copy, capsys):
+    before = (corpus_copy / "vocab.txt").read_bytes()
+    assert main(["vocabulary", "heldout.txt", "-o", "vocab.txt"]) == 2
+    assert "vocab.txt exists already; give --overwrite" in capsys.readouterr().err
+    assert (corpus_copy / "vocab.txt").read_bytes() == before
+    arguments = ["vocabulary", "heldout.txt", "-o", "vocab.txt", "--overwrite", "--size", "4"]
+    assert main(arguments) == 0
+    assert re.match(r"vocab.txt: 4 words, [\d.]+% of the text\n", capsys.readouterr().err)
+    assert main([*arguments[:-1], "3"]) == 2
+    assert "--size must be an integer of at least 4. Received: --size 3" in capsys.readouterr().err
+    assert main([*arguments[:-2], "--min-count", "0"]) == 2
+    assert "--min-count must be an integer of at least 1" in capsys.readouterr().err
+
+
+def test_text_is_not_replaced(corpus_copy, capsys):
+    before = (corpus_copy / "heldout.txt").read_bytes()
+    assert main(["vocabulary", "heldout.txt", "-o", "heldout.txt", "--overwrite"]) == 2
+    assert "a file of its own" in capsys.readouterr().err
+    assert (corpus_copy / "heldout.txt").read_bytes() == before
+
+
+def test_reading_is_shown(corpus_copy, capsys, monkeypatch):
+    monkeypatch.setattr("keras_elmo.cli.progress._LINE_INTERVAL", -1)
+    monkeypatch.setattr("keras_elmo.training.corpus._PROGRESS_LINES", 20)
+    arguments = ["vocabulary", "train-*", "-o", "vocab.txt", "--overwrite"]
+    assert main([*arguments, "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(arguments) == 0
+    *shares, end = capsys.readouterr().err.splitlines()
+    assert shares[-1] == "reading: 100%" and len(shares) == 8 and end.startswith("vocab.txt: ")

@@ -1,0 +1,89 @@
+import math
+
+import numpy as np
+import pytest
+
+from keras_elmo import checks
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("a\nb", "'a\\nb'"),
+        ([1, None], "[1, None]"),
+        ("x" * 58, "'" + "x" * 58 + "'"),
+        ("x" * 9_998, "'" + "x" * 59 + "... (10,000 characters)"),
+        (10**5000, "int, too large to show"),
+        (nested(100_000), "list, too large to show"),
+    ],
+    ids=["string", "list", "just short enough", "long", "integer", "deep"],
+)
+def test_values_are_shown_short(value, expected):
+    assert checks.shown(value) == expected
+
+
+def test_first_names_are_listed_in_their_order():
+    assert checks.first_of({"b", "a"}) == "a, b"
+    assert checks.first_of([f"n{k}" for k in range(8)]).endswith("n6, n7")
+    many = checks.first_of([f"n{k:04}" for k in range(2008)])
+    assert many.endswith("n0006, n0007 and 2,000 more")
+    assert checks.first_of(["a\x1b[0m", "x" * 99]) == f"'a\\x1b[0m', {'x' * 60}..."
+
+
+@pytest.mark.parametrize("value", [0, -3, np.int32(5), np.uint8(1)])
+def test_integers(value):
+    assert checks.is_integer(value) and checks.is_number(value)
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(True), "1", None, 1j, [1]])
+def test_what_is_no_number(value):
+    assert not checks.is_integer(value) and not checks.is_number(value)
+
+
+@pytest.mark.parametrize("value", [1.0, np.float32(0.5), math.inf])
+def test_floats_are_numbers_and_no_integers(value):
+    assert checks.is_number(value) and not checks.is_integer(value)
+
+
+def test_first_wrong_integer_is_named():
+    checks.check_integers(1, a=1, b=np.int64(7))
+    message = "`b` must be an integer of at least 1. Received: b=0$"
+    with pytest.raises(ValueError, match=message):
+        checks.check_integers(1, a=1, b=0, c=-1)
+    for value in (1.0, True, "1", None):
+        with pytest.raises(ValueError, match=f"Received: a={value!r}"):
+            checks.check_integers(0, a=value)
+
+
+@pytest.mark.parametrize("value", [None, 3, 0.5, np.float32(2)])
+def test_clips(value):
+    assert checks.is_clip(value)
+    checks.check_clips(cell_clip=value)
+
+
+@pytest.mark.parametrize("value", [0, -3, math.inf, math.nan, True, "3", [3]])
+def test_what_is_no_clip(value):
+    assert not checks.is_clip(value)
+    message = "`cell_clip` must be a positive number, or None for no clipping. Received: cell_clip="
+    with pytest.raises(ValueError, match=message):
+        checks.check_clips(projection_clip=None, cell_clip=value)
+
+
+@pytest.mark.parametrize("value", [[(1, 32)], ([1, 32], [2, 64]), ((np.int64(1), 4),)])
+def test_filters(value):
+    assert checks.are_filters(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[], None, "12", [1, 2], [(1,)], [(1, 2, 3)], [(0, 4)], [(1, -4)], [(1, 4.0)], [(1, True)]],
+)
+def test_what_are_no_filters(value):
+    assert not checks.are_filters(value)

@@ -19,6 +19,7 @@ from keras_elmo.export.signatures import (
 )
 from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
+from keras_elmo.text.tokenizers import OPS
 
 STORAGE = ("float32", "bfloat16", "float16")
 
@@ -120,8 +121,8 @@ def export_saved_model(
 
 
 def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
-    if ops not in ("tensorflow-text", "core"):
-        raise ValueError(f'`ops` must be "tensorflow-text" or "core". Received: ops={ops!r}')
+    if ops not in OPS:
+        raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
     if storage not in (None, *STORAGE):
         raise ValueError(
             f"`storage` must be one of {list(STORAGE)}, or None. Received: storage={storage!r}"

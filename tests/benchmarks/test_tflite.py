@@ -10,6 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_it_runs_and_writes_every_table(tmp_path):
     pytest.importorskip("ai_edge_litert")
     command = [sys.executable, "-m", "benchmarks.tflite", "--small", "--output", str(tmp_path)]

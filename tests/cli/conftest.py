@@ -2,17 +2,9 @@ import gzip
 import random
 import shutil
 
-import numpy as np
 import pytest
 
 from keras_elmo.cli.main import main
-
-
-@pytest.fixture(autouse=True)
-def seeded():
-    """Leaves TensorFlow's seed alone: after it is set, each graph is prepared anew (0.6 s)."""
-    random.seed(0)
-    np.random.seed(0)
 
 
 @pytest.fixture(scope="session")

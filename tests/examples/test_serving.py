@@ -36,7 +36,7 @@ finally:
 
 SENTENCES = ["The cat sat on the mat .", "", "Hello", "na\u00efve \u6f22\u5b57 \U0001f642 \x00 end"]
 TOKENS = [["The", "cat", "."], [], [b"\xff\xfe", "two words", "\u6f22\u5b57"]]
-SIGNATURES = ["default", "serving_default", "elmo", "word_emb", "lstm_outputs1", "lstm_outputs2"]
+SIGNATURES = ["default", "serving_default", "elmo", "word_emb", "lstm_outputs1"]
 KINDS = ["grpc", "rest"]
 MAX_TOKENS = 200
 
@@ -80,8 +80,8 @@ def client(kind, *args, **kwargs):
 
 
 @pytest.fixture(scope="module")
-def model(small_folder):
-    return keras_elmo.Elmo.from_pretrained(small_folder)
+def model(one_layer_folder):
+    return keras_elmo.Elmo.from_pretrained(one_layer_folder)
 
 
 @pytest.fixture(scope="module")

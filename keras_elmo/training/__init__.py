@@ -5,7 +5,7 @@ import importlib
 # The command line checks a corpus before TensorFlow is loaded: modules are imported when asked for.
 _MODULES = {
     "Corpus": "corpus",
-    "Stream": "dataset",
+    "Stream": "stream",
     "Trainer": "trainer",
     "TrainingOptions": "options",
     "build_vocabulary": "vocabulary",

@@ -8,22 +8,41 @@ class Replicas:
 
     Every replica has an index among all of them. Several workers (processes) share the replicas;
     the local replicas are those of this process. Without a strategy there is one.
+
+    Attributes:
+        count: int. The number of all replicas.
+        local_indices: list of int. The indices of the local replicas.
     """
 
     def __init__(self):
         self._strategy = tf.distribute.get_strategy()
         self.count = self._strategy.num_replicas_in_sync
+        self.local_indices = []
+
+        def note_index(context):
+            self.local_indices.append(context.replica_id_in_sync_group)
+            return tf.zeros(())
+
+        self._strategy.experimental_distribute_values_from_function(note_index)
+
+    def is_chief(self):
+        """Whether this process writes the files. Of several workers it is the first."""
+        return 0 in self.local_indices
 
     def run(self, function, args):
         """Calls a function on every replica, inside a `tf.function`."""
         return self._strategy.run(function, args=args)
 
     def make_values(self, function):
-        """A value for each local replica.
+        """A value for each local replica, as `run` takes it.
 
         Args:
             function: it is called with the index of each local replica, and returns the value.
         """
+        if len(self.local_indices) == 1:
+            # `run` returns the value itself, too. If both had different types, a function that
+            # takes its own result would be traced twice.
+            return function(self.local_indices[0])
         return self._strategy.experimental_distribute_values_from_function(
             lambda context: function(context.replica_id_in_sync_group)
         )
@@ -31,21 +50,6 @@ class Replicas:
     def first_local(self, value):
         """What the first local replica has of a value."""
         return self._strategy.experimental_local_results(value)[0]
-
-    def local_indices(self):
-        """The indices of the local replicas."""
-        indices = []
-
-        def note(index):
-            indices.append(index)
-            return tf.zeros(())
-
-        self.make_values(note)
-        return indices
-
-    def is_chief(self):
-        """Whether this process writes the files. Of several workers it is the first."""
-        return 0 in self.local_indices()
 
     def gather(self, values):
         """What all replicas have of tensors, joined along the batch axis.

@@ -1,5 +1,6 @@
 """`Trainer`: trains a biLM on a corpus, with checkpoints."""
 
+import contextlib
 import math
 import os
 
@@ -109,7 +110,7 @@ class Trainer:
         """
         if tf.distribute.has_strategy():
             raise RuntimeError("`run` must be called outside of the strategy's scope")
-        datasets = {index: self._batches(index) for index in self.replicas.local_indices()}
+        datasets = {index: self._batches(index) for index in self.replicas.local_indices}
         iterators = {index: iter(dataset) for index, dataset in datasets.items()}
         self.model.has_softmax = True
         has_log = self.folder is not None and self.is_chief()
@@ -146,11 +147,11 @@ class Trainer:
     def _trace(self):
         """Traces the step before its first call, which takes seconds. A signal then raises at once.
 
-        The values of several replicas have no specs, so that their first step traces it.
+        Several processes go on, since they stop together, after their first step.
         """
-        if isinstance(self.state[0], tf.Tensor):
-            with self._stop.raising():
-                self.training_step.trace(self._batches(0).element_spec, self.state)
+        is_alone = self.replicas.count == 1
+        with self._stop.raising() if is_alone else contextlib.nullcontext():
+            self.training_step.trace(self._batches(0).element_spec, self.state)
 
     def _train_one_step(self, iterators):
         """Trains on the next window of every lane.

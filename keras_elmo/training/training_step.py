@@ -42,14 +42,20 @@ class TrainingStep:
         return self._compiled.experimental_get_tracing_count()
 
     def trace(self, batch_spec, state):
-        """Traces the step before its first call. It is for one replica.
+        """Traces the step before its first call.
+
+        Otherwise the first steps would each trace it, since their numbers of words differ.
 
         Args:
-            batch_spec: the specs of a batch.
-            state: the biLM's state, list of tensors.
+            batch_spec: the specs of a batch of one replica.
+            state: the biLM's state, for each replica.
         """
+        state_spec = [tf.type_spec_from_value(value) for value in state]
+        if not isinstance(state[0], tf.Tensor):  # values of several local replicas
+            make_spec, num_local = type(state_spec[0]), len(self._replicas.local_indices)
+            batch_spec = {name: make_spec(*[spec] * num_local) for name, spec in batch_spec.items()}
         scalar = tf.TensorSpec((), tf.float32)
-        self._compiled.get_concrete_function(batch_spec, state, scalar, scalar)
+        self._compiled.get_concrete_function(batch_spec, state_spec, scalar, scalar)
 
     def _run_on_all_replicas(self, batch, state, learning_rate, stop):
         return self._replicas.run(self._run, (batch, state, learning_rate, stop))

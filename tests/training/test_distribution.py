@@ -118,6 +118,7 @@ def run_replicas(folder, name):
             run(stopped, stop_second_process)
         except Interrupted as error:
             results["stopped"] = str(error)
+    results["num_traces"] = whole.training_step.num_traces
     return results
 
 
@@ -198,6 +199,12 @@ def test_two_go_on_from_a_checkpoint(results, expected, name, count):
     for result in results[name]:
         np.testing.assert_allclose(result["resumed"]["losses"], expected["losses"][4:], atol=1e-4)
         np.testing.assert_allclose(result["resumed"]["bias"], expected["bias"], atol=1e-4)
+
+
+@REPLICAS
+def test_the_step_is_traced_once(results, name, count):
+    """Though the batches of all runs differ in their numbers of words."""
+    assert [result["num_traces"] for result in results[name]] == [1] * count
 
 
 def test_where_one_is_asked_to_stop_both_do(results, folder):

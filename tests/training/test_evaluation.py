@@ -15,12 +15,12 @@ def model():
 
 
 def test_the_state_is_carried_on(model, corpus):
-    results = [
-        evaluate(model, corpus.sentences(), batch_size=1, unroll_steps=steps) for steps in (1, 7)
-    ]
-    assert results[0]["predictions"] == sum(corpus.counts()) and results[0]["unknown"] == 0
+    sentences = list(corpus.sentences())[:20]
+    results = [evaluate(model, sentences, batch_size=1, unroll_steps=steps) for steps in (1, 7)]
+    assert results[0]["predictions"] == 20 + sum(map(len, sentences))
+    assert results[0]["unknown"] == 0
     assert results[1] == pytest.approx(results[0], rel=1e-5)
-    lanes = evaluate(model, corpus.sentences(), batch_size=8)
+    lanes = evaluate(model, sentences, batch_size=8)
     assert lanes["predictions"] == results[0]["predictions"]
     assert lanes["perplexity"] == pytest.approx(results[0]["perplexity"], rel=0.05)
 

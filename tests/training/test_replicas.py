@@ -8,7 +8,7 @@ from keras_elmo.training.replicas import Replicas
 
 def test_without_a_strategy_there_is_one_replica():
     replicas = Replicas()
-    assert replicas.count == 1 and replicas.local_indices() == [0] and replicas.is_chief()
+    assert replicas.count == 1 and replicas.local_indices == [0] and replicas.is_chief()
     state = replicas.make_values(lambda index: [tf.fill([2, 3], float(index)), tf.ones([2, 1])])
     gathered = replicas.gather(state)
     np.testing.assert_array_equal(gathered[0], np.zeros((2, 3)))

@@ -52,10 +52,11 @@ def test_it_learns(corpus, change):
     before = evaluate(trainer.model, corpus.sentences())["perplexity"]
     losses = run_losses(trainer)
     after = evaluate(trainer.model, corpus.sentences())["perplexity"]
-    scored = trainer.model.perplexity([" ".join(s) for s in corpus.sentences()])["perplexity"]
     assert len(losses) == 250 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.3
     assert 20 < before < 40 and after < before * (0.8 if options.num_negatives else 0.5)
-    assert scored == pytest.approx(after, rel=0.1)  # each sentence from a zero state
+    if options.zero_starts:
+        from_zeros = trainer.model.perplexity(list(corpus.sentences()))["perplexity"]
+        assert from_zeros == pytest.approx(after, rel=0.1)
     assert trainer.model.bilm.cells("forward")[0].kernel.dtype == "float32"
 
 
@@ -264,16 +265,17 @@ def test_an_epoch_in_the_order_of_the_file(corpus):
     assert read[: len(expected)].tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "seeds", [(2,), pytest.param((1, 2, 3), marks=pytest.mark.slow)], ids=["one", "three"]
-)
-def test_from_scratch_as_far_as_the_original(shared, seeds):
-    """bilm-tf came to 56.29 in the same steps, on the same text in the same order."""
+@pytest.mark.slow
+def test_from_scratch_as_far_as_the_original(shared):
+    """bilm-tf came to 56.29 in the same steps, on the same text in the same order.
+
+    `test_training_step.py` finds a step that computes something else at once.
+    """
     folder = shared / "fixtures/bilm-checkpoint"
     config, known, _ = read_options(folder / "checkpoint/options.json")
     heldout = Corpus(folder / "heldout.txt")
     found = []
-    for seed in seeds:
+    for seed in (1, 2, 3):
         options = TrainingOptions(**known, seed=seed, shuffle=False)
         model = BiLanguageModel(config, folder / "vocab.txt")
         model.initialize(seed)

@@ -45,6 +45,25 @@ def test_noise_follows_from_the_step_alone(corpus):
     assert losses[0] == losses[2] and losses[0] != losses[1]
 
 
+def test_dropout_is_applied_to_what_each_layer_and_the_softmax_read(corpus, monkeypatch):
+    trainer = make_trainer(corpus)
+    step, batch = trainer.training_step, first_batch(trainer, np.any)
+    dropout, places = step._make_dropout(batch["step"]), []
+
+    def record(x, layer_and_direction):
+        places.append(layer_and_direction)
+        return x
+
+    monkeypatch.setattr(step, "_make_dropout", lambda _: record)
+    step._losses(batch, trainer.state)
+    assert places == [(0, 0), (0, 1), (1, 0), (1, 1)]  # one layer, and the softmax
+    noise = [dropout(tf.ones(20_000), place).numpy() for place in places]
+    for one in noise:
+        assert np.mean(one == 0) == pytest.approx(OPTIONS.dropout, abs=0.02)
+        np.testing.assert_allclose(one[one != 0], 1 / (1 - OPTIONS.dropout), rtol=1e-6)
+    assert len({one.tobytes() for one in noise}) == 4
+
+
 def test_a_step_equals_one_written_out(corpus):
     """The loss of each direction, the objective, clipping and Adagrad, without dropout."""
     options = dataclasses.replace(OPTIONS, dropout=0.0, num_negatives=0, clip_norm=0.5)

@@ -92,11 +92,11 @@ def parts(task):
     import tensorflow as tf
 
     from keras_elmo import text
-    from keras_elmo.training.optimizer import add_up, clip
+    from keras_elmo.training.optimizer import clip, sum_repeated_rows
 
     trainer, _ = make(task)
     model, options = trainer.model, trainer.options
-    dataset = trainer.stream.training(trainer.corpus)
+    dataset = trainer.stream.training_batches(trainer.corpus)
     batches = list(dataset.take(12))
     state = model.bilm.zero_state(options.batch_size)
     encoder = [v.value for v in model.character_encoder.trainable_variables]
@@ -130,14 +130,14 @@ def parts(task):
                     model.softmax.loss(
                         x[k],
                         tf.reshape(batch["targets"][k], [-1]),
-                        *(batch[name][k] for name in ("negatives", "tries")),
+                        *(batch[name][k] for name in ("negatives", "num_draws")),
                     )
                 )
         return tape.gradient(loss, [x, *softmax])
 
     @tf.function(reduce_retracing=True)
     def update(gradients):
-        gradients, _ = clip([add_up(g) for g in gradients], options.clip_norm)
+        gradients, _ = clip([sum_repeated_rows(g) for g in gradients], options.clip_norm)
         trainer.optimizer.apply(gradients, tf.constant(0.0))
 
     shape = (2, options.batch_size, options.unroll_steps, size)
@@ -150,10 +150,10 @@ def parts(task):
     ]
     gradients = [found[order[id(v.value)]] for v in model.trainable_variables]
     rate = tf.constant(0.0)
-    states = [trainer._state]
+    states = [trainer.state]
 
     def step(batch):
-        *_, states[0] = trainer._train_step(batch, states[0], rate, rate)
+        *_, states[0] = trainer.training_step(batch, states[0], rate, rate)
 
     tasks = {
         "a step": step,

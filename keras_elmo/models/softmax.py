@@ -39,7 +39,7 @@ class Softmax(keras.layers.Layer):
         )
         self.built = True
 
-    def loss(self, inputs, targets, negatives=None, tries=None):
+    def loss(self, inputs, targets, negatives=None, num_draws=None):
         """Minus the log-probability of each target, in nats.
 
         Args:
@@ -47,7 +47,7 @@ class Softmax(keras.layers.Layer):
             targets: int32, (N,). Numbers of words.
             negatives: int32, (samples,), or `None` for the full softmax. Distinct words, drawn
                 log-uniformly: only they are compared with the target, their chances made up for.
-            tries: int32, (). The draws that gave so many distinct ones.
+            num_draws: int32, (). The draws that gave so many distinct ones.
 
         Returns:
             float32, (N,).
@@ -66,15 +66,15 @@ class Softmax(keras.layers.Layer):
             num_classes=self.num_words,
             sampled_values=(
                 tf.cast(negatives, tf.int64),
-                self._expected_count(labels, tries),
-                self._expected_count(negatives, tries),
+                self._expected_count(labels, num_draws),
+                self._expected_count(negatives, num_draws),
             ),
         )
 
-    def _expected_count(self, words, tries):
+    def _expected_count(self, words, num_draws):
         words = tf.cast(words, tf.float32)
         chance = tf.math.log1p(1 / (words + 1)) / math.log(self.num_words + 1)
-        return -tf.math.expm1(tf.cast(tries, tf.float32) * tf.math.log1p(-chance))
+        return -tf.math.expm1(tf.cast(num_draws, tf.float32) * tf.math.log1p(-chance))
 
     def log_probabilities(self, inputs, targets):
         """The log-probability of each target (nats), in bounded memory; without a gradient.

@@ -1,4 +1,4 @@
-"""`Corpus`: text files with a sentence a line, tokenised, plain or gzip."""
+"""`Corpus`: tokenised text files with a sentence a line, plain or gzip."""
 
 import collections
 import glob
@@ -10,15 +10,15 @@ import numpy as np
 
 from keras_elmo.files import open_text
 
-_SHUFFLED = 100_000  # lines that are shuffled together: bounds the memory
+_SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 _PROGRESS_LINES = 5_000  # lines between two calls of a progress function
-_LONG_LINE = 10_000  # tokens, beyond which a line is hardly a sentence
+_MAX_SENTENCE_TOKENS = 10_000  # a line with more tokens is hardly a sentence
 
 
 class Corpus:
     """Text files with a sentence a line, its tokens separated by whitespace; `*.gz` are gzip.
 
-    Blank lines are passed over.
+    Blank lines are skipped.
 
     Args:
         patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
@@ -67,12 +67,14 @@ class Corpus:
         return sum(sentences), sum(tokens)
 
     def file_counts(self):
-        """The same of each file: a list of pairs."""
+        """The numbers of sentences and of tokens of each file: a list of pairs."""
         self.counts()
         return self._counts
 
     def unknown_share(self, vocabulary, progress=None):
-        """The share of the tokens that a vocabulary does not have; the rest is counted with it.
+        """The share of the tokens that a vocabulary does not have.
+
+        What `counts` returns is counted on the way, so that the files are read once for both.
 
         Args:
             vocabulary: a `Vocabulary`.
@@ -89,65 +91,96 @@ class Corpus:
         return unknown / self.counts()[1]
 
     def _count(self, known=frozenset(), progress=None):
-        """Reads all files for `file_counts`; how many tokens are not in the set `known`."""
-        counts, unknown = [], 0
+        """Reads all files for `file_counts`. Returns how many tokens are not in the set `known`."""
+        counts, num_unknown = [], 0
         for file in self.files:
-            sentences = tokens = 0
-            for number, sentence in _read(file, progress):
-                sentences, tokens = sentences + 1, tokens + len(sentence)
-                unknown += len(sentence) - sum(map(known.__contains__, sentence))
-                if len(sentence) > _LONG_LINE:
+            num_sentences = num_tokens = 0
+            for line_number, sentence in _read_sentences(file, progress):
+                num_sentences, num_tokens = num_sentences + 1, num_tokens + len(sentence)
+                num_unknown += len(sentence) - sum(map(known.__contains__, sentence))
+                if len(sentence) > _MAX_SENTENCE_TOKENS:
                     warnings.warn(
-                        f"{file}, line {number}: {len(sentence):,} tokens; is there a sentence "
-                        "a line?",
+                        f"{file}, line {line_number}: {len(sentence):,} tokens; is there a "
+                        "sentence a line?",
                         stacklevel=3,
                     )
-            counts.append((sentences, tokens))
-        if not any(tokens for _, tokens in counts):
-            raise ValueError(f"There is no word in {_names(self.files)}")
+            counts.append((num_sentences, num_tokens))
+        if not any(num_tokens for _, num_tokens in counts):
+            raise ValueError(f"There is no word in {_shown_names(self.files)}")
         self._counts = counts
-        return unknown
+        return num_unknown
 
     def sentences(self):
         """All sentences in their order: lists of `str`."""
         return self.epoch(0)
 
-    def epoch(self, number, seed=None, shard=0, num_shards=1):
+    def epoch(self, epoch_index, seed=None, shard=0, num_shards=1):
         """The sentences of an epoch.
 
-        With a seed, in another order for each epoch: files are shuffled, and the lines of each, in
-        blocks of 100,000. Of several shards each has files of its own, or if there are fewer files
-        than shards, every n-th line.
+        With a seed their order differs from epoch to epoch: the files are shuffled, and so are the
+        lines of each file, in blocks of 100,000. Each of several shards has files of its own. If
+        there are fewer files than shards, it has every n-th line instead.
 
         Args:
-            number: int, from 0.
+            epoch_index: int, from 0.
             seed: int; or `None`: in the order of the files.
             shard: int, from 0.
             num_shards: int.
         """
-        order = range(len(self.files))
+        file_order = range(len(self.files))
         if seed is not None:
-            order = np.random.default_rng([seed, number]).permutation(len(self.files)).tolist()
-        by_file = len(self.files) >= num_shards
-        line = itertools.count()
-        for place, index in enumerate(order):
-            if by_file and place % num_shards != shard:
+            rng = np.random.default_rng([seed, epoch_index])
+            file_order = rng.permutation(len(self.files)).tolist()
+        has_own_files = len(self.files) >= num_shards
+        line_count = itertools.count()
+        for position, file_index in enumerate(file_order):
+            if has_own_files and position % num_shards != shard:
                 continue
             sentences = (
                 sentence
-                for _, sentence in _read(self.files[index])
-                if by_file or next(line) % num_shards == shard
+                for _, sentence in _read_sentences(self.files[file_index])
+                if has_own_files or next(line_count) % num_shards == shard
             )
             if seed is None:
                 yield from sentences
                 continue
-            rng = np.random.default_rng([seed, number, index])
-            while block := list(itertools.islice(sentences, _SHUFFLED)):
-                yield from (block[k] for k in rng.permutation(len(block)).tolist())
+            rng = np.random.default_rng([seed, epoch_index, file_index])
+            while block := list(itertools.islice(sentences, _SHUFFLED_LINES)):
+                yield from (block[index] for index in rng.permutation(len(block)).tolist())
+
+
+def check_texts(corpus, heldout, options, num_replicas):
+    """Refuses texts that are too short for training with some options.
+
+    Args:
+        corpus: a `Corpus`. It must fill a window of every lane.
+        heldout: a `Corpus`, which must fill a window of one lane; or `None`.
+        options: `TrainingOptions`.
+        num_replicas: int.
+
+    Raises:
+        ValueError: a text is too short.
+    """
+    num_needed = num_replicas * options.batch_size * options.unroll_steps
+    sentences, tokens = corpus.counts()
+    if tokens + sentences < num_needed:
+        raise ValueError(
+            f"The corpus must fill a batch, {num_replicas} x {options.batch_size} lanes "
+            f"of {options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
+            f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
+            "`unroll_steps` smaller, or the corpus larger"
+        )
+    if heldout is not None:
+        sentences, tokens = heldout.counts()
+        if tokens + sentences < options.unroll_steps:
+            raise ValueError(
+                f"The held-out text must have at least a window, {options.unroll_steps} "
+                f"tokens. Received: {tokens:,}"
+            )
 
 
 def count_words(corpus, progress=None):
-    """How often each word is there: a `collections.Counter` of `str`.
+    """How often each word occurs: a `collections.Counter` of `str`.
 
     Args:
         corpus: a `Corpus`.
@@ -155,35 +188,35 @@ def count_words(corpus, progress=None):
     """
     counts = collections.Counter()
     for file in corpus.files:
-        for _, sentence in _read(file, progress):
+        for _, sentence in _read_sentences(file, progress):
             counts.update(sentence)
     return counts
 
 
-def _read(path, progress=None):
-    """The number of each line that is not blank, and its tokens."""
-    number = read = 0
+def _read_sentences(path, progress=None):
+    """Yields the line number, from 1, and the tokens of each line that is not blank."""
+    line_number = bytes_read = 0
     try:
         with open_text(path) as file:
             compressed = getattr(file, "fileobj", file)
-            for number, line in enumerate(file, start=1):
-                if number == 1:
+            for line_number, line in enumerate(file, start=1):
+                if line_number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if tokens := line.decode().split():
-                    yield number, tokens
-                if progress is not None and number % _PROGRESS_LINES == 0:
-                    before, read = read, compressed.tell()
-                    progress(read - before)
+                    yield line_number, tokens
+                if progress is not None and line_number % _PROGRESS_LINES == 0:
+                    before, bytes_read = bytes_read, compressed.tell()
+                    progress(bytes_read - before)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}, line {number} must be UTF-8. Received: {error.object[error.start :][:10]!r} "
-            f"at byte {error.start} of it. Convert the file first, as with "
-            "`iconv -f latin1 -t utf-8`"
+            f"{path}, line {line_number} must be UTF-8. Received: "
+            f"{error.object[error.start :][:10]!r} at byte {error.start} of it. Convert the file "
+            "first, as with `iconv -f latin1 -t utf-8`"
         ) from None
     if progress is not None:
-        progress(os.path.getsize(path) - read)
+        progress(os.path.getsize(path) - bytes_read)
 
 
-def _names(files):
+def _shown_names(files):
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
     return ", ".join(files[:3]) + more

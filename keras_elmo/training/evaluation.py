@@ -1,31 +1,33 @@
-"""`evaluate`: the perplexity of a corpus, its state carried from sentence to sentence."""
+"""`evaluate`: the perplexity of a corpus, with a state that is carried on through it."""
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
 from keras_elmo.traced_function import TracedFunction
-from keras_elmo.training.dataset import Stream
+from keras_elmo.training.stream import Stream
 
 
 def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     """The perplexity of sentences by the full softmax, in constant memory.
 
-    The LSTMs' state goes on from sentence to sentence of a lane, as in training; with
-    `batch_size=1` through the whole text.
+    Each lane carries the state of the LSTMs on from sentence to sentence, as in training. With
+    `batch_size=1` it is carried on through the whole text.
 
     Args:
         model: a `BiLanguageModel`.
         sentences: iterable of lists of `str`, as `Corpus.sentences` gives them.
-        batch_size: int. Lanes, to which sentences are dealt out as they become free.
-        unroll_steps: int. Tokens that are read at a time. With one lane it changes nothing but
-            the speed; with more, which sentence comes after which.
-        progress: `None`, or a function that is called with the number of predictions of each step.
+        batch_size: int. The number of lanes. A lane that has ended takes the next sentence.
+        unroll_steps: int. The number of tokens of a lane that are read at a time. With one lane it
+            changes nothing but the speed. With more lanes it also changes which sentence a lane
+            takes next.
+        progress: `None`, or a function that is called after each step with the number of
+            predictions that it made.
 
     Returns:
         A dict: `"forward"`, `"backward"` and `"perplexity"` (floats, see `perplexities`);
-        `"predictions"` (int): tokens and sentence ends; and `"unknown"` (float): the share of the
-        tokens that the vocabulary does not have, which are easy to predict.
+        `"predictions"` (int), the number of tokens and sentence ends; and `"unknown"` (float), the
+        share of the tokens that the vocabulary does not have. Such tokens are easy to predict.
 
     Raises:
         ValueError: there is no sentence, or the model has no softmax.
@@ -35,42 +37,44 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     if not model.has_softmax:
         raise ValueError("The model has no softmax; it gives no perplexity")
     stream = Stream(model.vocabulary, batch_size, unroll_steps)
-    step = _step(model)
+    evaluation_step = _evaluation_step(model)
     state = model.bilm.zero_state(batch_size)
-    sums, count = np.zeros(2), 0
-    ends = unknown = 0
-    for batch in stream.evaluation(sentences):
-        losses, state = step(batch, state)
-        number = int(tf.math.count_nonzero(batch["mask"]))
-        sums += losses.numpy()
-        count += number
-        words = tf.boolean_mask(batch["targets"][0], batch["mask"]).numpy()
-        ends += np.count_nonzero(words == model.vocabulary.end)
-        unknown += np.count_nonzero(words == model.vocabulary.unknown)
+    loss_sums = np.zeros(2)  # of the forward and the backward direction
+    num_predictions = num_ends = num_unknown = 0
+    for batch in stream.evaluation_batches(sentences):
+        losses, state = evaluation_step(batch, state)
+        targets = tf.boolean_mask(batch["targets"][0], batch["mask"]).numpy()
+        loss_sums += losses.numpy()
+        num_predictions += len(targets)
+        num_ends += np.count_nonzero(targets == model.vocabulary.end)
+        num_unknown += np.count_nonzero(targets == model.vocabulary.unknown)
         if progress is not None:
-            progress(number)
-    if not count:
+            progress(len(targets))
+    if not num_predictions:
         raise ValueError("There is no sentence to evaluate")
-    share = float(unknown / max(1, count - ends))
-    return {**perplexities(*(sums / count)), "predictions": count, "unknown": share}
+    return {
+        **perplexities(*(loss_sums / num_predictions)),
+        "predictions": num_predictions,
+        "unknown": float(num_unknown / max(1, num_predictions - num_ends)),
+    }
 
 
-def _step(model):
-    # Made once for a model: tracing takes seconds.
+def _evaluation_step(model):
+    """The step, traced once for a model, since tracing takes seconds."""
     if not hasattr(model, "_evaluation_step"):
 
         def step(batch, state):
             mask = batch["mask"]
             outputs, state = model.read_windows(batch["words"], batch["inputs"], state, mask)
-            losses = [
-                -model.softmax.log_probabilities(
+            loss_sums = []
+            for output, targets in zip(
+                tf.unstack(outputs), tf.unstack(batch["targets"]), strict=True
+            ):
+                log_probabilities = model.softmax.log_probabilities(
                     tf.boolean_mask(output, mask), tf.boolean_mask(targets, mask)
                 )
-                for output, targets in zip(
-                    tf.unstack(outputs), tf.unstack(batch["targets"]), strict=True
-                )
-            ]
-            return tf.stack([tf.reduce_sum(tf.cast(x, tf.float64)) for x in losses]), state
+                loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
+            return tf.stack(loss_sums), state
 
         model._evaluation_step = TracedFunction(step, reduce_retracing=True)
     return model._evaluation_step

@@ -1,35 +1,38 @@
-"""`event_log`: the figures of a run, for TensorBoard."""
+"""`event_log`: writes the figures of a run for TensorBoard."""
 
 import contextlib
+import os
 
 import tensorflow as tf
 
 
 @contextlib.contextmanager
 def event_log(folder):
-    """Gives a function that writes the figures of a step, as `Trainer.run` reports them.
+    """A context that gives a function, which writes the figures of a step.
 
     Args:
-        folder: path; or `None`, and nothing is written.
+        folder: path of the folder to write to; or `None`, and nothing is written.
+
+    Yields:
+        A function of a dict, see `Trainer.run`.
     """
     if folder is None:
         yield lambda figures: None
         return
-    writer = tf.summary.create_file_writer(folder)
-    # `tf.summary.scalar` needs TensorBoard itself.
+    writer = tf.summary.create_file_writer(os.fspath(folder))
+    # This is what `tf.summary.scalar` writes. That function needs TensorBoard itself.
     metadata = tf.compat.v1.SummaryMetadata(
         plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
     )
 
     def log(figures):
-        step = figures["step"]
-        shown = {f"train/{name}": figures[name] for name in ("loss", "perplexity", "norm")}
-        shown["train/learning_rate"] = figures["learning_rate"]
+        names = ("loss", "perplexity", "norm", "learning_rate")
+        scalars = {f"train/{name}": figures[name] for name in names}
         for name, value in figures.get("heldout", {}).items():
-            shown[f"heldout/{name}"] = value
+            scalars[f"heldout/{name}"] = value
         with writer.as_default():
-            for name, value in shown.items():
-                tf.summary.write(name, tf.constant(value, tf.float32), step, metadata)
+            for tag, value in scalars.items():
+                tf.summary.write(tag, tf.constant(value, tf.float32), figures["step"], metadata)
 
     try:
         yield log

@@ -1,4 +1,7 @@
-"""`Adagrad` and `Adam`, and the clipping of gradients: dense ones, and those of a table's rows."""
+"""`Adagrad` and `Adam`, and the clipping of gradients.
+
+A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`).
+"""
 
 import tensorflow as tf
 
@@ -16,7 +19,7 @@ class Adagrad(tf.Module):
         accumulator += gradient^2
         variable -= learning_rate * gradient / sqrt(accumulator)
 
-    Keras's own works over whole tables, and does not add up rows that occur twice.
+    Keras's own Adagrad works over whole tables, and does not sum the rows that occur twice.
 
     Args:
         variables: list of `tf.Variable`s.
@@ -37,8 +40,8 @@ class Adagrad(tf.Module):
         """Updates the variables.
 
         Args:
-            gradients: list of tensors or `IndexedSlices`, one a variable, from `clip`: no row
-                twice.
+            gradients: list of tensors or `IndexedSlices`, one a variable. No row occurs
+                twice in it.
             learning_rate: float32, ().
         """
         triples = zip(gradients, self.variables_, self.accumulators, strict=True)
@@ -69,8 +72,8 @@ class Adam(tf.Module):
 
     Args:
         variables: list of `tf.Variable`s.
-        beta_1: float below 1. How much of the mean gradient is kept from step to step.
-        beta_2: float below 1. The same for the mean square.
+        beta_1: float below 1. The share of the mean gradient that is kept from step to step.
+        beta_2: float below 1. The share of the mean square that is kept from step to step.
         epsilon: positive float.
 
     Reference: Kingma and Ba 2015.
@@ -90,8 +93,8 @@ class Adam(tf.Module):
         """Updates the variables.
 
         Args:
-            gradients: list of tensors or `IndexedSlices`, one a variable, from `clip`: no row
-                twice.
+            gradients: list of tensors or `IndexedSlices`, one a variable. No row occurs
+                twice in it.
             learning_rate: float32, ().
         """
         self.step.assign_add(1.0)
@@ -130,8 +133,8 @@ class Adam(tf.Module):
                 )
 
 
-def add_up(gradient):
-    """A gradient in which no row of a table is there twice."""
+def sum_repeated_rows(gradient):
+    """A gradient in which each row of a table occurs once, with the sum of its values."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     rows, index = tf.unique(gradient.indices)
@@ -140,14 +143,14 @@ def add_up(gradient):
 
 
 def clip(gradients, norm):
-    """Gradients scaled down so that their norm all together is at most `norm`.
+    """Gradients scaled down so that the norm of all of them together is at most `norm`.
 
     Args:
-        gradients: list of tensors or `IndexedSlices`, no row twice.
+        gradients: list of tensors or `IndexedSlices`. No row occurs twice in them.
         norm: float or `None`: no clipping.
 
     Returns:
-        The gradients, and the norm that they had, float32, ().
+        The gradients, and the norm that they had before, float32, ().
     """
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     total = tf.linalg.global_norm(values)

@@ -11,9 +11,9 @@ SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # where none is given, by optimizer
 
-NUM_NEGATIVES = 1024  # the original's, where the vocabulary is large enough
+NUM_NEGATIVES = 1024  # the original's number, where the vocabulary is large enough
 
-# The original's names of them.
+# The keys of options.json, and the arguments that they stand for.
 _KEYS = {
     "batch_size": "batch_size",
     "unroll_steps": "unroll_steps",
@@ -30,26 +30,27 @@ class TrainingOptions:
     """How a biLM is trained.
 
     Args:
-        batch_size: int. Lanes of text of a replica (a GPU, or a machine without one).
-        unroll_steps: int. Tokens of a window, through which gradients flow.
-        dropout: float, from 0, below 1. Share of what each layer reads, and the softmax, that is
+        batch_size: int. The number of lanes of text of a replica (a GPU, or a machine without one).
+        unroll_steps: int. The number of tokens of a window, through which gradients flow.
+        dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
             set to zero.
         optimizer: `"adagrad"`, the original's, or `"adam"`.
         learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
-        clip_norm: positive float or `None`. Largest norm of all gradients.
-        num_negatives: int, at most half of the vocabulary's words. Samples of the softmax for each
-            direction and batch; 0: the full softmax. `None`: the original's 1,024, or half of the
-            words where that is less.
-        epochs: positive float. Times that the corpus is read.
-        schedule: `"constant"`, or `"linear"` or `"cosine"`: the learning rate falls to zero.
-        warmup_steps: int. Steps over which the learning rate rises at first.
-        shuffle: bool. Read the sentences in another order in each epoch; else as they are in the
-            files, as the original reads them where it is not told to shuffle.
-        zero_starts: bool. Where a window begins with a sentence, begin it from a zero state, as
-            sentences that are embedded do; else the state is carried on there too, as the original
-            does always, and what comes out of a zero state is left to chance.
+        clip_norm: positive float or `None`. The largest norm of all gradients together.
+        num_negatives: int, at most half of the vocabulary's words. The number of samples of the
+            softmax for each direction and batch. 0 is the full softmax. `None` is the original's
+            1,024, or half of the words where that is less.
+        epochs: positive float. How many times the corpus is read.
+        schedule: `"constant"`; or `"linear"` or `"cosine"`, by which the learning rate falls to
+            zero.
+        warmup_steps: int. The number of steps over which the learning rate rises at first.
+        shuffle: bool. Whether the sentences are read in another order in each epoch. Otherwise they
+            are read in the order of the files, as the original does unless it is asked to shuffle.
+        zero_starts: bool. Whether a sentence at the start of a window starts from a zero state, as
+            sentences that are embedded do. Otherwise the state is carried on there too, as the
+            original always does, and the model never learns to start from a zero state.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
-        seed: int. Of the weights, the order of sentences, dropout and samples.
+        seed: int. The seed of the weights, the order of sentences, dropout and samples.
 
     Raises:
         ValueError: a value is out of range; every such value is named.
@@ -74,7 +75,7 @@ class TrainingOptions:
 
     def __post_init__(self):
         if self.learning_rate is None:
-            rate = LEARNING_RATES.get(self.optimizer, 1.0)  # an unknown one is refused below
+            rate = LEARNING_RATES.get(self.optimizer, 1.0)  # An unknown name is refused below.
             object.__setattr__(self, "learning_rate", rate)
         faults = []
 
@@ -99,8 +100,8 @@ class TrainingOptions:
         check(
             "clip_norm", self.clip_norm is None or _is_positive(self.clip_norm), "positive, or None"
         )
-        is_share = _is_number(self.dropout) and 0 <= self.dropout < 1
-        check("dropout", is_share, "a number from 0, below 1")
+        is_fraction = _is_number(self.dropout) and 0 <= self.dropout < 1
+        check("dropout", is_fraction, "a number from 0, below 1")
         for name in ("shuffle", "zero_starts"):
             check(name, isinstance(getattr(self, name), bool), "True or False")
         check("optimizer", self.optimizer in OPTIMIZERS, f"one of {list(OPTIMIZERS)}")
@@ -110,18 +111,18 @@ class TrainingOptions:
             raise ValueError("\n".join(faults))
 
     def for_vocabulary(self, num_words):
-        """The same with the number of samples that a vocabulary of `num_words` words gets.
+        """The options with the number of samples that a vocabulary of `num_words` words needs.
 
         Raises:
             ValueError: there are more samples than half of the words.
         """
-        most = num_words // 2
+        max_negatives = num_words // 2
         if self.num_negatives is None:
-            return dataclasses.replace(self, num_negatives=min(NUM_NEGATIVES, most))
-        if self.num_negatives > most:
+            return dataclasses.replace(self, num_negatives=min(NUM_NEGATIVES, max_negatives))
+        if self.num_negatives > max_negatives:
             raise ValueError(
-                f"`num_negatives`, the samples of the softmax, must be at most {most:,}, half of "
-                f"the {num_words:,} words of the vocabulary; 0 is the full softmax. "
+                f"`num_negatives`, the samples of the softmax, must be at most {max_negatives:,}, "
+                f"half of the {num_words:,} words of the vocabulary; 0 is the full softmax. "
                 f"Received: num_negatives={self.num_negatives}"
             )
         return self
@@ -130,11 +131,11 @@ class TrainingOptions:
         """The learning rate of a step (from 0) of `steps`."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / self.warmup_steps
-        done = (step - self.warmup_steps) / max(1, steps - self.warmup_steps)
+        share_done = (step - self.warmup_steps) / max(1, steps - self.warmup_steps)
         factor = {
             "constant": 1.0,
-            "linear": 1 - done,
-            "cosine": (1 + math.cos(math.pi * done)) / 2,
+            "linear": 1 - share_done,
+            "cosine": (1 + math.cos(math.pi * share_done)) / 2,
         }[self.schedule]
         return self.learning_rate * factor
 
@@ -151,11 +152,11 @@ def read_options(path):
     """Reads an options.json as the original trainer takes it.
 
     Args:
-        path: the file: the model's keys, and beside them those of the training.
+        path: the file. It has the model's keys, and beside them the training's.
 
     Returns:
-        The `ElmoConfig`; a dict of arguments of `TrainingOptions`, those that it has; and the
-        vocabulary's size, int or `None`.
+        The `ElmoConfig`; a dict of those arguments of `TrainingOptions` that the file has; and the
+        vocabulary's size, int, or `None` where the file does not have it.
     """
     options = read_options_file(path)
     config = ElmoConfig.from_options(options, path)

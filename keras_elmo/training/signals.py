@@ -1,4 +1,4 @@
-"""`StopSignals`: SIGINT and SIGTERM end a run after its step."""
+"""`StopSignals`: SIGINT and SIGTERM ask a run to stop after its step."""
 
 import contextlib
 import signal
@@ -6,7 +6,7 @@ import threading
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was told to stop; the message says from where it can go on.
+    """A signal stopped the training. The message says from where it can go on.
 
     Args:
         message: str.
@@ -19,30 +19,32 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopSignals:
-    """Notes SIGINT and SIGTERM while it is entered, in the main thread; the second one raises.
+    """A context in which the main thread takes note of SIGINT and SIGTERM.
+
+    The first signal only makes `is_set` true. The second one raises `Interrupted`.
 
     Args:
-        message: a function that gives the message of the `Interrupted` that is then raised.
+        message: a function that returns the message of the `Interrupted` that is raised.
     """
 
     def __init__(self, message):
         self._message = message
-        self._came = threading.Event()
-        self._number = signal.SIGINT
+        self._stop_requested = threading.Event()
+        self._signal_number = signal.SIGINT
         self._is_raising = False
-        self._handlers = {}
+        self._previous_handlers = {}
 
     def is_set(self):
-        """Whether one came."""
-        return self._came.is_set()
+        """Whether a signal came."""
+        return self._stop_requested.is_set()
 
     def error(self):
         """The `Interrupted` to raise for the signal that came."""
-        return Interrupted(self._message(), self._number)
+        return Interrupted(self._message(), self._signal_number)
 
     @contextlib.contextmanager
     def raising(self):
-        """While it is entered, the first signal raises too, at once."""
+        """A context in which the first signal raises at once, too."""
         self._is_raising = True
         try:
             if self.is_set():
@@ -53,17 +55,18 @@ class StopSignals:
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._note)
+            for signal_number in (signal.SIGINT, signal.SIGTERM):
+                previous = signal.signal(signal_number, self._handle)
+                self._previous_handlers[signal_number] = previous
         return self
 
     def __exit__(self, *_):
-        self._came.clear()
-        while self._handlers:
-            signal.signal(*self._handlers.popitem())
+        self._stop_requested.clear()
+        while self._previous_handlers:
+            signal.signal(*self._previous_handlers.popitem())
 
-    def _note(self, number, _):
-        self._number = number
-        if self.is_set() or self._is_raising:  # at once
+    def _handle(self, signal_number, _):
+        self._signal_number = signal_number
+        if self.is_set() or self._is_raising:
             raise self.error()
-        self._came.set()
+        self._stop_requested.set()

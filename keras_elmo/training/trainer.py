@@ -1,8 +1,6 @@
-"""`Trainer`: truncated back-propagation through a corpus, with checkpoints."""
+"""`Trainer`: trains a biLM on a corpus, with checkpoints."""
 
-import dataclasses
-import hashlib
-import json
+import contextlib
 import math
 import os
 
@@ -10,38 +8,42 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
-from keras_elmo.training.dataset import Stream
+from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
-from keras_elmo.training.optimizer import add_up, clip, make_optimizer
-from keras_elmo.training.progress import PROGRESS_KEY, Progress
+from keras_elmo.training.replicas import Replicas
+from keras_elmo.training.run_settings import check_same_run, file_counts, run_settings
+from keras_elmo.training.run_state import RunState
 from keras_elmo.training.signals import StopSignals
+from keras_elmo.training.stream import Stream
+from keras_elmo.training.training_step import TrainingStep
 
 _CHECKPOINTS = "checkpoints"
 _LOGS = "logs"
 
 
 class Trainer:
-    """Trains a `BiLanguageModel` on a corpus.
+    """Trains a `BiLanguageModel` on a corpus, by truncated back-propagation.
 
     With a `tf.distribute` strategy the model and the trainer are made in its scope, and `run` is
     called outside of it. Everything random follows from the seed and the step, so that a run that
-    goes on from a checkpoint is the run that it would have been.
+    is resumed from a checkpoint is the run that it would have been.
 
     Args:
         model: a `BiLanguageModel`. `initialize` it first, unless it is pretrained.
         corpus: a `Corpus`.
         options: `TrainingOptions`.
-        folder: path, or `None` to keep nothing. For checkpoints, logs (TensorBoard's), and the
-            model: the best one by the perplexity of `heldout`, or the last.
+        folder: path of a folder for checkpoints, logs (TensorBoard's) and the model: the one with
+            the best perplexity of `heldout`, or the last. `None` keeps nothing.
         heldout: a `Corpus`, or `None`.
-        steps: int, or `None`: as many as `options.epochs` are.
-        checkpoint_every: int. Steps from one checkpoint to the next.
-        evaluate_every: int. Steps from one evaluation of `heldout` to the next.
+        steps: int. The last step. `None` takes as many steps as `options.epochs` need.
+        checkpoint_every: int. The number of steps from one checkpoint to the next.
+        evaluate_every: int. The number of steps from one evaluation of `heldout` to the next.
 
     Raises:
-        ValueError: the corpus has less than one batch of windows, `heldout` less than one window,
-            or there are too many negative samples for the vocabulary.
+        ValueError: the corpus has less than one batch of windows, `heldout` has less than one
+            window, or there are too many negative samples for the vocabulary.
 
     Reference: `train` in bilm-tf's bilm/training.py.
     """
@@ -62,12 +64,11 @@ class Trainer:
         self.folder = None if folder is None else os.fspath(folder)
         self.heldout = heldout
         self.checkpoint_every, self.evaluate_every = checkpoint_every, evaluate_every
-        self.strategy = tf.distribute.get_strategy()
-        self.num_replicas = self.strategy.num_replicas_in_sync
-        self.tokens_per_step = options.batch_size * options.unroll_steps * self.num_replicas
-        self._check()
-        positions = sum(corpus.counts())  # each token, and the end of each sentence
-        self.steps = steps or math.ceil(options.epochs * positions / self.tokens_per_step)
+        self.replicas = Replicas()
+        self.tokens_per_step = options.batch_size * options.unroll_steps * self.replicas.count
+        check_texts(corpus, heldout, options, self.replicas.count)
+        num_targets = sum(corpus.counts())  # every token, and the end of every sentence
+        self.steps = steps or math.ceil(options.epochs * num_targets / self.tokens_per_step)
         self.stream = Stream(
             model.vocabulary,
             options.batch_size,
@@ -75,104 +76,28 @@ class Trainer:
             options.num_negatives,
             options.seed,
         )
-        self._variables = [variable.value for variable in model.trainable_variables]
-        self.optimizer = make_optimizer(options.optimizer, self._variables)
-        self._state = self._zero_state()
+        self.training_step = TrainingStep(model, options, self.replicas)
+        self.state = self.replicas.make_values(
+            lambda _: model.bilm.zero_state(options.batch_size)
+        )  # the biLM's, of every lane
         self.step = 0
-        self.saved = None  # the last checkpoint's step
-        self.evaluated = 0  # the step of the last evaluation
-        self.best = math.inf  # perplexity
-        self._train_step = tf.function(
-            self._distributed_step, reduce_retracing=True, autograph=False
-        )
-        self._stop = StopSignals(self._kept)
+        self.last_checkpoint_step = None
+        self.last_evaluation_step = 0
+        self.best = math.inf  # the lowest perplexity of the held-out text
+        self._stop = StopSignals(self._stop_message)
 
-    def _check(self):
-        options = self.options
-        sentences, tokens = self.corpus.counts()
-        if tokens + sentences < self.tokens_per_step:
-            raise ValueError(
-                f"The corpus must fill a batch, {self.num_replicas} x {options.batch_size} lanes "
-                f"of {options.unroll_steps} tokens, {self.tokens_per_step:,} with sentence ends. "
-                f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
-                "`unroll_steps` smaller, or the corpus larger"
-            )
-        if self.heldout is not None:
-            sentences, tokens = self.heldout.counts()
-            if tokens + sentences < options.unroll_steps:
-                raise ValueError(
-                    f"The held-out text must have at least a window, {options.unroll_steps} "
-                    f"tokens. Received: {tokens:,}"
-                )
-
-    # A step
-
-    def _zero_state(self):
-        return self._of_each_replica(lambda _: self.model.bilm.zero_state(self.options.batch_size))
-
-    def _of_each_replica(self, function):
-        """A value of each replica of this process, by its number among all."""
-        return self.strategy.experimental_distribute_values_from_function(
-            lambda context: function(context.replica_id_in_sync_group)
-        )
-
-    def _distributed_step(self, batch, state, rate, stop):
-        return self.strategy.run(self._replica_step, args=(batch, state, rate, stop))
-
-    def _replica_step(self, batch, state, rate, stop):
-        options = self.options
-        replica = tf.distribute.get_replica_context()
-        seed = [options.seed, replica.replica_id_in_sync_group]
-        seed = tf.random.experimental.stateless_fold_in(seed, batch["step"])
-
-        def drop(x, place):
-            if not options.dropout:
-                return x
-            number = 2 * place[0] + place[1]
-            folded = tf.random.experimental.stateless_fold_in(seed, number)
-            return tf.nn.experimental.stateless_dropout(x, options.dropout, folded)
-
-        if options.zero_starts:
-            state = [tf.where(batch["begins"][:, None], tf.zeros_like(x), x) for x in state]
-        with tf.GradientTape() as tape:
-            outputs, state = self.model.read_windows(
-                batch["words"], batch["inputs"], state, dropout=drop, training=True
-            )
-            losses = []
-            for direction, output in enumerate(tf.unstack(outputs)):
-                output = drop(output, (self.model.config.num_layers, direction))
-                samples = [
-                    batch[name][direction] for name in ("negatives", "tries") if name in batch
-                ]
-                loss = self.model.softmax.loss(
-                    tf.reshape(output, (-1, output.shape[-1])),
-                    tf.reshape(batch["targets"][direction], [-1]),
-                    *samples,
-                )
-                losses.append(tf.reduce_mean(loss))
-            # As the original: the sum over a window's steps, the mean of lanes and directions.
-            objective = options.unroll_steps * sum(losses) / 2
-        gradients = tape.gradient(objective, self._variables)
-        losses = tf.stack(losses)
-        if self.num_replicas > 1:
-            gradients = replica.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
-            losses = replica.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
-            # Where one process was told to stop, all stop after the same step.
-            stop = replica.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(stop))
-        gradients, norm = clip([add_up(g) for g in gradients], options.clip_norm)
-        self.optimizer.apply(gradients, rate)
-        return losses, norm, stop, state
-
-    # A run
+    def is_chief(self):
+        """Whether this process writes the files. Of several workers it is the first."""
+        return self.replicas.is_chief()
 
     def run(self, report=None):
         """Trains to the last step.
 
         Args:
             report: `None`, or a function that is called after each step with a dict: `"step"`,
-                `"loss"` (nats, of both directions), `"perplexity"`, `"norm"` (of the gradients),
-                `"learning_rate"`; and after an evaluation also `"heldout"`, the result of
-                `evaluate`.
+                `"loss"` (nats, the mean of both directions), `"perplexity"`, `"norm"` (of the
+                gradients), `"learning_rate"`; and after an evaluation also `"heldout"`, the result
+                of `evaluate`.
 
         Returns:
             The best perplexity of `heldout`, or `inf` without one.
@@ -185,44 +110,24 @@ class Trainer:
         """
         if tf.distribute.has_strategy():
             raise RuntimeError("`run` must be called outside of the strategy's scope")
-        streams = [iter(self._batches(shard)) for shard in self._local_replicas()]
-        first = self._local_replicas()[0]
+        datasets = {index: self._batches(index) for index in self.replicas.local_indices}
+        iterators = {index: iter(dataset) for index, dataset in datasets.items()}
         self.model.has_softmax = True
-        is_logged = self.folder is not None and self.is_chief()
-        folder = os.path.join(self.folder, _LOGS) if is_logged else None
-        with event_log(folder) as log, self._stop:
-            if self._is_evaluation_due():  # it was broken off
+        has_log = self.folder is not None and self.is_chief()
+        log_folder = os.path.join(self.folder, _LOGS) if has_log else None
+        with event_log(log_folder) as log, self._stop:
+            if self._is_evaluation_due():  # The run before was stopped during this evaluation.
                 self._evaluate()
             if self.step < self.steps:
                 self._trace()
             while self.step < self.steps:
-                batch = self._of_each_replica(lambda k: next(streams[k - first]))
-                rate = self.options.rate(self.step, self.steps)
-                told = float(self._stop.is_set())
-                losses, norm, told, self._state = self._train_step(
-                    batch, self._state, tf.constant(rate, tf.float32), tf.constant(told)
-                )
-                losses, norm, told = (self._local(x).numpy() for x in (losses, norm, told))
-                self.step += 1
-                figures = {
-                    "step": self.step,
-                    "loss": float(np.mean(losses)),
-                    **perplexities(*map(float, losses)),
-                    "norm": float(norm),
-                    "learning_rate": rate,
-                }
-                if not np.isfinite([figures["loss"], figures["norm"]]).all():
-                    raise FloatingPointError(
-                        f"At step {self.step} the loss is {figures['loss']}, and the norm of the "
-                        f"gradients {figures['norm']}. Begin again with a smaller learning rate, "
-                        "or with warm-up steps"
-                    )
-                must_stop = bool(told) if self.num_replicas > 1 else self._stop.is_set()
-                is_evaluated = self._is_evaluation_due() and not must_stop
-                is_saved = must_stop or is_evaluated or self.step == self.steps
-                if is_saved or self.step % self.checkpoint_every == 0:
+                figures, must_stop = self._train_one_step(iterators)
+                must_evaluate = self._is_evaluation_due() and not must_stop
+                is_last = self.step == self.steps
+                is_regular = self.step % self.checkpoint_every == 0
+                if must_stop or must_evaluate or is_last or is_regular:
                     self.save()
-                if is_evaluated:
+                if must_evaluate:
                     figures["heldout"] = self._evaluate()
                 log(figures)
                 if report is not None:
@@ -233,45 +138,68 @@ class Trainer:
                 self._save_model()
         return self.best
 
+    def _batches(self, replica_index):
+        seed = self.options.seed if self.options.shuffle else None
+        return self.stream.training_batches(
+            self.corpus, seed, replica_index, self.replicas.count, self.step
+        )
+
     def _trace(self):
-        """Traces the step, which takes seconds, in which a signal raises at once."""
-        if not isinstance(self._state[0], tf.Tensor):
-            return  # the values of several replicas have no specs: their first step traces it
-        batch, number = self._batches(0).element_spec, tf.TensorSpec((), tf.float32)
-        with self._stop.raising():
-            self._train_step.get_concrete_function(batch, self._state, number, number)
+        """Traces the step before its first call, which takes seconds. A signal then raises at once.
+
+        Several processes go on, since they stop together, after their first step.
+        """
+        is_alone = self.replicas.count == 1
+        with self._stop.raising() if is_alone else contextlib.nullcontext():
+            self.training_step.trace(self._batches(0).element_spec, self.state)
+
+    def _train_one_step(self, iterators):
+        """Trains on the next window of every lane.
+
+        Args:
+            iterators: dict. For the index of each local replica an iterator of its batches.
+
+        Returns:
+            The figures of the step, see `run`; and whether the run must stop after it.
+        """
+        batch = self.replicas.make_values(lambda index: next(iterators[index]))
+        learning_rate = self.options.rate(self.step, self.steps)
+        *results, self.state = self.training_step(
+            batch,
+            self.state,
+            tf.constant(learning_rate, tf.float32),
+            tf.constant(float(self._stop.is_set())),
+        )
+        losses, norm, stop = (self.replicas.first_local(result).numpy() for result in results)
+        self.step += 1
+        figures = {
+            "step": self.step,
+            "loss": float(np.mean(losses)),
+            **perplexities(*map(float, losses)),
+            "norm": float(norm),
+            "learning_rate": learning_rate,
+        }
+        if not np.isfinite([figures["loss"], figures["norm"]]).all():
+            raise FloatingPointError(
+                f"At step {self.step} the loss is {figures['loss']}, and the norm of the "
+                f"gradients {figures['norm']}. Begin again with a smaller learning rate, "
+                "or with warm-up steps"
+            )
+        # Several processes agree within the step, so that all of them stop after the same one. A
+        # single process also heeds a signal that came during the step.
+        must_stop = bool(stop) if self.replicas.count > 1 else self._stop.is_set()
+        return figures, must_stop
 
     def _is_evaluation_due(self):
-        if self.heldout is None or self.step in (0, self.evaluated):
+        if self.heldout is None or self.step in (0, self.last_evaluation_step):
             return False
         return self.step >= self.steps or self.step % self.evaluate_every == 0
 
-    def _kept(self):
-        if self.saved is None:
-            return "nothing was kept"
-        return f"go on from the checkpoint of step {self.saved} with --resume"
-
-    def _batches(self, shard):
-        seed = self.options.seed if self.options.shuffle else None
-        return self.stream.training(self.corpus, seed, shard, self.num_replicas, self.step)
-
-    def _local(self, value):
-        """A value of the first replica of this process."""
-        return self.strategy.experimental_local_results(value)[0]
-
-    def _local_replicas(self):
-        numbers = []
-        self._of_each_replica(lambda number: numbers.append(number) or tf.zeros(()))
-        return numbers
-
-    def is_chief(self):
-        """Whether this process writes the files: of several workers, the first."""
-        return 0 in self._local_replicas()
-
     def _evaluate(self):
         def check_signals(_):
-            # Several processes evaluate each by itself: they stop together, after their next step.
-            if self._stop.is_set() and self.num_replicas == 1:
+            # Each of several processes evaluates by itself: they stop together after their next
+            # step.
+            if self._stop.is_set() and self.replicas.count == 1:
                 raise self._stop.error()
 
         result = evaluate(
@@ -281,7 +209,7 @@ class Trainer:
             self.options.unroll_steps,
             check_signals,
         )
-        self.evaluated = self.step
+        self.last_evaluation_step = self.step
         if result["perplexity"] < self.best or self.best == math.inf:
             self.best = result["perplexity"]
             self._save_model()
@@ -292,36 +220,30 @@ class Trainer:
         if self.folder is not None and self.is_chief():
             self.model.save_pretrained(self.folder)
 
+    def _stop_message(self):
+        if self.last_checkpoint_step is None:
+            return "nothing was kept"
+        return f"go on from the checkpoint of step {self.last_checkpoint_step} with --resume"
+
     # Checkpoints
 
     def save(self):
-        """Writes a checkpoint; the one before it is kept until then."""
+        """Writes a checkpoint. The one before it is kept until then."""
         if self.folder is None:
             return
-        state = self._gather_state()
-        if not self.is_chief():
-            self.saved = self.step
-            return
-        progress = {
-            "step": self.step,
-            "evaluated": self.evaluated,
-            "best": self.best,
-            "heldout": _counts(self.heldout),
-            "run": self._described(),
-        }
-        checkpoint = self._checkpoint(Progress(progress, [x.numpy() for x in state]))
-        prefix = os.path.join(self.folder, _CHECKPOINTS)
-        try:
-            # Before an evaluation and after it: under another name, for files are not overwritten.
-            name = "evaluated" if self.evaluated == self.step else "ckpt"
-            manager = tf.train.CheckpointManager(checkpoint, prefix, 2, checkpoint_name=name)
-            manager.save(self.step)
-        except (OSError, tf.errors.OpError) as error:
-            raise OSError(
-                f"The checkpoint of step {self.step} could not be written to {prefix}: {error}. "
-                "Make room, and go on from the one before it with --resume"
-            ) from None
-        self.saved = self.step
+        state = self.replicas.gather(self.state)
+        if self.is_chief():
+            values = {
+                "step": self.step,
+                "evaluated": self.last_evaluation_step,
+                "best": self.best,
+                "heldout": file_counts(self.heldout),
+                "run": self._settings(),
+            }
+            run_state = RunState(values, [tensor.numpy() for tensor in state])
+            is_evaluated = self.last_evaluation_step == self.step
+            self._checkpoints().write(run_state, self.step, is_evaluated)
+        self.last_checkpoint_step = self.step
 
     def restore(self):
         """Goes on from the last checkpoint.
@@ -332,63 +254,29 @@ class Trainer:
         Raises:
             ValueError: it is of a run with other options, vocabulary or corpus.
         """
-        prefix = tf.train.latest_checkpoint(os.path.join(self.folder, _CHECKPOINTS))
-        if prefix is None:
+        checkpoints = self._checkpoints()
+        run_state = checkpoints.read_run_state()
+        if run_state is None:
             return False
-        saved = Progress()
-        saved.deserialize(tf.train.load_checkpoint(prefix).get_tensor(PROGRESS_KEY))
-        self._check_run(saved.progress["run"])
-        self._checkpoint(saved).restore(prefix).assert_consumed()
-        self.step = self.saved = saved.progress["step"]
-        if saved.progress["heldout"] == _counts(self.heldout):
-            self.evaluated, self.best = saved.progress["evaluated"], saved.progress["best"]
-        rows, dtype = self.options.batch_size, self.model.bilm.compute_dtype
-        self._state = self._of_each_replica(
-            lambda k: [tf.cast(x[k * rows : (k + 1) * rows], dtype) for x in saved.state]
+        values = run_state.values
+        check_same_run(values["run"], self._settings(), self.folder)
+        checkpoints.restore_variables()
+        self.step = self.last_checkpoint_step = values["step"]
+        if values["heldout"] == file_counts(self.heldout):
+            self.last_evaluation_step, self.best = values["evaluated"], values["best"]
+        lanes, dtype = self.options.batch_size, self.model.bilm.compute_dtype
+        self.state = self.replicas.make_values(
+            lambda index: [
+                tf.cast(array[index * lanes : (index + 1) * lanes], dtype)
+                for array in run_state.lstm_state
+            ]
         )
         return True
 
-    def _described(self):
-        """What a run must have in common with the one that it goes on from."""
-        words = "\n".join(self.model.vocabulary.words).encode("utf-8", "surrogateescape")
-        return {
-            **self.model.config.to_options(),
-            **dataclasses.asdict(self.options),
-            "replicas": self.num_replicas,
-            "vocabulary": hashlib.sha256(words).hexdigest(),
-            "corpus": _counts(self.corpus),
-            "steps": self.steps,
-        }
+    def _checkpoints(self):
+        step = self.training_step
+        folder = os.path.join(self.folder, _CHECKPOINTS)
+        return Checkpoints(folder, step.variables, step.optimizer.accumulators)
 
-    def _check_run(self, before):
-        now = json.loads(json.dumps(self._described()))
-        before = {"optimizer": "adagrad", **before}  # before 0.2.0 there was no other
-        if self.options.schedule == "constant":  # it may go on for longer
-            before = {**before, "epochs": now["epochs"], "steps": now["steps"]}
-        changed = [
-            f"{name}: {before.get(name)!r} before, {now.get(name)!r} now"
-            for name in sorted({*before, *now})
-            if before.get(name) != now.get(name)
-        ]
-        if changed:
-            raise ValueError(
-                f"The checkpoint in {self.folder} is of another run; go on with what it was made "
-                f"with, or take another folder. {'; '.join(changed)}"
-            )
-
-    def _checkpoint(self, progress):
-        return tf.train.Checkpoint(
-            variables=list(self._variables),
-            accumulators=self.optimizer.accumulators,
-            progress=progress,
-        )
-
-    def _gather_state(self):
-        if self.num_replicas == 1:
-            return self._local(self._state)
-        return [self.strategy.gather(x, axis=0) for x in self._state]
-
-
-def _counts(corpus):
-    """Of each file its sentences and its tokens."""
-    return None if corpus is None else [list(pair) for pair in corpus.file_counts()]
+    def _settings(self):
+        return run_settings(self.model, self.options, self.corpus, self.replicas.count, self.steps)

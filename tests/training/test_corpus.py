@@ -4,7 +4,8 @@ import os
 import pytest
 
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training import Corpus
+from keras_elmo.training import Corpus, TrainingOptions
+from keras_elmo.training.corpus import check_texts
 
 
 def write(path, lines):
@@ -112,5 +113,19 @@ def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
     assert corpus.unknown_share(vocabulary, sizes.append) == 0.5
     assert sum(sizes) == sum(os.path.getsize(file) for file in corpus.files) and len(sizes) == 4
-    monkeypatch.setattr("keras_elmo.training.corpus._read", None)  # it is not read again
+    monkeypatch.setattr("keras_elmo.training.corpus._read_sentences", None)  # it is not read again
     assert corpus.counts() == (4, 10) and corpus.file_counts() == [(2, 5), (2, 5)]
+
+
+def test_texts_must_fill_a_batch_and_a_window(corpus, tmp_path):
+    """The corpus has 50 sentences of 3 tokens: 200 targets."""
+    check_texts(corpus, corpus, TrainingOptions(batch_size=20, unroll_steps=5), 2)
+    with pytest.raises(ValueError, match=r"batch, 2 x 21 lanes of 5 tokens, 210 .*: 150 tokens"):
+        check_texts(corpus, None, TrainingOptions(batch_size=21, unroll_steps=5), 2)
+    write(tmp_path / "one.txt", ["a b"])
+    one = Corpus(tmp_path / "one.txt")
+    options = TrainingOptions(batch_size=1, unroll_steps=4)
+    with pytest.raises(ValueError, match="Received: 2 tokens in 1 sentences"):
+        check_texts(one, None, options, 1)
+    with pytest.raises(ValueError, match="held-out text must have at least a window, 4 tokens"):
+        check_texts(corpus, one, options, 1)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.optimizer import Adagrad, Adam, add_up, clip
+from keras_elmo.training.optimizer import Adagrad, Adam, clip, sum_repeated_rows
 
 
 def slices(rows, indices, size):
@@ -24,7 +24,7 @@ def test_it_equals_plain_adagrad_on_added_rows(seed):
         np.add.at(full, indices, rows)
         norm = np.sqrt((full**2).sum() + (gradient**2).sum())
         scale = min(1, 2.0 / norm)
-        gradients = [add_up(slices(rows, indices, 7)), tf.constant(gradient, tf.float32)]
+        gradients = [sum_repeated_rows(slices(rows, indices, 7)), tf.constant(gradient, tf.float32)]
         gradients, received = clip(gradients, 2.0)
         np.testing.assert_allclose(received, norm, rtol=1e-5)
         optimizer.apply(gradients, tf.constant(0.3))
@@ -61,7 +61,7 @@ def test_adam_equals_the_plain_one_on_the_rows_that_have_a_gradient(seed):
         rows, dense = rng.normal(size=(5, 3)), rng.normal(size=4)
         full = np.zeros((7, 3))
         np.add.at(full, indices, rows)
-        gradients = [add_up(slices(rows, indices, 7)), tf.constant(dense, tf.float32)]
+        gradients = [sum_repeated_rows(slices(rows, indices, 7)), tf.constant(dense, tf.float32)]
         optimizer.apply(gradients, tf.constant(0.1))
         rate = 0.1 * np.sqrt(1 - 0.9**step) / (1 - 0.8**step)
         for k, (touched, g) in enumerate([(np.unique(indices), full), (slice(None), dense)]):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, Stream
-from keras_elmo.training.dataset import log_uniform_sample
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
 
@@ -29,26 +28,26 @@ def read(batch):
 def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_steps):
     stream = Stream(VOCABULARY, batch_size, unroll_steps)
     lanes = [[] for _ in range(2 * batch_size)]
-    for batch in stream.evaluation(sentences):
+    for batch in stream.evaluation_batches(sentences):
         inputs, targets = read(batch)
         mask = batch["mask"].numpy()
         begins = (inputs[0, :, 0] == "<S>") & mask[:, 0]
         assert begins.tolist() == batch["begins"].numpy().tolist()
         assert not np.any(mask[:, 1:] & ~mask[:, :-1])  # real tokens first
         for direction, lane in itertools.product(range(2), range(batch_size)):
-            here = direction, lane, mask[lane]
-            lanes[direction * batch_size + lane] += zip(inputs[here], targets[here], strict=True)
+            real = direction, lane, mask[lane]
+            lanes[direction * batch_size + lane] += zip(inputs[real], targets[real], strict=True)
         assert len(set(batch["words"].numpy().tolist())) == len(batch["words"])
     found = [[], []]
-    for number, lane in enumerate(lanes):
-        first, last = [("<S>", "</S>"), ("</S>", "<S>")][number // batch_size]
+    for index, lane in enumerate(lanes):
+        first, last = [("<S>", "</S>"), ("</S>", "<S>")][index // batch_size]
         sentence = None
         for read_word, predicted in lane:
             if read_word == first:
                 assert sentence is None  # the one before has ended
                 sentence = []
             if predicted == last:
-                found[number // batch_size].append(tuple(sentence))
+                found[index // batch_size].append(tuple(sentence))
                 sentence = None
             else:
                 sentence.append(predicted)
@@ -58,8 +57,32 @@ def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_st
     assert sorted(found[1]) == sorted(sentence[::-1] for sentence in known)
 
 
+def test_windows_are_those_of_the_drawing():
+    """The drawing is in the docstring of `Stream`; a dot stands where a lane has ended."""
+    batches = list(Stream(VOCABULARY, 2, 4).evaluation_batches(["abc", "de", "fgh", "i"]))
+    drawn = [
+        [
+            ["<S> a b c", "a b c </S>", "</S> c b a", "c b a <S>"],
+            ["<S> d e <S>", "d e </S> f", "</S> e d </S>", "e d <S> h"],
+        ],
+        [
+            ["<S> i . .", "<UNK> </S> . .", "</S> i . .", "<UNK> <S> . ."],
+            ["f g h .", "g h </S> .", "h g f .", "g f <S> ."],
+        ],
+    ]
+    assert len(batches) == 2
+    for step, (batch, lanes) in enumerate(zip(batches, drawn, strict=True)):
+        inputs, targets = read(batch)
+        mask = batch["mask"].numpy()
+        assert batch["step"] == step
+        assert batch["begins"].numpy().tolist() == [True, step == 0]
+        for lane, rows in enumerate(lanes):
+            found = [inputs[0, lane], targets[0, lane], inputs[1, lane], targets[1, lane]]
+            assert [" ".join(np.where(mask[lane], row, ".")) for row in found] == rows
+
+
 def test_one_lane_is_in_the_order_of_the_text():
-    (batch,) = Stream(VOCABULARY, 1, 7).evaluation([["a", "x"], ["b"]])
+    (batch,) = Stream(VOCABULARY, 1, 7).evaluation_batches([["a", "x"], ["b"]])
     inputs, targets = read(batch)
     assert inputs[0, 0, :5].tolist() == ["<S>", "a", "x", "<S>", "b"]
     assert targets[0, 0, :5].tolist() == ["a", "<UNK>", "</S>", "b", "</S>"]
@@ -77,19 +100,19 @@ def corpus(tmp_path):
     return Corpus(str(tmp_path / "*.txt"))
 
 
-def take(dataset, number):
-    return [tf.nest.map_structure(lambda x: x.numpy(), b) for b in dataset.take(number)]
+def take(dataset, count):
+    return [tf.nest.map_structure(lambda x: x.numpy(), b) for b in dataset.take(count)]
 
 
 def test_training_goes_on_where_it_ended(corpus):
     stream = Stream(VOCABULARY, 4, 5, num_negatives=3, seed=7)
-    batches = take(stream.training(corpus, seed=1), 60)  # more than two epochs
+    batches = take(stream.training_batches(corpus, seed=1), 60)  # more than two epochs
     assert sum(corpus.counts()) * 2 < 60 * 20
-    again = take(stream.training(corpus, seed=1, start=23), 37)
+    again = take(stream.training_batches(corpus, seed=1, start=23), 37)
     for one, other in zip(batches[23:], again, strict=True):
         tf.nest.map_structure(np.testing.assert_array_equal, one, other)
     assert [batch["step"] for batch in again] == list(range(23, 60))
-    other_seed = take(stream.training(corpus, seed=2), 1)
+    other_seed = take(stream.training_batches(corpus, seed=2), 1)
     assert not np.array_equal(other_seed[0]["targets"], batches[0]["targets"])
 
 
@@ -98,39 +121,23 @@ def test_an_epoch_is_every_sentence_once(corpus):
     sentences, tokens = corpus.counts()
     ends = sum(
         int((batch["targets"][0] == VOCABULARY.end).sum())
-        for batch in take(stream.training(corpus), (sentences + tokens) // 10)
+        for batch in take(stream.training_batches(corpus), (sentences + tokens) // 10)
     )
     assert sentences - 2 <= ends <= sentences  # what the lanes have not ended is left
-
-
-def test_samples_are_distinct_and_log_uniform():
-    rng = np.random.default_rng(0)
-    counts, total = np.zeros(50), 0
-    for _ in range(2000):
-        words, tries = log_uniform_sample(rng, 10, 50)
-        assert len(set(words.tolist())) == 10 <= tries and 0 <= words.min() <= words.max() < 50
-        counts[words] += 1
-        total += tries
-    k = np.arange(50)
-    chance = np.log((k + 2) / (k + 1)) / np.log(51)
-    expected = -np.expm1(total / 2000 * np.log1p(-chance))
-    np.testing.assert_allclose(counts / 2000, expected, atol=0.04)
-    words, tries = log_uniform_sample(rng, 8, 8)
-    assert sorted(words.tolist()) == list(range(8))
 
 
 def test_a_replica_without_sentences_says_so(tmp_path):
     (tmp_path / "one.txt").write_text("a b c\n")
     stream = Stream(VOCABULARY, 1, 2)
     with pytest.raises(
-        tf.errors.OpError, match="2 replicas must have sentences.*number 1 has none"
+        tf.errors.OpError, match="2 replicas must have sentences.*replica 1 has none"
     ):
-        next(iter(stream.training(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
+        next(iter(stream.training_batches(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
 
 
 def test_iterators_of_one_dataset_read_each_for_itself(tmp_path):
     (tmp_path / "text.txt").write_text("a b c\nd e\nf g h a\nb\n" * 5)
-    dataset = Stream(VOCABULARY, 2, 3).training(Corpus(tmp_path / "text.txt"), seed=1)
+    dataset = Stream(VOCABULARY, 2, 3).training_batches(Corpus(tmp_path / "text.txt"), seed=1)
 
     def steps_and_words(batches):
         return [(int(b["step"]), read(b)[0].tolist()) for b in batches]
@@ -140,5 +147,5 @@ def test_iterators_of_one_dataset_read_each_for_itself(tmp_path):
     pairs = [(next(first), next(second)) for _ in range(12)]
     assert steps_and_words(pair[0] for pair in pairs) == expected
     assert steps_and_words(pair[1] for pair in pairs) == expected
-    evaluation = Stream(VOCABULARY, 2, 3).evaluation([["a"], ["b", "c"]] * 4)
+    evaluation = Stream(VOCABULARY, 2, 3).evaluation_batches([["a"], ["b", "c"]] * 4)
     assert len(list(zip(evaluation, evaluation, strict=True))) == len(list(evaluation)) > 1

@@ -1,0 +1,69 @@
+"""`Checkpoints`: the checkpoints of a training run."""
+
+import tensorflow as tf
+
+from keras_elmo.training.run_state import RunState
+
+# The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
+_RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
+_NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
+
+
+class Checkpoints:
+    """The checkpoints of a training run, in a folder.
+
+    Args:
+        folder: path.
+        variables: list of the `tf.Variable`s that are trained.
+        accumulators: list of the `tf.Variable`s of the optimizer.
+    """
+
+    def __init__(self, folder, variables, accumulators):
+        self.folder = folder
+        self._variables, self._accumulators = list(variables), list(accumulators)
+
+    def write(self, run_state, step, is_evaluated):
+        """Writes a checkpoint. The one before it is kept until then.
+
+        Args:
+            run_state: a `RunState`.
+            step: int.
+            is_evaluated: bool. Whether the held-out text was evaluated at this step. A step may
+                have a checkpoint before its evaluation and one after it. Their names differ, since
+                TensorFlow does not overwrite files.
+
+        Raises:
+            OSError: the checkpoint could not be written.
+        """
+        try:
+            manager = tf.train.CheckpointManager(
+                self._checkpoint(run_state),
+                self.folder,
+                _NUM_KEPT,
+                checkpoint_name="evaluated" if is_evaluated else "ckpt",
+            )
+            manager.save(step)
+        except (OSError, tf.errors.OpError) as error:
+            raise OSError(
+                f"The checkpoint of step {step} could not be written to {self.folder}: {error}. "
+                "Make room, and go on from the one before it with --resume"
+            ) from None
+
+    def read_run_state(self):
+        """The `RunState` of the last checkpoint, or `None` where there is none."""
+        prefix = tf.train.latest_checkpoint(self.folder)
+        if prefix is None:
+            return None
+        run_state = RunState()
+        run_state.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_RUN_STATE_KEY))
+        return run_state
+
+    def restore_variables(self):
+        """Assigns to the variables the values that the last checkpoint holds."""
+        prefix = tf.train.latest_checkpoint(self.folder)
+        self._checkpoint(RunState()).restore(prefix).assert_consumed()
+
+    def _checkpoint(self, run_state):
+        return tf.train.Checkpoint(
+            variables=self._variables, accumulators=self._accumulators, progress=run_state
+        )

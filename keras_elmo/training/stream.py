@@ -1,0 +1,202 @@
+"""`Stream`: a corpus dealt out to lanes and cut into windows, as a `tf.data.Dataset`."""
+
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo import characters
+from keras_elmo.training.generator_dataset import dataset_from_generator
+from keras_elmo.training.sampling import log_uniform_sample
+
+# The indices of `<S>` and `</S>` among the words that `BiLanguageModel.read_windows` reads. They
+# also stand for the boundaries in lists of tokens, where no `str` can be mistaken for them.
+_BEGIN, _END = 0, 1
+
+
+class Stream:
+    """Windows of a corpus for truncated back-propagation.
+
+    Each of `batch_size` lanes reads sentence after sentence. A window holds the next
+    `unroll_steps` tokens of every lane. A lane whose sentence ends within a window goes on with
+    the next sentence of the corpus, and the first lane takes its sentence first, as in the
+    original. The backward direction reads the same sentences of the lane, each from its end. The
+    target of each token is the next token that the direction reads.
+
+    For example, two lanes with windows of four tokens read the sentences "a b c", "d e", "f g h"
+    and "i" so:
+
+                                window 0                window 1
+        lane 0                  a b c                   i
+          forward   inputs      <S>   a     b     c     <S>   i     .     .
+                    targets     a     b     c     </S>  i     </S>  .     .
+          backward  inputs      </S>  c     b     a     </S>  i     .     .
+                    targets     c     b     a     <S>   i     <S>   .     .
+        lane 1                  d e, f g h              f g h (continued)
+          forward   inputs      <S>   d     e     <S>   f     g     h     .
+                    targets     d     e     </S>  f     g     h     </S>  .
+          backward  inputs      </S>  e     d     </S>  h     g     f     .
+                    targets     e     d     <S>   h     g     f     <S>   .
+        begins                  [True, True]            [True, False]
+
+    A dot stands where a lane has ended. Only evaluation has such places, and masks them: training
+    reads the corpus again and again.
+
+    A batch is a dict:
+
+    - `"step"`: int64, (). The index of the window.
+    - `"words"`, `"inputs"` and, in evaluation, `"mask"`: see `BiLanguageModel.read_windows`.
+    - `"targets"`: int32, (2, batch, tokens), like the inputs. The ids of the target words.
+    - `"begins"`: bool, (batch,). Whether a lane's window begins with the begin of a sentence.
+    - `"negatives"`: int32, (2, num_negatives), and `"num_draws"`: int32, (2,). The samples of each
+      direction, see `Softmax.loss`. They are there if `num_negatives` is not 0.
+
+    Args:
+        vocabulary: a `Vocabulary`.
+        batch_size: int. The number of lanes.
+        unroll_steps: int. The number of tokens in a window of a lane.
+        num_negatives: int, or 0 for none. The number of samples of each direction for the sampled
+            softmax.
+        seed: int. The seed of the samples.
+    """
+
+    def __init__(self, vocabulary, batch_size, unroll_steps, num_negatives=0, seed=0):
+        self.vocabulary = vocabulary
+        self.batch_size = batch_size
+        self.unroll_steps = unroll_steps
+        self.num_negatives = num_negatives
+        self.seed = seed
+        self._ids = {**vocabulary.ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
+
+    def training_batches(self, corpus, seed=None, shard=0, num_shards=1, start=0):
+        """Endless batches of full windows, epoch after epoch, as a `tf.data.Dataset`.
+
+        Args:
+            corpus: a `Corpus`.
+            seed: int, the seed of the order of sentences; or `None`: they are read in the order
+                of the files.
+            shard: int. Which part of the corpus is read, of `num_shards` parts.
+            num_shards: int.
+            start: int. The number of batches that are skipped. A run that is resumed skips those
+                that it has seen.
+        """
+
+        def sentences():
+            for epoch in itertools.count():
+                sentence = None
+                for sentence in corpus.epoch(epoch, seed, shard, num_shards):
+                    yield sentence
+                if sentence is None:
+                    raise ValueError(
+                        f"Each of {num_shards} replicas must have sentences to read, and replica "
+                        f"{shard} has none; give more files, or one file"
+                    )
+
+        def batches():
+            for step, window in enumerate(self._windows(sentences())):
+                if step >= start:
+                    yield self._make_batch(window, step, shard)
+
+        return dataset_from_generator(batches, self._specs())
+
+    def evaluation_batches(self, sentences):
+        """Batches that hold every sentence once, in order; lanes that have ended are masked.
+
+        Args:
+            sentences: iterable of lists of `str`.
+        """
+
+        def batches():
+            for step, window in enumerate(self._windows(sentences)):
+                yield self._make_batch(window, step, shard=0, has_mask=True)
+
+        return dataset_from_generator(batches, self._specs(has_mask=True))
+
+    def _windows(self, sentences):
+        """Yields windows: for each lane `[(sentence with boundaries, start, end), ...]`.
+
+        The lane reads the tokens from `start` to `end - 1`, and predicts those from `start + 1` to
+        `end`.
+        """
+        sentences = iter(sentences)
+        unfinished = [None] * self.batch_size  # the sentence of each lane, and where it goes on
+        while True:
+            window = []
+            for lane in range(self.batch_size):
+                room, pieces = self.unroll_steps, []
+                while room:
+                    if unfinished[lane] is None:
+                        sentence = next(sentences, None)
+                        if sentence is None:
+                            break
+                        unfinished[lane] = ([_BEGIN, *sentence, _END], 0)
+                    sentence, start = unfinished[lane]
+                    last = len(sentence) - 1
+                    end = min(start + room, last)
+                    pieces.append((sentence, start, end))
+                    room -= end - start
+                    unfinished[lane] = (sentence, end) if end < last else None
+                window.append(pieces)
+            if not any(window):
+                return
+            yield window
+
+    def _make_batch(self, window, step, shard, has_mask=False):
+        word_indices = {_BEGIN: _BEGIN, _END: _END}  # each distinct word gets the next index
+        shape = (2, self.batch_size, self.unroll_steps)
+        inputs, targets = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        mask = np.zeros(shape[1:], bool)
+        for lane, pieces in enumerate(window):
+            column = 0
+            for sentence, start, end in pieces:
+                columns = slice(column, column + end - start)
+                last = len(sentence) - 1
+                forward = sentence[start : end + 1]
+                backward = sentence[last - end : last - start + 1][::-1]
+                for direction, tokens in enumerate((forward, backward)):
+                    inputs[direction, lane, columns] = [
+                        word_indices.setdefault(token, len(word_indices)) for token in tokens[:-1]
+                    ]
+                    targets[direction, lane, columns] = [
+                        self._ids.get(token, self.vocabulary.unknown) for token in tokens[1:]
+                    ]
+                mask[lane, columns] = True
+                column = columns.stop
+        # The shortest words come first, see `CharCNNEmbedding`.
+        words = [characters.encode(word) for word in word_indices if isinstance(word, str)]
+        order = sorted(range(len(words)), key=lambda index: len(words[index]))
+        permutation = np.arange(len(word_indices), dtype=np.int32)
+        permutation[np.array(order, np.int32) + 2] = permutation[2:].copy()
+        batch = {
+            "step": np.int64(step),
+            "words": np.array([words[index] for index in order], object),
+            "begins": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
+            "inputs": permutation[inputs],
+            "targets": targets,
+        }
+        if has_mask:
+            batch["mask"] = mask
+        if self.num_negatives:
+            rng = np.random.default_rng([self.seed, shard, step])
+            samples = [
+                log_uniform_sample(rng, self.num_negatives, len(self.vocabulary)) for _ in range(2)
+            ]
+            batch["negatives"] = np.stack([negatives for negatives, _ in samples])
+            batch["num_draws"] = np.array([num_draws for _, num_draws in samples], np.int32)
+        return batch
+
+    def _specs(self, has_mask=False):
+        shape = (2, self.batch_size, self.unroll_steps)
+        specs = {
+            "step": tf.TensorSpec((), tf.int64),
+            "words": tf.TensorSpec((None,), tf.string),
+            "begins": tf.TensorSpec(shape[1:2], tf.bool),
+            "inputs": tf.TensorSpec(shape, tf.int32),
+            "targets": tf.TensorSpec(shape, tf.int32),
+        }
+        if has_mask:
+            specs["mask"] = tf.TensorSpec(shape[1:], tf.bool)
+        if self.num_negatives:
+            specs["negatives"] = tf.TensorSpec((2, self.num_negatives), tf.int32)
+            specs["num_draws"] = tf.TensorSpec((2,), tf.int32)
+        return specs

@@ -1,0 +1,124 @@
+"""`TrainingStep`: one step of truncated back-propagation, on every replica."""
+
+import tensorflow as tf
+
+from keras_elmo.training.optimizer import clip, make_optimizer, sum_repeated_rows
+
+
+class TrainingStep:
+    """Reads a window of every lane, and updates the variables of a model by the gradients.
+
+    Args:
+        model: a `BiLanguageModel`.
+        options: `TrainingOptions`.
+        replicas: `Replicas`.
+
+    Call arguments:
+        batch: a batch of `Stream.training_batches`, for each replica.
+        state: the biLM's state, for each replica.
+        learning_rate: float32, ().
+        stop: float32, (). Above 0 where this process was asked to stop.
+
+    Returns:
+        The losses of both directions (nats), float32, (2,); the norm of all gradients before they
+        were clipped, float32, (); float32, (), above 0 where any process was asked to stop; and the
+        next state.
+    """
+
+    def __init__(self, model, options, replicas):
+        self.model, self.options, self._replicas = model, options, replicas
+        self.variables = [variable.value for variable in model.trainable_variables]
+        self.optimizer = make_optimizer(options.optimizer, self.variables)
+        self._compiled = tf.function(
+            self._run_on_all_replicas, reduce_retracing=True, autograph=False
+        )
+
+    def __call__(self, batch, state, learning_rate, stop):
+        return self._compiled(batch, state, learning_rate, stop)
+
+    @property
+    def num_traces(self):
+        """How often TensorFlow has traced the step."""
+        return self._compiled.experimental_get_tracing_count()
+
+    def trace(self, batch_spec, state):
+        """Traces the step before its first call.
+
+        Otherwise the first steps would each trace it, since their numbers of words differ.
+
+        Args:
+            batch_spec: the specs of a batch of one replica.
+            state: the biLM's state, for each replica.
+        """
+        state_spec = [tf.type_spec_from_value(value) for value in state]
+        if not isinstance(state[0], tf.Tensor):  # values of several local replicas
+            make_spec, num_local = type(state_spec[0]), len(self._replicas.local_indices)
+            batch_spec = {name: make_spec(*[spec] * num_local) for name, spec in batch_spec.items()}
+        scalar = tf.TensorSpec((), tf.float32)
+        self._compiled.get_concrete_function(batch_spec, state_spec, scalar, scalar)
+
+    def _run_on_all_replicas(self, batch, state, learning_rate, stop):
+        return self._replicas.run(self._run, (batch, state, learning_rate, stop))
+
+    def _run(self, batch, state, learning_rate, stop):
+        """The step on one replica."""
+        if self.options.zero_starts:
+            begins = batch["begins"][:, None]
+            state = [tf.where(begins, tf.zeros_like(tensor), tensor) for tensor in state]
+        with tf.GradientTape() as tape:
+            losses, state = self._losses(batch, state)
+            # This is the original's objective: the sum over a window's tokens, and the mean over
+            # lanes and directions.
+            objective = self.options.unroll_steps * sum(losses) / 2
+        gradients = tape.gradient(objective, self.variables)
+        losses = tf.stack(losses)
+        if self._replicas.count > 1:
+            context = tf.distribute.get_replica_context()
+            gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+            losses = context.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
+            # Where one process is asked to stop, all stop after the same step.
+            stop = context.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(stop))
+        gradients = [sum_repeated_rows(gradient) for gradient in gradients]
+        gradients, norm = clip(gradients, self.options.clip_norm)
+        self.optimizer.apply(gradients, learning_rate)
+        return losses, norm, stop, state
+
+    def _losses(self, batch, state):
+        """The mean loss of each direction, and the next state."""
+        dropout = self._make_dropout(batch["step"])
+        outputs, state = self.model.read_windows(
+            batch["words"], batch["inputs"], state, dropout=dropout, training=True
+        )
+        losses = []
+        for direction, output in enumerate(tf.unstack(outputs)):
+            output = dropout(output, (self.model.config.num_layers, direction))
+            samples = [
+                batch[name][direction] for name in ("negatives", "num_draws") if name in batch
+            ]
+            loss = self.model.softmax.loss(
+                tf.reshape(output, (-1, output.shape[-1])),
+                tf.reshape(batch["targets"][direction], [-1]),
+                *samples,
+            )
+            losses.append(tf.reduce_mean(loss))
+        return losses, state
+
+    def _make_dropout(self, step):
+        """The dropout function of a step, see `BiLM.read_streams`.
+
+        Its noise follows from the seed, the replica and the step alone, so that a run that is
+        resumed draws the noise that it would have drawn.
+        """
+        rate = self.options.dropout
+        replica_index = tf.distribute.get_replica_context().replica_id_in_sync_group
+        fold_in = tf.random.experimental.stateless_fold_in
+        step_seed = fold_in([self.options.seed, replica_index], step)
+
+        def dropout(x, layer_and_direction):
+            if not rate:
+                return x
+            layer, direction = layer_and_direction
+            seed = fold_in(step_seed, 2 * layer + direction)
+            return tf.nn.experimental.stateless_dropout(x, rate, seed)
+
+        return dropout

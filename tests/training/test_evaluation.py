@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from training.letters import make_model
+
+from keras_elmo.training import evaluate
+
+
+@pytest.fixture(scope="module")
+def model():
+    """With biases, so that the words differ in their probabilities."""
+    model = make_model()
+    rng = np.random.default_rng(0)
+    model.softmax.bias.assign(rng.normal(size=model.softmax.bias.shape))
+    return model
+
+
+def test_the_state_is_carried_on(model, corpus):
+    sentences = list(corpus.sentences())[:20]
+    results = [evaluate(model, sentences, batch_size=1, unroll_steps=steps) for steps in (1, 7)]
+    assert results[0]["predictions"] == 20 + sum(map(len, sentences))
+    assert results[0]["unknown"] == 0
+    assert results[1] == pytest.approx(results[0], rel=1e-5)
+    lanes = evaluate(model, sentences, batch_size=8)
+    assert lanes["predictions"] == results[0]["predictions"]
+    assert lanes["perplexity"] == pytest.approx(results[0]["perplexity"], rel=0.05)
+
+
+def test_one_sentence_has_the_perplexity_of_its_score(model):
+    """From a zero state, as `score` begins."""
+    sentence = "a b d x".split()
+    result = evaluate(model, [sentence], batch_size=2, unroll_steps=3)
+    assert result["predictions"] == 5
+    expected = model.perplexity([sentence])
+    for name, value in expected.items():
+        assert result[name] == pytest.approx(value, rel=1e-5)
+
+
+def test_unknown_words_and_progress(model):
+    calls = []
+    result = evaluate(model, ["ab?".split("b"), ["a", "!"], ["!"]], 1, 4, calls.append)
+    assert result["unknown"] == 3 / 5 and result["predictions"] == 8
+    assert calls == [4, 4]
+
+
+def test_what_cannot_be_evaluated(model):
+    with pytest.raises(ValueError, match="no sentence"):
+        evaluate(model, [])
+    without = make_model()
+    without.has_softmax = False
+    with pytest.raises(ValueError, match="no softmax"):
+        evaluate(without, [["a"]])

@@ -1,0 +1,88 @@
+import json
+
+import pytest
+
+from keras_elmo.training import TrainingOptions, read_options
+
+MODEL_OPTIONS = {
+    "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 2, "use_skip_connections": True},
+    "char_cnn": {
+        "activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
+        "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1,
+    },
+}  # fmt: skip
+
+
+def test_learning_rates():
+    options = TrainingOptions(learning_rate=0.5, warmup_steps=5, schedule="linear")
+    rates = [options.rate(step, 15) for step in (0, 4, 5, 10, 14)]
+    assert rates == pytest.approx([0.1, 0.5, 0.5, 0.25, 0.05])
+    cosine = TrainingOptions(learning_rate=1.0, schedule="cosine")
+    assert [cosine.rate(step, 10) for step in (0, 5)] == pytest.approx([1.0, 0.5])
+    assert TrainingOptions().rate(10**6, 10) == 0.2
+
+
+def test_learning_rate_follows_the_optimizer_unless_it_is_given():
+    assert TrainingOptions().learning_rate == 0.2
+    assert TrainingOptions(optimizer="adam").learning_rate == 0.001
+    assert TrainingOptions(optimizer="adam", learning_rate=0.5).learning_rate == 0.5
+
+
+def test_options_out_of_range_are_all_named():
+    faults = {
+        "batch_size": 0, "unroll_steps": 2.5, "dropout": 1.0, "optimizer": "sgd",
+        "learning_rate": -1, "clip_norm": 0, "num_negatives": -1, "epochs": float("inf"),
+        "schedule": "step", "warmup_steps": -1, "shuffle": 1, "zero_starts": None,
+        "dtype": "float16", "seed": -1,
+    }  # fmt: skip
+    with pytest.raises(ValueError) as error:
+        TrainingOptions(**faults)
+    lines = str(error.value).split("\n")
+    assert len(lines) == len(faults)
+    for name in faults:
+        assert sum(f"`{name}`" in line or f"{name}=" in line for line in lines) == 1, name
+
+
+@pytest.mark.parametrize(
+    "num_words, num_negatives", [(27, 13), (1999, 999), (2048, 1024), (5000, 1024)]
+)
+def test_samples_are_at_most_half_of_the_vocabulary(num_words, num_negatives):
+    assert TrainingOptions().for_vocabulary(num_words).num_negatives == num_negatives
+
+
+def test_more_samples_than_half_of_the_vocabulary_are_refused():
+    options = TrainingOptions(num_negatives=14)
+    assert options.for_vocabulary(28) is options
+    with pytest.raises(ValueError, match="must be at most 13, half of the 27 words"):
+        options.for_vocabulary(27)
+
+
+def test_options_of_the_original_trainer_are_read(tmp_path):
+    training = {
+        "batch_size": 16, "unroll_steps": 10, "dropout": 0.3, "learning_rate": 0.1,
+        "all_clip_norm_val": 5.0, "n_negative_samples_batch": 64, "n_epochs": 2,
+        "n_tokens_vocab": 1503, "n_train_tokens": 48000, "bidirectional": True,
+    }  # fmt: skip
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps({**MODEL_OPTIONS, **training}))
+    config, arguments, num_words = read_options(path)
+    assert (config.units, config.projection_dim, config.num_layers) == (12, 6, 2)
+    assert num_words == 1503
+    assert TrainingOptions(**arguments) == TrainingOptions(
+        batch_size=16,
+        unroll_steps=10,
+        dropout=0.3,
+        learning_rate=0.1,
+        clip_norm=5.0,
+        num_negatives=64,
+        epochs=2,
+    )
+
+
+def test_full_softmax_of_the_original_trainer_is_read(tmp_path):
+    path = tmp_path / "options.json"
+    path.write_text(
+        json.dumps({**MODEL_OPTIONS, "sample_softmax": False, "n_negative_samples_batch": 64})
+    )
+    _, arguments, num_words = read_options(path)
+    assert arguments == {"num_negatives": 0} and num_words is None

@@ -1,0 +1,110 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from training.letters import OPTIONS, make_trainer, values_of
+
+from keras_elmo.training import Stream
+
+FULL_SOFTMAX = dataclasses.replace(
+    OPTIONS, num_negatives=0, zero_starts=False, optimizer="adam", dtype="mixed_bfloat16"
+)
+
+
+def first_batch(trainer, is_right):
+    batches = trainer.stream.training_batches(trainer.corpus, start=1).take(50)
+    return next(batch for batch in batches if is_right(batch["begins"].numpy()))
+
+
+def take_step(trainer, batch, state=None, learning_rate=0.0):
+    state = trainer.state if state is None else state
+    return trainer.training_step(batch, state, tf.constant(learning_rate), tf.constant(0.0))
+
+
+@pytest.mark.parametrize("options", [OPTIONS, FULL_SOFTMAX])
+def test_sentences_that_begin_a_window_begin_from_zeros(corpus, options):
+    trainer = make_trainer(corpus, options=options)
+    batch = first_batch(trainer, lambda begins: 0 < begins.sum() < 4)
+    ones = [tf.ones_like(tensor) for tensor in trainer.state]
+    after_zeros, after_ones = (
+        take_step(trainer, batch, state)[-1][0].numpy().astype(np.float32)
+        for state in (trainer.state, ones)
+    )
+    is_same = np.all(np.isclose(after_zeros, after_ones, atol=1e-6), axis=1)
+    assert is_same.tolist() == (batch["begins"].numpy() & options.zero_starts).tolist()
+
+
+def test_noise_follows_from_the_step_alone(corpus):
+    trainer = make_trainer(corpus)
+    batch = first_batch(trainer, np.any)
+    losses = [
+        take_step(trainer, {**batch, "step": tf.constant(step, tf.int64)})[0].numpy().tolist()
+        for step in (1, 2, 1)
+    ]
+    assert losses[0] == losses[2] and losses[0] != losses[1]
+
+
+def test_dropout_is_applied_to_what_each_layer_and_the_softmax_read(corpus, monkeypatch):
+    trainer = make_trainer(corpus)
+    step, batch = trainer.training_step, first_batch(trainer, np.any)
+    dropout, places = step._make_dropout(batch["step"]), []
+
+    def record(x, layer_and_direction):
+        places.append(layer_and_direction)
+        return x
+
+    monkeypatch.setattr(step, "_make_dropout", lambda _: record)
+    step._losses(batch, trainer.state)
+    assert places == [(0, 0), (0, 1), (1, 0), (1, 1)]  # one layer, and the softmax
+    noise = [dropout(tf.ones(20_000), place).numpy() for place in places]
+    for one in noise:
+        assert np.mean(one == 0) == pytest.approx(OPTIONS.dropout, abs=0.02)
+        np.testing.assert_allclose(one[one != 0], 1 / (1 - OPTIONS.dropout), rtol=1e-6)
+    assert len({one.tobytes() for one in noise}) == 4
+
+
+def test_a_step_equals_one_written_out(corpus):
+    """The loss of each direction, the objective, clipping and Adagrad, without dropout."""
+    options = dataclasses.replace(OPTIONS, dropout=0.0, num_negatives=0, clip_norm=0.5)
+    trainer = make_trainer(corpus, options=options)
+    model, variables = trainer.model, trainer.training_step.variables
+    batch = first_batch(trainer, np.any)
+    begins = batch["begins"].numpy()[:, None]
+    state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
+    with tf.GradientTape() as tape:
+        zeroed = [tf.where(begins, 0.0, tensor) for tensor in state]
+        outputs, next_state = model.read_windows(batch["words"], batch["inputs"], zeroed)
+        logits = tf.einsum("dbtp,wp->dbtw", outputs, model.softmax.kernel.value)
+        log_probabilities = tf.nn.log_softmax(logits + model.softmax.bias.value)
+        chosen = tf.gather(log_probabilities, batch["targets"], batch_dims=3)
+        losses = -tf.reduce_mean(chosen, axis=[1, 2])
+        # The sum over the tokens of a window, the mean over lanes and directions.
+        objective = -tf.reduce_sum(chosen) / (2 * options.batch_size)
+    gradients = [tf.convert_to_tensor(g).numpy() for g in tape.gradient(objective, variables)]
+    norm = np.sqrt(sum((gradient**2).sum() for gradient in gradients))
+    assert norm > options.clip_norm
+    gradients = [gradient * options.clip_norm / norm for gradient in gradients]
+    accumulators = [1 + gradient**2 for gradient in gradients]
+    expected = [
+        variable.numpy() - 0.3 * gradient / np.sqrt(accumulator)
+        for variable, gradient, accumulator in zip(variables, gradients, accumulators, strict=True)
+    ]
+    found_losses, found_norm, _, found_state = take_step(trainer, batch, state, 0.3)
+    np.testing.assert_allclose(found_losses, losses, rtol=1e-5)
+    np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
+    for found, wanted in zip(found_state, next_state, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for found, wanted in zip(values_of(trainer), [*expected, *accumulators], strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_a_sampled_step_reads_the_samples(corpus):
+    """The same batch with other samples, or a count of draws, has another loss."""
+    trainer = make_trainer(corpus)
+    batch = first_batch(trainer, np.any)
+    others = Stream(trainer.model.vocabulary, 4, 5, OPTIONS.num_negatives, seed=99)
+    other = next(iter(others.training_batches(corpus)))
+    changes = [{}, {"negatives": other["negatives"]}, {"num_draws": batch["num_draws"] + 9}]
+    losses = [take_step(trainer, {**batch, **change})[0].numpy() for change in changes]
+    assert np.all(losses[0] != losses[1]) and np.all(losses[0] != losses[2])

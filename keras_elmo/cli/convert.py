@@ -40,7 +40,7 @@ def run(options):
         from keras_elmo.models import BiLanguageModel
         from keras_elmo.weights import tf_checkpoint
 
-    if tf_checkpoint.find(options.checkpoint) is None:
+    if tf_checkpoint.find_checkpoint(options.checkpoint) is None:
         raise missing
     if options.vocabulary:
         converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocabulary)

@@ -53,7 +53,7 @@ def _weights(weights):
     with hide_tensorflow_log():
         from keras_elmo.weights import tf_checkpoint
 
-    prefix = tf_checkpoint.find(weights)
+    prefix = tf_checkpoint.find_checkpoint(weights)
     if prefix is None:
         raise ValueError(f"{weights} must hold the files of the checkpoint that it names")
     files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]

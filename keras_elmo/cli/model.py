@@ -71,7 +71,7 @@ def opened(name):
         name: the model as it is typed.
 
     Yields:
-        Its `ElmoConfig`, its weights as `open_source` gives them, and what `Elmo.from_pretrained`
+        Its `ElmoConfig`, its weights as `open_model` gives them, and what `Elmo.from_pretrained`
         takes.
     """
     from keras_elmo.weights import presets, sources
@@ -82,7 +82,7 @@ def opened(name):
             import keras  # noqa: F401, to download with
     with contextlib.ExitStack() as stack:
         with contextlib.redirect_stdout(sys.stderr):  # a download tells of its progress
-            config, weights = stack.enter_context(sources.open_source(source))
+            config, weights = stack.enter_context(sources.open_model(source))
         if not isinstance(weights, str | os.PathLike):
             source = config.to_options(), weights  # out of a zip, which is not to be read again
         elif not os.path.exists(weights):

@@ -303,7 +303,7 @@ def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
             "A stateful model cannot be exported: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
-    tokenizer = None if takes_tokens else text.get(tokenizer) or elmo.tokenizer
+    tokenizer = None if takes_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer):
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:

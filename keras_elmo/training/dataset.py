@@ -130,7 +130,7 @@ class Stream:
                     ]
                 mask[lane, here] = True
                 column = here.stop
-        words = [characters.encode(word) for word in places if not isinstance(word, int)]
+        words = [characters.text_to_bytes(word) for word in places if not isinstance(word, int)]
         # The shortest first, see `CharCNNEmbedding`.
         order = sorted(range(len(words)), key=lambda k: len(words[k]))
         moved = np.arange(len(places), dtype=np.int32)

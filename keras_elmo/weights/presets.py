@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
-from keras_elmo.config import read_options_file
 from keras_elmo.files import replacing_file
+from keras_elmo.options_file import read_options_file
 
 # Seconds without a byte from the server, after which a download is given up. Long enough for a
 # slow disk behind the server, short enough that nobody takes the wait for work.

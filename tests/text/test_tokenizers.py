@@ -270,20 +270,20 @@ def test_a_sentence_is_split_alike_alone_and_in_a_batch(strings):
     "name, kind", zip(["whitespace", "treebank", "space"], TOKENIZERS, strict=True)
 )
 def test_tokenizer_by_name(name, kind):
-    assert type(text.get(name)) is kind
+    assert type(text.get_tokenizer(name)) is kind
 
 
 def test_tokenizer_and_none_are_themselves():
     tokenizer = TreebankTokenizer()
-    assert text.get(tokenizer) is tokenizer
-    assert text.get(None) is None
+    assert text.get_tokenizer(tokenizer) is tokenizer
+    assert text.get_tokenizer(None) is None
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("ops", OPS)
 def test_tokenizer_by_its_config(tokenizer, ops):
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(tokenizer(ops))))
-    restored = text.get(config)
+    restored = text.get_tokenizer(config)
     assert type(restored) is tokenizer
     assert restored.ops == ops
     assert restored.get_config() == {"ops": ops}
@@ -294,7 +294,7 @@ def test_own_tokenizer_is_taken():
         def tokenize(self, strings):
             return tf.strings.bytes_split(strings)
 
-    tokens = text.to_tokens(tf.constant(["ab"]), text.get(Characters()))
+    tokens = text.to_tokens(tf.constant(["ab"]), text.get_tokenizer(Characters()))
     assert tokens.to_list() == [[b"a", b"b"]]
 
 
@@ -304,7 +304,7 @@ def test_no_tokenizer_is_refused(identifier):
     with pytest.raises(
         ValueError, match=f'must be "whitespace", "treebank", "space", None.*{received}'
     ):
-        text.get(identifier)
+        text.get_tokenizer(identifier)
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)

@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import zipfile
@@ -22,11 +23,17 @@ def weights_of(model):
     return [variable.numpy() for variable in weights]
 
 
+@functools.cache
+def model_in(folder):
+    model = Elmo.from_pretrained(folder)
+    return model.config, weights_of(model)
+
+
 def assert_same_model(source, folder):
-    expected = Elmo.from_pretrained(folder)
+    config, expected = model_in(folder)
     model = Elmo.from_pretrained(source)
-    assert model.config == expected.config
-    for array, other in zip(weights_of(model), weights_of(expected), strict=True):
+    assert model.config == config
+    for array, other in zip(weights_of(model), expected, strict=True):
         np.testing.assert_array_equal(array, other)
 
 

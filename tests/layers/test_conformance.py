@@ -22,7 +22,7 @@ CASES = {
         IDS,
     ),
     "Highway": (lambda **k: Highway("tanh", **k), FLOATS),
-    "BiLM": (lambda **k: BiLM(8, 6, 2, 0.5, 0.4, **k), FLOATS),
+    "BiLM": (lambda **k: BiLM(8, 6, 1, 0.5, 0.4, **k), FLOATS),
     "BiLM rnn": (lambda **k: BiLM(8, 6, use_skip_connections=False, loop="rnn", **k), FLOATS),
     "ScalarMix": (
         lambda **k: ScalarMix(True, [0.1, 0.2, 0.3], keras.regularizers.L2(0.1), **k),
@@ -185,7 +185,7 @@ def fresh_process(tmp_path_factory):
 
 @pytest.mark.parametrize("name", CASES)
 def test_files_in_a_fresh_process(name, fresh_process):
-    count = {"BiLM": 3, "BiLM rnn": 3}.get(name, 1)
+    count = {"BiLM": 2, "BiLM rnn": 3}.get(name, 1)
     assert fresh_process[name] == f"same {count}"
 
 

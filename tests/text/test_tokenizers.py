@@ -65,7 +65,7 @@ def test_unknown_ops_are_refused(tokenizer, ops):
         tokenizer(ops)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(noise, max_size=5), st.sampled_from(TOKENIZERS))
 def test_both_sets_of_ops_give_the_same(strings, tokenizer):
     strings = tf.constant(strings, tf.string)
@@ -75,7 +75,7 @@ def test_both_sets_of_ops_give_the_same(strings, tokenizer):
         assert one.to_list() == other.to_list()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(noise, max_size=5), st.sampled_from(TOKENIZERS), st.sampled_from(OPS))
 def test_offsets_cut_the_tokens_from_the_source(strings, tokenizer, ops):
     tokens, starts, ends = tokenizer_of(tokenizer, ops).tokenize_with_offsets(

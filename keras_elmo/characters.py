@@ -1,11 +1,11 @@
 """The character-id scheme, in plain Python: the reference for `keras_elmo.text.character_ids`.
 
-A word is a row of `max_characters` ids: begin-word, its UTF-8 bytes (id = byte + 1, cut to
-`max_characters - 2` bytes, mid-character if need be), end-word, then word padding. Id 0 is no
-character: a row of zeros is a token that is not there.
+A word is a row of `max_characters` ids: begin-word, the UTF-8 bytes of the word (id = byte + 1),
+end-word, and then word padding. A word of more than `max_characters - 2` bytes is cut there, even
+in the middle of a character. Id 0 is not a character: a row of zeros stands for a padding token.
 
-Reference: `UnicodeCharsVocabulary` in bilm-tf's `bilm/data.py`, whose ids are shifted by one when
-a batch is made.
+Reference: `UnicodeCharsVocabulary` in bilm-tf's `bilm/data.py`, where the ids are shifted by one
+when a batch is made.
 """
 
 PADDING = 0
@@ -14,14 +14,15 @@ END_SENTENCE = 258
 BEGIN_WORD = 259
 END_WORD = 260
 WORD_PADDING = 261
-NUM_CHARACTERS = 261  # ids 1..261; padding (0) is not a character
+NUM_CHARACTERS = 261  # the ids 1 to 261; padding (0) is not a character
 DEFAULT_MAX_CHARACTERS = 50
 
 BOS = "<S>"
 EOS = "</S>"
 
 
-def _row(characters, max_characters):
+def _add_word_marks(characters, max_characters):
+    """A row of ids: the characters between begin-word and end-word, then word padding."""
     if max_characters < 3:
         raise ValueError(
             "`max_characters` must be at least 3 (begin-word, a character, end-word). "
@@ -40,17 +41,17 @@ def check_range(low, high, num_characters=NUM_CHARACTERS):
         )
 
 
-def encode(text):
-    """The bytes of a text: UTF-8, and lone surrogates as the bytes they stand for.
+def text_to_bytes(text):
+    """Encodes a text as UTF-8. Lone surrogates become the bytes that they stand for.
 
     Args:
-        text: `str`, or `bytes`, which are returned as they are.
+        text: `str`, or `bytes`, which are returned unchanged.
     """
     if isinstance(text, bytes):
         return bytes(text)
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a surrogate that stands for no byte
+    except UnicodeEncodeError:  # this surrogate does not stand for a byte
         return text.encode("utf-8", "surrogatepass")
 
 
@@ -58,14 +59,15 @@ def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
     """The character ids of one word.
 
     Args:
-        word: `str`, encoded as UTF-8, or `bytes`, taken as they are. `"<S>"` and `"</S>"` have no
+        word: `str`, which is encoded as UTF-8, or `bytes`. `"<S>"` and `"</S>"` have no
             special meaning here: the sentence boundaries come from `boundary_ids`.
         max_characters: int, at least 3. Length of the result.
 
     Returns:
         A list of `max_characters` ints.
     """
-    return _row([byte + 1 for byte in encode(word)[: max_characters - 2]], max_characters)
+    ids = [byte + 1 for byte in text_to_bytes(word)[: max_characters - 2]]
+    return _add_word_marks(ids, max_characters)
 
 
 def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
@@ -74,11 +76,13 @@ def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
     Returns:
         A pair of lists of `max_characters` ints: begin of sentence, end of sentence.
     """
-    return _row([BEGIN_SENTENCE], max_characters), _row([END_SENTENCE], max_characters)
+    return _add_word_marks([BEGIN_SENTENCE], max_characters), _add_word_marks(
+        [END_SENTENCE], max_characters
+    )
 
 
 def sentence_to_ids(words, max_characters=DEFAULT_MAX_CHARACTERS):
-    """The character ids of a sentence, its boundaries included.
+    """The character ids of a sentence, including its boundaries.
 
     Args:
         words: sequence of `str` or `bytes`.

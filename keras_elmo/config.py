@@ -1,7 +1,6 @@
 """`ElmoConfig`: the shape of an ELMo model, and its `options.json` spelling."""
 
 import dataclasses
-import json
 import os
 
 from keras_elmo import characters
@@ -14,8 +13,10 @@ from keras_elmo.checks import (
     is_number,
     shown,
 )
+from keras_elmo.options_file import read_options_file
 
-# What a model computes. Other keys at the top level say how it was trained, and are left out.
+# The sections and keys that say what a model computes. The other sections of an options.json say
+# how the model was trained, and are ignored.
 _LSTM_KEYS = frozenset(
     {"dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections"}
 )
@@ -29,8 +30,6 @@ _CHAR_CNN_KEYS = frozenset(
         "max_characters_per_token",
     }
 )
-# Of an options.json. The published ones have less than 1 kB.
-MOST_OPTIONS_BYTES = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +38,8 @@ class ElmoConfig:
 
     Args:
         units: int. Size of an LSTM cell (4096 in the original).
-        projection_dim: int. Size of an LSTM's output and of a token embedding (512). Equal to
-            `units`: no projection matrix, and `projection_clip` does not apply.
+        projection_dim: int. Size of an LSTM's output and of a token embedding (512). If it is
+            equal to `units`, there is no projection matrix, and `projection_clip` does not apply.
         num_layers: int. LSTM layers in each direction (2).
         cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
         projection_clip: positive float or `None`. The same for projected outputs.
@@ -49,10 +48,11 @@ class ElmoConfig:
         filters: sequence of `(width, count)`, the character convolutions.
         num_highway: int, 0 or more. Highway layers after the convolutions (2).
         activation: `"relu"` or `"tanh"`, after the convolutions.
-        max_characters: int. Characters of a word, its two marks included (50).
+        max_characters: int. Characters of a word, including the begin-word and the end-word
+            character (50).
 
     Raises:
-        ValueError: a value is out of range; every such value is named.
+        ValueError: a value is out of range. The message names every such value.
 
     Example:
 
@@ -97,11 +97,7 @@ class ElmoConfig:
                 f"an integer of at least {least}",
             )
         for name in ("cell_clip", "projection_clip"):
-            check(
-                name,
-                is_clip,
-                "a positive number, or None for no clipping",
-            )
+            check(name, is_clip, "a positive number, or None for no clipping")
         check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
         check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
         check("filters", are_filters, "a non-empty list of [width, count], both positive integers")
@@ -120,9 +116,9 @@ class ElmoConfig:
             )
         if faults:
             raise ValueError("\n".join(faults))
-        # Python's own numbers in the place of NumPy's, which JSON does not take.
+        # JSON does not take NumPy's numbers, so they become Python's.
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
+            object.__setattr__(self, field.name, _to_python_numbers(getattr(self, field.name)))
 
     @property
     def has_projection(self):
@@ -140,7 +136,7 @@ class ElmoConfig:
         return 2 * self.projection_dim
 
     def num_parameters(self):
-        """Parameters of each part, the padding character's row not counted.
+        """The number of parameters of each part, without the row of the padding character.
 
         Returns:
             dict of int: `"characters"`, `"convolutions"`, `"highway"`, `"projection"`, `"lstm"`.
@@ -161,15 +157,15 @@ class ElmoConfig:
 
         Args:
             options: dict, or the path of an `options.json`.
-            where: what errors call a dict.
+            where: what error messages call the options, if they are a dict.
 
         Returns:
             An `ElmoConfig`.
 
         Raises:
-            ValueError: the file is larger than 1 MiB, is no JSON object, lacks a key, or has one
-                that is out of range or unknown. Every fault is named; long values and lists of
-                keys are cut.
+            ValueError: the file is larger than 1 MiB, is not a JSON object, lacks a key, or has a
+                key that is unknown or whose value is out of range. The message names every fault;
+                it cuts long values and long lists of keys.
             TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):
@@ -230,7 +226,7 @@ class ElmoConfig:
             raise ValueError(f"{where} cannot be read:\n  {error}") from None
 
     def to_options(self):
-        """The same as a dict in the original's spelling, ready for `json.dump`."""
+        """The configuration as a dict with the original's keys, ready for `json.dump`."""
         return {
             "lstm": {
                 "use_skip_connections": self.use_skip_connections,
@@ -251,41 +247,6 @@ class ElmoConfig:
         }
 
 
-def read_options_file(path, where=None):
-    """The JSON object in an options.json, which is refused unread where it is above 1 MiB.
-
-    Errors name `where`, or else the path.
-    """
-    where = str(path) if where is None else where
-    with open(path, "rb") as file:
-        text = file.read(MOST_OPTIONS_BYTES + 1)
-        check_options_size(max(len(text), os.fstat(file.fileno()).st_size), where)
-    return parse_options(text, where)  # JSON finds the encoding, and a byte-order mark
-
-
-def check_options_size(size, where):
-    """Raises a `ValueError` for options of more than 1 MiB."""
-    if size > MOST_OPTIONS_BYTES:
-        raise ValueError(
-            f"{where} must be a file of options, of at most {MOST_OPTIONS_BYTES:,} bytes. "
-            f"Received: {size:,} bytes"
-        )
-
-
-def parse_options(text, where="options.json"):
-    """The JSON object in `text` (`str` or `bytes`), or a `ValueError` that names `where`."""
-    try:
-        options = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where} must be a JSON file. It cannot be parsed: {error}") from None
-    if not isinstance(options, dict):
-        raise ValueError(
-            f"{where} must hold a JSON object with `lstm` and `char_cnn`. "
-            f"Received: {type(options).__name__}"
-        )
-    return options
-
-
 def _section(options, name, where, faults):
     section = options.get(name)
     if isinstance(section, dict):
@@ -295,9 +256,9 @@ def _section(options, name, where, faults):
     return {}
 
 
-def _plain(value):
+def _to_python_numbers(value):
     if isinstance(value, list | tuple):
-        return tuple(_plain(item) for item in value)
+        return tuple(_to_python_numbers(item) for item in value)
     if is_integer(value):
         return int(value)
     return float(value) if is_number(value) else value

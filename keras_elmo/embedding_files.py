@@ -11,8 +11,8 @@ from keras_elmo.checks import first_of
 from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
 
-_SENTENCE_INDEX = "sentence_to_index"  # AllenNLP's dataset of the sentences themselves
-_WORDS = 16384  # that are encoded between two writes
+_SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
+_WORDS_PER_WRITE = 16384  # bounds the memory that the embeddings of the words take
 _RULE = (
     "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
     "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
@@ -20,9 +20,9 @@ _RULE = (
 
 
 def read_embeddings(path):
-    """Opens a file of sentence embeddings; the arrays come in the order of the lines.
+    """Opens a file of sentence embeddings, as a sequence in the order of the lines.
 
-    The HDF5 file itself iterates in the order of the names, 0, 1, 10, 100, ..., and holds
+    An `h5py.File` would give the arrays in the order of their names, 0, 1, 10, 100, ..., and
     AllenNLP's `sentence_to_index` among them.
 
     Args:
@@ -31,7 +31,8 @@ def read_embeddings(path):
 
     Returns:
         A sequence of NumPy arrays, one for each line: (tokens, D), (layers, tokens, D), or (D,).
-        An array is read when it is asked for. The sequence can be used with `with`, or closed.
+        An array is read from the file when it is taken from the sequence. The sequence has a method
+        `close`, and can be used in a `with` statement.
 
     Raises:
         ValueError: the file is of another kind, or is damaged.
@@ -43,7 +44,7 @@ def read_embeddings(path):
     ...     print(len(vectors), vectors[0].shape, [array.shape for array in vectors[-2:]])
     """
     path = os.fspath(path)
-    open(path, "rb").close()  # where it may not be read, Python says so best
+    open(path, "rb").close()  # if it may not be read, Python's own error is the clearest
     if zipfile.is_zipfile(path):
         return EmbeddingsFile(path, _open(np.load, path))
     return EmbeddingsFile(path, _open(h5py.File, path, "r"))
@@ -52,7 +53,7 @@ def read_embeddings(path):
 def _open(function, *args):
     try:
         return function(*args)
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library has its own errors
         raise ValueError(
             f"{args[0]} must be a whole HDF5 or npz file; it may be cut short, or of another kind. "
             f"({error})"
@@ -63,7 +64,7 @@ class EmbeddingsFile(Sequence):
     """The arrays of an open file, in the order of the lines; see `read_embeddings`.
 
     Args:
-        path: of the file, for errors.
+        path: path of the file, which error messages name.
         file: the open file: a mapping of names to arrays, with a method `close`.
     """
 
@@ -90,17 +91,17 @@ class EmbeddingsFile(Sequence):
             raise ValueError(f"{self.path} is closed; open it again with `read_embeddings`")
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(self._count))]
-        place = range(self._count)[index]  # an IndexError, or a TypeError, as of a list
+        index = range(self._count)[index]  # raises the IndexError or TypeError of a list
         try:
-            array = np.asarray(self._file[str(place)])
-        except Exception as error:  # each library has errors of its own
+            array = np.asarray(self._file[str(index)])
+        except Exception as error:  # each library has its own errors
             raise ValueError(
-                f"The embeddings of line {place} in {self.path} cannot be read; the file may be "
+                f"The embeddings of line {index} in {self.path} cannot be read; the file may be "
                 f"damaged. ({error})"
             ) from None
         if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
             raise ValueError(
-                f"{self.path} cannot be read as embeddings. {_RULE} Received: for line {place} "
+                f"{self.path} cannot be read as embeddings. {_RULE} Received: for line {index} "
                 f"an array of dtype {array.dtype} and shape {array.shape}"
             )
         return array
@@ -123,23 +124,23 @@ class EmbeddingsFile(Sequence):
 
 
 def dump_token_embeddings(elmo, vocabulary, path):
-    """Writes the token embeddings of a vocabulary, as bilm-tf's function of this name does.
+    """Writes the token embeddings of a vocabulary, like bilm-tf's function of the same name.
 
-    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim). Its rows are
-    those of the vocabulary: `<S>` and `</S>` have the embeddings of the sentence boundaries. The
-    originals take it as `embedding_weight_file`.
+    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim). It has one row
+    for each word, in the order of the vocabulary. The rows of `<S>` and `</S>` are the embeddings
+    of the sentence boundaries. The originals take the file as `embedding_weight_file`.
 
     Args:
         elmo: an `Elmo` or a `BiLanguageModel`.
-        vocabulary: path of a file with a word a line, or a list of strings; `<S>`, `</S>` and
-            `<UNK>` must be among them, as the originals need them.
-        path: the file to write. It is written beside its place, and moved there when it is whole.
+        vocabulary: path of a file with one word on each line, or a list of strings. `<S>`, `</S>`
+            and `<UNK>` must be among the words, since the originals need them.
+        path: the file to write. It appears under this name only when it is whole.
 
     Returns:
         The number of words, an int.
 
     Raises:
-        ValueError: the vocabulary cannot be used; all its faults are named.
+        ValueError: the vocabulary cannot be used; the message names all its faults.
         OSError: a file cannot be opened or written.
 
     Example:
@@ -156,8 +157,8 @@ def dump_token_embeddings(elmo, vocabulary, path):
     with replacing_file(path) as temporary, create_hdf5(temporary) as file:
         shape = (len(words), elmo.config.projection_dim)
         dataset = file.create_dataset("embedding", shape, np.float32)
-        for start in range(0, len(words), _WORDS):
-            part = words[start : start + _WORDS]
+        for start in range(0, len(words), _WORDS_PER_WRITE):
+            part = words[start : start + _WORDS_PER_WRITE]
             dataset[start : start + len(part)] = elmo.token_embeddings(part)
         begin, end = elmo._token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end

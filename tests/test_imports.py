@@ -22,6 +22,7 @@ LEVELS = {
     "quiet": 0,
     "traced_function": 0,
     "characters": 0,
+    "options_file": 0,
     "config": 1,
     "layers": 1,  # plain arguments, not `config`
     "text": 1,

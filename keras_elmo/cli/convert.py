@@ -30,7 +30,7 @@ def run(options):
     if options.vocabulary:
         open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
     is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
-    if not is_folder or tf_checkpoint.find(options.checkpoint) is None:
+    if not is_folder or tf_checkpoint.find_checkpoint(options.checkpoint) is None:
         raise ValueError(
             f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
             "`checkpoint`, *.index and *.data-*. There is none"

@@ -8,7 +8,7 @@ from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, op
 from keras_elmo.cli.wording import defaults_of
 from keras_elmo.export import export_saved_model, saved_model
 from keras_elmo.models import Elmo
-from keras_elmo.text import tokenizers
+from keras_elmo.text.whitespace_tokenizer import OPS
 
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
@@ -29,7 +29,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--ops",
         default=_DEFAULTS["ops"],
-        choices=tokenizers.OPS,
+        choices=OPS,
         help="core: the model loads with TensorFlow alone (default: %(default)s)",
     )
     parser.add_argument(

@@ -50,7 +50,7 @@ def _weights(weights):
         return "weight file", weights.getbuffer().nbytes
     if not os.path.isdir(weights):
         return "weight file", os.path.getsize(weights)
-    prefix = tf_checkpoint.find(weights)
+    prefix = tf_checkpoint.find_checkpoint(weights)
     if prefix is None:
         raise ValueError(f"{weights} must hold the files of the checkpoint that it names")
     files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]

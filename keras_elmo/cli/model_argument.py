@@ -41,13 +41,13 @@ def open_model(name):
         name: the model as it is typed.
 
     Yields:
-        Its `ElmoConfig`, its weights as `open_source` gives them, and what `Elmo.from_pretrained`
+        Its `ElmoConfig`, its weights as `open_model` gives them, and what `Elmo.from_pretrained`
         takes.
     """
     source = model_source(name)
     with contextlib.ExitStack() as stack:
         with contextlib.redirect_stdout(sys.stderr):  # a download prints its progress
-            config, weights = stack.enter_context(sources.open_source(source))
+            config, weights = stack.enter_context(sources.open_model(source))
         if not isinstance(weights, str | os.PathLike):
             source = config.to_options(), weights  # from a zip, which is not to be read again
         elif not os.path.exists(weights):

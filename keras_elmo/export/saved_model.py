@@ -19,7 +19,7 @@ from keras_elmo.export.signatures import (
 )
 from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
-from keras_elmo.text.tokenizers import OPS
+from keras_elmo.text.whitespace_tokenizer import OPS
 
 STORAGE = ("float32", "bfloat16", "float16")
 
@@ -164,7 +164,7 @@ def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
             "A stateful model cannot be exported: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
-    tokenizer = None if takes_tokens else text.get(tokenizer) or elmo.tokenizer
+    tokenizer = None if takes_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer):
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:

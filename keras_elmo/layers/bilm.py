@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_elmo.checks import check_integers
 from keras_elmo.layers.loops import find_loop
-from keras_elmo.layers.loops.first_step import FirstStep
+from keras_elmo.layers.loops.first_step import FirstStepLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
 _LOOPS = (None, "rnn", "packed", "padded")
@@ -16,14 +16,15 @@ _LOOPS = (None, "rnn", "packed", "padded")
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class BiLM(keras.layers.Layer):
-    """The biLM: a forward and a backward stack of projected LSTMs, apart through all layers.
+    """The biLM: a forward and a backward stack of projected LSTMs, which do not see each other.
 
-    Layer 0 of the result is `[token, token]`; layer l is `[forward_l, backward_l]`. With skip
-    connections, each layer but the first adds its input to its output. Its state is the output
-    before that. The backward stack reads each sequence from its last real token to its first.
+    Layer 0 of the result is `[token, token]`, and layer l is `[forward_l, backward_l]`. With skip
+    connections, each layer but the first adds its input to its output; its state is the output
+    before this addition. The backward stack reads each sequence from its last real token to its
+    first.
 
-    Masking: masked tokens are passed over, wherever they stand: they leave the state as it was, and
-    every output is zero there. The mask is passed on with every layer.
+    Masking: masked tokens are skipped, wherever they are in a row. They do not change the state,
+    and every output is zero there. The mask is passed on with every layer.
 
     Args:
         units: int. Size of the cells.
@@ -33,11 +34,11 @@ class BiLM(keras.layers.Layer):
         cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool.
-        return_state: bool. Return the state, too.
+        return_state: bool. Whether a call also returns the state.
         loop: how the step runs along a sentence. `"packed"` (TensorFlow) computes real tokens only,
             both directions in one loop. `"rnn"` is `keras.layers.RNN`: it is slower, runs on every
-            backend, and XLA can compile it (`jit_compile=True`). `"padded"` (TensorFlow) is made of
-            operations that TFLite has too. `None` chooses `"packed"` on TensorFlow and `"rnn"`
+            backend, and XLA can compile it (`jit_compile=True`). `"padded"` (TensorFlow) uses only
+            operations that TFLite also has. `None` chooses `"packed"` on TensorFlow and `"rnn"`
             elsewhere. All of them give the same numbers.
         kernel_initializer: initializer of all kernels.
 
@@ -47,10 +48,10 @@ class BiLM(keras.layers.Layer):
         initial_state: `None` (zeros), or a list of `4 * num_layers` floats: for each layer the
             forward output (batch, projection_dim) and cell (batch, units), then the backward
             ones. A state that a call returned can be handed to the next call.
-        boundaries: `None`, or a pair of floats, (projection_dim,): what the forward and the
-            backward direction read, from a zero state, before each sequence (the embeddings of
-            `<S>` and `</S>`). They have no outputs, and are computed once for all rows. They
-            cannot be given together with an `initial_state`.
+        boundaries: `None`, or a pair of floats, (projection_dim,): the embeddings of `<S>` and
+            `</S>`. The forward direction reads the first, and the backward direction the second,
+            before each sequence, from a zero state. They have no outputs, and are computed once for
+            all rows. They cannot be given together with an `initial_state`.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
@@ -118,7 +119,7 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
-        self._compiled_runs = {}  # of each loop by its name
+        self._compiled_runs = {}  # from the name of a loop to the function that runs it
         self._thread = threading.local()  # see `using_loop`
         self.supports_jit = self._loop_name() != "packed"
         self.supports_masking = True
@@ -130,11 +131,11 @@ class BiLM(keras.layers.Layer):
 
     @property
     def state_sizes(self):
-        """The width of each tensor of the state, in its order."""
+        """The width of each tensor of the state, in the order of `initial_state`."""
         return [self.input_dim, self.units] * 2 * self.num_layers
 
     def cells(self, direction):
-        """The cells of a direction, `"forward"` or `"backward"`, the lowest layer first."""
+        """The cells of the direction `"forward"` or `"backward"`, the lowest layer first."""
         layers = {"forward": self.forward_layers, "backward": self.backward_layers}[direction]
         return [layer.cell for layer in layers]
 
@@ -194,20 +195,20 @@ class BiLM(keras.layers.Layer):
     def read_streams(
         self, forward, backward, initial_state, mask=None, dropout=None, training=False
     ):
-        """Reads a stream of its own in each direction, as training on windows of a corpus does.
+        """Runs the two directions on different inputs, as training on windows of a corpus does.
 
         This is for TensorFlow alone. Without a mask the number of tokens must be known, and every
         step is written into the graph.
 
         Args:
-            forward: float, (batch, tokens, projection_dim). What the forward direction reads.
-            backward: float, like `forward`. What the backward direction reads, in its order of
-                reading.
+            forward: float, (batch, tokens, projection_dim). The inputs of the forward direction.
+            backward: float, like `forward`. The inputs of the backward direction, in the order in
+                which it reads them.
             initial_state: see the call arguments.
             mask: bool, (batch, tokens), or `None`. The real tokens come first in each row.
             dropout: `None`, or a function of a tensor and a pair of ints `(layer, direction)`,
-                which is applied to what each LSTM layer reads.
-            training: bool. Whether a gradient will be asked for. It needs windows without a mask.
+                which is applied to the inputs of each LSTM layer.
+            training: bool. Whether a gradient will be computed. `True` cannot be given with a mask.
 
         Raises:
             ValueError: `training` is given together with a mask, or without a mask the number of
@@ -215,8 +216,8 @@ class BiLM(keras.layers.Layer):
             RuntimeError: the backend is not TensorFlow.
 
         Returns:
-            The outputs, a list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim),
-            those of each direction in its order of reading; and the state.
+            A pair: the outputs, a list of `num_layers + 1` floats, (batch, tokens,
+            2 * projection_dim), each direction in its own order of reading; and the state.
         """
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
@@ -238,13 +239,13 @@ class BiLM(keras.layers.Layer):
             loop = UnrolledLoop(training)
         else:
             loop = PackedLoop(mask, is_backward_reversed=False)
-        return self._walk(loop, [forward, backward], initial_state, dropout)
+        return self._run_layers(loop, [forward, backward], initial_state, dropout)
 
     @contextlib.contextmanager
     def using_loop(self, loop):
-        """Calls of this thread inside of the context use another loop.
+        """A context in which calls from this thread use another loop.
 
-        XLA and TFLite need one of their own.
+        XLA needs `"rnn"`, and TFLite needs `"padded"`.
         """
         before, self._thread.loop = getattr(self._thread, "loop", None), _check_loop(loop)
         try:
@@ -258,19 +259,19 @@ class BiLM(keras.layers.Layer):
         return chosen or ("packed" if on_tensorflow else "rnn")
 
     def _compiled_run(self):
-        """A function that runs the loop: of inputs, mask and state."""
+        """The function of `(inputs, mask, state)` that runs the loop. It is made once per loop."""
         name = self._loop_name()
         if name not in self._compiled_runs:
             loop = find_loop(name)
 
             def run(inputs, mask, state):
-                return self._walk(loop(mask), [inputs, inputs], state)
+                return self._run_layers(loop(mask), [inputs, inputs], state)
 
             self._compiled_runs[name] = loop.compile(run)
         return self._compiled_runs[name]
 
-    def _walk(self, loop, directions, state, dropout=None):
-        """Walks up the layers with a loop.
+    def _run_layers(self, loop, directions, state, dropout=None):
+        """Runs all LSTM layers with a loop, from the lowest to the highest.
 
         Args:
             loop: a `Loop`.
@@ -279,7 +280,7 @@ class BiLM(keras.layers.Layer):
             dropout: see `read_streams`.
 
         Returns:
-            The outputs of every layer, and the state.
+            A pair: the list of every layer's outputs, and the state.
         """
         directions = loop.enter(directions)
         outputs, next_state = [loop.leave(directions)], []
@@ -297,9 +298,9 @@ class BiLM(keras.layers.Layer):
         return outputs, next_state
 
     def _state_after(self, boundaries, batch_size):
-        """The state of every row after its boundary: one for each direction, the same in all."""
+        """The state after the boundaries, which is the same in every row."""
         directions = [embedding[None, None] for embedding in boundaries]  # (1, 1, projection_dim)
-        _, state = self._walk(FirstStep(), directions, [None] * 4 * self.num_layers)
+        _, state = self._run_layers(FirstStepLoop(), directions, [None] * 4 * self.num_layers)
         return [ops.repeat(tensor, batch_size, axis=0) for tensor in state]
 
     def compute_mask(self, inputs, mask=None):
@@ -357,6 +358,7 @@ def _check_loop(loop):
 
 
 def _agree(shape, expected):
+    """Whether two shapes are equal, where `None` is equal to any size."""
     return len(shape) == len(expected) and all(
         a == b or a is None or b is None for a, b in zip(shape, expected, strict=True)
     )

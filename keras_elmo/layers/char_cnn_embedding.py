@@ -19,11 +19,11 @@ class CharCNNEmbedding(keras.layers.Layer):
         y   = highway(... highway([v_1, v_2, ...])) W_proj + b_proj
 
     where `x * W` is a VALID convolution over the character embeddings. On TensorFlow the
-    characters are cut to the longest token of the batch: windows of nothing but word padding all
-    give the same value, so one of them stands for all, and the result is that of the full length.
+    characters are cut to the longest token of the batch. This does not change the result: all
+    windows that hold only word padding have the same value, so one of them is enough.
 
-    Masking: the mask is computed from the ids (a token whose ids are all 0 is padding); the
-    embedding of padding is zero.
+    Masking: computes the mask from the ids. A token whose ids are all 0 is padding. The embedding
+    of padding is zero.
 
     Args:
         filters: sequence of `(width, count)`.
@@ -32,26 +32,29 @@ class CharCNNEmbedding(keras.layers.Layer):
         projection_dim: int or `None`. `None`: no projection, and the embedding is as wide as the
             sum of the counts.
         activation: `"relu"` or `"tanh"`.
-        num_characters: int. Ids run from 1 to `num_characters`; 0 is padding and has no row.
-        trim_characters: bool. Cut the characters as said above. It makes shapes depend on values,
-            which XLA cannot compile: with `False` the layer compiles with `jit_compile=True`.
-            Without effect on other backends than TensorFlow.
+        num_characters: int. Ids are from 1 to `num_characters`, and 0 for padding, which has no row
+            in the table of embeddings.
+        trim_characters: bool. Whether the characters are cut to the longest token. If they are,
+            shapes depend on values, which XLA cannot compile; with `False` the layer can be
+            compiled with `jit_compile=True`. It has an effect on TensorFlow only.
         kernel_initializer: initializer of the kernels and of the character embedding.
 
     Call arguments:
         character_ids: int32, (..., characters), at least as many characters as the widest filter.
             0 is padding; see `keras_elmo.characters`.
-        trim_characters: as the argument of the class, for this call; `None`: as there.
-        groups: int. The tokens, the shortest first, are convolved in so many groups, whose
-            characters are cut each to its own longest token: less work where there are many.
+        trim_characters: bool or `None`. Overrides the argument of the class for this call, unless
+            it is `None`.
+        groups: int. The tokens are convolved in this many groups, and the characters of each group
+            are cut to its own longest token. This saves work if there are many tokens and the
+            shortest come first.
 
     Returns:
         float, (..., projection_dim).
 
     Raises:
-        ValueError: an argument is out of range, or the ids have too few characters, or (where
-            values are at hand: eagerly, on TensorFlow) an id is out of range.
-        TypeError: the ids are no integers.
+        ValueError: an argument is out of range, or the ids have too few characters, or an id is out
+            of range (which is checked only eagerly, on TensorFlow).
+        TypeError: the ids are not integers.
 
     Example:
 
@@ -147,12 +150,13 @@ class CharCNNEmbedding(keras.layers.Layer):
     def call(self, character_ids, trim_characters=None, groups=1, training=False):
         self._check(character_ids)
         trim_characters = self.trim_characters if trim_characters is None else trim_characters
-        # (...) is flattened to N tokens.
+        # The leading axes (...) are flattened to N tokens.
         leading = ops.shape(character_ids)[:-1]
         ids = ops.reshape(character_ids, (-1, character_ids.shape[-1]))  # (N, characters)
         mask = ops.any(ids > 0, axis=-1, keepdims=True)  # (N, 1)
         table = ops.convert_to_tensor(self.character_embedding)
-        table = ops.concatenate([ops.zeros_like(table[:1]), table])  # row 0: padding
+        # Row 0, for padding, is zero: (num_characters + 1, character_dim).
+        table = ops.concatenate([ops.zeros_like(table[:1]), table])
         trims = self._trims(trim_characters)
         count = ops.shape(ids)[0]
         ends = [count * k // groups for k in range(groups + 1)] if groups > 1 else [None, None]
@@ -161,7 +165,7 @@ class CharCNNEmbedding(keras.layers.Layer):
                 self._convolve(table, ids[start:end], mask[start:end] if trims else None, training)
                 for start, end in zip(ends[:-1], ends[1:], strict=True)
             ]
-        )
+        )  # (N, sum of the counts)
         for layer in self.highway_layers:
             outputs = layer(outputs, training=training)
         if self.projection_dim is not None:
@@ -170,31 +174,42 @@ class CharCNNEmbedding(keras.layers.Layer):
         return ops.reshape(outputs, (*leading, self.output_dim))
 
     def _convolve(self, table, ids, mask, training):
-        """The convolutions' features, activated: (N, filters). With a mask, characters are cut."""
+        """Computes the convolutions, their maximum over the positions, and the activation.
+
+        Args:
+            table: float, (num_characters + 1, character_dim).
+            ids: int32, (N, characters).
+            mask: bool, (N, 1), to cut the characters to the longest real token, or `None`.
+            training: bool.
+
+        Returns:
+            float, (N, sum of the counts).
+        """
         lengths = None if mask is None else self._lengths(ids, mask)
         ids = ids[:, : lengths[-1]] if lengths else ids
         embedded = ops.take(table, ids, axis=0)  # (N, characters, character_dim)
         features = []
         for i, (width, count) in enumerate(self.filters):
             x = embedded[:, : lengths[i]] if lengths else embedded
-            # A VALID convolution is one matrix product over the windows: (N, windows, width * dim).
-            last = ops.shape(x)[1] - width + 1
-            windows = ops.concatenate([x[:, k : k + last] for k in range(width)], axis=-1)
+            # A VALID convolution is a matrix product with the windows.
+            num_windows = ops.shape(x)[1] - width + 1
+            windows = [x[:, k : k + num_windows] for k in range(width)]
+            windows = ops.concatenate(windows, axis=-1)  # (N, windows, width * character_dim)
             kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
-            # An initial value, or Keras refuses the maximum where there is no token.
+            # Without an initial value, Keras refuses to compute the maximum if there is no token.
             highest = ops.max(matmul(windows, kernel, training), axis=1, initial=-math.inf)
             features.append(highest + self.convolution_biases[i])
         activate = keras.activations.get(self.activation)
         return activate(ops.concatenate(features, axis=-1))
 
     def _lengths(self, ids, mask):
-        """For each filter, and last for all, the characters that it must see."""
+        """For each filter, the number of characters that it must see, and last, the largest."""
         limit = ids.shape[-1]
         positions = ops.arange(1, limit + 1, dtype="int32")
         is_character = ops.logical_and(ids != characters.WORD_PADDING, mask)
         ends = ops.where(is_character, positions, ops.zeros_like(positions))  # (N, characters)
-        longest = ops.max(ends, initial=1)  # there may be no token
-        # One window more than those that touch a character: it is the pure padding.
+        longest = ops.max(ends, initial=1)  # the initial value is for a batch without tokens
+        # The windows that hold a character of the longest token, and one that holds only padding.
         widths = [width for width, _ in self.filters]
         return [ops.minimum(longest + width, limit) for width in [*widths, max(widths)]]
 
@@ -213,7 +228,7 @@ class CharCNNEmbedding(keras.layers.Layer):
                 f"characters of at least {widest}, the width of the widest filter. "
                 f"Received: shape {tuple(character_ids.shape)}"
             )
-        # Only a tensor that holds its values, eagerly on TensorFlow, has this method.
+        # Only an eager tensor of TensorFlow has this method. Others do not hold their values.
         values = character_ids.numpy() if hasattr(character_ids, "numpy") else None
         if values is not None and values.size:
             characters.check_range(int(values.min()), int(values.max()), self.num_characters)

@@ -15,10 +15,10 @@ class Highway(keras.layers.Layer):
 
     As in the original, the gate called "carry" opens for the *transformed* input.
 
-    Masking: passes the mask through.
+    Masking: passes the mask on.
 
     Args:
-        activation: name or callable, of the transformed input. The original's is `"relu"`.
+        activation: name or callable, applied to the transformed input. The original's is `"relu"`.
         kernel_initializer: initializer of both kernels.
 
     Call arguments:
@@ -57,7 +57,7 @@ class Highway(keras.layers.Layer):
 
         square = (features, features)
         self.carry_kernel = weight("carry_kernel", square, self.kernel_initializer.clone())
-        # Mostly the input at first: the gate starts at sigmoid(-2), as in the original.
+        # The gate starts at sigmoid(-2) = 0.12, as in the original: the output is mostly the input.
         self.carry_bias = weight("carry_bias", (features,), keras.initializers.Constant(-2.0))
         self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer.clone())
         self.transform_bias = weight("transform_bias", (features,), "zeros")

@@ -10,7 +10,7 @@ class MaskedMean(keras.layers.Layer):
 
     A sentence without tokens gives zeros.
 
-    Masking: reads the mask, and ends it: the result has no token axis.
+    Masking: reads the mask, and does not pass it on, since the result has no token axis.
 
     Call arguments:
         inputs: float, (batch, tokens, features).
@@ -35,9 +35,9 @@ class MaskedMean(keras.layers.Layer):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         mask = ops.expand_dims(mask, -1)  # (batch, tokens, 1)
-        # In float32: a sum over a long sentence overflows float16 and rounds in bfloat16.
-        real = ops.where(mask, ops.cast(inputs, "float32"), 0.0)
-        count = ops.sum(ops.cast(mask, "float32"), axis=-2)
+        # The sum needs float32: over a long sentence it overflows float16, and bfloat16 rounds it.
+        real = ops.where(mask, ops.cast(inputs, "float32"), 0.0)  # (batch, tokens, features)
+        count = ops.sum(ops.cast(mask, "float32"), axis=-2)  # (batch, 1)
         return ops.cast(ops.sum(real, axis=-2) / ops.maximum(count, 1.0), inputs.dtype)
 
     def compute_mask(self, inputs, mask=None):

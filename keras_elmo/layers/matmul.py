@@ -7,9 +7,10 @@ from keras import ops
 def matmul(x, kernel, fast_gradient=False):
     """Computes `x @ kernel`.
 
-    The gradient for `x` multiplies by the transposed kernel. On processors TensorFlow takes longer
-    to multiply by a transposed second factor (1.25 times for 2,048 x 2,048, four times for few
-    rows) than to transpose it first. With `fast_gradient` it is transposed first.
+    The gradient for `x` is a product with the transposed kernel. On processors, TensorFlow takes
+    longer to multiply by a transposed second factor than to transpose it first and then multiply
+    (1.25 times as long for 2,048 x 2,048, four times as long for few rows). With `fast_gradient`
+    the kernel is transposed first.
 
     Args:
         x: float, (..., n).
@@ -20,7 +21,7 @@ def matmul(x, kernel, fast_gradient=False):
     Returns:
         float, (..., m).
     """
-    # A cast also reads a variable, which a custom gradient does not take.
+    # The cast also reads a variable. `custom_gradient` does not take variables.
     x = ops.convert_to_tensor(x)
     kernel = ops.cast(kernel, keras.backend.standardize_dtype(x.dtype))
     if fast_gradient and keras.backend.backend() == "tensorflow":
@@ -29,11 +30,11 @@ def matmul(x, kernel, fast_gradient=False):
 
 
 def _matmul_with_fast_gradient(x, kernel):
-    """The product, and the function that gives its gradient, as `custom_gradient` takes them."""
+    """Returns the product and the function of its gradient, as `custom_gradient` needs them."""
 
     def gradient(*arguments, upstream=None):
         upstream = arguments[0] if upstream is None else upstream
-        # TensorFlow's graph optimizer would fold a plain transposition back into the product. It
+        # TensorFlow's graph optimizer would merge a plain transposition with the product again. It
         # does not do so for a batch of one matrix.
         transposed = ops.squeeze(ops.transpose(kernel[None], (0, 2, 1)), 0)
         rows = ops.reshape(x, (-1, kernel.shape[0]))  # (rows, n)

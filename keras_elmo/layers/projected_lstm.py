@@ -12,9 +12,9 @@ from keras import ops
 from keras_elmo.checks import check_clips, check_integers
 from keras_elmo.layers.matmul import matmul
 
-# Added to the forget gate when the step runs, as TensorFlow 1's LSTMCell does. The files hold the
-# bias without it, and so do the variables: adding it and taking it away again would lose the last
-# bits of the bias.
+# This is added to the forget gate when the step runs, as TensorFlow 1's LSTMCell does. The files
+# hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
+# the bias would lose its last bits.
 FORGET_BIAS = 1.0
 
 
@@ -37,8 +37,8 @@ def projected_lstm_step(
     Without a projection kernel, `m' = sigmoid(o) * tanh(c')`, which is not clipped.
 
     Args:
-        input_gates: float, (rows, 4 * units). What the inputs add to the gates, `x W + b`; see
-            `compute_input_gates`.
+        input_gates: float, (rows, 4 * units). The inputs' part of the gates, `x W + b`, which
+            `compute_input_gates` computes.
         m: float, (rows, projection_dim). The previous output. `None` stands for zeros, and saves
             the product with U.
         c: float, (rows, units). The previous cell. `None` stands for zeros.
@@ -56,9 +56,9 @@ def projected_lstm_step(
     gates = input_gates
     if m is not None:
         gates = gates + matmul(m, recurrent_kernel, fast_gradient)
-    i, j, f, o = ops.split(gates, 4, axis=-1)
-    kept = 0 if c is None else ops.sigmoid(f) * c
-    c = kept + ops.sigmoid(i) * ops.tanh(j)
+    i, j, f, o = ops.split(gates, 4, axis=-1)  # each (rows, units)
+    remembered = 0 if c is None else ops.sigmoid(f) * c
+    c = remembered + ops.sigmoid(i) * ops.tanh(j)
     if cell_clip is not None:
         c = ops.clip(c, -cell_clip, cell_clip)
     m = ops.sigmoid(o) * ops.tanh(c)
@@ -70,7 +70,7 @@ def projected_lstm_step(
 
 
 def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
-    """Computes `x W + b`, the forget bias included: what a step needs of its inputs.
+    """Computes `x W + b`, the inputs' part of the gates, and adds the forget bias.
 
     Args:
         inputs: float, (..., features).
@@ -82,7 +82,8 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
         float, (..., 4 * units).
     """
     units = bias.shape[0] // 4
-    is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # gates i, j, f, o
+    # The forget gate is the third of the gates i, j, f, o.
+    is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # (4 * units,)
     return matmul(inputs, kernel, fast_gradient) + (bias + FORGET_BIAS * is_forget)
 
 
@@ -171,7 +172,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
             )
 
     def input_gates(self, inputs, fast_gradient=False):
-        """What the inputs add to the gates: (..., features) -> (..., 4 * units)."""
+        """The inputs' part of the gates: (..., features) -> (..., 4 * units)."""
         return compute_input_gates(
             inputs, self._cast(self.kernel), self._cast(self.bias), fast_gradient
         )
@@ -182,8 +183,11 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def make_step(self, fast_gradient=False):
         """Reads the weights once, for many steps.
 
+        Args:
+            fast_gradient: bool. See `matmul`.
+
         Returns:
-            `projected_lstm_step` with this cell's weights: a function of input gates, m and c.
+            A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.
         """
         projection = self.projection_kernel
         return functools.partial(

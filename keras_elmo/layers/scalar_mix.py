@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-_EPSILON = 1e-12
+_EPSILON = 1e-12  # the original's; it avoids a division by zero
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -19,22 +19,23 @@ class ScalarMix(keras.layers.Layer):
 
     Args:
         do_layer_norm: bool. Normalise each layer before mixing.
-        initial_scalars: `None` (zeros: every layer weighs the same), or a sequence of floats, one
-            an input, the values of `w` before the softmax.
+        initial_scalars: the initial values of `w`: a sequence of floats, one for each input, or
+            `None` for zeros, which give every layer the same weight.
         regularizer: regularizer of `w`. The original's is `keras.regularizers.L2(1e-3)`, which
-            pulls towards the plain average.
+            pulls the result towards the plain average.
         trainable: bool. `False` freezes `w` and gamma.
 
     Call arguments:
-        inputs: list of floats of one shape, (..., features): any number of layers of any model.
-        mask: bool, (...), or a list of them (the first that is not `None` counts).
+        inputs: list of floats of the same shape, (..., features). It may hold any number of layers
+            of any model.
+        mask: bool, (...), or a list of masks, of which the first that is not `None` is used.
 
     Returns:
         float, (..., features).
 
     Raises:
-        ValueError: the inputs are no list, differ in shape, or are not as many as
-            `initial_scalars`, or as when the layer was built.
+        ValueError: the inputs are not a list or differ in shape, or their number is not that of
+            `initial_scalars`, or not that with which the layer was built.
 
     Example:
 
@@ -81,12 +82,12 @@ class ScalarMix(keras.layers.Layer):
 
     def _check(self, shapes):
         shapes = [tuple(shape) for shape in shapes]
-        same = all(
+        is_same = all(
             len(shape) == len(shapes[0])
             and all(a == b or a is None or b is None for a, b in zip(shape, shapes[0], strict=True))
             for shape in shapes
         )
-        if not same:
+        if not is_same:
             raise ValueError(
                 f"The inputs of ScalarMix must have one shape. Received: shapes {shapes}"
             )
@@ -100,13 +101,13 @@ class ScalarMix(keras.layers.Layer):
         self._check([layer.shape for layer in inputs])
         weights = ops.softmax(self.scalars)
         if self.do_layer_norm:
-            mask = _first(mask)
+            mask = _first_mask(mask)
             inputs = [_normalize(layer, mask) for layer in inputs]
         mixed = sum(weights[k] * layer for k, layer in enumerate(inputs))
         return self.gamma * mixed
 
     def compute_mask(self, inputs, mask=None):
-        return _first(mask)
+        return _first_mask(mask)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[0])
@@ -120,19 +121,22 @@ class ScalarMix(keras.layers.Layer):
         }
 
 
-def _first(mask):
+def _first_mask(mask):
     if isinstance(mask, list | tuple):
         return next((m for m in mask if m is not None), None)
     return mask
 
 
 def _normalize(layer, mask):
-    # Statistics in float32: a sum over a whole batch overflows float16 and rounds in bfloat16.
+    """Shifts and scales a layer: the unmasked elements get the mean 0 and the variance 1."""
+    # The statistics need float32: a sum over a batch overflows float16, and is rounded in bfloat16.
     x = ops.cast(layer, "float32")
     if mask is None:
         weights = ops.ones_like(x)
     else:
-        weights = ops.expand_dims(ops.cast(mask, "float32"), -1) * ops.ones_like(x)
+        weights = ops.expand_dims(ops.cast(mask, "float32"), -1) * ops.ones_like(
+            x
+        )  # (..., features)
     count = ops.maximum(ops.sum(weights), 1.0)
     mean = ops.sum(x * weights) / count
     variance = ops.sum(ops.square((x - mean) * weights)) / count

@@ -262,7 +262,7 @@ class ContextualModel(keras.Model):
             ValueError: there is no such model, or its files do not hold one. See `load_weights`.
             OSError: a file cannot be opened or downloaded.
         """
-        with sources.open_source(source) as (config, weights):
+        with sources.open_model(source) as (config, weights):
             model = cls(config, kernel_initializer="zeros", **kwargs)
             model.load_weights(weights)
         if isinstance(source, str | os.PathLike):

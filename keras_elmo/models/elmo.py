@@ -121,7 +121,7 @@ class Elmo(ContextualModel):
             check_integers(1, max_tokens=max_tokens)
             max_tokens = int(max_tokens)
         trainable = check_trainable(trainable)
-        self.tokenizer = text.get(tokenizer)
+        self.tokenizer = text.get_tokenizer(tokenizer)
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
         self.initial_scalars = initial_scalars

@@ -83,7 +83,7 @@ class BiLanguageModel(ContextualModel):
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
         self.vocabulary = vocabulary
-        self.tokenizer = text.get(tokenizer)
+        self.tokenizer = text.get_tokenizer(tokenizer)
         self.softmax = Softmax(len(vocabulary), self.config.projection_dim, name="softmax")
         self.has_softmax = True
         self.built = True
@@ -304,7 +304,7 @@ class BiLanguageModel(ContextualModel):
         model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
         softmax = os.path.join(folder, SOFTMAX_FILE)
         missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"
-        if tf_checkpoint.find(folder):
+        if tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = tf_checkpoint.has_softmax(folder)
         elif not (folder and os.path.isfile(softmax)):
             model.has_softmax = False

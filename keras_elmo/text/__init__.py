@@ -7,12 +7,9 @@ from keras_elmo.text.character_ids import (
     check_character_ids,
 )
 from keras_elmo.text.inputs import first_tokens, strings, to_tokens
-from keras_elmo.text.tokenizers import (
-    SpaceTokenizer,
-    TreebankTokenizer,
-    WhitespaceTokenizer,
-    get,
-)
+from keras_elmo.text.tokenizers import get_tokenizer
+from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
+from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
 __all__ = [
     "SpaceTokenizer",
@@ -23,7 +20,7 @@ __all__ = [
     "character_ids",
     "check_character_ids",
     "first_tokens",
-    "get",
+    "get_tokenizer",
     "strings",
     "to_tokens",
 ]

@@ -11,36 +11,38 @@ SPACE = 32
 
 
 def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
-    """Splits texts on whitespace, Unicode's too, and gives the character ids of the tokens.
+    """Splits texts on whitespace, on Unicode's spaces too, and returns the tokens' character ids.
 
     Args:
-        text: uint8, (batch, bytes). UTF-8 (any other bytes too), shorter texts padded at the end
+        text: uint8, (batch, bytes). UTF-8, or any other bytes. Shorter texts are padded at the end
             with spaces.
         max_characters: int, at least 3.
 
     Returns:
         ids: int32, (N, max_characters). The tokens of all texts, text by text.
-        rows: int32, (N,). The text of each token.
-        starts: int32, (N,). The byte of its text where it starts.
-        ends: int32, (N,). The byte after its last.
+        rows: int32, (N,). The row of each token's text.
+        starts: int32, (N,). The index of each token's first byte in its text.
+        ends: int32, (N,). The index of the byte after its last.
     """
-    # A space around each text: a token has a space before and after it, and the bytes that are
-    # looked at beyond the last token are there.
-    data = tf.pad(tf.cast(text, tf.int32), [[0, 0], [1, 1]], constant_values=SPACE)
+    # A space is put before and after each text. Then every token has a space on both sides, and the
+    # bytes that are read after the last token exist.
+    data = tf.pad(
+        tf.cast(text, tf.int32), [[0, 0], [1, 1]], constant_values=SPACE
+    )  # (batch, width)
     width = tf.shape(data)[1]
     is_space = _is_space(data)
     is_word = tf.logical_not(is_space)
-    # Both are row by row, so the n-th start belongs to the n-th end.
-    starts = tf.where(is_word[:, 1:] & is_space[:, :-1])
+    # Both are in the order of the rows, so the n-th start belongs to the n-th end.
+    starts = tf.where(is_word[:, 1:] & is_space[:, :-1])  # (N, 2): row and byte
     ends = tf.where(is_space[:, 1:] & is_word[:, :-1])
     starts, ends = tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
-    rows, starts, ends = starts[:, 0], starts[:, 1], ends[:, 1]  # the padding before taken off
+    rows, starts, ends = starts[:, 0], starts[:, 1], ends[:, 1]  # indices without the space before
 
     room = max_characters - 2
     lengths = tf.minimum(ends - starts, room)[:, None]  # (N, 1)
-    position = tf.range(room)[None]
-    places = (rows * width + starts + 1)[:, None] + tf.minimum(position, lengths)
-    body = tf.gather(tf.reshape(data, [-1]), places) + 1  # (N, room)
+    position = tf.range(room)[None]  # (1, room)
+    byte_index = (rows * width + starts + 1)[:, None] + tf.minimum(position, lengths)
+    body = tf.gather(tf.reshape(data, [-1]), byte_index) + 1  # (N, room)
     body = tf.where(position < lengths, body, characters.WORD_PADDING)
     body = tf.where(position == lengths, characters.END_WORD, body)
     last = tf.where(lengths == room, characters.END_WORD, characters.WORD_PADDING)
@@ -49,10 +51,13 @@ def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
 
 
 def _is_space(data):
-    """Which bytes are part of whitespace, as Python's `str.split()` takes it.
+    """Whether each byte is part of a character that Python's `str.split()` takes for whitespace.
 
     Args:
-        data: int32, (batch, bytes), a space at the end of each row.
+        data: int32, (batch, bytes). Each row ends with a space.
+
+    Returns:
+        bool, (batch, bytes).
     """
     second = tf.pad(data[:, 1:], [[0, 0], [0, 1]])
     third = tf.pad(data[:, 2:], [[0, 0], [0, 2]])
@@ -60,7 +65,7 @@ def _is_space(data):
     def within(x, low, high):
         return (x >= low) & (x <= high)
 
-    # The lead byte of a character is never a later byte of another, so these do not overlap.
+    # The first byte of a character is never a later byte of another one: no two matches overlap.
     one = within(data, 0x09, 0x0D) | within(data, 0x1C, 0x20)
     two = (data == 0xC2) & ((second == 0x85) | (second == 0xA0))  # U+0085, U+00A0
     in_2000 = within(third, 0x80, 0x8A) | within(third, 0xA8, 0xA9) | (third == 0xAF)
@@ -70,7 +75,7 @@ def _is_space(data):
         | ((data == 0xE2) & (second == 0x81) & (third == 0x9F))  # U+205F
         | ((data == 0xE3) & (second == 0x80) & (third == 0x80))  # U+3000
     )
-    # Each as a number: TFLite pads no booleans.
+    # The length of the space that begins at each byte, or 0. (TFLite cannot pad booleans.)
     lead = tf.cast(one, tf.int32) + 2 * tf.cast(two, tf.int32) + 3 * tf.cast(three, tf.int32)
     before = tf.pad(lead[:, :-1], [[0, 0], [1, 0]])
     before_that = tf.pad(lead[:, :-2], [[0, 0], [2, 0]])

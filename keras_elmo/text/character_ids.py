@@ -1,4 +1,4 @@
-"""Tokens to character ids, inside the graph: bit for bit those of `keras_elmo.characters`."""
+"""Tokens to character ids, inside the graph. The ids are those of `keras_elmo.characters`."""
 
 import tensorflow as tf
 
@@ -9,8 +9,8 @@ from keras_elmo.text.inputs import strings, to_tokens
 def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):
     """The character ids of tokens.
 
-    Any bytes are a token: invalid UTF-8, NUL bytes, an empty string. A token longer than
-    `max_characters - 2` bytes is cut, inside a character if need be.
+    A token may consist of any bytes: invalid UTF-8, NUL bytes, an empty string. A token longer than
+    `max_characters - 2` bytes is cut there, even in the middle of a character.
 
     Args:
         tokens: string, (N,).
@@ -28,12 +28,12 @@ def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):
     Reference: `keras_elmo.characters.word_to_ids`.
     """
     room = max_characters - 2
-    data = tf.cast(tf.io.decode_raw(tokens, tf.uint8, fixed_length=room), tf.int32)
+    data = tf.cast(tf.io.decode_raw(tokens, tf.uint8, fixed_length=room), tf.int32)  # (N, room)
     lengths = tf.minimum(tf.strings.length(tokens), room)[:, None]  # bytes, (N, 1)
-    position = tf.range(room)[None]
+    position = tf.range(room)[None]  # (1, room)
     body = tf.where(position < lengths, data + 1, characters.WORD_PADDING)
     body = tf.where(position == lengths, characters.END_WORD, body)  # (N, room)
-    column = tf.ones_like(lengths)
+    column = tf.ones_like(lengths)  # (N, 1)
     last = tf.where(lengths == room, characters.END_WORD, characters.WORD_PADDING)
     return tf.concat([column * characters.BEGIN_WORD, body, last], axis=1)
 
@@ -60,7 +60,7 @@ def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
 
     Raises:
         ValueError: the sentences are not tokenised.
-        TypeError: there is something else than strings in them.
+        TypeError: the sentences hold something that is not a string.
 
     Example:
 
@@ -80,17 +80,22 @@ def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
 
 
 def check_character_ids(ids, max_characters, has_boundaries=False):
-    """Character ids as int32, checked, without sentence boundaries.
+    """Checks character ids, and removes the sentence boundaries if there are any.
 
     Args:
-        ids: integers, (batch, tokens, max_characters); padding tokens, all 0, at the end of a row.
+        ids: integers, (batch, tokens, max_characters). The ids of a padding token are all 0, and
+            padding comes after the tokens of a sentence.
         max_characters: int.
-        has_boundaries: bool. Each sentence begins with `<S>` and ends with `</S>`: they are
-            removed, and two tokens fewer remain.
+        has_boundaries: bool. Whether each sentence begins with `<S>` and ends with `</S>`. These
+            are removed, and two tokens fewer remain.
+
+    Returns:
+        int32, (batch, tokens, max_characters).
 
     Raises:
-        TypeError: the ids are no integers.
-        ValueError: their shape, or (where values are at hand) a value is not as said above.
+        TypeError: the ids are not integers.
+        ValueError: the ids have another shape. Eagerly also: a value is out of range, a token comes
+            after padding, or the sentence boundaries are not as `has_boundaries` says.
     """
     ids = tf.convert_to_tensor(ids)
     if not ids.dtype.is_integer:
@@ -103,7 +108,7 @@ def check_character_ids(ids, max_characters, has_boundaries=False):
     ids = tf.cast(ids, tf.int64)
     if tf.executing_eagerly() and tf.size(ids) > 0:
         characters.check_range(int(tf.reduce_min(ids)), int(tf.reduce_max(ids)))
-        is_token = tf.reduce_any(ids > 0, axis=-1)
+        is_token = tf.reduce_any(ids > 0, axis=-1)  # (batch, tokens)
         _check_boundaries(ids, is_token, has_boundaries)
         if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(
@@ -111,7 +116,7 @@ def check_character_ids(ids, max_characters, has_boundaries=False):
                 "Received: a token after padding"
             )
     if has_boundaries:
-        lengths = tf.math.count_nonzero(tf.reduce_any(ids > 0, axis=-1), axis=1)
+        lengths = tf.math.count_nonzero(tf.reduce_any(ids > 0, axis=-1), axis=1)  # (batch,)
         ids = ids[:, 1:-1]
         is_token = tf.sequence_mask(lengths - 2, tf.shape(ids)[1])
         ids = tf.where(is_token[..., None], ids, 0)
@@ -119,8 +124,8 @@ def check_character_ids(ids, max_characters, has_boundaries=False):
 
 
 def _check_boundaries(ids, is_token, has_boundaries):
-    """Raises a `ValueError` where sentence boundaries are not as `has_boundaries` says."""
-    begins = tf.reduce_any(ids == characters.BEGIN_SENTENCE, axis=-1)
+    """Raises a `ValueError` if the sentence boundaries are not as `has_boundaries` says."""
+    begins = tf.reduce_any(ids == characters.BEGIN_SENTENCE, axis=-1)  # (batch, tokens)
     ends = tf.reduce_any(ids == characters.END_SENTENCE, axis=-1)
     if has_boundaries:
         is_last = is_token & ~tf.pad(is_token, [[0, 0], [0, 1]])[:, 1:]

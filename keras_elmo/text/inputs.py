@@ -1,4 +1,4 @@
-"""What a user may hand over as text, as tensors."""
+"""Converts the text that a user passes to tensors of strings, and those to tensors of tokens."""
 
 import numpy as np
 import tensorflow as tf
@@ -16,20 +16,20 @@ def strings(texts):
     """Text as a tensor of strings.
 
     Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor most arrays and
-    pandas objects that hold strings; they take the result of this function.
+    pandas objects that hold strings. They take the result of this function.
 
     Args:
         texts: `str` or `bytes`; a list, tuple, NumPy array (of dtype `<U`, `S`, object or
             StringDType) or pandas Series of them, or of lists of them; or a string tensor or
-            RaggedTensor, which is returned as it is.
+            RaggedTensor, which is returned unchanged.
 
     Returns:
-        A string tensor of the same shape; a RaggedTensor, (batch, None), for lists of lists, whose
-        method `to_tensor()` pads them to the longest.
+        A string tensor of the same shape. For lists of lists, a RaggedTensor, (batch, None); its
+        method `to_tensor()` pads the lists to the length of the longest.
 
     Raises:
-        TypeError: there is something else than strings in it, as a missing value; the message
-            names the row.
+        TypeError: `texts` holds something that is not a string, for example a missing value. The
+            message names the row.
         ValueError: it has more than two axes.
 
     Example:
@@ -48,11 +48,11 @@ def strings(texts):
         return texts
     find_devices()
     if isinstance(texts, str | bytes):
-        return tf.constant(characters.encode(texts))
+        return tf.constant(characters.text_to_bytes(texts))
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
-        texts = np.asarray(texts)  # pandas, and other arrays
+        texts = np.asarray(texts)  # pandas objects, and arrays of other libraries
     if isinstance(texts, np.ndarray):
-        # T: NumPy 2's StringDType. An empty array has no dtype of its own.
+        # The kind T is NumPy 2's StringDType. An empty array may have any dtype.
         is_text = texts.dtype.kind in "USTO" or texts.size == 0
         if not is_text or texts.ndim > 2:
             raise (ValueError if is_text else TypeError)(
@@ -60,7 +60,7 @@ def strings(texts):
             )
         if texts.ndim != 1:
             columns = texts.shape[-1] if texts.ndim else 1
-            words = [_encode(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
+            words = [_checked_bytes(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
             return tf.reshape(tf.constant(words, tf.string), texts.shape)
         texts = texts.tolist()
     if not isinstance(texts, list | tuple):
@@ -68,17 +68,20 @@ def strings(texts):
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
     if texts and all(isinstance(text, list) for text in texts):
         return tf.RaggedTensor.from_row_lengths(
-            tf.constant([_encode(w, row) for row, t in enumerate(texts) for w in t], tf.string),
+            tf.constant(
+                [_checked_bytes(w, row) for row, t in enumerate(texts) for w in t], tf.string
+            ),
             tf.constant([len(text) for text in texts], tf.int64),
         )
-    return tf.constant([_encode(text, row) for row, text in enumerate(texts)], tf.string)
+    return tf.constant([_checked_bytes(text, row) for row, text in enumerate(texts)], tf.string)
 
 
-def _encode(word, row):
+def _checked_bytes(word, row):
+    """The bytes of a string, or a `TypeError` that names its row in the batch."""
     if isinstance(word, str | bytes):
-        return characters.encode(word)
+        return characters.text_to_bytes(word)
     cure = ""
-    # NaN, and pandas's NA, are what a missing text becomes in a table.
+    # A missing text in a table is None, NaN, or pandas's NA.
     is_nan = isinstance(word, float | np.floating) and word != word
     if word is None or is_nan or type(word).__name__ == "NAType":
         cure = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
@@ -89,9 +92,10 @@ def to_tokens(texts, tokenizer):
     """Text as tokens, inside the graph.
 
     Args:
-        texts: string. Raw strings, () or (batch,) or (batch, 1), split by `tokenizer`; a
-            RaggedTensor of tokens, (batch, None), taken as it is; or, with `tokenizer=None`,
-            tokens (batch, tokens) padded at the end with `""` (an empty batch may be (0,)).
+        texts: string. One of: raw strings, () or (batch,) or (batch, 1), which `tokenizer` splits;
+            a RaggedTensor of tokens, (batch, None), which is returned unchanged; or, with
+            `tokenizer=None`, tokens (batch, tokens) that are padded at the end with `""` (an empty
+            batch may be (0,)).
         tokenizer: an object with a method `tokenize`, or `None`.
 
     Returns:
@@ -108,9 +112,10 @@ def to_tokens(texts, tokenizer):
                 "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
                 f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"
             )
-        position = tf.range(1, tf.shape(texts)[1] + 1)
-        is_token = tf.cast(tf.not_equal(texts, ""), position.dtype)
-        lengths = tf.reduce_max(tf.pad(is_token * position, [[0, 0], [1, 0]]), axis=1)
+        # A row is as long as the position, counted from 1, of its last token that is not "".
+        position = tf.range(1, tf.shape(texts)[1] + 1)  # (tokens,)
+        is_token = tf.cast(tf.not_equal(texts, ""), position.dtype)  # (batch, tokens)
+        lengths = tf.reduce_max(tf.pad(is_token * position, [[0, 0], [1, 0]]), axis=1)  # (batch,)
         return tf.RaggedTensor.from_tensor(texts, lengths=lengths)
     if rank == 2 and texts.shape[1] == 1:
         texts = texts[:, 0]
@@ -124,11 +129,20 @@ def to_tokens(texts, tokenizer):
 
 
 def first_tokens(tokens, max_tokens):
-    """The first `max_tokens` tokens of each sentence, string RaggedTensor (batch, None)."""
-    place = tf.range(tf.size(tokens.flat_values, tf.int64))
-    place -= tf.repeat(tokens.row_starts(), tokens.row_lengths())
+    """The first `max_tokens` tokens of each sentence.
+
+    Args:
+        tokens: string RaggedTensor, (batch, None).
+        max_tokens: int.
+
+    Returns:
+        string RaggedTensor, (batch, None).
+    """
+    # The position of each token in the batch, less that of the first token of its sentence: (N,).
+    position = tf.range(tf.size(tokens.flat_values, tf.int64))
+    position -= tf.repeat(tokens.row_starts(), tokens.row_lengths())
     return tf.RaggedTensor.from_row_lengths(
-        tf.boolean_mask(tokens.flat_values, place < max_tokens),
+        tf.boolean_mask(tokens.flat_values, position < max_tokens),
         tf.minimum(tokens.row_lengths(), max_tokens),
         validate=False,
     )

@@ -9,17 +9,17 @@ SPECIALS = (characters.BOS, characters.EOS, UNK)
 
 
 class Vocabulary:
-    """The words that a language model predicts, by their numbers.
+    """The words that a language model predicts, by their ids.
 
-    A file has a word a line, the most frequent first (sampled losses rely on that), the sentence
-    boundaries `<S>` and `</S>` and the unknown word `<UNK>` among them.
+    A file has one word on each line, the most frequent word first (sampled losses rely on that).
+    The sentence boundaries `<S>` and `</S>` and the unknown word `<UNK>` must be among the words.
 
     Args:
         words: path of such a file, or a sequence of strings.
 
     Raises:
-        ValueError: a special word is missing, a word is empty, has a space in it or stands there
-            twice, or the file is no UTF-8. All such faults are named, the first ten of a kind.
+        ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
+            the file is not UTF-8. The message names all such faults, at most ten of each kind.
 
     Example:
 
@@ -38,19 +38,19 @@ class Vocabulary:
         self.words = tuple(words)
         self.ids = {}
         repeated, empty = [], []
-        for number, word in enumerate(self.words):
+        for index, word in enumerate(self.words):
             if word in self.ids:
-                repeated.append(f"{word!r} (lines {self.ids[word] + 1} and {number + 1})")
+                repeated.append(f"{word!r} (lines {self.ids[word] + 1} and {index + 1})")
             elif not word or word.split() != [word]:
-                empty.append(f"line {number + 1} ({word!r})")
-            self.ids.setdefault(word, number)
+                empty.append(f"line {index + 1} ({word!r})")
+            self.ids.setdefault(word, index)
         faults = []
         if missing := [word for word in SPECIALS if word not in self.ids]:
             faults.append(f"the special words {', '.join(missing)} are missing; put them first")
         if empty:
-            faults.append(f"a line must be one word, without spaces; {_some(empty)}")
+            faults.append(f"a line must be one word, without spaces; {_first_ten(empty)}")
         if repeated:
-            faults.append(f"a word must stand there once; {_some(repeated)}")
+            faults.append(f"a word must stand there once; {_first_ten(repeated)}")
         if faults:
             raise ValueError(f"{where} cannot be used: {'; '.join(faults)}")
         self.begin, self.end, self.unknown = (self.ids[word] for word in SPECIALS)
@@ -64,7 +64,7 @@ class Vocabulary:
     __hash__ = None
 
     def id(self, word):
-        """The number of a word (a `str`); that of `<UNK>` where it is not among them."""
+        """The id of a word (a `str`). A word outside of the vocabulary has the id of `<UNK>`."""
         return self.ids.get(word, self.unknown)
 
     def save(self, path):
@@ -87,6 +87,6 @@ def _read(path):
     return [line.removesuffix("\r") for line in lines]
 
 
-def _some(faults):
+def _first_ten(faults):
     more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
     return f"received: {', '.join(faults[:10])}{more}"

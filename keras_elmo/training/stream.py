@@ -163,7 +163,7 @@ class Stream:
                 mask[lane, columns] = True
                 column = columns.stop
         # The shortest words come first, see `CharCNNEmbedding`.
-        words = [characters.encode(word) for word in word_indices if isinstance(word, str)]
+        words = [characters.text_to_bytes(word) for word in word_indices if isinstance(word, str)]
         order = sorted(range(len(words)), key=lambda index: len(words[index]))
         permutation = np.arange(len(word_indices), dtype=np.int32)
         permutation[np.array(order, np.int32) + 2] = permutation[2:].copy()

@@ -1,4 +1,4 @@
-"""`create_hdf5`: HDF5 files for writing, which fail cleanly where the disk is full."""
+"""`create_hdf5`: opens an HDF5 file for writing, and raises one error if the disk is full."""
 
 import contextlib
 import io
@@ -8,16 +8,16 @@ import h5py
 
 @contextlib.contextmanager
 def create_hdf5(path):
-    """A new HDF5 file for writing, which fails once and cleanly where the disk is full.
+    """A context with a new HDF5 file. If the disk is full, it raises one error.
 
-    HDF5 itself writes what it could not write again when the file is closed, fails again, and then
+    HDF5 itself repeats a failed write when the file is closed. The write fails again, and then HDF5
     ends the process with a signal.
 
     Args:
-        path: the file to write; an existing one is emptied.
+        path: the file to write. An existing file is overwritten.
 
     Yields:
-        An `h5py.File`. Its `create_dataset` raises the error of a write before it, too.
+        An `h5py.File`. Its `create_dataset` also raises the error of an earlier write.
 
     Raises:
         OSError: the file could not be written.
@@ -29,14 +29,17 @@ def create_hdf5(path):
 
 
 class _Target(io.FileIO):
-    """What HDF5 writes into: keeps the first error, and takes everything after it unwritten."""
+    """The file that HDF5 writes to.
+
+    It keeps the first error of a write. After that, it accepts all data and writes nothing.
+    """
 
     def __init__(self, path):
         super().__init__(path, "w+")
         self._error = None
 
     def check(self):
-        """Raises the error of a write, if there was one."""
+        """Raises the first error of a write, if there was one."""
         if self._error is not None:
             raise OSError(self._error.errno, self._error.strerror, self.name)
 
@@ -60,6 +63,8 @@ class _Target(io.FileIO):
 
 
 class _File(h5py.File):
+    """An HDF5 file in a `_Target`, whose errors it raises."""
+
     def __init__(self, target, mode):
         super().__init__(target, mode)
         self._target = target

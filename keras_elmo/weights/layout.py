@@ -1,22 +1,26 @@
-"""ONE table: the datasets of the original weight files, and the variables that they fill.
+"""One table: the datasets of the original weight files, and the variables that they fill.
 
-A dataset holds its variables one after another, in C order, and the table is all there is to say:
-the convolutions' kernels have one more axis in the files (TensorFlow 1's 2-D convolution), and the
-two kernels of a cell share a dataset (the rows of the input, then of the recurrence). Gates are
-ordered i, j, f, o in the files as in the variables. The padding character has no row in the files
-and none in the variables; the forget bias of 1 is in neither (see `layers/projected_lstm.py`).
+A dataset holds one variable, or several variables one after another, in C order. Two kinds of
+dataset differ from the variables:
+
+- The kernel of a convolution has one more axis in the file, for TensorFlow 1's 2-D convolution.
+- The two kernels of an LSTM cell share a dataset: first the rows that the input is multiplied
+  with, then the rows for the previous output.
+
+The gates are ordered i, j, f, o, in the files and in the variables. The padding character has a
+row in neither of them, and the forget bias of 1 is in neither (see `layers/projected_lstm.py`).
 """
 
 from typing import NamedTuple
 
 
-class Dataset(NamedTuple):
-    """A dataset of the file, and the variables that it holds one after another.
+class WeightEntry(NamedTuple):
+    """One row of the table: a dataset of the file, and the variables that it holds.
 
     Attributes:
-        name: its path in the file.
-        shape: its shape there.
-        variables: the Keras variables.
+        name: str. The dataset's path in the file.
+        shape: tuple. The dataset's shape.
+        variables: list of Keras variables, in the order in which the dataset holds them.
     """
 
     name: str
@@ -24,12 +28,14 @@ class Dataset(NamedTuple):
     variables: list
 
     def pieces(self):
-        """For each variable, where it is in the dataset: `(variable, selection)`.
+        """The part of the dataset that belongs to each variable.
 
-        `dataset[selection]` has the variable's values in their order.
+        Returns:
+            A list of pairs `(variable, selection)`: `dataset[selection]` has the values of the
+            variable, in the same order.
         """
         if self.shape != (sum(v.shape[0] for v in self.variables), *self.variables[0].shape[1:]):
-            return [(self.variables[0], ())]  # one, of which the dataset has one more axis
+            return [(self.variables[0], ())]  # one variable; the dataset has one more axis
         ends = [0]
         for variable in self.variables:
             ends.append(ends[-1] + variable.shape[0])
@@ -37,53 +43,58 @@ class Dataset(NamedTuple):
         return list(zip(self.variables, slices, strict=True))
 
 
-def table(character_encoder=None, bilm=None, softmax=None):
-    """The datasets of a model, or of a part.
+def weight_table(character_encoder=None, bilm=None, softmax=None):
+    """The table of a model, or of some of its parts.
 
     Args:
         character_encoder: a built `CharCNNEmbedding`, or `None` to leave that part out.
         bilm: a built `BiLM`, or `None`.
-        softmax: a built `Softmax`, or `None`. It is in no published file, but in checkpoints.
+        softmax: a built `Softmax`, or `None`. Checkpoints hold one, and no published file does.
 
     Returns:
-        A list of `Dataset`s, in the original's order.
+        A list of `WeightEntry`s, in the original's order.
     """
-    parts = [(_character_encoder, character_encoder), (_bilm, bilm), (_softmax, softmax)]
-    return [row for rows, part in parts if part is not None for row in rows(part)]
+    parts = [
+        (_character_encoder_entries, character_encoder),
+        (_bilm_entries, bilm),
+        (_softmax_entries, softmax),
+    ]
+    return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
 
-def _same(name, variable):
-    return Dataset(name, tuple(variable.shape), [variable])
+def _entry_like(name, variable):
+    """The entry of a dataset that has the same shape as its only variable."""
+    return WeightEntry(name, tuple(variable.shape), [variable])
 
 
-def _character_encoder(encoder):
-    yield _same("char_embed", encoder.character_embedding)
+def _character_encoder_entries(encoder):
+    yield _entry_like("char_embed", encoder.character_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
-        yield Dataset(f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel])
-        yield _same(f"CNN/b_cnn_{i}", bias)
+        yield WeightEntry(f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel])
+        yield _entry_like(f"CNN/b_cnn_{i}", bias)
     for i, layer in enumerate(encoder.highway_layers):
-        yield _same(f"CNN_high_{i}/W_carry", layer.carry_kernel)
-        yield _same(f"CNN_high_{i}/b_carry", layer.carry_bias)
-        yield _same(f"CNN_high_{i}/W_transform", layer.transform_kernel)
-        yield _same(f"CNN_high_{i}/b_transform", layer.transform_bias)
+        yield _entry_like(f"CNN_high_{i}/W_carry", layer.carry_kernel)
+        yield _entry_like(f"CNN_high_{i}/b_carry", layer.carry_bias)
+        yield _entry_like(f"CNN_high_{i}/W_transform", layer.transform_kernel)
+        yield _entry_like(f"CNN_high_{i}/b_transform", layer.transform_bias)
     if encoder.projection_dim is not None:
-        yield _same("CNN_proj/W_proj", encoder.projection_kernel)
-        yield _same("CNN_proj/b_proj", encoder.projection_bias)
+        yield _entry_like("CNN_proj/W_proj", encoder.projection_kernel)
+        yield _entry_like("CNN_proj/b_proj", encoder.projection_bias)
 
 
-def _bilm(bilm):
-    for number, direction in enumerate(("forward", "backward")):
+def _bilm_entries(bilm):
+    for k, direction in enumerate(("forward", "backward")):
         for layer, cell in enumerate(bilm.cells(direction)):
-            prefix = f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            prefix = f"RNN_{k}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
             kernels = [cell.kernel, cell.recurrent_kernel]
             rows = sum(kernel.shape[0] for kernel in kernels)
-            yield Dataset(f"{prefix}/W_0", (rows, cell.kernel.shape[1]), kernels)
-            yield _same(f"{prefix}/B", cell.bias)
+            yield WeightEntry(f"{prefix}/W_0", (rows, cell.kernel.shape[1]), kernels)
+            yield _entry_like(f"{prefix}/B", cell.bias)
             if cell.projection_kernel is not None:
-                yield _same(f"{prefix}/W_P_0", cell.projection_kernel)
+                yield _entry_like(f"{prefix}/W_P_0", cell.projection_kernel)
 
 
-def _softmax(softmax):
-    yield _same("softmax/W", softmax.kernel)
-    yield _same("softmax/b", softmax.bias)
+def _softmax_entries(softmax):
+    yield _entry_like("softmax/W", softmax.kernel)
+    yield _entry_like("softmax/b", softmax.bias)

@@ -11,10 +11,10 @@ WEIGHTS_FILE = "weights.hdf5"
 
 
 def save_folder(folder, config, character_encoder, bilm):
-    """Writes a model as `Elmo.from_pretrained` and the originals read it.
+    """Writes a model's folder, which `Elmo.from_pretrained` and the originals can read.
 
     Args:
-        folder: path; it is made where it does not exist.
+        folder: path. The folder is made if it does not exist.
         config: an `ElmoConfig`.
         character_encoder: a built `CharCNNEmbedding`.
         bilm: a built `BiLM`.
@@ -34,7 +34,7 @@ def load_file(path, **parts):
         path: a path, or a binary file object that holds a weight file.
         **parts: the layers, see `hdf5.load_weights`.
     """
-    load = tf_checkpoint.load_weights if tf_checkpoint.find(path) else hdf5.load_weights
+    load = tf_checkpoint.load_weights if tf_checkpoint.find_checkpoint(path) else hdf5.load_weights
     load(path, **parts)
 
 

@@ -1,4 +1,4 @@
-"""Where a model comes from: a name, a folder, a zip or a pair of files."""
+"""`open_model`: finds the options and weights by a name, in a folder, in a zip, or as a pair."""
 
 import contextlib
 import io
@@ -6,15 +6,16 @@ import os
 import zipfile
 
 from keras_elmo.checks import first_of, shown
-from keras_elmo.config import ElmoConfig, check_options_size, parse_options
+from keras_elmo.config import ElmoConfig
+from keras_elmo.options_file import check_options_size, parse_options
 from keras_elmo.weights import presets
 
 _OPTIONS = "options.json"
-_ALLENNLP_OPTIONS = "_options.json"  # how AllenNLP's own names end
+_ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
 @contextlib.contextmanager
-def open_source(source):
+def open_model(source):
     """Opens a model for reading.
 
     Args:
@@ -24,7 +25,8 @@ def open_source(source):
             (the options may be a dict).
 
     Yields:
-        The `ElmoConfig`, and the weights: a path or a binary file object, for `load_weights`.
+        `(config, weights)`: the `ElmoConfig`, and a path or a binary file object, which
+        `load_weights` takes.
 
     Raises:
         ValueError: there is no such model, or its files are not what they must be.
@@ -49,7 +51,7 @@ def open_source(source):
         if os.path.isfile(os.path.join(source, "checkpoint")) and _OPTIONS in names:
             yield ElmoConfig.from_options(os.path.join(source, _OPTIONS)), source
             return
-        options, weights = (os.path.join(source, name) for name in _only_model(source, names))
+        options, weights = (os.path.join(source, name) for name in _find_model_files(source, names))
         yield ElmoConfig.from_options(options), weights
     elif os.path.isfile(source):
         with _open_zip(source) as (config, weights):
@@ -61,8 +63,8 @@ def open_source(source):
         )
 
 
-def _only_model(where, names):
-    """The names of the options and of the one weight file among `names`."""
+def _find_model_files(where, names):
+    """Finds the names of the options and of the only weight file among `names`."""
     names = [name for name in names if not os.path.basename(name).startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
     weights = [name for name in weights if "softmax" not in os.path.basename(name)]
@@ -86,45 +88,45 @@ def _open_zip(path):
         archive = zipfile.ZipFile(path)
     except OSError:
         raise
-    except Exception as error:  # not only BadZipFile where the index is broken
+    except Exception as error:  # a broken index raises other errors than BadZipFile, too
         raise ValueError(
             f"{path} must be a folder, or a whole zip file with {_OPTIONS} and one *.hdf5. "
             f"({error})"
         ) from None
     with archive:
         members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
-        unsafe = [m.filename for m in members if _leaves(m.filename)]
+        unsafe = [m.filename for m in members if _leads_outside(m.filename)]
         if unsafe:
             raise ValueError(
                 f"{path} must not hold names that lead out of it. Received: {first_of(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
-        options, weights = (by_name[name] for name in _only_model(path, by_name))
+        options, weights = (by_name[name] for name in _find_model_files(path, by_name))
         where = f"{path}:{options.filename}"
         check_options_size(options.file_size, where)
-        options = parse_options(_member(archive, options, path), where)
+        options = parse_options(_read_member(archive, options, path), where)
         config = ElmoConfig.from_options(options, where)
-        # Weights of this shape, even as float64, with room for what HDF5 adds.
-        most = 8 * sum(config.num_parameters().values()) + (16 << 20)
-        if weights.file_size > most:
+        # The weights of this shape as float64, and 16 MiB for what HDF5 adds.
+        max_size = 8 * sum(config.num_parameters().values()) + (16 << 20)
+        if weights.file_size > max_size:
             raise ValueError(
-                f"{path}:{weights.filename} must be at most {most:,} bytes, with these options. "
-                f"Received: {weights.file_size:,}"
+                f"{path}:{weights.filename} must be at most {max_size:,} bytes, with these "
+                f"options. Received: {weights.file_size:,}"
             )
-        file = io.BytesIO(_member(archive, weights, path))
+        file = io.BytesIO(_read_member(archive, weights, path))
         file.name = f"{path}:{weights.filename}"
         yield config, file
 
 
-def _member(archive, member, path):
+def _read_member(archive, member, path):
     try:
         return archive.read(member)
-    except Exception as error:  # each kind of compression has errors of its own
+    except Exception as error:  # each kind of compression has its own errors
         raise ValueError(
             f"{path} cannot be read: {error}. Make the zip again, without a password."
         ) from None
 
 
-def _leaves(name):
+def _leads_outside(name):
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "" or ":" in parts[0] or ".." in parts

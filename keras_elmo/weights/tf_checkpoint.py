@@ -6,16 +6,19 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.weights import hdf5
+from keras_elmo.weights.assign import assign_weights
 
-_STATE_FILE = "checkpoint"  # names the newest of a folder
+_STATE_FILE = "checkpoint"  # this file names the newest checkpoint of its folder
 
 
-def find(path):
-    """The prefix of a checkpoint's files, or `None`.
+def find_checkpoint(path):
+    """Finds the prefix that the files of a checkpoint share.
 
     Args:
-        path: a folder, of which the newest checkpoint is meant; or such a prefix.
+        path: a folder, which stands for its newest checkpoint; or the prefix itself.
+
+    Returns:
+        The prefix, a str, or `None` if there is no checkpoint.
     """
     if not isinstance(path, str | os.PathLike):
         return None
@@ -24,7 +27,7 @@ def find(path):
         state = tf.train.get_checkpoint_state(path)
         if state is None:
             return None
-        # Often an absolute path, of where the folder was when it was written.
+        # This is often an absolute path, and the folder may have been moved since.
         names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
         prefixes = [os.path.join(path, name) for name in names]
         return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
@@ -37,7 +40,7 @@ def load_weights(path, character_encoder=None, bilm=None, softmax=None):
     Everything is checked before a variable changes: a checkpoint with a fault changes nothing.
 
     Args:
-        path: see `find`.
+        path: see `find_checkpoint`.
         character_encoder, bilm, softmax: see `hdf5.load_weights`.
 
     Raises:
@@ -46,39 +49,39 @@ def load_weights(path, character_encoder=None, bilm=None, softmax=None):
 
     Reference: `dump_weights` in bilm-tf's bilm/training.py.
     """
-    prefix = find(path)
+    prefix = find_checkpoint(path)
     if prefix is None:
         raise FileNotFoundError(f"There is no TensorFlow checkpoint {path}")
-    parts = (character_encoder, bilm, softmax)
-    hdf5.fill(_tensors(prefix), parts, prefix)
+    assign_weights(_tensors(prefix), (character_encoder, bilm, softmax), prefix)
 
 
 def has_softmax(path):
-    """Whether a path is that of a checkpoint with a softmax."""
-    prefix = find(path)
+    """Whether there is a checkpoint at a path, and it holds a softmax."""
+    prefix = find_checkpoint(path)
     return prefix is not None and any(name.startswith("softmax/") for name in _tensors(prefix))
 
 
 class _Tensor:
-    """A tensor of a checkpoint as `hdf5.fill` reads datasets: in parts.
+    """A tensor of a checkpoint, which `assign_weights` can slice like a dataset.
 
-    TensorFlow reads it whole; `last`, a dict that all of a checkpoint share, keeps the last one.
+    TensorFlow reads a tensor as a whole, and `assign_weights` reads it in pieces. Therefore the
+    tensor that was read last is kept in `last_read`, a dict that all tensors of a checkpoint share.
     """
 
-    def __init__(self, reader, name, last):
-        self.reader, self.name, self.last = reader, name, last
+    def __init__(self, reader, name, last_read):
+        self.reader, self.name, self.last_read = reader, name, last_read
         self.shape = tuple(reader.get_variable_to_shape_map()[name])
         self.dtype = np.dtype(reader.get_variable_to_dtype_map()[name].as_numpy_dtype)
 
     def __getitem__(self, selection):
-        if self.name not in self.last:
-            self.last.clear()
-            self.last[self.name] = self.reader.get_tensor(self.name)
-        return self.last[self.name][selection]
+        if self.name not in self.last_read:
+            self.last_read.clear()
+            self.last_read[self.name] = self.reader.get_tensor(self.name)
+        return self.last_read[self.name][selection]
 
 
 def _tensors(prefix):
-    """The model's tensors of a checkpoint, by the names that they have in weight files."""
+    """A dict of the model's tensors in a checkpoint, by their names in weight files."""
     try:
         reader = tf.train.load_checkpoint(prefix)
         names = list(reader.get_variable_to_shape_map())
@@ -86,16 +89,17 @@ def _tensors(prefix):
         raise ValueError(
             f"{prefix} must be a whole TensorFlow checkpoint; copy it again. ({error})"
         ) from None
-    found, last = {}, {}
+    found, last_read = {}, {}
     for name in names:
         root, _, rest = name.partition("/")
-        # Beside the model there are the optimizer's slots and the state of the LSTMs.
+        # A checkpoint also holds the optimizer's slots and the state of the LSTMs.
         if root == "lm" and not re.search(r"/Adagrad|init_lstm_state|global_step", name):
-            found[_file_name(rest)] = _Tensor(reader, name, last)
+            found[_file_name(rest)] = _Tensor(reader, name, last_read)
     return found
 
 
 def _file_name(name):
+    """The name in weight files of the tensor that a checkpoint calls `name`."""
     match = re.fullmatch(
         r"(RNN_\d+)/rnn/(?:multi_rnn_cell/cell_(\d+)/)?lstm_cell/(kernel|bias|projection/kernel)",
         name,

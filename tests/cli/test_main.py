@@ -82,7 +82,7 @@ def test_error_is_one_line_and_status_2(capsys, monkeypatch, error, message):
     def fail(source):
         raise error
 
-    monkeypatch.setattr("keras_elmo.weights.sources.open_source", fail)
+    monkeypatch.setattr("keras_elmo.weights.sources.open_model", fail)
     assert main(["info", "small"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -93,7 +93,7 @@ def test_interruption_is_status_130(capsys, monkeypatch):
     def interrupted(source):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keras_elmo.weights.sources.open_source", interrupted)
+    monkeypatch.setattr("keras_elmo.weights.sources.open_model", interrupted)
     assert main(["info", "small"]) == 130
     assert capsys.readouterr() == ("", "keras-elmo: interrupted; nothing was written\n")
 
@@ -108,7 +108,7 @@ def test_sigterm_is_status_143_and_the_second_one_is_ignored(capsys, monkeypatch
             os.kill(os.getpid(), signal.SIGTERM)
             cleaned.append(True)
 
-    monkeypatch.setattr("keras_elmo.weights.sources.open_source", terminated)
+    monkeypatch.setattr("keras_elmo.weights.sources.open_model", terminated)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["info", "small"]) == 143 and cleaned
     assert capsys.readouterr() == ("", "keras-elmo: terminated; nothing was written\n")
@@ -124,7 +124,7 @@ def test_a_fault_of_the_program_is_not_hidden(monkeypatch):
     def wrong(source):
         raise AttributeError("a bug")
 
-    monkeypatch.setattr("keras_elmo.weights.sources.open_source", wrong)
+    monkeypatch.setattr("keras_elmo.weights.sources.open_model", wrong)
     with pytest.raises(AttributeError, match="a bug"):
         main(["info", "small"])
 

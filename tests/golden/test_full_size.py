@@ -4,6 +4,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
+from files import datasets
 from reference import Reference
 
 from keras_elmo import Elmo, ElmoConfig
@@ -18,12 +19,7 @@ def test_the_command_line_at_full_size(shared, tmp_path):
     output = tmp_path / "vectors.hdf5"
     assert main(["embed", str(text), "-o", str(output), "-m", str(tmp_path / "model"), "-q"]) == 0
     lines = text.read_text(encoding="utf-8").splitlines()
-    weights = {}
-    with h5py.File(tmp_path / "model/weights.hdf5") as file:
-        file.visititems(
-            lambda name, item: weights.update({name: item[()]}) if hasattr(item, "shape") else None
-        )
-    reference = Reference(ElmoConfig().to_options(), weights)
+    reference = Reference(ElmoConfig().to_options(), datasets(tmp_path / "model/weights.hdf5"))
     with h5py.File(output) as vectors:
         assert len(vectors) == len(lines) + 1 == 513
         for number, line in enumerate(lines):

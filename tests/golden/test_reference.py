@@ -1,14 +1,16 @@
 """The package against the NumPy reference, on random configurations."""
 
-import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
+from files import datasets
 from reference import Reference
 
-from keras_elmo import Elmo, ElmoConfig
+from keras_elmo import Elmo, ElmoConfig, text
 
 WORDS = ["a", "The", "naïve", "北京", "😀", "x" * 60, "", "don", "'t", ".", "bank", "interest"]
 CONFIGURATIONS = 30
+IN_EVERY_RUN = [1, 2, 11, 13]  # seeds whose configurations cover all that they should
 
 
 def random_config(rng):
@@ -36,26 +38,51 @@ def random_config(rng):
     )
 
 
-def random_model(config, rng, folder, **kwargs):
-    elmo = Elmo(config, kernel_initializer="zeros", **kwargs)
+def random_model(config, rng, folder):
+    elmo = Elmo(config, kernel_initializer="zeros")
     for variable in [*elmo.character_encoder.weights, *elmo.bilm.weights]:
         variable.assign(rng.normal(scale=0.5, size=variable.shape))
     elmo.save_pretrained(folder)
-    weights = {}
-    with h5py.File(folder / "weights.hdf5") as file:
-        file.visititems(
-            lambda name, item: weights.update({name: item[()]}) if hasattr(item, "shape") else None
-        )
-    return elmo, Reference(config.to_options(), weights)
+    return elmo, Reference(config.to_options(), datasets(folder / "weights.hdf5"))
+
+
+def random_sentences(rng):
+    lengths = [int(rng.integers(1, 7)), 1, int(rng.integers(1, 7)), 0]
+    return [list(rng.choice(WORDS, length)) for length in lengths]
 
 
 @pytest.mark.parametrize("seed", range(CONFIGURATIONS))
-def test_every_layer_equals_the_reference(seed, tmp_path):
+def test_the_layers_equal_the_reference(seed, tmp_path):
+    # Without a graph, which takes a second or more to trace for each configuration.
     rng = np.random.default_rng(seed)
     config = random_config(rng)
     elmo, reference = random_model(config, rng, tmp_path)
-    lengths = [int(rng.integers(1, 7)), 1, int(rng.integers(1, 7)), 0]
-    sentences = [list(rng.choice(WORDS, length)) for length in lengths]
+    sentences = random_sentences(rng)
+    ids = text.batch_to_ids(sentences, config.max_characters)
+    boundaries = elmo.character_encoder(text.boundary_character_ids(config.max_characters))
+    tokens = elmo.character_encoder(ids)
+    mask = elmo.character_encoder.compute_mask(ids)
+    with elmo.bilm.using_loop("padded"):
+        layers, _ = elmo.bilm(tokens, mask=mask, boundaries=tf.unstack(boundaries))
+    for k, words in enumerate(sentences):
+        expected = reference.sentence(words)
+        for layer, other in zip(layers, expected, strict=True):
+            np.testing.assert_allclose(layer[k, : len(words)], other, rtol=1e-6, atol=1e-5)
+            assert not np.any(layer[k, len(words) :])
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=[] if seed in IN_EVERY_RUN else pytest.mark.slow)
+        for seed in range(CONFIGURATIONS)
+    ],
+)
+def test_the_outputs_of_a_model_equal_the_reference(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    config = random_config(rng)
+    elmo, reference = random_model(config, rng, tmp_path)
+    sentences = random_sentences(rng)
     outputs = elmo(sentences)
     for k, words in enumerate(sentences):
         layers = reference.sentence(words)
@@ -72,7 +99,7 @@ def test_every_layer_equals_the_reference(seed, tmp_path):
 
 
 def test_the_configurations_cover_what_they_should():
-    configs = [random_config(np.random.default_rng(seed)) for seed in range(CONFIGURATIONS)]
+    configs = [random_config(np.random.default_rng(seed)) for seed in IN_EVERY_RUN]
     for covered in [
         {c.activation for c in configs} == {"relu", "tanh"},
         {c.num_layers for c in configs} == {1, 2, 3, 4},

@@ -1,4 +1,4 @@
-"""Models and batches that the tests of `BiLM` and of its loops share."""
+"""Layers and batches that the tests of `BiLM` share."""
 
 import keras
 import numpy as np
@@ -10,7 +10,7 @@ INITIALIZER = keras.initializers.RandomNormal(stddev=0.5, seed=3)
 
 
 def make_pair(**kwargs):
-    """The fast loop and the plain one, with the same weights."""
+    """A `BiLM` with the default loop, and one with `loop="rnn"` and the same weights."""
     kwargs = {"units": 12, "projection_dim": 5, "kernel_initializer": INITIALIZER, **kwargs}
     fast, plain = BiLM(**kwargs), BiLM(**kwargs, loop="rnn")
     for layer in (fast, plain):
@@ -29,3 +29,7 @@ def make_batch(features, seed=0, rows=6, tokens=9, holes=False):
     if holes:
         mask &= rng.random(mask.shape) < 0.6
     return tf.constant(inputs), tf.constant(mask)
+
+
+def random_normal(shape):
+    return tf.constant(np.random.normal(size=shape), tf.float32)

@@ -4,14 +4,89 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.bilm_cases import make_batch, make_pair
+from layers.bilm_cases import make_batch, make_pair, random_normal
 
 from keras_elmo import BiLM
 from keras_elmo.layers import ProjectedLSTMCell
 
 
+def run(call, sources, variables):
+    """The outputs of a call, and the gradients of a function of them."""
+    sources = [*sources, *(variable.value for variable in variables)]
+    with tf.GradientTape() as tape:
+        tape.watch(sources)
+        outputs = call()
+        loss = sum(tf.reduce_sum(tf.sin(3 * output)) for output in outputs)
+    return outputs, [tf.convert_to_tensor(g) for g in tape.gradient(loss, sources)]
+
+
+def assert_same(actual, expected):
+    """Compares two results of `run`."""
+    for one, other in zip(actual[0], expected[0], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    for one, other in zip(actual[1], expected[1], strict=True):
+        np.testing.assert_allclose(one, other, atol=3e-5, rtol=1e-4)
+        assert np.abs(other).max() > 1e-3
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """A `BiLM` with the default loop, and one with the same weights and Keras's loop."""
+    return make_pair(cell_clip=0.4, projection_clip=0.2, return_state=True)
+
+
+def test_the_default_loop_equals_keras_rnn(pair):
+    inputs, mask = make_batch(pair[0].input_dim, seed=6, holes=True)
+    state = [random_normal(tensor.shape) for tensor in pair[0].zero_state(6)]
+
+    def results(layer):
+        def call():
+            outputs, final_state = layer(inputs, mask=mask, initial_state=state)
+            return [*outputs, *final_state]
+
+        return run(call, [inputs, *state], layer.trainable_variables)
+
+    assert_same(*map(results, pair))
+
+
+@pytest.mark.parametrize("is_masked", [False, True], ids=["unrolled", "packed"])
+def test_streams_equal_keras_rnn_of_each_direction(pair, is_masked):
+    layer, plain = pair
+    forward, mask = make_batch(layer.input_dim, seed=3)
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), 1) if is_masked else tf.fill([6], 9)
+    mask = tf.sequence_mask(lengths, 9)
+    backward = random_normal(forward.shape)
+    state = [random_normal(tensor.shape) for tensor in layer.zero_state(6)]
+    size = layer.input_dim
+
+    def read_streams():
+        outputs, final_state = layer.read_streams(
+            forward, backward, state, mask if is_masked else None
+        )
+        return [*outputs, *final_state]
+
+    def read_each_direction():
+        # One call for each direction; the inputs of the backward one are reversed.
+        one, final_one = plain(forward, mask=mask, initial_state=state)
+        other, final_other = plain(
+            tf.reverse_sequence(backward, lengths, 1), mask=mask, initial_state=state
+        )
+        outputs = [
+            tf.concat([a[..., :size], tf.reverse_sequence(b[..., size:], lengths, 1)], -1)
+            for a, b in zip(one, other, strict=True)
+        ]
+        return outputs + [(final_one if k % 4 < 2 else final_other)[k] for k in range(len(state))]
+
+    sources = [forward, backward, *state]
+    assert_same(
+        run(read_streams, sources, layer.trainable_variables),
+        run(read_each_direction, sources, plain.trainable_variables),
+    )
+
+
 def test_gradients_equal_finite_differences_in_float64():
-    layer = BiLM(4, 3, cell_clip=0.9, projection_clip=0.8, dtype="float64")
+    # This loop runs without a graph. The gradients of the other loops are compared with it.
+    layer = BiLM(4, 3, cell_clip=0.9, projection_clip=0.8, dtype="float64", loop="padded")
     inputs = tf.constant(np.random.default_rng(0).normal(size=(3, 4, 3)))
     mask = tf.constant([[True] * 4, [True] * 2 + [False] * 2, [False] * 4])
     layer(inputs, mask=mask)
@@ -36,7 +111,17 @@ def test_gradients_equal_finite_differences_in_float64():
         assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("loop", ["packed", "rnn"])
+def with_boundaries(inputs, mask, boundaries):
+    """The same sequences, each with the boundaries as its first and last token."""
+    rows, tokens = mask.shape
+    lengths = np.sum(mask, axis=1)
+    around = np.zeros((rows, tokens + 2, inputs.shape[-1]), np.float32)
+    around[:, 0], around[:, 1:-1] = boundaries[0], inputs
+    around[np.arange(rows), lengths + 1] = boundaries[1]
+    return tf.constant(around), tf.sequence_mask(lengths + 2, tokens + 2)
+
+
+# Without a graph, for its time: the values of the default loop are tested below.
 @pytest.mark.parametrize(
     "kwargs",
     [
@@ -45,35 +130,40 @@ def test_gradients_equal_finite_differences_in_float64():
         {"projection_dim": None, "num_layers": 1},
     ],
 )
-def test_boundaries_are_tokens_around_each_sequence(kwargs, loop):
+def test_boundaries_are_tokens_around_each_sequence(kwargs):
     layer, _ = make_pair(**kwargs)
     inputs, mask = make_batch(layer.input_dim)
-    rows, tokens = mask.shape
-    first, last = tf.unstack(tf.random.normal((2, layer.input_dim)))
-    lengths = np.sum(mask, axis=1)
-    around = np.zeros((rows, tokens + 2, layer.input_dim), np.float32)
-    around[:, 0] = first
-    around[:, 1:-1] = inputs
-    around[np.arange(rows), lengths + 1] = last
-    around_mask = tf.sequence_mask(lengths + 2, tokens + 2)
+    boundaries = tf.unstack(random_normal((2, layer.input_dim)))
+    around, around_mask = with_boundaries(inputs, mask, boundaries)
 
-    def run(call):
-        with tf.GradientTape() as tape:
-            outputs = [tf.where(mask[..., None], output, 0.0) for output in call()]
-            loss = sum(tf.reduce_sum(tf.sin(3 * output)) for output in outputs)
-        weights = [variable.value for variable in layer.trainable_variables]
-        return outputs, [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
+    def real(outputs):
+        return [tf.where(mask[..., None], output, 0.0) for output in outputs]
 
+    with layer.using_loop("padded"):
+        actual = run(
+            lambda: real(layer(inputs, mask=mask, boundaries=boundaries)),
+            [],
+            layer.trainable_variables,
+        )
+        expected = run(
+            lambda: real(output[:, 1:-1] for output in layer(around, mask=around_mask)),
+            [],
+            layer.trainable_variables,
+        )
+    assert_same(actual, expected)
+
+
+@pytest.mark.parametrize("loop", ["packed", "rnn"])
+def test_boundaries_in_the_other_loops(loop):
+    layer, _ = make_pair(cell_clip=0.4, projection_clip=0.2)
+    inputs, mask = make_batch(layer.input_dim)
+    boundaries = tf.unstack(random_normal((2, layer.input_dim)))
+    with layer.using_loop("padded"):
+        expected = layer(inputs, mask=mask, boundaries=boundaries)
     with layer.using_loop(loop):
-        outputs, gradients = run(lambda: layer(inputs, mask=mask, boundaries=(first, last)))
-    expected, expected_gradients = run(
-        lambda: [output[:, 1:-1] for output in layer(around, mask=around_mask)]
-    )
+        outputs = layer(inputs, mask=mask, boundaries=boundaries)
     for one, other in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
-    for one, other in zip(gradients, expected_gradients, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5, rtol=1e-4)
-        assert np.abs(other).max() > 1e-3
 
 
 def test_boundaries_and_a_state_together_are_refused():
@@ -85,7 +175,7 @@ def test_boundaries_and_a_state_together_are_refused():
 @pytest.mark.parametrize("loop", ["packed", "rnn"])
 def test_sequences_that_are_empty(loop):
     layer = BiLM(6, 4, return_state=True, loop=loop)
-    state = [tf.random.normal((2, size)) for size in [4, 6] * 4]
+    state = [random_normal((2, size)) for size in [4, 6] * 4]
     outputs, final = layer(tf.ones((2, 3, 4)), mask=tf.zeros((2, 3), tf.bool), initial_state=state)
     assert not any(np.any(output) for output in outputs)
     for one, other in zip(final, state, strict=True):
@@ -98,16 +188,16 @@ def test_an_empty_batch():
 
 
 def test_the_plain_loop_compiles_with_xla():
-    fast, plain = make_pair()
+    fast, plain = make_pair(num_layers=1)
     inputs, mask = make_batch(fast.input_dim)
     compiled = tf.function(lambda x, m: plain(x, mask=m), jit_compile=True)
-    for one, other in zip(compiled(inputs, mask), fast(inputs, mask=mask), strict=True):
+    for one, other in zip(compiled(inputs, mask), plain(inputs, mask=mask), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
     assert plain.supports_jit and not fast.supports_jit
 
 
 def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
-    bilm, _ = make_pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
+    _, bilm = make_pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
     inputs, _ = make_batch(bilm.input_dim)
     cell = ProjectedLSTMCell(12, 5, 0.4, 0.2)
     rnn = keras.layers.RNN(cell, return_sequences=True)
@@ -163,7 +253,7 @@ def test_a_state_of_another_length():
 
 def test_what_streams_read_can_be_dropped():
     layer = BiLM(8, 4, num_layers=2)
-    inputs = tf.random.normal((2, 3, 4))
+    inputs = random_normal((2, 3, 4))
     seen = []
 
     def drop(x, place):

@@ -17,9 +17,11 @@ pytestmark = pytest.mark.skipif(
 
 MODEL = """
 ids = keras.Input((None, 12), dtype="int32")
-tokens = CharCNNEmbedding([(1, 3), (2, 4)], 5, 2, 6)(ids)
-layers, state = BiLM(8, 6, 3, 0.5, 0.4, return_state=True)(tokens)
-mixed = ScalarMix(True, [0.1, 0.2, 0.3, 0.4])(layers)
+# All weights are set below. JAX would compile a function for each random initial value.
+zeros = {"kernel_initializer": "zeros"}
+tokens = CharCNNEmbedding([(1, 3), (2, 4)], 5, 2, 6, **zeros)(ids)
+layers, state = BiLM(8, 6, 2, 0.5, 0.4, return_state=True, **zeros)(tokens)
+mixed = ScalarMix(True, [0.1, 0.2, 0.3])(layers)
 model = keras.Model(ids, [*layers, mixed, MaskedMean()(mixed), *state])
 """
 IN_JAX = (
@@ -38,11 +40,9 @@ ids = data["ids"]
 model.set_weights([data[f"weight{i}"] for i in range(len(model.weights))])
 for i, output in enumerate(model.predict(ids, verbose=0)):  # compiled
     np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
-for i, output in enumerate(model(ids)):
-    np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
-trained = keras.Model(model.inputs, model.outputs[5])
+trained = keras.Model(model.inputs, model.outputs[4])  # the mean
 trained.compile("sgd", "mse")
-loss = trained.fit(ids, data["output5"] + 1, epochs=3, verbose=0).history["loss"]
+loss = trained.fit(ids, data["output4"] + 1, epochs=3, verbose=0).history["loss"]
 assert loss[-1] < loss[0]
 print("same", i + 1, "tensorflow" in sys.modules and sys.modules["tensorflow"])
 """
@@ -73,4 +73,4 @@ def test_jax_gives_the_same_numbers_and_trains(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert result.stdout.strip().endswith("same 18 None"), result.stderr[-3000:]
+    assert result.stdout.strip().endswith("same 13 None"), result.stderr[-3000:]

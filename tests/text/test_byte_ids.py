@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -26,8 +28,16 @@ def padded(strings, more=0):
     return tf.constant(np.reshape(rows, (len(strings), width)))
 
 
+@functools.cache
+def graph_of(max_characters):
+    signature = [tf.TensorSpec([None, None], tf.uint8)]
+    return tf.function(
+        lambda text: byte_ids(text, max_characters), input_signature=signature, autograph=False
+    )
+
+
 def assert_same_as_strings(strings, max_characters=50, more=0):
-    ids, rows, starts, ends = byte_ids(padded(strings, more), max_characters)
+    ids, rows, starts, ends = graph_of(max_characters)(padded(strings, more))
     tokens, *offsets = tokenizer.tokenize_with_offsets(tf.constant(strings))
     expected = text.character_ids(tokens.flat_values, max_characters)
     np.testing.assert_array_equal(ids, expected)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from keras_elmo.text import WhitespaceTokenizer, strings, to_tokens
 
+TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
 RULE = "Text must be a string, a list"
 CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
 
@@ -200,15 +201,15 @@ def test_more_than_two_axes_are_refused(texts, received):
 def test_raw_strings_of_each_shape_are_split(shape, texts):
     texts = tf.constant(texts)
     assert texts.shape == shape
-    assert to_tokens(texts, WhitespaceTokenizer()).to_list() == [[b"a", b"b"]]
+    assert to_tokens(texts, TOKENIZER).to_list() == [[b"a", b"b"]]
 
 
 def test_column_of_raw_strings_is_a_batch():
     texts = tf.constant([["a b"], [""], ["c"]])
-    assert to_tokens(texts, WhitespaceTokenizer()).to_list() == [[b"a", b"b"], [], [b"c"]]
+    assert to_tokens(texts, TOKENIZER).to_list() == [[b"a", b"b"], [], [b"c"]]
 
 
-@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+@pytest.mark.parametrize("tokenizer", [None, TOKENIZER])
 def test_ragged_tokens_are_never_split_again(tokenizer):
     ragged = tf.ragged.constant([["a b", ""], []])
     assert to_tokens(ragged, tokenizer) is ragged
@@ -225,7 +226,7 @@ def test_trailing_empty_strings_are_padding_and_inner_ones_are_tokens():
 
 
 @pytest.mark.parametrize("texts, rows", [([[]], 1), ([[], []], 2), ([], 0)])
-@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+@pytest.mark.parametrize("tokenizer", [None, TOKENIZER])
 def test_empty_batches_have_no_tokens(texts, rows, tokenizer):
     tokens = to_tokens(strings(texts), tokenizer)
     assert tokens.to_list() == [[]] * rows
@@ -259,10 +260,10 @@ def test_tokens_with_a_tokenizer_are_refused(texts):
     texts = tf.constant(texts)
     received = re.escape(f"Received: a tensor of shape {texts.shape}")
     with pytest.raises(ValueError, match=f"must have shape .*`tokenizer=None`.*{received}"):
-        to_tokens(texts, WhitespaceTokenizer())
+        to_tokens(texts, TOKENIZER)
 
 
-@pytest.mark.parametrize("tokenizer", [None, WhitespaceTokenizer()])
+@pytest.mark.parametrize("tokenizer", [None, TOKENIZER])
 def test_strings_of_unknown_rank_are_refused(tokenizer):
     @tf.function(input_signature=[tf.TensorSpec(None, tf.string)])
     def graph(texts):

@@ -11,42 +11,10 @@ import pytest
 from files import datasets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from weights.parts import CELL, TINY, Parts, assert_same
 
-from keras_elmo import Elmo, ElmoConfig
+from keras_elmo import ElmoConfig
 from keras_elmo.weights import load_weights, save_weights
-
-TINY = ElmoConfig(
-    units=6, projection_dim=4, character_dim=3, filters=[(1, 2), (2, 3)], num_highway=1
-)
-CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell"
-
-
-class Parts:
-    """A character encoder and a biLM with random weights."""
-
-    def __init__(self, config, seed=0):
-        model = Elmo(config, kernel_initializer="zeros")
-        self.character_encoder, self.bilm = model.character_encoder, model.bilm
-        generator = np.random.default_rng(seed)
-        for variable in self.variables():
-            variable.assign(generator.normal(size=variable.shape))
-
-    def variables(self):
-        return [*self.character_encoder.weights, *self.bilm.weights]
-
-    def arrays(self):
-        return [variable.numpy().copy() for variable in self.variables()]
-
-    def load(self, file):
-        load_weights(file, self.character_encoder, self.bilm)
-
-    def save(self, file):
-        save_weights(file, self.character_encoder, self.bilm)
-
-
-def assert_same(arrays, others):
-    for array, other in zip(arrays, others, strict=True):
-        np.testing.assert_array_equal(array, other)
 
 
 def test_loaded_variables_are_read_without_a_copy(parts, file):
@@ -57,16 +25,37 @@ def test_loaded_variables_are_read_without_a_copy(parts, file):
         assert np.shares_memory(memoryview(one), memoryview(two)), variable.path
 
 
-@pytest.fixture
-def parts():
+@pytest.fixture(scope="module")
+def tiny():
     return Parts(TINY)
 
 
+@pytest.fixture(scope="module")
+def other_weights(tiny, tmp_path_factory):
+    """The arrays of another model of the same shape, and its file."""
+    path = tmp_path_factory.mktemp("other") / "weights.hdf5"
+    tiny.randomize(seed=1)
+    tiny.save(path)
+    return tiny.arrays(), path.read_bytes()
+
+
 @pytest.fixture
-def file(tmp_path, parts):
-    """A whole file, of other weights than those of `parts`."""
+def parts(tiny):
+    tiny.randomize(seed=0)
+    return tiny
+
+
+@pytest.fixture
+def new(other_weights):
+    """The arrays in `file`."""
+    return other_weights[0]
+
+
+@pytest.fixture
+def file(tmp_path, other_weights):
+    """A whole file, with other weights than those of `parts`."""
     path = tmp_path / "weights.hdf5"
-    Parts(TINY, seed=1).save(path)
+    path.write_bytes(other_weights[1])
     return path
 
 
@@ -159,8 +148,8 @@ def test_directions_are_zero_forward_and_one_backward(file, parts):
             np.testing.assert_array_equal(cell.bias, found[name])
 
 
-def test_one_part_alone_is_loaded(file, parts):
-    before, new = parts.arrays(), Parts(TINY, seed=1).arrays()
+def test_one_part_alone_is_loaded(file, parts, new):
+    before = parts.arrays()
     split = len(parts.character_encoder.weights)
     load_weights(file, bilm=parts.bilm)
     assert_same(parts.arrays(), before[:split] + new[split:])
@@ -176,119 +165,53 @@ def test_one_part_alone_is_saved(tmp_path, parts):
         load_weights(tmp_path / "bilm.hdf5", parts.character_encoder)
 
 
-def test_binary_file_object_is_read(file, parts):
+def test_binary_file_object_is_read(file, parts, new):
     with open(file, "rb") as stream:
         parts.load(stream)
-    assert_same(parts.arrays(), Parts(TINY, seed=1).arrays())
+    assert_same(parts.arrays(), new)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", ">f4"])
-def test_other_floats_are_read(file, parts, dtype):
+def test_other_floats_are_read(file, parts, dtype, new):
     with h5py.File(file, "r+") as target:
         for name, array in datasets(file).items():
             del target[name]
             target[name] = array.astype(dtype)
     parts.load(file)
-    for array, expected in zip(parts.arrays(), Parts(TINY, seed=1).arrays(), strict=True):
+    for array, expected in zip(parts.arrays(), new, strict=True):
         assert array.dtype == np.float32
         np.testing.assert_array_equal(array, expected.astype(dtype).astype("float32"))
 
 
-def test_compressed_file_is_read(file, parts):
+def test_compressed_file_is_read(file, parts, new):
     with h5py.File(file, "r+") as target:
         array = target["char_embed"][()]
         del target["char_embed"]
         target.create_dataset("char_embed", data=array, compression="gzip", chunks=(10, 3))
     parts.load(file)
-    assert_same(parts.arrays(), Parts(TINY, seed=1).arrays())
+    assert_same(parts.arrays(), new)
 
 
 # Faults
 
 
-def changed(file, name, value):
-    """Replaces one dataset of a file; `...` removes it."""
-    with h5py.File(file, "r+") as target:
-        if name in target:
-            del target[name]
-        if value is not ...:
-            target[name] = value
-
-
-def with_value(value):
-    array = np.zeros((261, 3), "float64" if value == 1e300 else "float32")
-    array[7, 1] = value
-    return array
-
-
-@pytest.mark.parametrize(
-    "name, value, message",
-    [
-        ("char_embed", ..., r"missing: char_embed, expected shape \(261, 3\)"),
-        (CELL, ..., rf"missing: {CELL}/W_0, expected shape \(8, 24\)\n.*missing: {CELL}/B"),
-        ("extra", np.zeros((2, 5)), r"not used: extra, shape \(2, 5\)"),
-        ("RNN_2/B", np.zeros(3), r"not used: RNN_2/B, shape \(3,\)"),
-        ("CNN_high_1/W_carry", np.zeros((5, 5)), r"not used: CNN_high_1/W_carry, shape \(5, 5\)"),
-        ("char_embed", np.zeros((262, 3)), r"shape: .*\(261, 3\), in the file \(262, 3\)"),
-        ("char_embed", np.zeros((3, 261)), r"shape: .*\(261, 3\), in the file \(3, 261\)"),
-        ("char_embed", 1.0, r"shape: .*\(261, 3\), in the file \(\)"),
-        ("char_embed", h5py.Empty("f4"), r"shape: .*\(261, 3\), in the file None"),
-        ("char_embed", np.zeros((261, 3), "i4"), "dtype: .* float32, in the file int32"),
-        ("char_embed", np.zeros((261, 3), bool), "dtype: .* float32, in the file bool"),
-        ("char_embed", np.zeros((261, 3), "S2"), r"dtype: .* float32, in the file \|S2"),
-        ("char_embed", np.zeros((261, 3), "c8"), "dtype: .* float32, in the file complex64"),
-        ("char_embed", with_value(np.nan), "values: char_embed holds NaN or infinity"),
-        ("char_embed", with_value(np.inf), "values: char_embed holds NaN or infinity"),
-        ("char_embed", with_value(-np.inf), "values: char_embed holds NaN or infinity"),
-        ("char_embed", with_value(1e300), "values: char_embed holds NaN or infinity"),
-    ],
-    ids=lambda value: value.split("/")[0] if isinstance(value, str) else "",
-)
-def test_fault_is_named_and_nothing_changes(file, parts, name, value, message):
+def test_faults_of_a_file_are_named_and_nothing_changes(file, parts):
     before = parts.arrays()
-    changed(file, name, value)
-    where = re.escape(str(file))
-    with pytest.raises(ValueError, match=rf"(?s){where} .*nothing was changed.*{message}"):
-        parts.load(file)
-    assert_same(parts.arrays(), before)
-
-
-def test_group_in_the_place_of_a_dataset_is_missing(file, parts):
-    changed(file, "char_embed", ...)
-    changed(file, "char_embed/inner", np.zeros(3))
-    with pytest.raises(ValueError, match="(?s)missing: char_embed, .*not used: char_embed/inner"):
-        parts.load(file)
-
-
-def test_name_that_is_no_utf8_is_not_used(file, parts):
     with h5py.File(file, "r+") as target:
-        target[b"\xff\xfe"] = np.zeros(3)
-    with pytest.raises(ValueError, match=r"not used: .*, shape \(3,\)"):
+        del target["char_embed"], target["CNN/b_cnn_0"]
+        target["char_embed/inner"] = np.zeros(3)  # a group in the place of the dataset
+        target["CNN/b_cnn_0"] = h5py.Empty("f4")
+        target[b"\xff\xfe"] = np.zeros(3)  # a name that is not UTF-8
+    with pytest.raises(ValueError, match=f"^{re.escape(str(file))} does not hold") as caught:
         parts.load(file)
-
-
-def test_every_fault_is_reported_at_once(file, parts):
-    before = parts.arrays()
-    changed(file, "char_embed", with_value(np.nan))
-    changed(file, "CNN/b_cnn_0", np.zeros(9))
-    changed(file, "CNN_proj/b_proj", np.zeros(4, int))
-    changed(file, f"{CELL}/B", ...)
-    changed(file, "extra", np.zeros(1))
-    with pytest.raises(ValueError) as caught:
-        parts.load(file)
-    lines = str(caught.value).splitlines()
-    assert len(lines) == 6
-    for fault in ("values: char", "shape: CNN/b", "dtype: CNN_proj", "missing: RNN", "not used: e"):
-        assert sum(fault in line for line in lines) == 1
+    for fault in (
+        "missing: char_embed, expected shape (261, 3)",
+        "not used: char_embed/inner, shape (3,)",
+        "shape: CNN/b_cnn_0, expected (2,), in the file None",
+        "not used: \udcff\udcfe, shape (3,)",
+    ):
+        assert fault in str(caught.value)
     assert_same(parts.arrays(), before)
-
-
-def test_faults_of_the_part_that_is_not_asked_for_do_not_matter(file, parts):
-    changed(file, "char_embed", with_value(np.nan))
-    changed(file, "CNN/b_cnn_0", ...)
-    load_weights(file, bilm=parts.bilm)
-    with pytest.raises(ValueError, match="missing: CNN/b_cnn_0"):
-        load_weights(file, parts.character_encoder)
 
 
 def test_weights_of_another_shape_name_both_shapes(tmp_path, parts):
@@ -350,9 +273,9 @@ def packed(tmp_path, file, package):
     return tmp_path / "packed" / "weights.hdf5"
 
 
-def test_packed_file_has_rounded_values_and_checksums(file, packed, parts):
+def test_packed_file_has_rounded_values_and_checksums(file, packed, parts, new):
     parts.load(packed)
-    for array, expected in zip(parts.arrays(), Parts(TINY, seed=1).arrays(), strict=True):
+    for array, expected in zip(parts.arrays(), new, strict=True):
         np.testing.assert_allclose(array, expected, rtol=0, atol=6e-6)
     with h5py.File(packed) as opened:
         for name in datasets(packed):

@@ -1,81 +1,20 @@
 import concurrent.futures
 import hashlib
-import http.server
 import os
 import re
 import subprocess
 import sys
-import threading
-import time
-import urllib.request
 
 import h5py
-import keras
 import pytest
 from files import datasets
+from weights.file_server import Server
 
 import keras_elmo
 from keras_elmo import Elmo
-from keras_elmo.weights import presets
-from keras_elmo.weights.presets import PRESETS, Preset, RemoteFile, cache_folder, fetch
-
-
-class Server:
-    """An HTTP server on this machine: its files, what is wrong with it, and who asked for what."""
-
-    def __init__(self):
-        self.files, self.requests, self.fault = {}, [], None
-        self.closing = threading.Event()
-        server = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                name = self.path.strip("/")
-                server.requests.append(name)
-                fault = server.fault if name == "weights.hdf5" else None
-                if fault == "404":
-                    self.send_error(404)
-                    return
-                if fault == "silent":
-                    server.closing.wait()
-                    return
-                if fault == "redirect":
-                    self.send_response(302)
-                    self.send_header("Location", "/moved/weights.hdf5")
-                    self.end_headers()
-                    return
-                name = name.removeprefix("moved/")
-                content = server.files[name]
-                if fault == "other bytes":
-                    content = bytes(len(content))
-                elif fault == "short":
-                    content = content[:-1]
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                half = len(content) // 2
-                self.wfile.write(content[:half])
-                if fault == "stalled":
-                    server.closing.wait()
-                if fault == "slow":
-                    time.sleep(1)
-                if fault not in ("cut", "stalled"):
-                    self.wfile.write(content[half:])
-
-            def log_message(self, *args):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.closing.set()
-        if self.thread.is_alive():
-            self.http.shutdown()
-            self.http.server_close()
-            self.thread.join()
+from keras_elmo.weights import download, presets
+from keras_elmo.weights.download import RemoteFile
+from keras_elmo.weights.presets import PRESETS, Preset, cache_folder, fetch
 
 
 @pytest.fixture
@@ -169,7 +108,7 @@ def assert_failure(message, preset, home):
 def test_failed_download_leaves_nothing_and_the_next_works(
     server, home, preset, monkeypatch, fault, message
 ):
-    monkeypatch.setattr(presets, "TIMEOUT", 0.5)
+    monkeypatch.setattr(download, "TIMEOUT", 0.5)
     server.fault = fault
     assert_failure(message, preset, home)
     server.fault = None
@@ -183,37 +122,6 @@ def test_refused_connection_names_the_address(server, home, preset):
     assert_failure("(?i)options.json.*refused", preset, home)
 
 
-def test_short_file_of_unknown_size_is_refused(server, home, preset, monkeypatch):
-    least = len(server.files["weights.hdf5"]) + 1
-    weights = preset.weights._replace(size=None, sha256=None, least_size=least)
-    preset = preset._replace(weights=weights)
-    monkeypatch.setattr(presets, "PRESETS", {"local": preset})
-    assert_failure(f"must have at least {least:,} bytes. Received: {least - 1:,}", preset, home)
-
-
-@pytest.mark.parametrize("content", [b"", b"cut", None], ids=["empty", "cut", "other bytes"])
-def test_bad_file_in_the_cache_is_downloaded_again(server, content):
-    options, weights = fetch("local")
-    whole = server.files["weights.hdf5"]
-    with open(weights, "wb") as file:
-        file.write(bytes(len(whole)) if content is None else content)
-    fetch("local")
-    assert server.requests == ["options.json", "weights.hdf5", "weights.hdf5"]
-    with open(weights, "rb") as file:
-        assert file.read() == whole
-
-
-def test_old_file_stays_where_a_new_download_fails(server, preset, monkeypatch):
-    _, weights = fetch("local")
-    server.fault = "404"
-    larger = preset._replace(weights=preset.weights._replace(size=10**6))
-    monkeypatch.setattr(presets, "PRESETS", {"local": larger})
-    with pytest.raises(OSError, match="404"):
-        fetch("local")
-    with open(weights, "rb") as file:
-        assert file.read() == server.files["weights.hdf5"]
-
-
 def test_files_put_there_by_hand_are_used(server, home, small_folder):
     folder = home / "keras_elmo" / "local"
     folder.mkdir(parents=True)
@@ -221,38 +129,6 @@ def test_files_put_there_by_hand_are_used(server, home, small_folder):
         (folder / name).write_bytes(server.files[name])
     Elmo.from_pretrained("local")
     assert server.requests == []
-
-
-def test_interrupted_download_leaves_nothing(home, monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(keras.utils.Progbar, "update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        fetch("local")
-    assert files_in(home) == []
-
-
-def test_download_shows_its_progress(server, capsys):
-    fetch("local")
-    size = len(server.files["weights.hdf5"])
-    assert f"{size}/{size}" in capsys.readouterr().out
-
-
-def test_redirect_is_followed(server, preset):
-    server.fault = "redirect"
-    fetch("local")
-    assert server.requests == ["options.json", "weights.hdf5", "moved/weights.hdf5"]
-
-
-def test_redirect_to_an_address_without_encryption_is_refused():
-    request = urllib.request.Request("https://host/weights.hdf5")
-    redirect = presets._Redirects().redirect_request
-    for target in ("http://host/weights.hdf5", "ftp://host/weights.hdf5"):
-        with pytest.raises(OSError, match=f"an address without https, {target}"):
-            redirect(request, None, 302, "Found", {}, target)
-    target = "HTTPS://other/weights.hdf5"
-    assert redirect(request, None, 302, "Found", {}, target).full_url == target
 
 
 def test_threads_that_ask_for_the_same_model_share_a_download(server):
@@ -273,7 +149,8 @@ bar = types.SimpleNamespace(update=lambda *_, **__: None)
 utils = types.SimpleNamespace(Progbar=lambda *_, **__: bar)
 sys.modules["keras"] = types.SimpleNamespace(utils=utils)
 from keras_elmo.weights import presets
-from keras_elmo.weights.presets import Preset, RemoteFile
+from keras_elmo.weights.download import RemoteFile
+from keras_elmo.weights.presets import Preset
 presets.PRESETS["local"] = eval(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -320,22 +197,11 @@ def test_published_models_have_https_addresses_of_their_own():
         assert preset.weights.size is None or preset.weights.size >= preset.weights.least_size
 
 
-def test_options_that_are_a_page_of_a_portal_are_not_kept(server, preset, home, monkeypatch):
-    unsized = preset._replace(options=RemoteFile("options.json", preset.options.url))
-    monkeypatch.setattr(presets, "PRESETS", {"local": unsized})
-    good = server.files["options.json"]
-    server.files["options.json"] = b"<html>Please log in</html>"
-    assert_failure("options.json must be a JSON file", preset, home)
-    assert files_in(home) == []
-    server.files["options.json"] = good
-    assert len(fetch("local")) == 2
-
-
 def test_the_packaged_model_needs_no_download(home):
     (name,) = presets.PACKAGED
     options, weights = fetch(name)
     assert files_in(home) == []
-    # What the wheel may grow by.
+    # The limit for the size of the wheel.
     assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
     with h5py.File(weights) as file:
         assert file["CNN_proj/W_proj"].dtype == "float32"

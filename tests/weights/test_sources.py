@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import zipfile
@@ -7,7 +8,7 @@ import pytest
 
 from keras_elmo import Elmo, ElmoConfig
 from keras_elmo.weights import presets
-from keras_elmo.weights.sources import open_source
+from keras_elmo.weights.sources import open_model
 
 COMPRESSIONS = {
     "stored": zipfile.ZIP_STORED,
@@ -22,11 +23,17 @@ def weights_of(model):
     return [variable.numpy() for variable in weights]
 
 
+@functools.cache
+def model_in(folder):
+    model = Elmo.from_pretrained(folder)
+    return model.config, weights_of(model)
+
+
 def assert_same_model(source, folder):
-    expected = Elmo.from_pretrained(folder)
+    config, expected = model_in(folder)
     model = Elmo.from_pretrained(source)
-    assert model.config == expected.config
-    for array, other in zip(weights_of(model), weights_of(expected), strict=True):
+    assert model.config == config
+    for array, other in zip(weights_of(model), expected, strict=True):
         np.testing.assert_array_equal(array, other)
 
 
@@ -53,7 +60,7 @@ def make_zip(tmp_path, small_folder):
 
 def test_folder(small_folder, small_config):
     for folder in (small_folder, str(small_folder)):
-        with open_source(folder) as (config, weights):
+        with open_model(folder) as (config, weights):
             assert config == small_config
             assert weights == str(small_folder / "weights.hdf5")
 
@@ -76,7 +83,7 @@ def test_names_of_allennlp(tmp_path, make_zip, small_folder):
     archive.unlink()
     # A name of its own comes first; of two others none is chosen.
     (tmp_path / "b_options.json").write_bytes(b"{}")
-    with pytest.raises(ValueError, match="must hold options.json"), open_source(tmp_path):
+    with pytest.raises(ValueError, match="must hold options.json"), open_model(tmp_path):
         pass
     (tmp_path / "options.json").write_bytes((small_folder / "options.json").read_bytes())
     assert_same_model(tmp_path, small_folder)
@@ -122,7 +129,7 @@ def test_zip_may_have_any_name(make_zip, tmp_path, small_folder):
 def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
     monkeypatch.chdir(small_folder.parent)
     assert small_folder.name in presets.PRESETS
-    with open_source(small_folder.name) as (_, weights):
+    with open_model(small_folder.name) as (_, weights):
         assert weights.startswith(small_folder.name)
 
 
@@ -132,7 +139,7 @@ def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
 @pytest.mark.parametrize("name", ["smal", "", "Original", "no/such/folder", "model.zip"])
 def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError) as caught, open_source(name):
+    with pytest.raises(ValueError) as caught, open_model(name):
         pass
     message = str(caught.value)
     assert f"There is no model {name!r}" in message
@@ -151,7 +158,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
 def test_other_type_is_refused(source):
     message = rf"a name, a folder, a zip, or a pair .* Received: {re.escape(repr(source))}"
-    with pytest.raises(TypeError, match=message), open_source(source):
+    with pytest.raises(TypeError, match=message), open_model(source):
         pass
 
 
@@ -191,7 +198,7 @@ def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, 
     for source in (folder, make_zip(dict.fromkeys(names, b"{}"))):
         where = re.escape(str(source))
         message = rf"{where} must hold options.json and one \*.hdf5 file. Received: {received}\. "
-        with pytest.raises(ValueError, match=message + ".*pass the pair"), open_source(source):
+        with pytest.raises(ValueError, match=message + ".*pass the pair"), open_model(source):
             pass
 
 
@@ -306,6 +313,6 @@ def test_zip_with_a_password_is_refused(make_zip):
 
 
 def test_config_of_a_source_is_an_elmo_config(make_zip):
-    with open_source(make_zip()) as (config, weights):
+    with open_model(make_zip()) as (config, weights):
         assert isinstance(config, ElmoConfig)
         assert weights.read(8) == b"\x89HDF\r\n\x1a\n"

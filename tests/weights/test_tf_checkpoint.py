@@ -9,7 +9,7 @@ from files import datasets
 
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
-from keras_elmo.weights.layout import table
+from keras_elmo.weights.layout import weight_table
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 
@@ -17,9 +17,9 @@ WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 def write_checkpoint(folder, model, **changes):
     """What the original trainer would write; `changes` replace tensors, or remove them (`None`)."""
     tensors = {"global_step": np.int64(7), "lm/init_lstm_state_0": np.zeros((2, 3), np.float32)}
-    for row in table(model.character_encoder, model.bilm, model.softmax):
-        values = np.concatenate([v.numpy() for v in row.variables]).reshape(row.shape)
-        name = row.name
+    for entry in weight_table(model.character_encoder, model.bilm, model.softmax):
+        values = np.concatenate([v.numpy() for v in entry.variables]).reshape(entry.shape)
+        name = entry.name
         for old, new in [
             ("/RNN/MultiRNNCell/Cell", "/rnn/multi_rnn_cell/cell_"),
             ("LSTMCell/W_P_0", "lstm_cell/projection/kernel"),
@@ -100,7 +100,10 @@ def test_a_checkpoint_that_was_moved(model, tmp_path):
 
 
 def test_what_is_no_checkpoint(tmp_path, model):
-    assert tf_checkpoint.find(tmp_path) is None and tf_checkpoint.find(object()) is None
+    assert (
+        tf_checkpoint.find_checkpoint(tmp_path) is None
+        and tf_checkpoint.find_checkpoint(object()) is None
+    )
     with pytest.raises(FileNotFoundError, match="no TensorFlow checkpoint"):
         tf_checkpoint.load_weights(tmp_path, model.character_encoder)
     folder = write_checkpoint(tmp_path / "c", model)

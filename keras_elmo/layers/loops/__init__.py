@@ -1,28 +1,28 @@
-"""The ways to run the LSTM step along a sentence. All of them have one interface.
+"""The ways to run the LSTM step along a sentence. All of them have the same interface, `Loop`.
 
 `BiLM` uses a loop like this:
 
     loop = PackedLoop(mask)
-    directions = loop.enter([inputs, inputs])     # what the forward and the backward direction read
+    directions = loop.enter([inputs, inputs])     # the inputs of the forward and backward direction
     for each LSTM layer:
         directions, states = loop.run_layer(rnn_layers, directions, states)
         outputs = loop.leave(directions)          # (batch, tokens, 2 * features)
 
 To add a loop, write a class with these three methods in a file of its own, name it in `find_loop`,
-and add it to the list in tests/layers/loops/test_loops.py, which compares each loop with `RNNLoop`.
+and write a test file that compares it with `RNNLoop`, as tests/layers/loops/test_padded.py does.
 """
 
 
 class Loop:
-    """The interface of a loop. A loop is made anew for each call of `BiLM`.
+    """The interface of a loop. Each call of `BiLM` makes a new loop.
 
-    The loop handles a pair of tensors, one for each direction of the biLM: forward, then backward.
-    Between `enter` and `leave` they have the loop's own form. Two tensors in that form must add up
-    element by element, as the skip connection needs it.
+    A loop handles a pair of tensors, one for the forward and one for the backward direction of the
+    biLM. Between `enter` and `leave` both have a form that the loop chooses. In this form, the sum
+    of two tensors must be the sum token by token, since a skip connection adds them.
     """
 
     def enter(self, directions):
-        """Takes the inputs into the loop's own form.
+        """Converts the inputs to the loop's own form.
 
         Args:
             directions: pair of floats, (batch, tokens, features).
@@ -43,12 +43,15 @@ class Loop:
 
         Returns:
             directions: the layer's outputs, in the loop's own form.
-            states: like the argument, after the last token that each row has.
+            states: like the argument, after the last real token of each row.
         """
         raise NotImplementedError
 
     def leave(self, directions):
-        """Gives the directions back, side by side.
+        """Converts both directions back, and concatenates their features.
+
+        Args:
+            directions: the pair in the loop's own form.
 
         Returns:
             float, (batch, tokens, 2 * features). Masked tokens are zero.
@@ -57,13 +60,17 @@ class Loop:
 
     @staticmethod
     def compile(function):
-        """Prepares a function that runs the whole loop for being called eagerly."""
+        """Returns a function that does the same, and is fast if it is called eagerly.
+
+        Args:
+            function: a function of tensors that runs the whole loop.
+        """
         return function
 
 
 def find_loop(name):
-    """The class of a loop by its name: `"rnn"`, `"packed"` or `"padded"`."""
-    # Only the loops of TensorFlow import TensorFlow.
+    """The class of the loop that is called `"rnn"`, `"packed"` or `"padded"`."""
+    # Users of JAX may lack TensorFlow, which the files of the other two loops import.
     if name == "rnn":
         from keras_elmo.layers.loops.rnn import RNNLoop as found
     elif name == "packed":

@@ -1,18 +1,19 @@
-"""`FirstStep`: the loop over one token, from a zero state."""
+"""`FirstStepLoop`: the loop over one token, from a zero state."""
 
 from keras import ops
 
 from keras_elmo.layers.loops import Loop
 
 
-class FirstStep(Loop):
-    """Runs the step once, for one token that begins every sentence (`<S>` or `</S>`).
+class FirstStepLoop(Loop):
+    """Runs the step once, for the token with which every sentence begins (`<S>` or `</S>`).
 
-    Nothing is multiplied with the recurrent kernel, since the state before is zero. The states of
-    the argument are not read. Its own form is (1, features).
+    The state before is zero, so nothing is multiplied by the recurrent kernel. `run_layer` ignores
+    its argument `states`. The loop's own form is (batch, features).
     """
 
     def enter(self, directions):
+        # (batch, 1, features) -> (batch, features)
         return [x[:, 0] for x in directions]
 
     def run_layer(self, layers, directions, states):
@@ -23,4 +24,4 @@ class FirstStep(Loop):
         return [m for m, _ in states], states
 
     def leave(self, directions):
-        return ops.concatenate(directions, axis=-1)[:, None]
+        return ops.concatenate(directions, axis=-1)[:, None]  # (batch, 1, 2 * features)

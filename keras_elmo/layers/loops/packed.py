@@ -1,4 +1,4 @@
-"""`PackedLoop`: computes real tokens only (TensorFlow), the default there.
+"""`PackedLoop`: computes real tokens only. It is the default on TensorFlow.
 
 The packed form holds the N real tokens of a batch, sorted by the step that reads them, and within
 a step by the length of their sentence. For three sentences of 2, 4 and 1 tokens:
@@ -13,8 +13,8 @@ a step by the length of their sentence. For three sentences of 2, 4 and 1 tokens
     offsets  = [0, 3, 5, 6, 7]      where step t begins in the packed form
     order    = [1, 0, 2]            the sentences, longest first
 
-So each step reads and writes one contiguous slice, a sentence that has ended leaves at the end of
-the slice, and padding is neither stored nor computed.
+So each step reads and writes one contiguous slice. The sentences that end in a step are the last
+ones of its slice, and the next slice is shorter. Padding is neither stored nor computed.
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ import tensorflow as tf
 from keras_elmo.layers.loops import Loop
 from keras_elmo.traced_function import TracedFunction
 
-# The input gates are computed ahead of the steps, for blocks of about this many tokens: one product
-# of many rows runs near the machine's peak, and the block bounds the memory (4 * units floats for
-# each token and direction).
+# The input gates are computed before the steps, for blocks of about this many tokens. One product
+# of many rows is faster than many products of few rows, and the size of a block limits the memory:
+# the gates take 4 * units floats for each token and direction.
 TOKENS_PER_BLOCK = 1024
 
 
@@ -34,13 +34,15 @@ class Packing(NamedTuple):
     """Where the real tokens of a batch are in packed form.
 
     Attributes:
-        positions: int64, (N, 2). Row and column of each real token, row by row.
-        forward: int32, (N,). The index of each of them in the packed form of the forward direction.
+        positions: int64, (N, 2). The row and the column of each real token, row by row.
+        forward: int32, (N,). The index of each real token, taken row by row, in the packed form of
+            the forward direction.
         backward: int32, (N,). The same for the backward direction, which reads from the end.
-        order: int32, (batch,). The rows of the batch, longest first.
-        lengths: int32, (batch,). Real tokens of each row, in `order`.
-        num_rows: int32, (steps + 1,). How many rows are longer than t; 0 at the end.
-        offsets: int32, (steps + 1,). The first packed index of step t.
+        order: int32, (batch,). The rows of the batch, the longest first.
+        lengths: int32, (batch,). The number of real tokens of each row, in this order.
+        num_rows: int32, (steps + 1,). The number of rows that have more than t real tokens. The
+            last number is 0.
+        offsets: int32, (steps + 1,). The packed index where step t begins.
     """
 
     positions: object
@@ -53,23 +55,23 @@ class Packing(NamedTuple):
 
 
 def pack(mask):
-    """The `Packing` of a mask.
+    """Computes the `Packing` of a mask.
 
     Args:
         mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
     """
-    count = tf.cast(mask, tf.int32)
-    row_lengths = tf.reduce_sum(count, axis=1)
+    is_real = tf.cast(mask, tf.int32)  # (batch, tokens)
+    row_lengths = tf.reduce_sum(is_real, axis=1)  # (batch,)
     order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
-    rank = tf.math.invert_permutation(order)
+    rank = tf.math.invert_permutation(order)  # the place of each row in `order`
     lengths = tf.gather(row_lengths, order)
     steps = tf.reduce_max(tf.concat([lengths, [0]], 0))
-    # The lengths descend, so their negation is searched.
-    num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")
+    # `searchsorted` needs ascending values, and the lengths descend: hence the minus signs.
+    num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")  # (steps + 1,)
     offsets = tf.cumsum(num_rows, exclusive=True)
     positions = tf.where(mask)  # (N, 2)
-    row = tf.cast(positions[:, 0], tf.int32)
-    step = tf.gather_nd(tf.cumsum(count, axis=1), positions) - 1
+    row = tf.cast(positions[:, 0], tf.int32)  # (N,), like the following
+    step = tf.gather_nd(tf.cumsum(is_real, axis=1), positions) - 1
     step_from_end = tf.gather(row_lengths, row) - 1 - step
     rank = tf.gather(rank, row)
     return Packing(
@@ -86,24 +88,25 @@ def pack(mask):
 class PackedLoop(Loop):
     """Runs both directions side by side over the real tokens alone, in one `tf.while_loop`.
 
-    Its own form is (N, features), the packed form of each direction in its order of reading.
+    The loop's own form is (N, features), the packed form of each direction in its order of reading.
 
     Args:
         mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
-        is_backward_reversed: bool. `True`: both directions come in the order of the text, and the
-            backward one is read from its end. `False`: both come in their order of reading.
+        is_backward_reversed: bool. `True`: the inputs of both directions are in the order of the
+            text, and the backward direction reads its inputs from the end. `False`: the inputs of
+            each direction are in the order in which it reads them.
     """
 
     def __init__(self, mask, is_backward_reversed=True):
         self.mask = mask
         self.packing = pack(mask)
-        # Of each real token, row by row, its index in the packed form of each direction.
+        # For each direction: the packed index of each real token, row by row.
         backward = self.packing.backward if is_backward_reversed else self.packing.forward
         self.packed_index = [self.packing.forward, backward]
 
     @staticmethod
     def compile(function):
-        # Step by step in Python the loop would take longer than its arithmetic.
+        # Eagerly, running the steps in Python would take longer than their arithmetic.
         compiled = TracedFunction(function, reduce_retracing=True)
         return lambda *inputs: (compiled if tf.executing_eagerly() else function)(*inputs)
 
@@ -118,6 +121,7 @@ class PackedLoop(Loop):
 
     def run_layer(self, layers, directions, states):
         order = self.packing.order
+        # The packed form needs the rows with the longest first; the caller gets its own order back.
         states = [[tf.gather(tensor, order) for tensor in pair] for pair in states]
         cells = [layer.cell for layer in layers]
         outputs, states = _run_cells(cells, directions, self.packing, states)
@@ -131,7 +135,9 @@ class PackedLoop(Loop):
         ]
         tokens = tf.concat(tokens, -1)  # (N, 2 * features), row by row
         shape = [*tf.unstack(tf.shape(self.mask, out_type=tf.int64)), tokens.shape[-1]]
-        padded = tf.scatter_nd(self.packing.positions, tokens, shape)
+        padded = tf.scatter_nd(
+            self.packing.positions, tokens, shape
+        )  # (batch, tokens, 2 * features)
         return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
 
 
@@ -139,14 +145,15 @@ def _run_cells(cells, inputs, packing, states):
     """Runs several cells side by side over packed inputs.
 
     Args:
-        cells: list of built `ProjectedLSTMCell`s of one size.
+        cells: list of built `ProjectedLSTMCell`s of the same size.
         inputs: list of floats, (N, features), one for each cell, packed in its order of reading.
         packing: the `Packing`.
-        states: list of pairs `(m, c)`, one for each cell, in the packing's order of rows.
+        states: list of pairs `(m, c)`, one for each cell. Their rows are in the order of
+            `packing.order`.
 
     Returns:
         outputs: list of floats, (N, projection_dim), packed like the inputs.
-        states: like the argument: each row's state after its own last token.
+        states: like the argument, after the last real token of each row.
     """
     num_rows, offsets, lengths = packing.num_rows, packing.offsets, packing.lengths
     num_steps = tf.shape(num_rows)[0] - 1
@@ -159,10 +166,10 @@ def _run_cells(cells, inputs, packing, states):
         )
 
     def run_block(start, state, outputs, final_cells):
-        # As many steps as hold about TOKENS_PER_BLOCK tokens. Their input gates come first.
+        # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
         end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
         first = offsets[start]
-        input_gates = [
+        input_gates = [  # (tokens of the block, 4 * units)
             cell.input_gates(x[first : offsets[end]]) for cell, x in zip(cells, inputs, strict=True)
         ]
 
@@ -185,7 +192,7 @@ def _run_cells(cells, inputs, packing, states):
             shape_invariants=invariants,
         )
 
-    # A row without tokens never starts. Its state is handed back as it came.
+    # A row without tokens takes no step. Its state is returned unchanged.
     num_started = num_rows[0]
     state = [tensor[:num_started] for pair in states for tensor in pair]
     outputs = [array(size) for _ in cells]
@@ -199,10 +206,11 @@ def _run_cells(cells, inputs, packing, states):
         [tf.constant(0), state, outputs, final_cells],
         shape_invariants=invariants,
     )
-    outputs = [array.concat() for array in outputs]
-    # The final cells were written as their rows ended, step by step: the shortest rows come first,
-    # and rows of one length keep their order. This is where each row's cell is among them.
-    last_step = lengths[:num_started] - 1
+    outputs = [array.concat() for array in outputs]  # (N, projection_dim)
+    # The cell of a row was written in the step where the row ended. So the cells of the shortest
+    # rows come first, and rows of the same length keep their order. `final_cell_index` is where the
+    # cell of each row is among them.
+    last_step = lengths[:num_started] - 1  # (rows,), like the following
     final_cell_index = num_started - tf.gather(num_rows, last_step)
     final_cell_index += tf.range(num_started) - tf.gather(num_rows, last_step + 1)
     last_output_index = tf.gather(offsets, last_step) + tf.range(num_started)

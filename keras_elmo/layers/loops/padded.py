@@ -1,18 +1,18 @@
-"""`PaddedLoop`: a loop of operations that TFLite has too (TensorFlow)."""
+"""`PaddedLoop`: a loop that uses only operations that TFLite also has (TensorFlow)."""
 
 import tensorflow as tf
 
-from keras_elmo.layers.loops import Loop
+from keras_elmo.layers.loops.time_major import TimeMajorLoop
 
 
-class PaddedLoop(Loop):
+class PaddedLoop(TimeMajorLoop):
     """Runs both directions side by side over padded sentences, in one `tf.while_loop`.
 
-    Every operation is among TFLite's own, for any number of rows, and of tokens from 1 on. Padding
-    is computed and then passed over: the state stays as it was, and the output is zero.
+    All operations are TFLite's own. A batch may have any positive number of rows and of tokens.
+    Padding is computed, and the result is discarded: the state does not change, and the output is
+    zero.
 
-    Its own form is (tokens, batch, features), in the order of the text: steps come first, so each
-    is a slice of contiguous rows.
+    The loop's own form is (tokens, batch, features), in the order of the text.
 
     Args:
         mask: bool, (batch, tokens).
@@ -22,35 +22,33 @@ class PaddedLoop(Loop):
         self.is_real = tf.expand_dims(tf.transpose(mask), -1)  # (tokens, batch, 1)
 
     def enter(self, directions):
-        # (batch, tokens, features) -> (tokens, batch, features)
-        return [tf.where(self.is_real, tf.transpose(x, [1, 0, 2]), 0) for x in directions]
+        return [tf.where(self.is_real, x, 0) for x in super().enter(directions)]
 
     def run_layer(self, layers, directions, states):
         cells = [layer.cell for layer in layers]
         input_gates = [cell.input_gates(x) for cell, x in zip(cells, directions, strict=True)]
         steps = [cell.make_step() for cell in cells]
         num_steps, batch_size = tf.unstack(tf.shape(self.is_real)[:2])
-        blank = tf.zeros((num_steps, batch_size, cells[0].output_size), directions[0].dtype)
+        shape = (num_steps, batch_size, cells[0].output_size)
+        zero_outputs = tf.zeros(shape, directions[0].dtype)
 
         def run_step(t, states, outputs):
             next_states, next_outputs = [], []
-            for k, index in enumerate([t, num_steps - 1 - t]):  # the backward direction's is last
+            # The backward direction starts at the last token.
+            for k, index in enumerate([t, num_steps - 1 - t]):
                 m, c = states[k]
                 is_real = tf.gather(self.is_real, index)  # (batch, 1)
                 new_m, new_c = steps[k](tf.gather(input_gates[k], index), m, c)
                 new_m.set_shape(m.shape)
                 new_c.set_shape(c.shape)
-                row = tf.where(is_real, new_m, 0)[None]
-                next_outputs.append(tf.tensor_scatter_nd_update(outputs[k], [[index]], row))
+                output = tf.where(is_real, new_m, 0)[None]  # (1, batch, features)
+                next_outputs.append(tf.tensor_scatter_nd_update(outputs[k], [[index]], output))
                 next_states.append((tf.where(is_real, new_m, m), tf.where(is_real, new_c, c)))
             return t + 1, next_states, next_outputs
 
         _, states, outputs = tf.while_loop(
             lambda t, *_: t < num_steps,
             run_step,
-            [tf.constant(0), [tuple(pair) for pair in states], [blank, blank]],
+            [tf.constant(0), [tuple(pair) for pair in states], [zero_outputs, zero_outputs]],
         )
         return outputs, states
-
-    def leave(self, directions):
-        return tf.transpose(tf.concat(directions, -1), [1, 0, 2])

@@ -6,9 +6,9 @@ from keras_elmo.layers.loops import Loop
 
 
 class RNNLoop(Loop):
-    """Runs each direction by `keras.layers.RNN`. The other loops are tested equal to this one.
+    """Runs each direction with `keras.layers.RNN`. Tests compare the other loops with this one.
 
-    Its own form is (batch, tokens, features), in the order of the text.
+    The loop's own form is (batch, tokens, features), in the order of the text.
 
     Args:
         mask: bool, (batch, tokens).
@@ -25,10 +25,10 @@ class RNNLoop(Loop):
         outputs, next_states = [], []
         for layer, x, state in zip(layers, directions, states, strict=True):
             output, *state = layer(x, mask=self.mask, initial_state=list(state))
-            # A layer that reads backwards returns its outputs in the order of reading.
+            # A layer with `go_backwards` returns its outputs from the last token to the first.
             outputs.append(ops.flip(output, axis=1) if layer.go_backwards else output)
             next_states.append(state)
         return outputs, next_states
 
     def leave(self, directions):
-        return ops.concatenate(directions, axis=-1)
+        return ops.concatenate(directions, axis=-1)  # (batch, tokens, 2 * features)

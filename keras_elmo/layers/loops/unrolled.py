@@ -1,39 +1,35 @@
-"""`UnrolledLoop`: windows of one known length, without a loop (TensorFlow)."""
+"""`UnrolledLoop`: writes all steps into the graph, for windows of one length (TensorFlow)."""
 
 import tensorflow as tf
 
-from keras_elmo.layers.loops import Loop
+from keras_elmo.layers.loops.time_major import TimeMajorLoop
 
 
-class UnrolledLoop(Loop):
+class UnrolledLoop(TimeMajorLoop):
     """Writes all steps into the graph, one after another, for training on windows of text.
 
-    A step is short in training, and what a loop stores for its gradient would cost more than the
-    step. Every token is real, and both directions come in their order of reading.
+    A step in training takes less time than a `tf.while_loop` needs to store what the gradient of
+    the step reads. Every token must be real, and both directions come in their order of reading.
+    The number of tokens must be known when the graph is made.
 
-    Its own form is (tokens, batch, features): steps come first, so each is a slice of contiguous
-    rows. The number of tokens must be known when the graph is made.
+    The loop's own form is (tokens, batch, features).
 
     Args:
-        training: bool. Whether a gradient will be asked for.
+        training: bool. Whether a gradient will be computed.
     """
 
     def __init__(self, training):
         self.training = training
 
-    def enter(self, directions):
-        return [tf.transpose(x, [1, 0, 2]) for x in directions]
-
     def run_layer(self, layers, directions, states):
         outputs, next_states = [], []
         for layer, x, (m, c) in zip(layers, directions, states, strict=True):
-            rows, step = [], layer.cell.make_step(fast_gradient=self.training)
-            for input_gates in tf.unstack(layer.cell.input_gates(x, self.training)):
-                m, c = step(input_gates, m, c)
-                rows.append(m)
-            outputs.append(tf.stack(rows))
+            step = layer.cell.make_step(fast_gradient=self.training)
+            input_gates = layer.cell.input_gates(x, self.training)  # (tokens, batch, 4 * units)
+            layer_outputs = []
+            for step_gates in tf.unstack(input_gates):
+                m, c = step(step_gates, m, c)
+                layer_outputs.append(m)  # (batch, features)
+            outputs.append(tf.stack(layer_outputs))  # (tokens, batch, features)
             next_states.append((m, c))
         return outputs, next_states
-
-    def leave(self, directions):
-        return tf.transpose(tf.concat(directions, -1), [1, 0, 2])

@@ -1,10 +1,20 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.bilm_cases import make_batch, make_pair
+from layers.loops.cases import (
+    assert_equals_rnn_loop,
+    assert_graph_equals_rnn_loop,
+    assert_leave_undoes_enter,
+    assert_same,
+    make_inputs,
+    make_layers,
+    make_mask,
+    run,
+)
 
-from keras_elmo.layers.loops import packed
-from keras_elmo.layers.loops.packed import pack
+from keras_elmo.layers.loops import find_loop, packed
+from keras_elmo.layers.loops.packed import PackedLoop, pack
+from keras_elmo.layers.loops.rnn import RNNLoop
 
 
 def test_the_example_above_the_code():
@@ -28,10 +38,13 @@ def test_packing_of_random_masks(seed):
     lengths = mask.sum(axis=1)
     order = np.argsort(-lengths, kind="stable")
     assert packing.order.numpy().tolist() == order.tolist()
+    assert packing.lengths.numpy().tolist() == lengths[order].tolist()
+    assert packing.positions.numpy().tolist() == np.argwhere(mask).tolist()
     steps = lengths.max(initial=0)
     rows = [[row for row in order if lengths[row] > t] for t in range(steps)]
     assert packing.num_rows.numpy().tolist() == [*map(len, rows), 0]
-    # Each token's index: step by step, and within a step in the order of the rows.
+    assert packing.offsets.numpy().tolist() == [sum(map(len, rows[:t])) for t in range(steps + 1)]
+    # The index of each token: step by step, and within a step in the order of the rows.
     index = {pair: k for k, pair in enumerate((t, row) for t in range(steps) for row in rows[t])}
     expected_forward, expected_backward = [], []
     for row, column in np.argwhere(mask).tolist():
@@ -42,29 +55,64 @@ def test_packing_of_random_masks(seed):
     assert packing.backward.numpy().tolist() == expected_backward
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_it_equals_rnn_loop(seed):
+    assert_equals_rnn_loop(PackedLoop, seed)
+
+
+def test_one_graph_runs_batches_of_any_shape():
+    assert_graph_equals_rnn_loop(PackedLoop)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_backward_direction_in_its_own_order_equals_rnn_loop(seed):
+    layers = make_layers(seed)
+    lengths = make_mask(seed).sum(axis=1)
+    mask = tf.sequence_mask(lengths, max(1, lengths.max()))
+
+    class ReversedRNNLoop(RNNLoop):
+        def enter(self, directions):
+            forward, backward = directions
+            return super().enter([forward, tf.reverse_sequence(backward, lengths, 1)])
+
+        def leave(self, directions):
+            forward, backward = directions
+            return super().leave([forward, tf.reverse_sequence(backward, lengths, 1)])
+
+    inputs, states = make_inputs(layers, mask.numpy(), seed)
+    actual = run(PackedLoop(mask, is_backward_reversed=False), layers, inputs, states)
+    assert_same(actual, run(ReversedRNNLoop(mask), layers, inputs, states))
+
+
 def test_the_size_of_blocks_changes_nothing(monkeypatch):
-    layer, _ = make_pair(return_state=True)
-    inputs, mask = make_batch(layer.input_dim, tokens=20)
+    layers, mask = make_layers(1), make_mask(1, 6, 20)
+    inputs, states = make_inputs(layers, mask, 1)
     results = []
     for tokens in (1, 7, 100_000):
         monkeypatch.setattr(packed, "TOKENS_PER_BLOCK", tokens)
-        fresh = type(layer).from_config(layer.get_config())  # its graph is made anew
-        fresh.build((None, None, layer.input_dim))
-        fresh.set_weights(layer.get_weights())
-        outputs, state = fresh(inputs, mask=mask)
-        results.append([*outputs, *state])
-    for one, two, three in zip(*results, strict=True):
-        np.testing.assert_allclose(one, two, atol=1e-6)
-        np.testing.assert_allclose(one, three, atol=1e-6)
+        results.append(run(PackedLoop(tf.constant(mask)), layers, inputs, states))
+    assert_same(results[0], results[2])
+    assert_same(results[1], results[2])
 
 
-def test_padding_and_neighbours_change_nothing():
-    layer, _ = make_pair()
-    inputs, _ = make_batch(layer.input_dim, rows=1, tokens=4)
-    alone = layer(inputs)
-    noise = tf.random.normal((1, 3, layer.input_dim))
-    padded = tf.concat([tf.concat([inputs, noise], 1), tf.random.normal((1, 7, 5))], 0)
+def test_padding_and_other_sentences_change_nothing():
+    layers = make_layers(1)
+    inputs, states = make_inputs(layers, np.ones((2, 7), bool), 1)
     mask = tf.constant([[True] * 4 + [False] * 3, [True] * 7])
-    together = layer(padded, mask=mask)
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_allclose(one[0], other[0, :4], atol=1e-6)
+    (together, *_), _ = run(PackedLoop(mask), layers, inputs, states)
+    (alone, *_), _ = run(
+        PackedLoop(mask[:1, :4]),
+        layers,
+        [x[:1, :4] for x in inputs],
+        [tuple(tensor[:1] for tensor in pair) for pair in states],
+    )
+    np.testing.assert_allclose(together[0, :4], alone[0], atol=1e-6)
+
+
+def test_leave_undoes_enter():
+    mask = make_mask(0, 6, 9)
+    assert_leave_undoes_enter(PackedLoop(tf.constant(mask)), mask)
+
+
+def test_it_is_found_by_its_name():
+    assert find_loop("packed") is PackedLoop

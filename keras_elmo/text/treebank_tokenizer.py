@@ -1,0 +1,80 @@
+"""`TreebankTokenizer`: splits raw prose into words and punctuation."""
+
+import keras
+import tensorflow as tf
+
+from keras_elmo.text.whitespace_tokenizer import WhitespaceTokenizer, blank_whitespace, cut_tokens
+
+# Each rule only inserts spaces. So the bytes of a token stay in their order, and the tokens can be
+# cut out of the source by counting bytes. A rule may also replace a byte by a control byte, to hide
+# it from later rules: 1 stands for a comma or a period inside a token, 2 for an apostrophe, and 3
+# for the other two bytes of a curly apostrophe. Matches do not overlap, so a rule whose matches may
+# share a character runs twice.
+_CLITIC = r"(?:[sStTdDmM]|re|RE|ve|VE|ll|LL)"
+_ABBREVIATION = (
+    r"(?:[A-Z]|Mr|Mrs|Ms|Messrs|Mme|Mlle|Dr|Prof|Rev|Hon|Gen|Col|Maj|Capt|Cpl|Lt|Sgt|Adm|Cmdr"
+    r"|Sen|Rep|Gov|Pres|Supt|Insp|St|Ste|Mt|Ft|Jr|Sr|Bros|Co|Corp|Inc|Ltd|vs|v|etc|cf|[Ff]ig"
+    r"|[Vv]ol|approx|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
+)
+_TREEBANK_RULES = (
+    (r"[\x00-\x03]", "\x04"),
+    (r"\x{2019}", "'\x03\x03"),
+    # A symbol stands alone, with the marks that belong to it. So does a run of dots or of hyphens.
+    (r"([^\p{L}\p{N}\p{M}\x{200c}\x{200d} .,'`\-\x03][\p{M}\x{200d}]*)", r" \1 "),
+    (r"(\.{2,}|-{2,})", r" \1 "),
+    # A comma stands alone, except inside a number.
+    *[(r"(\p{N}),(\p{N})", "\\1\x01\\2")] * 2,
+    (r",", r" , "),
+    # don't -> don 't, Europe's -> Europe 's, the 1990's -> the 1990 's. Other apostrophes stand
+    # alone. Text that is split already (don 't) does not change.
+    *[(r"([\p{L}\p{M}])'(\x03*\p{L})", "\\1 \x02\\2")] * 2,
+    (r"(\p{N})'(\x03*s)\b", "\\1 \x02\\2"),
+    *[(rf" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,
+    (r"('\x03*)", r" \1 "),
+    # A period at the end of a word stands alone, except in U.S., before another part of a name
+    # (J. K. R., Dr. No), before a small letter, and in No. 5.
+    (r"(\.\p{L})\. ", "\\1\x01 "),
+    *[(rf"\b({_ABBREVIATION})\.( +[^ ])", "\\1\x01\\2")] * 2,
+    (r"\b(Nos?|pp?|Art)\.( +\p{N})", "\\1\x01\\2"),
+    *[(r"([^ .])\.( +\p{Ll})", "\\1\x01\\2")] * 2,
+    (r"([^ .])\. ", r"\1 . "),
+)
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class TreebankTokenizer(WhitespaceTokenizer):
+    """Splits raw prose as the text of the 1 Billion Word benchmark is split.
+
+    Splits on whitespace, and splits punctuation, symbols and clitics off words: `don 't`,
+    `Europe 's`, `$ 5`, `7-6 ( 7 / 5 )`. Hyphenated words, numbers with commas, and abbreviations
+    with their period stay whole. It only splits: no character is changed, and no token spans
+    whitespace. Text that is split like this already does not change.
+
+    Args:
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+
+    Example:
+
+    >>> TreebankTokenizer().tokenize(["They don't know."])
+    <tf.RaggedTensor [[b'They', b'don', b"'t", b'know', b'.']]>
+
+    Reference: Chelba et al. 2014, "One Billion Word Benchmark", whose text was split by the Moses
+    tokeniser (Koehn et al. 2007) with its English rules.
+    """
+
+    def _tokenize(self, strings):
+        blank = blank_whitespace(strings)
+        spaced = tf.strings.join([" ", blank, " "])
+        for pattern, rewrite in _TREEBANK_RULES:
+            spaced = tf.strings.regex_replace(spaced, pattern, rewrite)
+        row_lengths, starts, ends = self._split(spaced)
+        # The rules inserted only spaces: the n-th byte of all tokens is the n-th byte of all words.
+        # So the number of bytes before a token gives the word that it is in, and its offset there.
+        _, word_starts, word_ends = self._split(blank)
+        word_lengths = word_ends - word_starts
+        words_before = tf.cumsum(word_lengths, exclusive=True)
+        token_lengths = ends - starts
+        before = tf.cumsum(token_lengths, exclusive=True)
+        word = tf.searchsorted(words_before, before, side="right") - 1
+        starts = tf.gather(word_starts, word) + before - tf.gather(words_before, word)
+        return cut_tokens(strings, row_lengths, starts, starts + token_lengths)

@@ -1,0 +1,165 @@
+"""`WhitespaceTokenizer` and `SpaceTokenizer`: raw strings to tokens and their byte offsets.
+
+Two sets of operations give the same tokens: `ops="tensorflow-text"` uses
+`RegexSplitWithOffsets`, which every TensorFlow Serving since 2.12 links; `ops="core"` uses only
+TensorFlow's own operations, for a graph that needs no operation library.
+"""
+
+import keras
+import tensorflow as tf
+
+from keras_elmo.traced_function import TracedFunction
+
+# The characters that Python's str.split() takes for whitespace, by their number of bytes in UTF-8.
+# RE2's own classes differ: \s lacks the vertical tab, and \p{Z} lacks the control characters.
+_SPACES = {
+    1: r"[ \t-\r\x1c-\x1f]",
+    2: r"[\x{85}\x{a0}]",
+    3: r"[\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]",
+}
+OPS = ("tensorflow-text", "core")
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class WhitespaceTokenizer:
+    """Splits strings on whitespace, as Python's `str.split()` does, on Unicode's spaces too.
+
+    A token may consist of any bytes, including invalid UTF-8 and NUL.
+
+    Args:
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+
+    Example:
+
+    >>> WhitespaceTokenizer().tokenize(["The cat  sat .", ""])
+    <tf.RaggedTensor [[b'The', b'cat', b'sat', b'.'], []]>
+    """
+
+    def __init__(self, ops="tensorflow-text"):
+        if ops not in OPS:
+            raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
+        self.ops = ops
+        self._compiled = None
+
+    def tokenize(self, strings):
+        """The tokens of each string.
+
+        Args:
+            strings: string, (batch,).
+
+        Returns:
+            string `RaggedTensor`, (batch, None).
+        """
+        return self.tokenize_with_offsets(strings)[0]
+
+    def tokenize_with_offsets(self, strings):
+        """The tokens of each string, and where they are in it.
+
+        Args:
+            strings: string, (batch,).
+
+        Returns:
+            Three `RaggedTensor`s, (batch, None): the tokens (string), and for each token the index
+            of its first byte and of the byte after its last (int64).
+        """
+        strings = tf.convert_to_tensor(strings, tf.string)
+        if not tf.executing_eagerly():
+            return self._tokenize(strings)
+        if self._compiled is None:  # without a graph it takes ten times as long
+            signature = [tf.TensorSpec([None], tf.string)]
+            self._compiled = TracedFunction(self._tokenize, input_signature=signature)
+        return self._compiled(strings)
+
+    def _tokenize(self, strings):
+        row_lengths, starts, ends = self._split(blank_whitespace(strings))
+        return cut_tokens(strings, row_lengths, starts, ends)
+
+    def _split(self, strings):
+        """Splits on ASCII spaces.
+
+        Returns:
+            int64: the number of tokens of each string, (batch,); and the offsets in its string
+            where each token starts and ends, (N,), string by string.
+        """
+        if self.ops == "core":
+            return _split_core(strings)
+        import tensorflow_text
+
+        # The operation stops at a NUL byte (tensorflow-text 2.21), so another byte replaces it.
+        # This does not change the tokens, which are cut from the source.
+        strings = tf.strings.regex_replace(strings, r"\x00", "\x01")
+        _, starts, ends = tensorflow_text.regex_split_with_offsets(strings, " +")
+        return starts.row_lengths(), starts.flat_values, ends.flat_values
+
+    def get_config(self):
+        return {"ops": self.ops}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class SpaceTokenizer(WhitespaceTokenizer):
+    """Splits strings on the ASCII space alone. Tabs, line ends and Unicode's spaces are letters.
+
+    This is for tokens that are joined by spaces, as TF Hub's `google/elmo` reads them.
+
+    Args:
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+
+    Example:
+
+    >>> SpaceTokenizer().tokenize(["The  cat\\tsat ."])
+    <tf.RaggedTensor [[b'The', b'cat\\tsat', b'.']]>
+    """
+
+    def _tokenize(self, strings):
+        return cut_tokens(strings, *self._split(strings))
+
+
+def blank_whitespace(strings):
+    """Replaces each whitespace character by ASCII spaces, one for each of its bytes."""
+    for width, pattern in _SPACES.items():
+        strings = tf.strings.regex_replace(strings, pattern, " " * width)
+    return strings
+
+
+def cut_tokens(strings, row_lengths, starts, ends):
+    """Cuts tokens out of strings.
+
+    Args:
+        strings: string, (batch,).
+        row_lengths: int64, (batch,). The number of tokens of each string.
+        starts: int64, (N,). The offset in its string where each token starts.
+        ends: int64, (N,). The offset of the byte after its last.
+
+    Returns:
+        The tokens, the starts and the ends, as `RaggedTensor`s, (batch, None).
+    """
+    # The tokens are cut from one string, all strings joined. With a string for each token, `substr`
+    # would need many copies of the same string.
+    lengths = tf.cast(tf.strings.length(strings), tf.int64)  # (batch,)
+    first_byte = tf.repeat(tf.cumsum(lengths, exclusive=True), row_lengths)  # (N,)
+    tokens = tf.strings.substr(tf.strings.reduce_join(strings), first_byte + starts, ends - starts)
+    return tuple(
+        tf.RaggedTensor.from_row_lengths(values, row_lengths, validate=False)
+        for values in (tokens, starts, ends)
+    )
+
+
+def _split_core(strings):
+    """Does the same as `WhitespaceTokenizer._split`, by comparing bytes."""
+    # All strings are joined, with a space before each and one after the last, and read as bytes.
+    joined = tf.strings.join(["", tf.strings.reduce_join(tf.strings.join([" ", strings])), " "])
+    is_space = tf.equal(tf.io.decode_raw(joined, tf.uint8), ord(" "))  # (bytes,)
+    changes = tf.where(is_space[1:] != is_space[:-1])[:, 0] + 1
+    starts, ends = changes[0::2], changes[1::2]  # (N,), offsets in the joined string
+    lengths = tf.cast(tf.strings.length(strings), tf.int64)
+    first_byte = tf.cumsum(lengths + 1, exclusive=True) + 1
+    row = tf.searchsorted(first_byte, starts, side="right", out_type=tf.int64) - 1
+    row_lengths = tf.math.bincount(
+        tf.cast(row, tf.int32), minlength=tf.size(strings), dtype=tf.int64
+    )
+    shift = tf.gather(first_byte, row)
+    return row_lengths, starts - shift, ends - shift

@@ -1,0 +1,76 @@
+"""`assign_weights`: from the datasets of a file to the variables of layers, after a full check."""
+
+import numpy as np
+
+from keras_elmo.weights.layout import weight_table
+
+# The errors that h5py raises for a damaged file. Which one depends on where the damage is.
+READ_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError)
+
+
+def assign_weights(datasets, parts, where):
+    """Fills layers from datasets.
+
+    Everything is checked before a variable changes: datasets with a fault change nothing.
+
+    Args:
+        datasets: dict from the names of `layout.py` to objects that have a `shape` and a `dtype`,
+            and that can be sliced like NumPy's arrays.
+        parts: triple of the built layers `(character_encoder, bilm, softmax)`. The datasets of a
+            part that is `None` are ignored.
+        where: str. What error messages call the source of the datasets.
+
+    Raises:
+        ValueError: datasets are missing, are not used, have another shape, are not floats, cannot
+            be read or hold NaN or infinity. The message names all faults.
+    """
+    entries = weight_table(*parts)
+    faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
+    faults += _unused(datasets, {entry.name for entry in entries}, parts)
+    if faults:
+        raise ValueError(
+            f"{where} does not hold the weights of this model; nothing was changed. Check that "
+            "the options and the weights belong together, and that the file is whole:\n  "
+            + "\n  ".join(faults)
+        )
+    # Each dataset is read a second time. Keeping the first reading would double the memory.
+    for entry in entries:
+        for variable, selection in entry.pieces():
+            variable.assign(_read(datasets[entry.name], selection).reshape(variable.shape))
+
+
+def _read(dataset, selection):
+    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinity: a fault
+        return np.asarray(dataset[selection], np.float32)
+
+
+def _unused(datasets, used_names, parts):
+    """One fault for each dataset that belongs to one of the parts and has no entry."""
+    encoder, bilm, softmax = parts
+    faults = []
+    for name in sorted(datasets.keys() - used_names):
+        part = {"RNN": bilm, "sof": softmax}.get(name[:3], encoder)
+        if part is not None:
+            faults.append(f"not used: {name}, shape {datasets[name].shape}")
+    return faults
+
+
+def _fault(entry, dataset):
+    """What is wrong with the dataset of an entry, or `None`."""
+    if dataset is None:
+        return f"missing: {entry.name}, expected shape {entry.shape}"
+    try:
+        if dataset.shape != entry.shape:
+            return f"shape: {entry.name}, expected {entry.shape}, in the file {dataset.shape}"
+        if dataset.dtype.kind != "f":
+            return f"dtype: {entry.name}, expected float32, in the file {dataset.dtype}"
+        if not all(_is_finite(_read(dataset, selection)) for _, selection in entry.pieces()):
+            return f"values: {entry.name} holds NaN or infinity"
+    except READ_ERRORS as error:
+        return f"damaged: {entry.name}; copy or download the file again ({error})"
+    return None
+
+
+def _is_finite(array):
+    # NaN passes through the minimum and the maximum, so no second array is needed.
+    return array.size == 0 or bool(np.isfinite([array.min(), array.max()]).all())

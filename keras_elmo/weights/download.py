@@ -1,0 +1,135 @@
+"""`ensure_file`: downloads a file if it is missing or damaged."""
+
+import hashlib
+import http.client
+import os
+import threading
+import urllib.error
+import urllib.request
+from typing import NamedTuple
+
+from keras_elmo.files import replacing_file
+from keras_elmo.options_file import read_options_file
+
+# A download ends with an error after this many seconds in which the server sends nothing. A server
+# with a slow disk needs less, and a user does not take the wait for progress.
+TIMEOUT = 60
+
+_BLOCK = 1 << 16  # the bytes between two updates of the progress bar, at most
+
+# One download at a time in this process: threads that ask for the same model share it.
+_DOWNLOADING = threading.Lock()
+
+
+class RemoteFile(NamedTuple):
+    """A file to download.
+
+    Attributes:
+        name: str. The name of the downloaded file. A `*.json` must hold options.
+        url: str. The file's address.
+        size: int. Its size in bytes, or `None` if it is not known.
+        least_size: int. The smallest size in bytes that it can have.
+        sha256: str. Its checksum, or `None` if none is published. (This is so for all published
+            models. The datasets of their weight files are checked when they are loaded.)
+    """
+
+    name: str
+    url: str
+    size: int | None = None
+    least_size: int = 1
+    sha256: str | None = None
+
+
+def ensure_file(file, path):
+    """Downloads a file, unless it is already at `path` without a fault.
+
+    Args:
+        file: a `RemoteFile`.
+        path: where the file should be. Its folder is made if it does not exist.
+
+    Raises:
+        OSError: the download failed, or what the server sent has a fault. Then `path` does not
+            change.
+    """
+    if not _is_there(file, path):
+        with _DOWNLOADING:
+            if not _is_there(file, path):  # another thread may have been first
+                _download(file, path)
+
+
+def _is_there(file, path):
+    return os.path.isfile(path) and not _fault(file, path)
+
+
+def _download(file, path):
+    """Downloads a file. It is at `path` only when it is whole and has no fault.
+
+    `keras.utils.get_file` has no time limit of its own: if a server accepted the request and sent
+    nothing, the caller would wait for ever. It does follow `socket.setdefaulttimeout`, which holds
+    for all threads of the process. Each download has its own temporary file, so processes that
+    download the same file at the same time do not disturb each other.
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with replacing_file(path) as temporary:
+        try:
+            _receive(file.url, temporary)
+        except TimeoutError:
+            raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if isinstance(
+                getattr(error, "reason", None), TimeoutError
+            ):  # the time ran out while connecting
+                error = f"there was no connection within {TIMEOUT} seconds"
+            raise OSError(f"{file.url}: {error}") from None
+        fault = _fault(file, temporary)
+        if fault:
+            raise OSError(f"{file.url} {fault}")
+
+
+def _receive(url, path):
+    import keras
+
+    opener = urllib.request.build_opener(_Redirects)
+    with opener.open(url, timeout=TIMEOUT) as response, open(path, "wb") as target:
+        size = response.headers.get("Content-Length")
+        size = int(size) if size and size.isdecimal() else None
+        progress = keras.utils.Progbar(size, unit_name="byte")
+        received = 0
+        while block := response.read1(_BLOCK):  # what has arrived, at most a block
+            target.write(block)
+            received += len(block)
+            progress.update(received, finalize=received == size)
+    if size is not None and received != size:
+        raise OSError(f"the connection ended after {received:,} of {size:,} bytes")
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects, except from an https address to one that is not encrypted."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if req.type == "https" and not newurl.lower().startswith("https:"):
+            raise urllib.error.URLError(f"it leads to an address without https, {newurl}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _fault(file, path):
+    """What is wrong with a downloaded file, or `None`."""
+    size = os.path.getsize(path)
+    if file.size is not None and size != file.size:
+        return f"must have {file.size:,} bytes. Received: {size:,}"
+    if size < file.least_size:
+        return f"must have at least {file.least_size:,} bytes. Received: {size:,}"
+    if file.name.endswith(".json"):  # it may be the login page of a network
+        try:
+            read_options_file(path, file.name)
+        except ValueError as error:
+            return str(error)
+    if file.sha256 is not None:
+        digest = hashlib.sha256()
+        with open(path, "rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        digest = digest.hexdigest()
+        if digest != file.sha256:
+            return f"must have the sha256 {file.sha256}. Received: {digest}"
+    return None

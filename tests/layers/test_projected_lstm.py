@@ -1,0 +1,125 @@
+"""The gate equations against NumPy, and the cell that holds their weights."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.layers import ProjectedLSTMCell
+from keras_elmo.layers.projected_lstm import compute_input_gates, projected_lstm_step
+
+ROWS, FEATURES, UNITS, PROJECTION_DIM = 3, 4, 6, 5
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def numpy_step(input_gates, m, c, recurrent_kernel, projection_kernel, clips):
+    i, j, f, o = np.split(input_gates + m @ recurrent_kernel, 4, axis=-1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(j)
+    c = c if clips[0] is None else np.clip(c, -clips[0], clips[0])
+    m = sigmoid(o) * np.tanh(c)
+    if projection_kernel is not None:
+        m = m @ projection_kernel
+        m = m if clips[1] is None else np.clip(m, -clips[1], clips[1])
+    return m, c
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("fast_gradient", [False, True])
+@pytest.mark.parametrize("clips", [(None, None), (0.3, None), (None, 0.2), (0.3, 0.2)])
+@pytest.mark.parametrize("has_projection", [False, True])
+def test_a_step_is_its_equations(has_projection, clips, fast_gradient):
+    size = PROJECTION_DIM if has_projection else UNITS
+    input_gates, m, c = random(ROWS, 4 * UNITS), random(ROWS, size), random(ROWS, UNITS)
+    kernels = random(size, 4 * UNITS), random(UNITS, size) if has_projection else None
+    actual = projected_lstm_step(input_gates, m, c, *kernels, *clips, fast_gradient)
+    expected = numpy_step(input_gates, m, c, *kernels, clips)
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    for clip, result in zip(clips, [actual[1], actual[0] if has_projection else None], strict=True):
+        if result is not None:
+            largest = np.abs(result).max()
+            assert largest > 0.3 if clip is None else largest == np.float32(clip)
+
+
+def test_none_stands_for_a_zero_state():
+    input_gates = random(ROWS, 4 * UNITS)
+    kernels = random(PROJECTION_DIM, 4 * UNITS), random(UNITS, PROJECTION_DIM)
+    zeros = np.zeros((ROWS, PROJECTION_DIM), "float32"), np.zeros((ROWS, UNITS), "float32")
+    actual = projected_lstm_step(input_gates, None, None, *kernels)
+    expected = projected_lstm_step(input_gates, *zeros, *kernels)
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+def test_input_gates_hold_the_forget_bias():
+    inputs, kernel, bias = random(2, 3, FEATURES), random(FEATURES, 4 * UNITS), random(4 * UNITS)
+    forget_bias = np.repeat([0, 0, 1, 0], UNITS)  # gates i, j, f, o
+    gates = compute_input_gates(inputs, kernel, bias)
+    np.testing.assert_allclose(gates, inputs @ kernel + bias + forget_bias, atol=1e-6)
+
+
+@pytest.fixture(params=[PROJECTION_DIM, None], ids=["projection", "no projection"])
+def cell(request):
+    cell = ProjectedLSTMCell(UNITS, request.param, 0.4, 0.2)
+    cell.build((None, FEATURES))
+    for k, variable in enumerate(cell.weights):
+        variable.assign(random(*variable.shape, seed=k))
+    return cell
+
+
+def test_a_call_of_the_cell_is_a_step_with_its_weights(cell):
+    x, m, c = random(ROWS, FEATURES), random(ROWS, cell.output_size), random(ROWS, UNITS)
+    kernel, recurrent_kernel, bias, *projection = cell.get_weights()
+    gates = x @ kernel + bias + np.repeat([0, 0, 1, 0], UNITS)
+    projection = projection[0] if projection else None
+    expected = numpy_step(gates, m, c, recurrent_kernel, projection, (0.4, 0.2))
+    output, state = cell(x, [m, c])
+    for one, other in zip([output, *state], [expected[0], *expected], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_the_cell_runs_in_keras_rnn(cell):
+    inputs = random(ROWS, 7, FEATURES)
+    mask = tf.constant([[True] * 7, [True] * 3 + [False] * 4, [False] * 7])
+    rnn = keras.layers.RNN(cell, return_state=True)
+    _, *state = rnn(inputs, mask=mask)
+    for row, count in enumerate([7, 3, 0]):
+        expected = [tf.zeros((1, cell.output_size)), tf.zeros((1, UNITS))]
+        for t in range(count):
+            _, expected = cell(inputs[row : row + 1, t], expected)
+        for one, other in zip(state, expected, strict=True):
+            np.testing.assert_allclose(one[row], other[0], atol=1e-6)
+
+
+def test_sizes_and_config(cell):
+    assert cell.state_size == [cell.output_size, UNITS]
+    clone = ProjectedLSTMCell.from_config(cell.get_config())
+    assert clone.get_config() == cell.get_config()
+    assert (clone.units, clone.projection_dim) == (UNITS, cell.projection_dim)
+
+
+def test_a_projection_to_as_many_units_is_no_projection():
+    cell = ProjectedLSTMCell(UNITS, UNITS)
+    cell.build((None, FEATURES))
+    assert cell.projection_kernel is None and len(cell.weights) == 3
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"units": 0}, "units=0"),
+        ({"projection_dim": 0}, "projection_dim=0"),
+        ({"projection_dim": 7}, r"from 1 to `units` \(6\). Received: projection_dim=7"),
+        ({"cell_clip": -3}, "`cell_clip` must be a positive number.*Received: cell_clip=-3"),
+        ({"projection_clip": 0}, "projection_clip=0"),
+    ],
+)
+def test_bad_arguments_are_refused(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        ProjectedLSTMCell(**{"units": UNITS, **kwargs})

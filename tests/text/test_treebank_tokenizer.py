@@ -1,0 +1,96 @@
+"""Prose is split as the text of the 1 Billion Word benchmark is split."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from text.tokenizer_cases import OPS, noise, python_split, split, texts, tokenizer_of
+
+from keras_elmo import TreebankTokenizer
+
+PROSE = {
+    "They don't know.": "They don 't know .",
+    "We'll say I'm sure they've won, she'd think; you're it.": (
+        "We 'll say I 'm sure they 've won , she 'd think ; you 're it ."
+    ),
+    "ALL CAPS DON'T, IT'S": "ALL CAPS DON 'T , IT 'S",
+    "Europe's largest banks' profits": "Europe 's largest banks ' profits",
+    "the 1990's": "the 1990 's",
+    "Don 't split Europe 's again": "Don 't split Europe 's again",
+    "Don\u2019t, it\u2019s": "Don \u2019t , it \u2019s",
+    "\u201cCurly,\u201d she said.": "\u201c Curly , \u201d she said .",
+    '"Quoted," he said.': '" Quoted , " he said .',
+    '"He left."': '" He left . "',
+    'He said "don\'t".': 'He said " don \'t " .',
+    "It cost $5.50, not £1,000,000.": "It cost $ 5.50 , not £ 1,000,000 .",
+    "Up 3.5% to 1,234.": "Up 3.5 % to 1,234 .",
+    "5,000 and 1,2,3, ok": "5,000 and 1,2,3 , ok",
+    "Mr. Smith met Dr. No in Washington, D.C., today.": (
+        "Mr. Smith met Dr. No in Washington , D.C. , today ."
+    ),
+    "He is in the U.S.": "He is in the U.S.",
+    "Fruit, e.g. apples, i.e. pears, etc.": "Fruit , e.g. apples , i.e. pears , etc .",
+    "J. R. R. Tolkien and J.K. Rowling": "J. R. R. Tolkien and J.K. Rowling",
+    "At 7 p.m. on Jan. 5": "At 7 p.m. on Jan. 5",
+    "No. 5 is on p. 7. No.": "No. 5 is on p. 7 . No .",
+    "He is 5. She is 6.": "He is 5 . She is 6 .",
+    "Wait... what....": "Wait ... what ....",
+    "Well -- yes--no - maybe": "Well -- yes -- no - maybe",
+    "(see below) [sic] {x}": "( see below ) [ sic ] { x }",
+    "He left.) Really?!": "He left . ) Really ? !",
+    "a well-known 6-3, 7-6 (7/5)": "a well-known 6-3 , 7-6 ( 7 / 5 )",
+    "AT&T and/or me@example.com": "AT & T and / or me @ example.com",
+    "I am here 😀👍!": "I am here 😀 👍 !",
+    "thumbs 👍\U0001f3fd 👩\u200d💻": "thumbs 👍 \U0001f3fd 👩\u200d 💻",
+    "cafe\u0301, nai\u0308ve.": "cafe\u0301 , nai\u0308ve .",
+    "हिन्दी में लिखा है।": "हिन्दी में लिखा है ।",
+    "½ price, 10° C…": "½ price , 10 ° C …",
+    "Wow!!!": "Wow ! ! !",
+}
+
+
+@pytest.mark.parametrize("ops", OPS)
+def test_prose_is_split_as_written_here(ops):
+    tokens = split(tokenizer_of(TreebankTokenizer, ops), list(PROSE))
+    joined = [b" ".join(row).decode() for row in tokens]
+    assert joined == list(PROSE.values())
+
+
+def test_split_prose_stays_as_it_is():
+    tokens = split(tokenizer_of(TreebankTokenizer), list(PROSE.values()))
+    assert [b" ".join(row).decode() for row in tokens] == list(PROSE.values())
+
+
+def test_sentences_of_the_benchmark_stay_as_they_are(shared):
+    file = shared / "fixtures" / "allennlp" / "sentences.json"
+    batches = json.loads(file.read_text(encoding="utf-8"))
+    sentences = [sentence for batch in batches for sentence in batch]
+    assert len(sentences) == 30
+    assert split(tokenizer_of(TreebankTokenizer), sentences) == [
+        [token.encode() for token in sentence.split()] for sentence in sentences
+    ]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(texts, max_size=4))
+@example(["a,b,c,,1,2,3,d''t ’s ’’s 's's . .. ..."])
+def test_prose_loses_nothing_but_whitespace(strings):
+    for string, tokens in zip(
+        strings, split(tokenizer_of(TreebankTokenizer), strings), strict=True
+    ):
+        assert b"".join(tokens) == b"".join(python_split(string.encode()))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(noise, max_size=4))
+def test_tokens_of_prose_are_parts_of_words(strings):
+    rows = split(tokenizer_of(TreebankTokenizer), strings)
+    for string, tokens in zip(strings, rows, strict=True):
+        assert b"".join(tokens) == b"".join(python_split(string))
+        words = iter(python_split(string))
+        word = b""
+        for token in tokens:
+            word = word or next(words)
+            assert word.startswith(token), "a token spans two words"
+            word = word[len(token) :]

@@ -1,0 +1,40 @@
+"""Tokenizers and random strings that the tests of the tokenizers share."""
+
+import functools
+
+import tensorflow as tf
+from hypothesis import strategies as st
+
+OPS = ["tensorflow-text", "core"]
+# The characters on which Python's `str.split()` splits, and some on which it does not.
+SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+NO_SPACES = "\u200b\u180e\ufeff\u2060\u200d\x08\x1b\x84\x86\x9f\xa1"
+PUNCTUATION = ".,;:!?'\u2019\"-$%()&@/\u2026\x00\x01\x02\x03\x04"
+LETTERS = "aAtTsS09éИ猫ह\u093f\u0301😀"
+
+texts = st.text(
+    st.sampled_from(SPACES + NO_SPACES + PUNCTUATION + LETTERS)
+    | st.characters(exclude_categories=["Cs"])
+)
+# Random bytes, with many that are part of a space.
+noise = st.lists(
+    st.binary(max_size=4)
+    | st.sampled_from([space.encode() for space in SPACES])
+    | st.sampled_from(
+        [b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\x00", b"'s", b"."]
+    )
+).map(b"".join)
+
+
+@functools.cache  # each tokenizer traces a graph
+def tokenizer_of(kind, ops="tensorflow-text"):
+    return kind(ops)
+
+
+def split(tokenizer, strings):
+    return tokenizer.tokenize(tf.constant(strings, tf.string)).to_list()
+
+
+def python_split(string):
+    words = string.decode("utf-8", "surrogateescape").split()
+    return [word.encode("utf-8", "surrogateescape") for word in words]

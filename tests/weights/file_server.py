@@ -1,0 +1,63 @@
+"""An HTTP server on this machine, which can misbehave."""
+
+import http.server
+import threading
+import time
+
+
+class Server:
+    """An HTTP server on this machine: its files, what is wrong with it, and who asked for what."""
+
+    def __init__(self):
+        self.files, self.requests, self.fault = {}, [], None
+        self.closing = threading.Event()
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                name = self.path.strip("/")
+                server.requests.append(name)
+                fault = server.fault if name == "weights.hdf5" else None
+                if fault == "404":
+                    self.send_error(404)
+                    return
+                if fault == "silent":
+                    server.closing.wait()
+                    return
+                if fault == "redirect":
+                    self.send_response(302)
+                    self.send_header("Location", "/moved/weights.hdf5")
+                    self.end_headers()
+                    return
+                name = name.removeprefix("moved/")
+                content = server.files[name]
+                if fault == "other bytes":
+                    content = bytes(len(content))
+                elif fault == "short":
+                    content = content[:-1]
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                half = len(content) // 2
+                self.wfile.write(content[:half])
+                if fault == "stalled":
+                    server.closing.wait()
+                if fault == "slow":
+                    time.sleep(1)
+                if fault not in ("cut", "stalled"):
+                    self.wfile.write(content[half:])
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.closing.set()
+        if self.thread.is_alive():
+            self.http.shutdown()
+            self.http.server_close()
+            self.thread.join()

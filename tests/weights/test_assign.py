@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from weights.parts import CELL, TINY, Parts, assert_same
+
+from keras_elmo.weights.assign import assign_weights
+from keras_elmo.weights.layout import weight_table
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return Parts(TINY)
+
+
+@pytest.fixture(scope="module")
+def other(tiny):
+    """Other weights, as arrays and as the datasets of a file."""
+    tiny.randomize(seed=1)
+    entries = weight_table(tiny.character_encoder, tiny.bilm)
+    datasets = {
+        entry.name: np.concatenate([v.numpy() for v in entry.variables]).reshape(entry.shape)
+        for entry in entries
+    }
+    return tiny.arrays(), datasets
+
+
+@pytest.fixture
+def parts(tiny):
+    tiny.randomize(seed=0)
+    return tiny
+
+
+@pytest.fixture
+def new(other):
+    return other[0]
+
+
+@pytest.fixture
+def datasets(other):
+    return dict(other[1])
+
+
+def assign(datasets, parts):
+    assign_weights(datasets, (parts.character_encoder, parts.bilm, None), "the source")
+
+
+def test_every_variable_is_filled(datasets, parts, new):
+    assign(datasets, parts)
+    assert_same(parts.arrays(), new)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", ">f4"])
+def test_other_floats_become_float32(datasets, parts, new, dtype):
+    assign({name: array.astype(dtype) for name, array in datasets.items()}, parts)
+    assert_same(parts.arrays(), [array.astype(dtype).astype("float32") for array in new])
+
+
+def with_value(value):
+    array = np.zeros((261, 3), "float64" if value == 1e300 else "float32")
+    array[7, 1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("char_embed", ..., r"missing: char_embed, expected shape \(261, 3\)"),
+        (f"{CELL}/W_0", ..., rf"missing: {CELL}/W_0, expected shape \(8, 24\)"),
+        ("extra", np.zeros((2, 5)), r"not used: extra, shape \(2, 5\)"),
+        ("RNN_2/B", np.zeros(3), r"not used: RNN_2/B, shape \(3,\)"),
+        ("CNN_high_1/W_carry", np.zeros((5, 5)), r"not used: CNN_high_1/W_carry, shape \(5, 5\)"),
+        ("char_embed", np.zeros((262, 3)), r"shape: .*\(261, 3\), in the file \(262, 3\)"),
+        ("char_embed", np.zeros((3, 261)), r"shape: .*\(261, 3\), in the file \(3, 261\)"),
+        ("char_embed", np.float64(1), r"shape: .*\(261, 3\), in the file \(\)"),
+        ("char_embed", np.zeros((261, 3), "i4"), "dtype: .* float32, in the file int32"),
+        ("char_embed", np.zeros((261, 3), bool), "dtype: .* float32, in the file bool"),
+        ("char_embed", np.zeros((261, 3), "S2"), r"dtype: .* float32, in the file \|S2"),
+        ("char_embed", np.zeros((261, 3), "c8"), "dtype: .* float32, in the file complex64"),
+        ("char_embed", with_value(np.nan), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(np.inf), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(-np.inf), "values: char_embed holds NaN or infinity"),
+        ("char_embed", with_value(1e300), "values: char_embed holds NaN or infinity"),
+    ],
+    ids=lambda value: value.split("/")[0] if isinstance(value, str) else "",
+)
+def test_fault_is_named_and_nothing_changes(datasets, parts, name, value, message):
+    before = parts.arrays()
+    datasets[name] = value
+    datasets = {name: array for name, array in datasets.items() if array is not ...}
+    with pytest.raises(ValueError, match=rf"(?s)^the source .*nothing was changed.*{message}"):
+        assign(datasets, parts)
+    assert_same(parts.arrays(), before)
+
+
+class Damaged:
+    """A dataset that cannot be read."""
+
+    shape, dtype = (261, 3), np.dtype("float32")
+
+    def __getitem__(self, selection):
+        raise OSError("wrong checksum")
+
+
+def test_every_fault_is_reported_at_once(datasets, parts):
+    before = parts.arrays()
+    datasets["char_embed"] = Damaged()
+    datasets["CNN/b_cnn_0"] = np.zeros(9)
+    datasets["CNN/b_cnn_1"] = np.full(3, np.nan)
+    datasets["CNN_proj/b_proj"] = np.zeros(4, int)
+    del datasets[f"{CELL}/B"]
+    datasets["extra"] = np.zeros(1)
+    with pytest.raises(ValueError) as caught:
+        assign(datasets, parts)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 7
+    for fault in (
+        r"damaged: char_embed; copy or download the file again (wrong checksum)",
+        "shape: CNN/b_cnn_0",
+        "values: CNN/b_cnn_1",
+        "dtype: CNN_proj",
+        "missing: RNN",
+        "not used: extra",
+    ):
+        assert sum(fault in line for line in lines) == 1
+    assert_same(parts.arrays(), before)
+
+
+def test_faults_of_a_part_that_is_left_out_do_not_matter(datasets, parts, new):
+    datasets["char_embed"] = with_value(np.nan)
+    del datasets["CNN/b_cnn_0"]
+    datasets["softmax/W"] = np.zeros(3)
+    before, split = parts.arrays(), len(parts.character_encoder.weights)
+    assign_weights(datasets, (None, parts.bilm, None), "the source")
+    assert_same(parts.arrays(), before[:split] + new[split:])
+    with pytest.raises(ValueError, match="missing: CNN/b_cnn_0"):
+        assign_weights(datasets, (parts.character_encoder, None, None), "the source")

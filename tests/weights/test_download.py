@@ -1,0 +1,118 @@
+import hashlib
+import json
+import os
+import urllib.request
+
+import keras
+import pytest
+from weights.file_server import Server
+
+from keras_elmo.weights import download
+from keras_elmo.weights.download import RemoteFile, ensure_file
+
+CONTENT = b"weights" * 1000
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = Server()
+    server.files["weights.hdf5"] = CONTENT
+    server.files["options.json"] = json.dumps({"lstm": {}, "char_cnn": {}}).encode()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def file(server):
+    """The weights on the server, whose size and checksum are known."""
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    return RemoteFile("weights.hdf5", f"{server.url}/weights.hdf5", len(CONTENT), sha256=digest)
+
+
+def test_a_missing_file_is_downloaded_once(server, file, tmp_path):
+    path = tmp_path / "new" / "folder" / "weights.hdf5"
+    for _ in range(2):
+        ensure_file(file, path)
+        assert path.read_bytes() == CONTENT
+    assert server.requests == ["weights.hdf5"]
+    assert os.listdir(path.parent) == ["weights.hdf5"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"cut", bytes(len(CONTENT))], ids=["empty", "cut", "other bytes"]
+)
+def test_a_bad_file_is_downloaded_again(server, file, tmp_path, content):
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(content)
+    ensure_file(file, path)
+    assert path.read_bytes() == CONTENT
+
+
+def test_an_old_file_stays_if_the_download_fails(server, file, tmp_path):
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(b"old")
+    server.fault = "404"
+    with pytest.raises(OSError, match="404"):
+        ensure_file(file, path)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["weights.hdf5"]
+
+
+def test_a_short_file_of_unknown_size_is_refused(file, tmp_path):
+    least = len(CONTENT) + 1
+    file = file._replace(size=None, sha256=None, least_size=least)
+    with pytest.raises(OSError, match=f"at least {least:,} bytes. Received: {least - 1:,}"):
+        ensure_file(file, tmp_path / "weights.hdf5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_options_that_are_a_login_page_are_refused(server, tmp_path):
+    file = RemoteFile("options.json", f"{server.url}/options.json")
+    good, server.files["options.json"] = server.files["options.json"], b"<html>Please log in</html>"
+    with pytest.raises(OSError, match="options.json must be a JSON file"):
+        ensure_file(file, tmp_path / "options.json")
+    assert os.listdir(tmp_path) == []
+    server.files["options.json"] = good
+    ensure_file(file, tmp_path / "options.json")
+    assert (tmp_path / "options.json").read_bytes() == good
+
+
+@pytest.mark.parametrize("fault", ["silent", "stalled"])
+def test_a_server_that_sends_nothing_is_given_up(server, file, tmp_path, monkeypatch, fault):
+    monkeypatch.setattr(download, "TIMEOUT", 0.2)
+    server.fault = fault
+    with pytest.raises(OSError, match="weights.hdf5 sent nothing for 0.2 seconds"):
+        ensure_file(file, tmp_path / "weights.hdf5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interrupted_download_leaves_nothing(file, tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(keras.utils.Progbar, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ensure_file(file, tmp_path / "weights.hdf5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_download_shows_its_progress(file, tmp_path, capsys):
+    ensure_file(file, tmp_path / "weights.hdf5")
+    assert f"{len(CONTENT)}/{len(CONTENT)}" in capsys.readouterr().out
+
+
+def test_a_redirect_is_followed(server, file, tmp_path):
+    server.fault = "redirect"
+    ensure_file(file, tmp_path / "weights.hdf5")
+    assert server.requests == ["weights.hdf5", "moved/weights.hdf5"]
+
+
+def test_a_redirect_to_an_address_without_encryption_is_refused():
+    request = urllib.request.Request("https://host/weights.hdf5")
+    redirect = download._Redirects().redirect_request
+    for target in ("http://host/weights.hdf5", "ftp://host/weights.hdf5"):
+        with pytest.raises(OSError, match=f"an address without https, {target}"):
+            redirect(request, None, 302, "Found", {}, target)
+    target = "HTTPS://other/weights.hdf5"
+    assert redirect(request, None, 302, "Found", {}, target).full_url == target

@@ -1,0 +1,79 @@
+import json
+
+import numpy as np
+import pytest
+from weights.parts import TINY, Parts, assert_same
+
+from keras_elmo import ElmoConfig
+from keras_elmo.weights import model_files, tf_checkpoint
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return Parts(TINY)
+
+
+def save(folder, parts):
+    model_files.save_folder(folder, TINY, parts.character_encoder, parts.bilm)
+
+
+def test_a_saved_folder_holds_options_and_weights(tmp_path, parts):
+    folder = tmp_path / "model"
+    save(folder, parts)
+    assert {path.name for path in folder.iterdir()} == {"options.json", "weights.hdf5"}
+    assert json.loads((folder / "options.json").read_text("utf-8")) == TINY.to_options()
+    assert ElmoConfig.from_options(folder / "options.json") == TINY
+    expected = parts.arrays()
+    parts.randomize(seed=5)
+    model_files.load_file(
+        folder / "weights.hdf5", character_encoder=parts.character_encoder, bilm=parts.bilm
+    )
+    assert_same(parts.arrays(), expected)
+
+
+def test_saving_again_replaces_both_files_and_keeps_others(tmp_path, parts):
+    save(tmp_path, parts)
+    (tmp_path / "notes.txt").write_text("mine")
+    old = (tmp_path / "weights.hdf5").read_bytes()
+    parts.randomize(seed=6)
+    save(tmp_path, parts)
+    assert (tmp_path / "weights.hdf5").read_bytes() != old
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
+    def fail(*args):
+        raise OSError("no space")
+
+    monkeypatch.setattr(model_files.hdf5, "save_weights", fail)
+    with pytest.raises(OSError, match="no space"):
+        save(tmp_path / "model", parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_is_not_read_as_a_weight_file(tmp_path, parts, monkeypatch):
+    (tmp_path / "model.ckpt-7.index").write_bytes(b"")
+    paths = []
+    monkeypatch.setattr(tf_checkpoint, "load_weights", lambda path, **parts: paths.append(path))
+    model_files.load_file(tmp_path / "model.ckpt-7", bilm=parts.bilm)
+    assert paths == [tmp_path / "model.ckpt-7"]
+    with pytest.raises(FileNotFoundError, match="no weight file"):
+        model_files.load_file(tmp_path / "model.ckpt-8", bilm=parts.bilm)
+
+
+@pytest.mark.parametrize(
+    "path, expected",
+    [
+        ("a.weights.h5", True),
+        ("folder/a.weights.h5", True),
+        ("weights.h5", False),
+        ("a.weights.h5/weights.hdf5", False),
+        ("weights.hdf5", False),
+        (np.zeros(1), False),
+        (None, False),
+    ],
+)
+def test_a_file_of_keras_is_known_by_its_name(path, expected, tmp_path):
+    assert model_files.is_keras_file(path) is expected
+    if isinstance(path, str):
+        assert model_files.is_keras_file(tmp_path / path) is expected

@@ -1,8 +1,10 @@
 """`TokenEncoder`: words to token embeddings, the sentence boundaries first."""
 
+import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.characters import boundary_ids
 from keras_elmo.traced_function import TracedFunction
 
 _WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
@@ -24,6 +26,7 @@ class TokenEncoder(tf.Module):
         super().__init__()
         self._encode_characters = encode_characters
         self._max_characters = max_characters
+        self._boundary_ids = np.array(boundary_ids(max_characters), np.int32)  # (2, characters)
         signature = [tf.TensorSpec([None], tf.string)]
         self.traced_from_words = TracedFunction(self.from_words, input_signature=signature)
 
@@ -37,8 +40,7 @@ class TokenEncoder(tf.Module):
         Returns:
             float, (2 + words, projection_dim).
         """
-        boundaries = text.boundary_character_ids(self._max_characters)
-        return self._encode_characters(tf.concat([boundaries, ids], 0), **kwargs)
+        return self._encode_characters(tf.concat([self._boundary_ids, ids], 0), **kwargs)
 
     def from_words(self, words):
         """Words to embeddings.

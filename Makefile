@@ -34,10 +34,10 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-lowest: .venv-lowest/installed
-	.venv-lowest/bin/pytest -n 2
+	.venv-lowest/bin/pytest -n 2 --dist loadfile
 
 slow-test: .venv/installed
 	$(BIN)/pytest -m slow

@@ -85,7 +85,7 @@ def test_terminal_has_a_bar(clock, capsys, monkeypatch):
 
 
 def test_corpus_is_described_with_its_warnings(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(corpus, "_LONG_LINE", 3)
+    monkeypatch.setattr(corpus, "_MAX_SENTENCE_TOKENS", 3)
     (tmp_path / "text.txt").write_text("a b\na b c d\n")
     words = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
     text = Corpus(tmp_path / "text.txt")

@@ -156,7 +156,7 @@ def test_batches_without_a_token(server, kind):
 
 def test_answers_may_pass_the_limit_of_grpc(server):
     with server.client("grpc") as asking:
-        outputs = asking.predict(serving.request_inputs(["a b " * 100] * 120))
+        outputs = asking.predict(serving.request_inputs(["a b " * 100] * 150))
     assert sum(value.nbytes for value in outputs.values()) > 4 << 20
 
 

@@ -20,6 +20,10 @@ from keras_elmo._version import __version__
 __all__ = [
     "BiLM",
     "BiLanguageModel",
+    "CRF",
+    "CRFAccuracy",
+    "CRFDecoder",
+    "CRFLoss",
     "CharCNNEmbedding",
     "Elmo",
     "ElmoConfig",
@@ -46,7 +50,17 @@ with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
 
     from keras_elmo.config import ElmoConfig
     from keras_elmo.embedding_files import dump_token_embeddings, read_embeddings
-    from keras_elmo.layers import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
+    from keras_elmo.layers import (
+        CRF,
+        BiLM,
+        CharCNNEmbedding,
+        CRFAccuracy,
+        CRFDecoder,
+        CRFLoss,
+        Highway,
+        MaskedMean,
+        ScalarMix,
+    )
 
     if keras.backend.backend() == "tensorflow":
         from keras_elmo.export import export_saved_model, export_tflite

@@ -1,0 +1,226 @@
+"""`CRF`, and the decoder of its outputs."""
+
+import keras
+from keras import ops
+
+# Stands for the logarithm of zero: finite, so that no gradient becomes NaN.
+_IMPOSSIBLE = -1e30
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class CRF(keras.layers.Layer):
+    """A linear-chain conditional random field: the last layer of a tagger.
+
+    A sequence of tags y has the probability
+
+        p(y) = exp(score(y)) / sum over all sequences z of exp(score(z))
+        score(y) = start[y_1] + sum_t inputs[t, y_t] + sum_t transitions[y_t-1, y_t] + end[y_T]
+
+    This is a product of the probabilities of each tag after the tag before it. The layer returns
+    the logarithms of these. `CRFLoss` trains on them, `CRFDecoder` finds the most likely sequence,
+    and `CRFAccuracy` compares it with the right one. None of the three needs the layer, so a
+    tagger is saved and loaded like any Keras model.
+
+    The layer computes in float32, whatever the dtype policy is.
+
+    Masking: masked tokens are passed over, wherever they stand. In the result such a token has the
+    tag of the token before it.
+
+    Args:
+        initializer: initializer of `start`, `transitions` and `end`.
+        **kwargs: `name`.
+
+    Call arguments:
+        inputs: float, (batch, tokens, tags). A score for each tag, as a `Dense` layer without an
+            activation gives it.
+        mask: bool, (batch, tokens). `None`: every token is real.
+
+    Returns:
+        float32, (batch, tokens, tags, tags). `[b, t, i, j]` is the log-probability that token t
+        has tag j, if the token before it has tag i. (For a first token it is the same for each i.)
+
+    Raises:
+        ValueError: the inputs do not have three axes, or the number of tags is not known.
+
+    Example:
+
+    >>> model = keras.Sequential([
+    ...     keras.Input(shape=(None,), dtype="string"),
+    ...     keras_elmo.ElmoEmbedding("tiny", tokenizer=None),
+    ...     keras.layers.Bidirectional(keras.layers.LSTM(64, return_sequences=True)),
+    ...     keras.layers.Dense(num_tags),
+    ...     keras_elmo.CRF(),
+    ... ])
+    >>> model.compile("adam", keras_elmo.CRFLoss(), metrics=[keras_elmo.CRFAccuracy()])
+    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
+    >>> tags = keras_elmo.CRFDecoder()(model.predict(keras_elmo.strings(padded_tokens)))
+
+    Reference: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
+    """
+
+    def __init__(self, initializer="zeros", **kwargs):
+        kwargs.pop("dtype", None)
+        super().__init__(dtype="float32", **kwargs)
+        self.initializer = keras.initializers.get(initializer)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if len(input_shape) != 3 or input_shape[-1] is None:
+            raise ValueError(
+                "A CRF takes scores, (batch, tokens, tags), of a known number of tags. "
+                f"Received: inputs of shape {tuple(input_shape)}"
+            )
+        tags = input_shape[-1]
+        self.start = self.add_weight(shape=(tags,), initializer=self.initializer, name="start")
+        self.transitions = self.add_weight(
+            shape=(tags, tags), initializer=self.initializer, name="transitions"
+        )
+        self.end = self.add_weight(shape=(tags,), initializer=self.initializer, name="end")
+
+    def call(self, inputs, mask=None):
+        scores, is_real, is_first = self._scores(inputs, mask)
+        after = self._log_sum_after(scores, is_real)  # (batch, tokens, tags)
+        is_first = is_first[..., None, None]
+        transitions = ops.where(is_first, 0.0, ops.convert_to_tensor(self.transitions))
+        # Each tag's share among all ways to go on from the tag before it.
+        outputs = ops.log_softmax(transitions + (scores + after)[:, :, None, :], axis=-1)
+        same_tag = ops.where(ops.eye(scores.shape[-1], dtype="bool"), 0.0, _IMPOSSIBLE)
+        return ops.where(is_real[..., None, None], outputs, same_tag)
+
+    def log_partition(self, inputs, mask=None):
+        """The logarithm of the sum over all sequences of tags of exp(score).
+
+        Args:
+            inputs: see the call arguments.
+            mask: bool, (batch, tokens), or `None`.
+
+        Returns:
+            float32, (batch,). 0 for a sentence without a real token.
+        """
+        # log p(y) = score(y) - log_partition for any tags y, so also where every tag is the first.
+        outputs = self.call(inputs, mask)
+        scores, is_real, is_first = self._scores(inputs, mask)
+        steps = ops.where(is_first, 0.0, ops.convert_to_tensor(self.transitions)[0, 0])
+        values = scores[..., 0] + steps - outputs[..., 0, 0]
+        return ops.sum(ops.where(is_real, values, 0.0), axis=1)
+
+    def _scores(self, inputs, mask):
+        """The scores with those of start and end added, and which tokens are real and first."""
+        scores = ops.cast(inputs, "float32")
+        if mask is None:
+            mask = ops.ones_like(scores[..., 0], dtype="bool")
+        is_real = ops.cast(mask, "bool")
+        count = ops.cumsum(ops.cast(is_real, "int32"), axis=1)  # real tokens up to each
+        is_first = ops.logical_and(is_real, count == 1)
+        is_last = ops.logical_and(is_real, count == count[:, -1:])
+        scores = scores + ops.where(is_first[..., None], ops.convert_to_tensor(self.start), 0.0)
+        scores = scores + ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
+        return scores, is_real, is_first
+
+    def _log_sum_after(self, scores, is_real):
+        """For each token and tag, the logarithm of the sum over all ways to go on after it.
+
+        The values of a token have a maximum of 0. Only their differences matter to `call`, and
+        over a long sentence the sums would grow until float32 lost the digits of these.
+        """
+
+        def step(after, token):
+            scores, is_real = token
+            paths = self.transitions + (scores + after)[:, None, :]  # (batch, tags, tags)
+            before = ops.logsumexp(paths, axis=-1)
+            before = before - ops.max(before, axis=-1, keepdims=True)
+            return ops.where(is_real[:, None], before, after), after
+
+        steps = ops.transpose(scores, (1, 0, 2)), ops.transpose(is_real)
+        _, after = ops.scan(step, ops.zeros_like(scores[:, 0]), steps, reverse=True)
+        return ops.transpose(after, (1, 0, 2))
+
+    def compute_mask(self, inputs, mask=None):
+        return mask
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape, input_shape[-1])
+
+    def get_config(self):
+        config = super().get_config()
+        del config["dtype"]
+        return {**config, "initializer": keras.initializers.serialize(self.initializer)}
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class CRFDecoder(keras.layers.Layer):
+    """The most likely sequence of tags, by the algorithm of Viterbi.
+
+    A masked token has the tag of the token before it.
+
+    Args:
+        **kwargs: `name`.
+
+    Call arguments:
+        inputs: float, (batch, tokens, tags, tags). What a `CRF` returns, also from
+            `model.predict`.
+
+    Returns:
+        int32, (batch, tokens). The numbers of the tags.
+
+    Raises:
+        ValueError: the inputs are of another shape.
+
+    Example:
+
+    >>> with_tags = keras.Model(tagger.inputs, keras_elmo.CRFDecoder()(tagger.outputs[0]))
+
+    Reference: Viterbi 1967.
+    """
+
+    def __init__(self, **kwargs):
+        kwargs.pop("dtype", None)
+        super().__init__(dtype="float32", **kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        check_outputs(inputs)
+        steps = ops.transpose(inputs, (1, 0, 2, 3))  # (tokens, batch, tags, tags)
+
+        def step_back(best_after, step):
+            return ops.max(step + best_after[:, None, :], axis=-1), best_after
+
+        zeros = ops.zeros_like(steps[0, :, :, 0])
+        _, best_after = ops.scan(step_back, zeros, steps, reverse=True)
+
+        def step(tag, token):
+            step, best_after = token
+            from_tag = ops.take_along_axis(step, tag[:, None, None], axis=1)[:, 0]
+            tag = ops.cast(ops.argmax(from_tag + best_after, axis=-1), "int32")
+            return tag, tag
+
+        # Any tag may stand before the first one: its row is the same for each.
+        nothing = ops.zeros_like(zeros[:, 0], dtype="int32")
+        _, tags = ops.scan(step, nothing, (steps, best_after))
+        return ops.transpose(tags)
+
+    def compute_mask(self, inputs, mask=None):
+        return mask
+
+    def compute_output_spec(self, inputs, mask=None):
+        check_outputs(inputs)
+        return keras.KerasTensor(inputs.shape[:2], dtype="int32")
+
+    def get_config(self):
+        config = super().get_config()
+        del config["dtype"]
+        return config
+
+
+def check_outputs(outputs):
+    """Raises a `ValueError` where a tensor cannot be what a `CRF` returns."""
+    if len(outputs.shape) != 4 or outputs.shape[-1] != outputs.shape[-2]:
+        raise ValueError(
+            "These must be the outputs of a CRF, (batch, tokens, tags, tags): the model must end "
+            f"with `CRF`. Received: a tensor of shape {tuple(outputs.shape)}"
+        )
+
+
+def is_real(outputs):
+    """Which tokens were not masked, bool, (batch, tokens)."""
+    return ops.min(outputs, axis=(2, 3)) > _IMPOSSIBLE / 2

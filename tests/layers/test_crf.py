@@ -1,0 +1,203 @@
+import itertools
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss
+
+
+def random_case(rng):
+    """A layer with random weights, scores, and a mask with real tokens anywhere."""
+    batch, tokens, tags = rng.integers(1, 4), rng.integers(1, 6), rng.integers(1, 5)
+    layer = CRF(initializer=keras.initializers.RandomNormal(stddev=1.0, seed=int(rng.integers(99))))
+    layer.build((None, None, int(tags)))
+    scores = rng.normal(size=(batch, tokens, tags), scale=2).astype(np.float32)
+    mask = rng.random((batch, tokens)) < 0.7
+    return layer, scores, mask
+
+
+def score_of(layer, scores, path):
+    """The score of a sequence of tags, by the formula in the docstring."""
+    if not len(path):
+        return 0.0
+    weights = layer.start, layer.transitions, layer.end
+    start, transitions, end = (np.asarray(x, np.float64) for x in weights)
+    total = (
+        start[path[0]] + end[path[-1]] + scores[np.arange(len(path)), path].sum(dtype=np.float64)
+    )
+    return total + sum(transitions[i, j] for i, j in itertools.pairwise(path))
+
+
+def all_paths(scores):
+    return list(itertools.product(range(scores.shape[1]), repeat=len(scores)))
+
+
+def test_200_random_cases_equal_brute_force():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        layer, scores, mask = random_case(rng)
+        totals = np.asarray(layer.log_partition(scores, mask))
+        outputs = layer(scores, mask=mask)
+        found = np.asarray(CRFDecoder()(outputs))
+        right = rng.integers(0, scores.shape[2], mask.shape)
+        right[~mask] = 99  # what is masked need not be a tag
+        losses = np.asarray(CRFLoss(reduction=None)(right, outputs))
+        for row, is_real in enumerate(mask):
+            real = scores[row, is_real]
+            values = [score_of(layer, real, list(path)) for path in all_paths(real)]
+            log_partition = np.logaddexp.reduce(values)
+            assert totals[row] == pytest.approx(log_partition, abs=1e-5)
+            best = score_of(layer, real, found[row, is_real])
+            assert best == pytest.approx(max(values), abs=1e-5)
+            log_likelihood = score_of(layer, real, right[row, is_real]) - log_partition
+            assert losses[row].sum() == pytest.approx(-log_likelihood, abs=1e-5)
+            assert not losses[row, ~is_real].any()
+
+
+def test_the_outputs_are_probabilities():
+    layer, scores, mask = random_case(np.random.default_rng(3))
+    outputs = np.asarray(layer(scores, mask=mask))
+    np.testing.assert_allclose(np.exp(outputs).sum(-1), 1, atol=1e-5)
+
+
+def test_masked_tokens_change_nothing_and_repeat_the_tag_before():
+    rng = np.random.default_rng(1)
+    layer = CRF(initializer=keras.initializers.RandomNormal(stddev=1.0))
+    scores = rng.normal(size=(1, 5, 3)).astype(np.float32)
+    alone = np.asarray(CRFDecoder()(layer(scores[:, [1, 2, 4]])))[0]
+    mask = np.array([[False, True, True, False, True]])
+    found = np.asarray(CRFDecoder()(layer(scores, mask=mask)))[0]
+    np.testing.assert_array_equal(found[[1, 2, 4]], alone)
+    assert found[0] == 0 and found[3] == found[2]
+    nothing = layer(scores, mask=np.zeros((1, 5), bool))
+    assert np.asarray(CRFLoss()(np.ones((1, 5), int), nothing)) == 0
+
+
+def test_gradients_of_a_long_sequence_are_finite():
+    layer = CRF(initializer=keras.initializers.RandomNormal(stddev=3.0))
+    scores = tf.Variable(30 * np.random.normal(size=(2, 500, 9)), dtype="float32")
+    tags = np.random.default_rng(0).integers(0, 9, (2, 500))
+    mask = np.arange(500) < np.array([[500], [317]])
+    with tf.GradientTape() as tape:
+        loss = CRFLoss(reduction="sum")(tags, layer(scores, mask=mask))
+    gradients = tape.gradient(loss, [scores, *(v.value for v in layer.trainable_variables)])
+    assert np.isfinite(loss) and loss > 0
+    for gradient in gradients:
+        assert np.all(np.isfinite(gradient)) and np.any(gradient)
+    assert not np.any(gradients[0][1, 317:])
+
+
+SCRIPT = """
+import numpy as np, keras
+from keras_elmo.layers import CRF, CRFDecoder, CRFLoss
+import jax
+assert keras.backend.backend() == "jax"
+case = np.load({case!r})
+layer = CRF(); layer.build((None, None, case["scores"].shape[-1]))
+layer.set_weights([case["w0"], case["w1"], case["w2"]])
+outputs = layer(case["scores"], mask=case["mask"])
+np.testing.assert_allclose(outputs, case["outputs"], atol=1e-5)
+np.testing.assert_array_equal(CRFDecoder()(outputs), case["tags"])
+def loss(weights, scores):
+    outputs, _ = layer.stateless_call(weights, [], scores, mask=case["mask"])
+    return CRFLoss(reduction="sum")(case["right"], outputs)
+value, gradients = jax.value_and_grad(loss)([v.value for v in layer.trainable_variables],
+                                           case["scores"])
+np.testing.assert_allclose(value, case["loss"], rtol=1e-5)
+for k, gradient in enumerate(gradients):
+    np.testing.assert_allclose(gradient, case[f"g{{k}}"], atol=1e-4)
+print("same")
+"""
+
+
+def test_jax_gives_the_same(tmp_path):
+    pytest.importorskip("jax")
+    rng = np.random.default_rng(2)
+    layer = CRF(initializer=keras.initializers.RandomNormal(stddev=1.0))
+    scores = rng.normal(size=(3, 500, 5)).astype(np.float32)
+    mask = rng.random((3, 500)) < 0.8
+    right = rng.integers(0, 5, (3, 500))
+    layer.build(scores.shape)
+    with tf.GradientTape() as tape:
+        outputs = layer(scores, mask=mask)
+        loss = CRFLoss(reduction="sum")(right, outputs)
+    gradients = tape.gradient(loss, [v.value for v in layer.trainable_variables])
+    arrays = {f"w{k}": v.numpy() for k, v in enumerate(layer.trainable_variables)}
+    arrays |= {f"g{k}": g.numpy() for k, g in enumerate(gradients)}
+    tags = CRFDecoder()(outputs)
+    case = str(tmp_path / "case.npz")
+    np.savez(
+        case, scores=scores, mask=mask, right=right, outputs=outputs, tags=tags, loss=loss, **arrays
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(case=case)],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.strip() == "same", result.stderr[-3000:]
+
+
+def tagger():
+    return keras.Sequential(
+        [
+            keras.Input((None,)),
+            keras.layers.Embedding(7, 4, mask_zero=True),
+            keras.layers.Dense(3),
+            CRF(),
+        ]
+    )
+
+
+def test_a_tagger_learns_what_only_the_tag_before_tells_and_is_saved(tmp_path):
+    # The tag of word 1 is 1 after a word 2, and 2 after a word 3; padding is 0.
+    words = np.array([[2, 1, 3, 1], [3, 1, 0, 0], [2, 1, 2, 1], [3, 1, 3, 0]])
+    tags = np.array([[0, 1, 0, 2], [0, 2, 9, 9], [0, 1, 0, 1], [0, 2, 0, 9]])
+    tags[words == 2] = 1
+    tags[words == 3] = 2
+    model = tagger()
+    model.compile(keras.optimizers.Adam(0.1), CRFLoss(), metrics=[CRFAccuracy()])
+    history = model.fit(words, tags, epochs=60, verbose=0).history
+    assert history["loss"][-1] < 0.2 * history["loss"][0]
+    loss, accuracy = model.evaluate(words, tags, batch_size=3, verbose=0)
+    assert accuracy == 1
+    is_real = words > 0
+    outputs = model(words)
+    by_hand = np.asarray(CRFLoss(reduction=None)(tags, outputs))[is_real].mean()
+    assert model.evaluate(words, tags, verbose=0)[0] == pytest.approx(by_hand, rel=1e-5)
+    found = np.asarray(CRFDecoder()(model.predict(words, verbose=0)))
+    np.testing.assert_array_equal(found[is_real], tags[is_real])
+    model.save(tmp_path / "tagger.keras")
+    again = keras.models.load_model(tmp_path / "tagger.keras")
+    np.testing.assert_allclose(again.predict(words, verbose=0), outputs, atol=1e-6)
+    assert again.evaluate(words, tags, verbose=0)[1] == 1
+    assert np.isfinite(again.fit(words, tags, verbose=0).history["loss"][0])
+    decoding = keras.Model(again.inputs, CRFDecoder()(again.outputs[0]))
+    assert decoding.output_shape == (None, None) and decoding.outputs[0].dtype == "int32"
+    np.testing.assert_array_equal(decoding.predict(words, verbose=0)[is_real], tags[is_real])
+
+
+def test_mixed_precision_computes_in_float32():
+    layer = CRF(dtype="mixed_bfloat16")
+    assert layer(np.ones((1, 2, 3), np.float16)).dtype == "float32"
+    assert CRF.from_config(layer.get_config()).dtype_policy.name == "float32"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: CRF()(np.ones((2, 3))), r"\(batch, tokens, tags\).*\(2, 3\)"),
+        (lambda: CRF().build((None, None, None)), "known number of tags"),
+        (lambda: CRFLoss()(np.ones((2, 3)), np.ones((2, 3, 4))), r"end with `CRF`.*\(2, 3, 4\)"),
+        (lambda: CRFDecoder()(np.ones((2, 3, 4))), r"end with `CRF`.*\(2, 3, 4\)"),
+        (lambda: CRFLoss()(np.ones((2,)), np.ones((2, 3, 4, 4))), r"\(batch, tokens\).*\(2,\)"),
+    ],
+)
+def test_wrong_shapes(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -107,9 +107,8 @@ def train(train_data, dev_data, num_tags, has_crf, epochs, seed):
     keras.utils.set_random_seed(seed)
     num_layers, _, size = train_data[0][0].shape
     inputs = keras.Input((None, num_layers * size))
-    model = keras.Sequential(
-        [inputs, keras.layers.Masking(), Mix(num_layers), *head(num_tags, has_crf)]
-    )
+    mix = [Mix(num_layers)] if num_layers > 1 else []
+    model = keras.Sequential([inputs, keras.layers.Masking(), *mix, *head(num_tags, has_crf)])
     loss = keras_elmo.CRFLoss() if has_crf else "sparse_categorical_crossentropy"
     model.compile(keras.optimizers.Adam(2e-3), loss)
     best = keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)

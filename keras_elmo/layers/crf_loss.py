@@ -67,6 +67,7 @@ class CRFAccuracy(keras.metrics.Mean):
         self._decoder = CRFDecoder()
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
         is_right = self._decoder(y_pred) == _tag_numbers(y_true)
         weights = ops.cast(is_real(y_pred), "float32")
         if sample_weight is not None:

@@ -55,10 +55,12 @@ def test_batches_hold_each_sentence_once(example):
     assert sorted(seen) == list(range(20))
 
 
-@pytest.mark.parametrize("crf", [True, False])
+@pytest.mark.parametrize("crf", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_it_runs_on_its_own_data_and_the_tagger_is_saved(example, crf, tmp_path):
     path = tmp_path / "tagger.keras"
-    results, names, tagger = example.main([*["--crf"] * crf, "--output", str(path)])
+    results, names, tagger = example.main(
+        [*["--crf"] * crf, "--epochs", "10", "--output", str(path)]
+    )
     assert list(results) == [
         "each word's most frequent tag",
         "layer 0",

@@ -10,8 +10,8 @@
 
 The biLM handles padding (masked tokens) in the loops and nowhere else. `PackedLoop.enter` drops
 the padding, and `PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it:
-their `enter` sets it to zero, and at padding their `run_layer` does not change the state and outputs
-zeros. `UnrolledLoop` and `FirstStepLoop` read no padding. `BiLM` makes these two loops itself, for
+their `enter` sets it to zero, and their `run_layer` outputs zeros there and leaves the state as it
+was. `UnrolledLoop` and `FirstStepLoop` read no padding. `BiLM` makes these two loops itself, for
 training and for the boundaries, and so they are not in the table `LOOPS`.
 
 To add a loop called "fast" that users can choose:

@@ -88,9 +88,8 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _ERROR_STATUS
     except Exception as error:
-        if not (
-            isinstance(error, _USER_ERRORS) or type(error).__module__.startswith("tensorflow.")
-        ):
+        is_tensorflows = type(error).__module__.startswith("tensorflow.")
+        if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
         message = " ".join(str(error).split()) or type(error).__name__
         message = as_typed(message, options.typed)

@@ -114,6 +114,7 @@ def test_training_goes_on_where_it_ended(corpus):
     assert [batch["step"] for batch in again] == list(range(23, 60))
     other_seed = take(stream.training_batches(corpus, order_seed=2), 1)
     assert not np.array_equal(other_seed[0]["targets"], batches[0]["targets"])
+    assert stream.training_batches(corpus).element_spec == stream.training_specs()
 
 
 def test_an_epoch_is_every_sentence_once(corpus):

@@ -129,11 +129,12 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     found = {}
 
     def report(figures):
+        names = {"step", "loss", "forward", "backward", "perplexity", "norm", "learning_rate"}
+        assert set(figures) - {"evaluation"} == names
         if "evaluation" in figures:
-            found[figures["step"]] = figures["evaluation"]["perplexity"]
-            assert (
-                figures["evaluation"]["predictions"] == 11 and figures["evaluation"]["unknown"] == 0
-            )
+            result = figures["evaluation"]
+            found[figures["step"]] = result["perplexity"]
+            assert result["predictions"] == 11 and result["unknown"] == 0
 
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20]
     names = {path.name for path in (tmp_path / "run").iterdir()}
@@ -231,6 +232,7 @@ def test_another_run_is_not_gone_on_with(corpus, tmp_path):
     for found, wanted in zip(values_of(other), before, strict=True):
         np.testing.assert_array_equal(found, wanted)
     assert not make_trainer(corpus, tmp_path / "nothing").restore()
+    assert not make_trainer(corpus, folder=None).restore()
 
 
 def test_a_full_disk_at_a_checkpoint(corpus, tmp_path, monkeypatch):

@@ -148,8 +148,8 @@ class Trainer:
     def _trace(self):
         """Traces the step before its first call, which takes seconds. A signal then raises at once.
 
-        Several replicas may be in several processes, which stop together. Then the signal takes
-        effect after the first step.
+        Several replicas may be in several processes, which must stop after the same step. With
+        several replicas, a signal takes effect after the first step.
         """
         is_alone = self.replicas.count == 1
         with self._stop.raising() if is_alone else contextlib.nullcontext():

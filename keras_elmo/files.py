@@ -1,4 +1,4 @@
-"""Files and folders that appear when they are whole, and text files that may be compressed."""
+"""Files and folders that are moved into place when they are complete; text files, also gzip."""
 
 import contextlib
 import gzip

@@ -22,7 +22,7 @@ from keras_elmo.cli import (
 from keras_elmo.cli.wording import as_typed
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
-_ERRORS = (
+_USER_ERRORS = (
     FloatingPointError,
     ImportError,
     MemoryError,
@@ -31,7 +31,7 @@ _ERRORS = (
     TypeError,
     ValueError,
 )
-_ERROR = 2
+_ERROR_STATUS = 2
 
 
 class _Terminated(KeyboardInterrupt):
@@ -47,8 +47,8 @@ def main(arguments=None):
         arguments: list of strings; `None`: those of the process.
 
     Returns:
-        The exit status: 0; 2 after an error (one line on standard error); 130 after Ctrl-C, and
-        143 after SIGTERM.
+        The exit status: 0; 2 after an error, with one line on standard error; 2 without a line if
+        the reader of the output has gone; 130 after Ctrl-C, and 143 after SIGTERM.
     """
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
@@ -84,16 +84,17 @@ def main(arguments=None):
         outcome = str(error) or "nothing was written"
         print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
         return 128 + number  # as a shell says it
-    except BrokenPipeError:  # nobody reads on; what is still to be written goes nowhere
+    except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _ERROR
+        return _ERROR_STATUS
     except Exception as error:
-        if not (isinstance(error, _ERRORS) or type(error).__module__.startswith("tensorflow.")):
+        is_tensorflows = type(error).__module__.startswith("tensorflow.")
+        if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
         message = " ".join(str(error).split()) or type(error).__name__
         message = as_typed(message, options.typed)
         print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
-        return _ERROR
+        return _ERROR_STATUS
     return 0
 
 
@@ -105,7 +106,7 @@ def _raising_on_sigterm():
         return
 
     def stop(*_):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would break the cleaning off
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would interrupt the cleanup
         raise _Terminated
 
     before = signal.signal(signal.SIGTERM, stop)

@@ -172,7 +172,8 @@ def _train(options, corpus, heldout):
     if is_chief and not options.quiet:
         best = ""
         if heldout:
-            best = f", held-out perplexity {trainer.best:.2f}, {unknown:.1%} of its words unknown"
+            perplexity = f"{trainer.best_perplexity:.2f}"
+            best = f", held-out perplexity {perplexity}, {unknown:.1%} of its words unknown"
         say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
 
 

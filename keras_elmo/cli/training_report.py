@@ -103,7 +103,7 @@ class _Report:
         if not steps:
             return line
         seconds = time.perf_counter() - self.started
-        left = int(seconds / steps * (self.trainer.steps - figures["step"]))
+        left = int(seconds / steps * (self.trainer.num_steps - figures["step"]))
         speed = steps * self.trainer.tokens_per_step / seconds
         left = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
         return f"{line}  {speed:,.0f} tokens/s  {left} left"
@@ -111,7 +111,7 @@ class _Report:
     @staticmethod
     def heldout_line(figures):
         """The result of an evaluation, in a line."""
-        result = figures["heldout"]
+        result = figures["evaluation"]
         return (
             f"step {figures['step']:,}: held-out perplexity {result['perplexity']:.2f} "
             f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
@@ -123,15 +123,15 @@ class ReportLines(_Report):
     """A line every hundred steps."""
 
     def __enter__(self):
-        if self.is_shown and self.trainer.step < self.trainer.steps:
+        if self.is_shown and self.trainer.step < self.trainer.num_steps:
             say(_TRACING)
         return self
 
     def show(self, figures):
-        step, steps = figures["step"], self.trainer.steps
+        step, steps = figures["step"], self.trainer.num_steps
         if step % _LINE_INTERVAL == 0 or step == steps:
             say(f"step {step:,}/{steps:,}  {self.line(figures)}")
-        if "heldout" in figures:
+        if "evaluation" in figures:
             say(self.heldout_line(figures))
 
 
@@ -147,9 +147,9 @@ class ReportBar(_Report):
             console=rich.console.Console(stderr=True),
             disable=not self.is_shown,
         )
-        is_done = self.trainer.step >= self.trainer.steps
+        is_done = self.trainer.step >= self.trainer.num_steps
         self.task = self.bar.add_task(
-            "" if is_done else _TRACING, total=self.trainer.steps, completed=self.trainer.step
+            "" if is_done else _TRACING, total=self.trainer.num_steps, completed=self.trainer.step
         )
         self.bar.start()
         return self
@@ -159,5 +159,5 @@ class ReportBar(_Report):
 
     def show(self, figures):
         self.bar.update(self.task, completed=figures["step"], description=self.line(figures))
-        if "heldout" in figures:
+        if "evaluation" in figures:
             self.bar.console.print(self.heldout_line(figures), highlight=False)

@@ -7,11 +7,9 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integers
-from keras_elmo.layers.loops import find_loop
+from keras_elmo.layers.loops import LOOPS, find_loop
 from keras_elmo.layers.loops.first_step import FirstStepLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
-
-_LOOPS = (None, "rnn", "packed", "padded")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -35,11 +33,11 @@ class BiLM(keras.layers.Layer):
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool.
         return_state: bool. Whether a call also returns the state.
-        loop: how the step runs along a sentence. `"packed"` (TensorFlow) computes real tokens only,
-            both directions in one loop. `"rnn"` is `keras.layers.RNN`: it is slower, runs on every
-            backend, and XLA can compile it (`jit_compile=True`). `"padded"` (TensorFlow) uses only
-            operations that TFLite also has. `None` chooses `"packed"` on TensorFlow and `"rnn"`
-            elsewhere. All of them give the same numbers.
+        loop: how the step runs along a sentence. `"packed"` (TensorFlow only) computes real tokens
+            alone, both directions in one loop. `"rnn"` is `keras.layers.RNN`: it is slower, runs on
+            every backend, and XLA can compile it (`jit_compile=True`). `"padded"` (TensorFlow only)
+            uses operations that TFLite also has, and no others. `None` chooses `"packed"` on
+            TensorFlow and `"rnn"` elsewhere. All of them give the same numbers.
         kernel_initializer: initializer of all kernels.
 
     Call arguments:
@@ -85,7 +83,8 @@ class BiLM(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_integers(1, num_layers=num_layers)
-        _check_loop(loop)
+        if loop is not None:
+            find_loop(loop)  # This raises an error if there is no such loop.
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
@@ -119,9 +118,9 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
-        self._compiled_runs = {}  # from the name of a loop to the function that runs it
+        self._traced_runs = {}  # from the name of a loop to the function that runs it
         self._thread = threading.local()  # see `using_loop`
-        self.supports_jit = self._loop_name() != "packed"
+        self.supports_jit = LOOPS[self._loop_name()].supports_xla
         self.supports_masking = True
 
     @property
@@ -175,7 +174,7 @@ class BiLM(keras.layers.Layer):
             ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_sizes
         ]
 
-    def call(self, inputs, mask=None, initial_state=None, boundaries=None, training=False):
+    def call(self, inputs, mask=None, initial_state=None, boundaries=None):
         self._check(inputs.shape, mask, initial_state)
         batch_size = ops.shape(inputs)[0]
         if boundaries is not None:
@@ -189,7 +188,7 @@ class BiLM(keras.layers.Layer):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
-        outputs, state = self._compiled_run()(inputs, mask, initial_state)
+        outputs, state = self._traced_run()(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
     def read_streams(
@@ -210,14 +209,14 @@ class BiLM(keras.layers.Layer):
                 which is applied to the inputs of each LSTM layer.
             training: bool. Whether a gradient will be computed. `True` cannot be given with a mask.
 
+        Returns:
+            A pair: the outputs, a list of `num_layers + 1` floats, (batch, tokens,
+            2 * projection_dim), each direction in its own order of reading; and the state.
+
         Raises:
             ValueError: `training` is given together with a mask, or without a mask the number of
                 tokens is not known.
             RuntimeError: the backend is not TensorFlow.
-
-        Returns:
-            A pair: the outputs, a list of `num_layers + 1` floats, (batch, tokens,
-            2 * projection_dim), each direction in its own order of reading; and the state.
         """
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
@@ -247,7 +246,9 @@ class BiLM(keras.layers.Layer):
 
         XLA needs `"rnn"`, and TFLite needs `"padded"`.
         """
-        before, self._thread.loop = getattr(self._thread, "loop", None), _check_loop(loop)
+        if loop is not None:
+            find_loop(loop)  # This raises an error if there is no such loop.
+        before, self._thread.loop = getattr(self._thread, "loop", None), loop
         try:
             yield
         finally:
@@ -258,17 +259,17 @@ class BiLM(keras.layers.Layer):
         chosen = getattr(self._thread, "loop", None) or self.loop
         return chosen or ("packed" if on_tensorflow else "rnn")
 
-    def _compiled_run(self):
+    def _traced_run(self):
         """The function of `(inputs, mask, state)` that runs the loop. It is made once per loop."""
         name = self._loop_name()
-        if name not in self._compiled_runs:
-            loop = find_loop(name)
+        if name not in self._traced_runs:
+            loop_class = find_loop(name)
 
             def run(inputs, mask, state):
-                return self._run_layers(loop(mask), [inputs, inputs], state)
+                return self._run_layers(loop_class(mask), [inputs, inputs], state)
 
-            self._compiled_runs[name] = loop.compile(run)
-        return self._compiled_runs[name]
+            self._traced_runs[name] = loop_class.traced(run)
+        return self._traced_runs[name]
 
     def _run_layers(self, loop, directions, state, dropout=None):
         """Runs all LSTM layers with a loop, from the lowest to the highest.
@@ -344,17 +345,6 @@ class BiLM(keras.layers.Layer):
         if config.get("loop") == "auto":  # the spelling of version 0.1.0
             config = {**config, "loop": None}
         return cls(**config)
-
-
-def _check_loop(loop):
-    if loop not in _LOOPS:
-        raise ValueError(f"`loop` must be one of {list(_LOOPS)}. Received: loop={loop!r}")
-    if loop in ("packed", "padded") and keras.backend.backend() != "tensorflow":
-        raise ValueError(
-            f'loop={loop!r} is for the TensorFlow backend; use loop=None or "rnn". '
-            f"Received: backend {keras.backend.backend()!r}"
-        )
-    return loop
 
 
 def _agree(shape, expected):

@@ -1,7 +1,8 @@
 """The recurrent core: one step of an LSTM with clips and a projection, and the cell that holds it.
 
-The gate equations are in `projected_lstm_step` and nowhere else. `ProjectedLSTMCell` holds the
-weights. The loops that run the step along a sentence are in `layers/loops/`.
+The gate equations are in two functions of this file and nowhere else: `compute_input_gates`
+computes what the gates get from the inputs, and `projected_lstm_step` the rest. `ProjectedLSTMCell`
+holds the weights. The loops that run the step along a sentence are in `layers/loops/`.
 """
 
 import functools
@@ -12,7 +13,7 @@ from keras import ops
 from keras_elmo.checks import check_clips, check_integers
 from keras_elmo.layers.matmul import matmul
 
-# This is added to the forget gate when the step runs, as TensorFlow 1's LSTMCell does. The files
+# `compute_input_gates` adds this to the forget gate, as TensorFlow 1's LSTMCell does. The files
 # hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
 # the bias would lose its last bits.
 FORGET_BIAS = 1.0
@@ -37,8 +38,8 @@ def projected_lstm_step(
     Without a projection kernel, `m' = sigmoid(o) * tanh(c')`, which is not clipped.
 
     Args:
-        input_gates: float, (rows, 4 * units). The inputs' part of the gates, `x W + b`, which
-            `compute_input_gates` computes.
+        input_gates: float, (rows, 4 * units). What the gates get from the inputs, with the bias and
+            the forget bias: the result of `compute_input_gates`.
         m: float, (rows, projection_dim). The previous output. `None` stands for zeros, and saves
             the product with U.
         c: float, (rows, units). The previous cell. `None` stands for zeros.
@@ -70,7 +71,12 @@ def projected_lstm_step(
 
 
 def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
-    """Computes `x W + b`, the inputs' part of the gates, and adds the forget bias.
+    """Computes what the gates get from the inputs.
+
+        input_gates = x W + b + [0, 0, 1, 0]
+
+    The last term is the forget bias, with one number for each of the gates i, j, f, o: every unit
+    of the forget gate f gets 1.
 
     Args:
         inputs: float, (..., features).
@@ -82,7 +88,6 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
         float, (..., 4 * units).
     """
     units = bias.shape[0] // 4
-    # The forget gate is the third of the gates i, j, f, o.
     is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # (4 * units,)
     return matmul(inputs, kernel, fast_gradient) + (bias + FORGET_BIAS * is_forget)
 
@@ -91,8 +96,9 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
 class ProjectedLSTMCell(keras.layers.Layer):
     """An LSTM cell with a projection and clips, for `keras.layers.RNN`.
 
-    Its equations are those of `projected_lstm_step`. The gates are ordered i, j, f, o (input,
-    candidate, forget, output). 1 is added to the forget gate when the step runs.
+    Its equations are those of `compute_input_gates` and `projected_lstm_step`. The gates are
+    ordered i, j, f, o (input, candidate, forget, output). The forget gate gets 1 more than the
+    variable `bias` holds.
 
     Masking: `keras.layers.RNN` handles the mask. The cell does not see it.
 
@@ -172,7 +178,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
             )
 
     def input_gates(self, inputs, fast_gradient=False):
-        """The inputs' part of the gates: (..., features) -> (..., 4 * units)."""
+        """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units)."""
         return compute_input_gates(
             inputs, self._cast(self.kernel), self._cast(self.bias), fast_gradient
         )
@@ -199,7 +205,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
             fast_gradient=fast_gradient,
         )
 
-    def call(self, inputs, states, training=False):
+    def call(self, inputs, states):
         m, c = self.make_step()(self.input_gates(inputs), *states)
         return m, [m, c]
 

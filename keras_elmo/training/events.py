@@ -28,7 +28,7 @@ def event_log(folder):
     def log(figures):
         names = ("loss", "perplexity", "norm", "learning_rate")
         scalars = {f"train/{name}": figures[name] for name in names}
-        for name, value in figures.get("heldout", {}).items():
+        for name, value in figures.get("evaluation", {}).items():
             scalars[f"heldout/{name}"] = value
         with writer.as_default():
             for tag, value in scalars.items():

@@ -128,11 +128,11 @@ class TrainingOptions:
             )
         return self
 
-    def rate(self, step, steps):
-        """The learning rate of a step (from 0) of `steps`."""
+    def learning_rate_at(self, step, num_steps):
+        """The learning rate of a step (from 0) of `num_steps`."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / self.warmup_steps
-        share_done = (step - self.warmup_steps) / max(1, steps - self.warmup_steps)
+        share_done = (step - self.warmup_steps) / max(1, num_steps - self.warmup_steps)
         factor = {
             "constant": 1.0,
             "linear": 1 - share_done,

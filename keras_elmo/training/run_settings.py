@@ -5,7 +5,7 @@ import hashlib
 import json
 
 
-def run_settings(model, options, corpus, num_replicas, steps):
+def run_settings(model, options, corpus, num_replicas, num_steps):
     """The settings of a run, as a dict that a checkpoint holds.
 
     Args:
@@ -13,7 +13,7 @@ def run_settings(model, options, corpus, num_replicas, steps):
         options: `TrainingOptions`.
         corpus: a `Corpus`.
         num_replicas: int.
-        steps: int. The last step.
+        num_steps: int. The last step.
     """
     words = "\n".join(model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
@@ -22,7 +22,7 @@ def run_settings(model, options, corpus, num_replicas, steps):
         "replicas": num_replicas,
         "vocabulary": hashlib.sha256(words).hexdigest(),
         "corpus": file_counts(corpus),
-        "steps": steps,
+        "steps": num_steps,
     }
 
 

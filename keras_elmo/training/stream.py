@@ -37,7 +37,7 @@ class Stream:
                     targets     d     e     </S>  f     g     h     </S>  .
           backward  inputs      </S>  e     d     </S>  h     g     f     .
                     targets     e     d     <S>   h     g     f     <S>   .
-        begins                  [True, True]            [True, False]
+        starts_sentence         [True, True]            [True, False]
 
     A dot stands where a lane has ended. Only evaluation has such places, and masks them: training
     reads the corpus again and again.
@@ -47,7 +47,8 @@ class Stream:
     - `"step"`: int64, (). The index of the window.
     - `"words"`, `"inputs"` and, in evaluation, `"mask"`: see `BiLanguageModel.read_windows`.
     - `"targets"`: int32, (2, batch, tokens), like the inputs. The ids of the target words.
-    - `"begins"`: bool, (batch,). Whether a lane's window begins with the begin of a sentence.
+    - `"starts_sentence"`: bool, (batch,). Whether a lane's window starts with the first token of a
+      sentence.
     - `"negatives"`: int32, (2, num_negatives), and `"num_draws"`: int32, (2,). The samples of each
       direction, see `Softmax.loss`. They are there if `num_negatives` is not 0.
 
@@ -57,25 +58,26 @@ class Stream:
         unroll_steps: int. The number of tokens in a window of a lane.
         num_negatives: int, or 0 for none. The number of samples of each direction for the sampled
             softmax.
-        seed: int. The seed of the samples.
+        sample_seed: int. The seed of the samples.
     """
 
-    def __init__(self, vocabulary, batch_size, unroll_steps, num_negatives=0, seed=0):
+    def __init__(self, vocabulary, batch_size, unroll_steps, num_negatives=0, sample_seed=0):
         self.vocabulary = vocabulary
         self.batch_size = batch_size
         self.unroll_steps = unroll_steps
         self.num_negatives = num_negatives
-        self.seed = seed
+        self.sample_seed = sample_seed
         self._ids = {**vocabulary.ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
 
-    def training_batches(self, corpus, seed=None, shard=0, num_shards=1, start=0):
+    def training_batches(self, corpus, order_seed=None, shard=0, num_shards=1, start=0):
         """Endless batches of full windows, epoch after epoch, as a `tf.data.Dataset`.
 
         Args:
             corpus: a `Corpus`.
-            seed: int, the seed of the order of sentences; or `None`: they are read in the order
-                of the files.
-            shard: int. Which part of the corpus is read, of `num_shards` parts.
+            order_seed: int, the seed of the order of sentences; or `None`: they are read in the
+                order of the files.
+            shard: int. Which part of the corpus is read, of `num_shards` parts. Each replica reads
+                a shard of its own.
             num_shards: int.
             start: int. The number of batches that are skipped. A run that is resumed skips those
                 that it has seen.
@@ -84,12 +86,13 @@ class Stream:
         def sentences():
             for epoch in itertools.count():
                 sentence = None
-                for sentence in corpus.epoch(epoch, seed, shard, num_shards):
+                for sentence in corpus.epoch(epoch, order_seed, shard, num_shards):
                     yield sentence
                 if sentence is None:
                     raise ValueError(
-                        f"Each of {num_shards} replicas must have sentences to read, and replica "
-                        f"{shard} has none; give more files, or one file"
+                        f"Each of the {num_shards} shards of the corpus, one for each replica, "
+                        f"must have sentences. Received: none in shard {shard}; give more files, "
+                        "or one file"
                     )
 
         def batches():
@@ -97,7 +100,7 @@ class Stream:
                 if step >= start:
                     yield self._make_batch(window, step, shard)
 
-        return dataset_from_generator(batches, self._specs())
+        return dataset_from_generator(batches, self.training_specs())
 
     def evaluation_batches(self, sentences):
         """Batches that hold every sentence once, in order; lanes that have ended are masked.
@@ -108,9 +111,27 @@ class Stream:
 
         def batches():
             for step, window in enumerate(self._windows(sentences)):
-                yield self._make_batch(window, step, shard=0, has_mask=True)
+                lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
+                mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
+                yield {**self._make_batch(window, step, shard=0), "mask": mask}
 
-        return dataset_from_generator(batches, self._specs(has_mask=True))
+        mask_spec = tf.TensorSpec((self.batch_size, self.unroll_steps), tf.bool)
+        return dataset_from_generator(batches, {**self.training_specs(), "mask": mask_spec})
+
+    def training_specs(self):
+        """The `tf.TensorSpec` of each entry of a batch of `training_batches`, as a dict."""
+        shape = (2, self.batch_size, self.unroll_steps)
+        specs = {
+            "step": tf.TensorSpec((), tf.int64),
+            "words": tf.TensorSpec((None,), tf.string),
+            "starts_sentence": tf.TensorSpec((self.batch_size,), tf.bool),
+            "inputs": tf.TensorSpec(shape, tf.int32),
+            "targets": tf.TensorSpec(shape, tf.int32),
+        }
+        if self.num_negatives:
+            specs["negatives"] = tf.TensorSpec((2, self.num_negatives), tf.int32)
+            specs["num_draws"] = tf.TensorSpec((2,), tf.int32)
+        return specs
 
     def _windows(self, sentences):
         """Yields windows: for each lane `[(sentence with boundaries, start, end), ...]`.
@@ -141,11 +162,10 @@ class Stream:
                 return
             yield window
 
-    def _make_batch(self, window, step, shard, has_mask=False):
+    def _make_batch(self, window, step, shard):
         word_indices = {_BEGIN: _BEGIN, _END: _END}  # each distinct word gets the next index
         shape = (2, self.batch_size, self.unroll_steps)
         inputs, targets = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        mask = np.zeros(shape[1:], bool)
         for lane, pieces in enumerate(window):
             column = 0
             for sentence, start, end in pieces:
@@ -160,7 +180,6 @@ class Stream:
                     targets[direction, lane, columns] = [
                         self._ids.get(token, self.vocabulary.unknown) for token in tokens[1:]
                     ]
-                mask[lane, columns] = True
                 column = columns.stop
         # The shortest words come first, see `CharCNNEmbedding`.
         words = [characters.text_to_bytes(word) for word in word_indices if isinstance(word, str)]
@@ -170,33 +189,15 @@ class Stream:
         batch = {
             "step": np.int64(step),
             "words": np.array([words[index] for index in order], object),
-            "begins": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
+            "starts_sentence": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
             "inputs": permutation[inputs],
             "targets": targets,
         }
-        if has_mask:
-            batch["mask"] = mask
         if self.num_negatives:
-            rng = np.random.default_rng([self.seed, shard, step])
+            rng = np.random.default_rng([self.sample_seed, shard, step])
             samples = [
                 log_uniform_sample(rng, self.num_negatives, len(self.vocabulary)) for _ in range(2)
             ]
             batch["negatives"] = np.stack([negatives for negatives, _ in samples])
             batch["num_draws"] = np.array([num_draws for _, num_draws in samples], np.int32)
         return batch
-
-    def _specs(self, has_mask=False):
-        shape = (2, self.batch_size, self.unroll_steps)
-        specs = {
-            "step": tf.TensorSpec((), tf.int64),
-            "words": tf.TensorSpec((None,), tf.string),
-            "begins": tf.TensorSpec(shape[1:2], tf.bool),
-            "inputs": tf.TensorSpec(shape, tf.int32),
-            "targets": tf.TensorSpec(shape, tf.int32),
-        }
-        if has_mask:
-            specs["mask"] = tf.TensorSpec(shape[1:], tf.bool)
-        if self.num_negatives:
-            specs["negatives"] = tf.TensorSpec((2, self.num_negatives), tf.int32)
-            specs["num_draws"] = tf.TensorSpec((2,), tf.int32)
-        return specs

@@ -37,7 +37,7 @@ class Trainer:
         folder: path of a folder for checkpoints, logs (TensorBoard's) and the model: the one with
             the best perplexity of `heldout`, or the last. `None` keeps nothing.
         heldout: a `Corpus`, or `None`.
-        steps: int. The last step. `None` takes as many steps as `options.epochs` need.
+        steps: int. The number of steps of the whole run. `None`: as many as `options.epochs` need.
         checkpoint_every: int. The number of steps from one checkpoint to the next.
         evaluate_every: int. The number of steps from one evaluation of `heldout` to the next.
 
@@ -68,7 +68,7 @@ class Trainer:
         self.tokens_per_step = options.batch_size * options.unroll_steps * self.replicas.count
         check_texts(corpus, heldout, options, self.replicas.count)
         num_targets = sum(corpus.counts())  # every token, and the end of every sentence
-        self.steps = steps or math.ceil(options.epochs * num_targets / self.tokens_per_step)
+        self.num_steps = steps or math.ceil(options.epochs * num_targets / self.tokens_per_step)
         self.stream = Stream(
             model.vocabulary,
             options.batch_size,
@@ -83,7 +83,7 @@ class Trainer:
         self.step = 0
         self.last_checkpoint_step = None
         self.last_evaluation_step = 0
-        self.best = math.inf  # the lowest perplexity of the held-out text
+        self.best_perplexity = math.inf  # the lowest one of the held-out text
         self._stop = StopSignals(self._stop_message)
 
     def is_chief(self):
@@ -95,40 +95,41 @@ class Trainer:
 
         Args:
             report: `None`, or a function that is called after each step with a dict: `"step"`,
-                `"loss"` (nats, the mean of both directions), `"perplexity"`, `"norm"` (of the
-                gradients), `"learning_rate"`; and after an evaluation also `"heldout"`, the result
-                of `evaluate`.
+                `"loss"` (nats, the mean of both directions), `"forward"`, `"backward"` and
+                `"perplexity"` (see `perplexities`), `"norm"` (of the gradients),
+                `"learning_rate"`; and after an evaluation of the held-out text also
+                `"evaluation"`, the result of `evaluate`.
 
         Returns:
             The best perplexity of `heldout`, or `inf` without one.
 
         Raises:
-            Interrupted: SIGINT or SIGTERM came; the state is in a checkpoint.
+            Interrupted: SIGINT or SIGTERM came. The message says what was kept: the step of the
+                last checkpoint, or nothing.
             FloatingPointError: the loss or the gradients are no longer finite.
             OSError: a checkpoint could not be written.
             RuntimeError: it is called in the scope of a strategy.
         """
         if tf.distribute.has_strategy():
             raise RuntimeError("`run` must be called outside of the strategy's scope")
-        datasets = {index: self._batches(index) for index in self.replicas.local_indices}
-        iterators = {index: iter(dataset) for index, dataset in datasets.items()}
+        iterators = {index: iter(self._batches(index)) for index in self.replicas.local_indices}
         self.model.has_softmax = True
         has_log = self.folder is not None and self.is_chief()
         log_folder = os.path.join(self.folder, _LOGS) if has_log else None
         with event_log(log_folder) as log, self._stop:
             if self._is_evaluation_due():  # The run before was stopped during this evaluation.
                 self._evaluate()
-            if self.step < self.steps:
+            if self.step < self.num_steps:
                 self._trace()
-            while self.step < self.steps:
+            while self.step < self.num_steps:
                 figures, must_stop = self._train_one_step(iterators)
                 must_evaluate = self._is_evaluation_due() and not must_stop
-                is_last = self.step == self.steps
+                is_last = self.step == self.num_steps
                 is_regular = self.step % self.checkpoint_every == 0
                 if must_stop or must_evaluate or is_last or is_regular:
                     self.save()
                 if must_evaluate:
-                    figures["heldout"] = self._evaluate()
+                    figures["evaluation"] = self._evaluate()
                 log(figures)
                 if report is not None:
                     report(figures)
@@ -136,22 +137,23 @@ class Trainer:
                     raise self._stop.error()
             if self.heldout is None:
                 self._save_model()
-        return self.best
+        return self.best_perplexity
 
     def _batches(self, replica_index):
-        seed = self.options.seed if self.options.shuffle else None
+        order_seed = self.options.seed if self.options.shuffle else None
         return self.stream.training_batches(
-            self.corpus, seed, replica_index, self.replicas.count, self.step
+            self.corpus, order_seed, replica_index, self.replicas.count, self.step
         )
 
     def _trace(self):
         """Traces the step before its first call, which takes seconds. A signal then raises at once.
 
-        Several processes go on, since they stop together, after their first step.
+        Several replicas may be in several processes, which must stop after the same step. With
+        several replicas, a signal takes effect after the first step.
         """
         is_alone = self.replicas.count == 1
         with self._stop.raising() if is_alone else contextlib.nullcontext():
-            self.training_step.trace(self._batches(0).element_spec, self.state)
+            self.training_step.trace(self.stream.training_specs(), self.state)
 
     def _train_one_step(self, iterators):
         """Trains on the next window of every lane.
@@ -163,7 +165,7 @@ class Trainer:
             The figures of the step, see `run`; and whether the run must stop after it.
         """
         batch = self.replicas.make_values(lambda index: next(iterators[index]))
-        learning_rate = self.options.rate(self.step, self.steps)
+        learning_rate = self.options.learning_rate_at(self.step, self.num_steps)
         *results, self.state = self.training_step(
             batch,
             self.state,
@@ -185,20 +187,20 @@ class Trainer:
                 f"gradients {figures['norm']}. Begin again with a smaller learning rate, "
                 "or with warm-up steps"
             )
-        # Several processes agree within the step, so that all of them stop after the same one. A
-        # single process also heeds a signal that came during the step.
+        # Several replicas agree within the step, so that all processes stop after the same step.
+        # With one replica, a signal that came during the step counts too.
         must_stop = bool(stop) if self.replicas.count > 1 else self._stop.is_set()
         return figures, must_stop
 
     def _is_evaluation_due(self):
         if self.heldout is None or self.step in (0, self.last_evaluation_step):
             return False
-        return self.step >= self.steps or self.step % self.evaluate_every == 0
+        return self.step >= self.num_steps or self.step % self.evaluate_every == 0
 
     def _evaluate(self):
         def check_signals(_):
-            # Each of several processes evaluates by itself: they stop together after their next
-            # step.
+            # Several replicas may be in several processes, and each process evaluates by itself:
+            # they stop together after their next step.
             if self._stop.is_set() and self.replicas.count == 1:
                 raise self._stop.error()
 
@@ -210,8 +212,8 @@ class Trainer:
             check_signals,
         )
         self.last_evaluation_step = self.step
-        if result["perplexity"] < self.best or self.best == math.inf:
-            self.best = result["perplexity"]
+        if result["perplexity"] < self.best_perplexity or self.best_perplexity == math.inf:
+            self.best_perplexity = result["perplexity"]
             self._save_model()
         self.save()
         return result
@@ -233,10 +235,10 @@ class Trainer:
             return
         state = self.replicas.gather(self.state)
         if self.is_chief():
-            values = {
+            values = {  # These names are in the files of 0.1.0, too.
                 "step": self.step,
                 "evaluated": self.last_evaluation_step,
-                "best": self.best,
+                "best": self.best_perplexity,
                 "heldout": file_counts(self.heldout),
                 "run": self._settings(),
             }
@@ -249,11 +251,13 @@ class Trainer:
         """Goes on from the last checkpoint.
 
         Returns:
-            Whether there was one.
+            Whether there was one. Without a folder there is none.
 
         Raises:
             ValueError: it is of a run with other options, vocabulary or corpus.
         """
+        if self.folder is None:
+            return False
         checkpoints = self._checkpoints()
         run_state = checkpoints.read_run_state()
         if run_state is None:
@@ -263,7 +267,8 @@ class Trainer:
         checkpoints.restore_variables()
         self.step = self.last_checkpoint_step = values["step"]
         if values["heldout"] == file_counts(self.heldout):
-            self.last_evaluation_step, self.best = values["evaluated"], values["best"]
+            self.last_evaluation_step = values["evaluated"]
+            self.best_perplexity = values["best"]
         lanes, dtype = self.options.batch_size, self.model.bilm.compute_dtype
         self.state = self.replicas.make_values(
             lambda index: [
@@ -279,4 +284,6 @@ class Trainer:
         return Checkpoints(folder, step.variables, step.optimizer.accumulators)
 
     def _settings(self):
-        return run_settings(self.model, self.options, self.corpus, self.replicas.count, self.steps)
+        return run_settings(
+            self.model, self.options, self.corpus, self.replicas.count, self.num_steps
+        )

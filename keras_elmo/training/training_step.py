@@ -29,17 +29,17 @@ class TrainingStep:
         self.model, self.options, self._replicas = model, options, replicas
         self.variables = [variable.value for variable in model.trainable_variables]
         self.optimizer = make_optimizer(options.optimizer, self.variables)
-        self._compiled = tf.function(
+        self._traced = tf.function(
             self._run_on_all_replicas, reduce_retracing=True, autograph=False
         )
 
     def __call__(self, batch, state, learning_rate, stop):
-        return self._compiled(batch, state, learning_rate, stop)
+        return self._traced(batch, state, learning_rate, stop)
 
     @property
     def num_traces(self):
         """How often TensorFlow has traced the step."""
-        return self._compiled.experimental_get_tracing_count()
+        return self._traced.experimental_get_tracing_count()
 
     def trace(self, batch_spec, state):
         """Traces the step before its first call.
@@ -55,16 +55,16 @@ class TrainingStep:
             make_spec, num_local = type(state_spec[0]), len(self._replicas.local_indices)
             batch_spec = {name: make_spec(*[spec] * num_local) for name, spec in batch_spec.items()}
         scalar = tf.TensorSpec((), tf.float32)
-        self._compiled.get_concrete_function(batch_spec, state_spec, scalar, scalar)
+        self._traced.get_concrete_function(batch_spec, state_spec, scalar, scalar)
 
     def _run_on_all_replicas(self, batch, state, learning_rate, stop):
-        return self._replicas.run(self._run, (batch, state, learning_rate, stop))
+        arguments = (batch, state, learning_rate, stop)
+        return self._replicas.run(self._run_on_one_replica, arguments)
 
-    def _run(self, batch, state, learning_rate, stop):
-        """The step on one replica."""
+    def _run_on_one_replica(self, batch, state, learning_rate, stop):
         if self.options.zero_starts:
-            begins = batch["begins"][:, None]
-            state = [tf.where(begins, tf.zeros_like(tensor), tensor) for tensor in state]
+            starts_sentence = batch["starts_sentence"][:, None]  # (batch, 1)
+            state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
         with tf.GradientTape() as tape:
             losses, state = self._losses(batch, state)
             # This is the original's objective: the sum over a window's tokens, and the mean over
@@ -76,7 +76,8 @@ class TrainingStep:
             context = tf.distribute.get_replica_context()
             gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
             losses = context.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
-            # Where one process is asked to stop, all stop after the same step.
+            # The replicas may be in several processes. If one of the processes is asked to stop,
+            # all of them stop after the same step.
             stop = context.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(stop))
         gradients = [sum_repeated_rows(gradient) for gradient in gradients]
         gradients, norm = clip(gradients, self.options.clip_norm)

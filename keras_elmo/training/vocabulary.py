@@ -16,7 +16,7 @@ def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
 
     Args:
         patterns: see `Corpus`.
-        path: the file to write. It appears when it is whole.
+        path: the file to write. It is moved into place when it is complete.
         min_count: int. Words that are rarer are left out.
         size: int or `None`. The largest number of words, the three special ones included.
         progress: see `Corpus.counts`.

@@ -34,8 +34,9 @@ class WeightEntry(NamedTuple):
             A list of pairs `(variable, selection)`: `dataset[selection]` has the values of the
             variable, in the same order.
         """
-        if self.shape != (sum(v.shape[0] for v in self.variables), *self.variables[0].shape[1:]):
-            return [(self.variables[0], ())]  # one variable; the dataset has one more axis
+        if len(self.shape) > len(self.variables[0].shape):
+            # The kernel of a convolution: one variable, and the dataset has one more axis.
+            return [(self.variables[0], ())]
         ends = [0]
         for variable in self.variables:
             ends.append(ends[-1] + variable.shape[0])

@@ -8,7 +8,7 @@ from keras_elmo.cli.training_report import ReportBar, ReportLines, describe_corp
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, corpus
 
-HELDOUT = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "unknown": 0.25}
+EVALUATION = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "unknown": 0.25}
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def clock(monkeypatch):
     return now
 
 
-def trainer(step=0, steps=20_000):
-    return types.SimpleNamespace(step=step, steps=steps, tokens_per_step=640)
+def trainer(step=0, num_steps=20_000):
+    return types.SimpleNamespace(step=step, num_steps=num_steps, tokens_per_step=640)
 
 
 def test_lines_every_hundred_steps(clock, capsys):
@@ -40,7 +40,7 @@ def test_lines_every_hundred_steps(clock, capsys):
 def test_last_step_and_evaluations_have_lines(clock, capsys):
     with ReportLines(trainer(6, 9), True) as report:
         report({"step": 7, "loss": 1.0})
-        report({"step": 8, "loss": 1.0, "heldout": HELDOUT})
+        report({"step": 8, "loss": 1.0, "evaluation": EVALUATION})
         clock[0] += 1
         report({"step": 9, "loss": 2.0})
     lines = capsys.readouterr().err.splitlines()
@@ -67,7 +67,7 @@ def test_run_that_is_done_is_not_traced(capsys):
 @pytest.mark.parametrize("kind", [ReportLines, ReportBar])
 def test_nothing_is_shown_where_it_is_not_wanted(kind, capsys):
     with kind(trainer(0, 1), False) as report:
-        report({"step": 1, "loss": 2.0, "heldout": HELDOUT})
+        report({"step": 1, "loss": 2.0, "evaluation": EVALUATION})
     assert capsys.readouterr() == ("", "")
 
 
@@ -78,7 +78,7 @@ def test_terminal_has_a_bar(clock, capsys, monkeypatch):
         assert isinstance(report, ReportBar)
         report({"step": 1, "loss": 2.0})
         clock[0] += 1
-        report({"step": 2, "loss": 2.0, "heldout": HELDOUT})
+        report({"step": 2, "loss": 2.0, "evaluation": EVALUATION})
     err = capsys.readouterr().err
     assert "step 2: held-out perplexity 12.00" in err
     assert "2/2" in err and "loss 2.000  perplexity 7.4  640 tokens/s  0:00:00 left" in err

@@ -23,7 +23,8 @@ def read_scalars(folder):
 def test_figures_are_written_with_their_steps(tmp_path):
     with event_log(tmp_path / "logs") as log:
         log({"step": 1, **FIGURES})
-        log({"step": 2, **FIGURES, "loss": 2.25, "heldout": {"perplexity": 9.5, "unknown": 0.25}})
+        evaluation = {"perplexity": 9.5, "unknown": 0.25}
+        log({"step": 2, **FIGURES, "loss": 2.25, "evaluation": evaluation})
     scalars = read_scalars(tmp_path / "logs")
     assert scalars["train/loss"] == [(1, 2.5), (2, 2.25)]
     for name in ("perplexity", "norm", "learning_rate"):

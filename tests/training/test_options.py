@@ -15,11 +15,11 @@ MODEL_OPTIONS = {
 
 def test_learning_rates():
     options = TrainingOptions(learning_rate=0.5, warmup_steps=5, schedule="linear")
-    rates = [options.rate(step, 15) for step in (0, 4, 5, 10, 14)]
+    rates = [options.learning_rate_at(step, 15) for step in (0, 4, 5, 10, 14)]
     assert rates == pytest.approx([0.1, 0.5, 0.5, 0.25, 0.05])
     cosine = TrainingOptions(learning_rate=1.0, schedule="cosine")
-    assert [cosine.rate(step, 10) for step in (0, 5)] == pytest.approx([1.0, 0.5])
-    assert TrainingOptions().rate(10**6, 10) == 0.2
+    assert [cosine.learning_rate_at(step, 10) for step in (0, 5)] == pytest.approx([1.0, 0.5])
+    assert TrainingOptions().learning_rate_at(10**6, 10) == 0.2
 
 
 def test_learning_rate_follows_the_optimizer_unless_it_is_given():

@@ -31,8 +31,8 @@ def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_st
     for batch in stream.evaluation_batches(sentences):
         inputs, targets = read(batch)
         mask = batch["mask"].numpy()
-        begins = (inputs[0, :, 0] == "<S>") & mask[:, 0]
-        assert begins.tolist() == batch["begins"].numpy().tolist()
+        starts = (inputs[0, :, 0] == "<S>") & mask[:, 0]
+        assert starts.tolist() == batch["starts_sentence"].numpy().tolist()
         assert not np.any(mask[:, 1:] & ~mask[:, :-1])  # real tokens first
         for direction, lane in itertools.product(range(2), range(batch_size)):
             real = direction, lane, mask[lane]
@@ -75,7 +75,7 @@ def test_windows_are_those_of_the_drawing():
         inputs, targets = read(batch)
         mask = batch["mask"].numpy()
         assert batch["step"] == step
-        assert batch["begins"].numpy().tolist() == [True, step == 0]
+        assert batch["starts_sentence"].numpy().tolist() == [True, step == 0]
         for lane, rows in enumerate(lanes):
             found = [inputs[0, lane], targets[0, lane], inputs[1, lane], targets[1, lane]]
             assert [" ".join(np.where(mask[lane], row, ".")) for row in found] == rows
@@ -105,15 +105,16 @@ def take(dataset, count):
 
 
 def test_training_goes_on_where_it_ended(corpus):
-    stream = Stream(VOCABULARY, 4, 5, num_negatives=3, seed=7)
-    batches = take(stream.training_batches(corpus, seed=1), 60)  # more than two epochs
+    stream = Stream(VOCABULARY, 4, 5, num_negatives=3, sample_seed=7)
+    batches = take(stream.training_batches(corpus, order_seed=1), 60)  # more than two epochs
     assert sum(corpus.counts()) * 2 < 60 * 20
-    again = take(stream.training_batches(corpus, seed=1, start=23), 37)
+    again = take(stream.training_batches(corpus, order_seed=1, start=23), 37)
     for one, other in zip(batches[23:], again, strict=True):
         tf.nest.map_structure(np.testing.assert_array_equal, one, other)
     assert [batch["step"] for batch in again] == list(range(23, 60))
-    other_seed = take(stream.training_batches(corpus, seed=2), 1)
+    other_seed = take(stream.training_batches(corpus, order_seed=2), 1)
     assert not np.array_equal(other_seed[0]["targets"], batches[0]["targets"])
+    assert stream.training_batches(corpus).element_spec == stream.training_specs()
 
 
 def test_an_epoch_is_every_sentence_once(corpus):
@@ -126,18 +127,18 @@ def test_an_epoch_is_every_sentence_once(corpus):
     assert sentences - 2 <= ends <= sentences  # what the lanes have not ended is left
 
 
-def test_a_replica_without_sentences_says_so(tmp_path):
+def test_a_shard_without_sentences_is_refused(tmp_path):
     (tmp_path / "one.txt").write_text("a b c\n")
     stream = Stream(VOCABULARY, 1, 2)
     with pytest.raises(
-        tf.errors.OpError, match="2 replicas must have sentences.*replica 1 has none"
+        tf.errors.OpError, match="Each of the 2 shards.*must have sentences.*none in shard 1"
     ):
         next(iter(stream.training_batches(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
 
 
 def test_iterators_of_one_dataset_read_each_for_itself(tmp_path):
     (tmp_path / "text.txt").write_text("a b c\nd e\nf g h a\nb\n" * 5)
-    dataset = Stream(VOCABULARY, 2, 3).training_batches(Corpus(tmp_path / "text.txt"), seed=1)
+    dataset = Stream(VOCABULARY, 2, 3).training_batches(Corpus(tmp_path / "text.txt"), order_seed=1)
 
     def steps_and_words(batches):
         return [(int(b["step"]), read(b)[0].tolist()) for b in batches]

@@ -62,8 +62,8 @@ def test_it_learns(corpus, change):
 
 def test_epochs_are_turned_into_steps(corpus):
     num_targets = sum(corpus.counts())
-    assert make_trainer(corpus).steps == -(-3 * num_targets // 20)
-    assert make_trainer(corpus, steps=7).steps == 7
+    assert make_trainer(corpus).num_steps == -(-3 * num_targets // 20)
+    assert make_trainer(corpus, steps=7).num_steps == 7
 
 
 def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path):
@@ -129,9 +129,12 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     found = {}
 
     def report(figures):
-        if "heldout" in figures:
-            found[figures["step"]] = figures["heldout"]["perplexity"]
-            assert figures["heldout"]["predictions"] == 11 and figures["heldout"]["unknown"] == 0
+        names = {"step", "loss", "forward", "backward", "perplexity", "norm", "learning_rate"}
+        assert set(figures) - {"evaluation"} == names
+        if "evaluation" in figures:
+            result = figures["evaluation"]
+            found[figures["step"]] = result["perplexity"]
+            assert result["predictions"] == 11 and result["unknown"] == 0
 
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20]
     names = {path.name for path in (tmp_path / "run").iterdir()}
@@ -185,12 +188,12 @@ def test_a_signal_during_an_evaluation(corpus, heldout, tmp_path, monkeypatch):
 def test_another_held_out_text_has_another_best(corpus, heldout, tmp_path):
     (tmp_path / "hard.txt").write_text("x a w b v c\nu d t e s f\n")
     trainer = make_trainer(corpus, tmp_path / "run", heldout=heldout)
-    trainer.best, trainer.last_evaluation_step = 5.0, 2
+    trainer.best_perplexity, trainer.last_evaluation_step = 5.0, 2
     trainer.save()
     again = make_trainer(corpus, tmp_path / "run", heldout=Corpus(tmp_path / "hard.txt"))
-    assert again.restore() and (again.best, again.last_evaluation_step) == (math.inf, 0)
+    assert again.restore() and (again.best_perplexity, again.last_evaluation_step) == (math.inf, 0)
     again = make_trainer(corpus, tmp_path / "run", heldout=heldout)
-    assert again.restore() and (again.best, again.last_evaluation_step) == (5.0, 2)
+    assert again.restore() and (again.best_perplexity, again.last_evaluation_step) == (5.0, 2)
 
 
 def test_a_run_made_shorter_leaves_a_model(corpus, tmp_path):
@@ -229,6 +232,7 @@ def test_another_run_is_not_gone_on_with(corpus, tmp_path):
     for found, wanted in zip(values_of(other), before, strict=True):
         np.testing.assert_array_equal(found, wanted)
     assert not make_trainer(corpus, tmp_path / "nothing").restore()
+    assert not make_trainer(corpus, folder=None).restore()
 
 
 def test_a_full_disk_at_a_checkpoint(corpus, tmp_path, monkeypatch):
@@ -258,7 +262,7 @@ def test_a_loss_that_is_no_number_ends_it(corpus):
 def test_an_epoch_in_the_order_of_the_file(corpus):
     options = dataclasses.replace(OPTIONS, shuffle=False, batch_size=1, epochs=1)
     trainer = Trainer(make_model(), corpus, options)
-    batches = list(trainer._batches(0).take(trainer.steps))
+    batches = list(trainer._batches(0).take(trainer.num_steps))
     read = np.concatenate([batch["targets"][0, 0] for batch in batches])
     ids = trainer.model.vocabulary.ids
     expected = [ids.get(word, 2) for s in corpus.sentences() for word in [*s, "</S>"]]

@@ -14,7 +14,7 @@ FULL_SOFTMAX = dataclasses.replace(
 
 def first_batch(trainer, is_right):
     batches = trainer.stream.training_batches(trainer.corpus, start=1).take(50)
-    return next(batch for batch in batches if is_right(batch["begins"].numpy()))
+    return next(batch for batch in batches if is_right(batch["starts_sentence"].numpy()))
 
 
 def take_step(trainer, batch, state=None, learning_rate=0.0):
@@ -25,14 +25,14 @@ def take_step(trainer, batch, state=None, learning_rate=0.0):
 @pytest.mark.parametrize("options", [OPTIONS, FULL_SOFTMAX])
 def test_sentences_that_begin_a_window_begin_from_zeros(corpus, options):
     trainer = make_trainer(corpus, options=options)
-    batch = first_batch(trainer, lambda begins: 0 < begins.sum() < 4)
+    batch = first_batch(trainer, lambda starts: 0 < starts.sum() < 4)
     ones = [tf.ones_like(tensor) for tensor in trainer.state]
     after_zeros, after_ones = (
         take_step(trainer, batch, state)[-1][0].numpy().astype(np.float32)
         for state in (trainer.state, ones)
     )
     is_same = np.all(np.isclose(after_zeros, after_ones, atol=1e-6), axis=1)
-    assert is_same.tolist() == (batch["begins"].numpy() & options.zero_starts).tolist()
+    assert is_same.tolist() == (batch["starts_sentence"].numpy() & options.zero_starts).tolist()
 
 
 def test_noise_follows_from_the_step_alone(corpus):
@@ -70,10 +70,10 @@ def test_a_step_equals_one_written_out(corpus):
     trainer = make_trainer(corpus, options=options)
     model, variables = trainer.model, trainer.training_step.variables
     batch = first_batch(trainer, np.any)
-    begins = batch["begins"].numpy()[:, None]
+    starts = batch["starts_sentence"].numpy()[:, None]
     state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
     with tf.GradientTape() as tape:
-        zeroed = [tf.where(begins, 0.0, tensor) for tensor in state]
+        zeroed = [tf.where(starts, 0.0, tensor) for tensor in state]
         outputs, next_state = model.read_windows(batch["words"], batch["inputs"], zeroed)
         logits = tf.einsum("dbtp,wp->dbtw", outputs, model.softmax.kernel.value)
         log_probabilities = tf.nn.log_softmax(logits + model.softmax.bias.value)
@@ -103,7 +103,7 @@ def test_a_sampled_step_reads_the_samples(corpus):
     """The same batch with other samples, or a count of draws, has another loss."""
     trainer = make_trainer(corpus)
     batch = first_batch(trainer, np.any)
-    others = Stream(trainer.model.vocabulary, 4, 5, OPTIONS.num_negatives, seed=99)
+    others = Stream(trainer.model.vocabulary, 4, 5, OPTIONS.num_negatives, sample_seed=99)
     other = next(iter(others.training_batches(corpus)))
     changes = [{}, {"negatives": other["negatives"]}, {"num_draws": batch["num_draws"] + 9}]
     losses = [take_step(trainer, {**batch, **change})[0].numpy() for change in changes]

@@ -8,18 +8,74 @@
         directions, states = loop.run_layer(rnn_layers, directions, states)
         outputs = loop.leave(directions)          # (batch, tokens, 2 * features)
 
-To add a loop, write a class with these three methods in a file of its own, name it in `find_loop`,
-and write a test file that compares it with `RNNLoop`, as tests/layers/loops/test_padded.py does.
+The biLM handles padding (masked tokens) in the loops and nowhere else. `PackedLoop.enter` drops
+the padding, and `PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it:
+their `enter` sets it to zero, and their `run_layer` outputs zeros there and leaves the state as it
+was. `UnrolledLoop` and `FirstStepLoop` read no padding. `BiLM` makes these two loops itself, for
+training and for the boundaries, and so they are not in the table `LOOPS`.
+
+To add a loop called "fast" that users can choose:
+
+1. Write a subclass of `Loop`, made from the mask alone, in a file of its own, `fast.py`.
+2. Add a row to `LOOPS`.
+3. Describe it in the docstring of `BiLM`, under `loop`.
+4. Write tests/layers/loops/test_fast.py, which compares it with `RNNLoop` as test_padded.py does.
+5. If `fast.py` imports TensorFlow, add "fast" to the list in tests/test_imports.py.
 """
+
+import importlib
+from typing import NamedTuple
+
+import keras
+
+
+class LoopEntry(NamedTuple):
+    """One row of the table `LOOPS`.
+
+    Attributes:
+        module: str. The file of the loop in this folder, without `.py`.
+        class_name: str.
+        needs_tensorflow: bool. Whether the loop runs on Keras's TensorFlow backend alone.
+        supports_xla: bool. Whether XLA can compile the loop.
+    """
+
+    module: str
+    class_name: str
+    needs_tensorflow: bool
+    supports_xla: bool
+
+
+# The loops by the names that the argument `loop` of `BiLM` takes. The classes are imported when
+# they are used: users of JAX may lack TensorFlow, which some of the files import.
+LOOPS = {
+    "rnn": LoopEntry("rnn", "RNNLoop", needs_tensorflow=False, supports_xla=True),
+    "packed": LoopEntry("packed", "PackedLoop", needs_tensorflow=True, supports_xla=False),
+    "padded": LoopEntry("padded", "PaddedLoop", needs_tensorflow=True, supports_xla=True),
+}
 
 
 class Loop:
     """The interface of a loop. Each call of `BiLM` makes a new loop.
 
+    A loop of the table `LOOPS` is made from the mask: `loop_class(mask)`, where the mask is bool,
+    (batch, tokens). Real tokens may be anywhere in a row.
+
     A loop handles a pair of tensors, one for the forward and one for the backward direction of the
     biLM. Between `enter` and `leave` both have a form that the loop chooses. In this form, the sum
     of two tensors must be the sum token by token, since a skip connection adds them.
     """
+
+    @staticmethod
+    def traced(function):
+        """Returns a function that does the same, and is fast if it is called eagerly.
+
+        A loop whose steps would be slow in Python makes a `TracedFunction` of it. The others return
+        the function itself.
+
+        Args:
+            function: a function of tensors that makes the loop and runs all layers with it.
+        """
+        return function
 
     def enter(self, directions):
         """Converts the inputs to the loop's own form.
@@ -58,23 +114,22 @@ class Loop:
         """
         raise NotImplementedError
 
-    @staticmethod
-    def compile(function):
-        """Returns a function that does the same, and is fast if it is called eagerly.
-
-        Args:
-            function: a function of tensors that runs the whole loop.
-        """
-        return function
-
 
 def find_loop(name):
-    """The class of the loop that is called `"rnn"`, `"packed"` or `"padded"`."""
-    # Users of JAX may lack TensorFlow, which the files of the other two loops import.
-    if name == "rnn":
-        from keras_elmo.layers.loops.rnn import RNNLoop as found
-    elif name == "packed":
-        from keras_elmo.layers.loops.packed import PackedLoop as found
-    else:
-        from keras_elmo.layers.loops.padded import PaddedLoop as found
-    return found
+    """The class of a loop.
+
+    Args:
+        name: a name of the table `LOOPS`.
+
+    Raises:
+        ValueError: there is no such loop, or it needs TensorFlow and Keras runs on another backend.
+    """
+    if name not in list(LOOPS):
+        raise ValueError(f"`loop` must be None or one of {list(LOOPS)}. Received: loop={name!r}")
+    entry = LOOPS[name]
+    if entry.needs_tensorflow and keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            f'loop={name!r} is for the TensorFlow backend; use loop=None or "rnn". '
+            f"Received: backend {keras.backend.backend()!r}"
+        )
+    return getattr(importlib.import_module(f"{__name__}.{entry.module}"), entry.class_name)

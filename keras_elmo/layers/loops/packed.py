@@ -105,10 +105,10 @@ class PackedLoop(Loop):
         self.packed_index = [self.packing.forward, backward]
 
     @staticmethod
-    def compile(function):
+    def traced(function):
         # Eagerly, running the steps in Python would take longer than their arithmetic.
-        compiled = TracedFunction(function, reduce_retracing=True)
-        return lambda *inputs: (compiled if tf.executing_eagerly() else function)(*inputs)
+        traced = TracedFunction(function, reduce_retracing=True)
+        return lambda *inputs: (traced if tf.executing_eagerly() else function)(*inputs)
 
     def enter(self, directions):
         # (batch, tokens, features) -> (N, features)
@@ -155,70 +155,88 @@ def _run_cells(cells, inputs, packing, states):
         outputs: list of floats, (N, projection_dim), packed like the inputs.
         states: like the argument, after the last real token of each row.
     """
-    num_rows, offsets, lengths = packing.num_rows, packing.offsets, packing.lengths
-    num_steps = tf.shape(num_rows)[0] - 1
-    dtype = inputs[0].dtype
-    size, units = cells[0].output_size, cells[0].units
-
-    def array(features):
-        return tf.TensorArray(
-            dtype, size=num_steps, infer_shape=False, element_shape=(None, features)
-        )
-
-    def run_block(start, state, outputs, final_cells):
-        # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
-        end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
-        first = offsets[start]
-        input_gates = [  # (tokens of the block, 4 * units)
-            cell.input_gates(x[first : offsets[end]]) for cell, x in zip(cells, inputs, strict=True)
-        ]
-
-        def run_step(t, state, outputs, final_cells):
-            rows = slice(offsets[t] - first, offsets[t + 1] - first)
-            num_continuing = num_rows[t + 1]
-            next_state, next_outputs, next_final_cells = [], [], []
-            for k, cell in enumerate(cells):
-                m, c = cell.make_step()(input_gates[k][rows], state[2 * k], state[2 * k + 1])
-                next_outputs.append(outputs[k].write(t, m))
-                # The last rows of the slice belong to the sentences that end here.
-                next_final_cells.append(final_cells[k].write(t, c[num_continuing:]))
-                next_state += [m[:num_continuing], c[:num_continuing]]
-            return t + 1, next_state, next_outputs, next_final_cells
-
-        return tf.while_loop(
-            lambda t, *_: t < end,
-            run_step,
-            [start, state, outputs, final_cells],
-            shape_invariants=invariants,
-        )
-
+    num_rows = packing.num_rows
     # A row without tokens takes no step. Its state is returned unchanged.
     num_started = num_rows[0]
-    state = [tensor[:num_started] for pair in states for tensor in pair]
-    outputs = [array(size) for _ in cells]
-    final_cells = [array(units) for _ in cells]
-    arrays = [tf.TensorShape(None)] * len(cells)
-    rows = [tf.TensorShape([None, size]), tf.TensorShape([None, units])] * len(cells)
-    invariants = [tf.TensorShape([]), rows, arrays, arrays]
-    _, _, outputs, final_cells = tf.while_loop(
-        lambda t, *_: t < num_steps,
-        run_block,
-        [tf.constant(0), state, outputs, final_cells],
-        shape_invariants=invariants,
-    )
-    outputs = [array.concat() for array in outputs]  # (N, projection_dim)
-    # The cell of a row was written in the step where the row ended. So the cells of the shortest
-    # rows come first, and rows of the same length keep their order. `final_cell_index` is where the
-    # cell of each row is among them.
-    last_step = lengths[:num_started] - 1  # (rows,), like the following
-    final_cell_index = num_started - tf.gather(num_rows, last_step)
-    final_cell_index += tf.range(num_started) - tf.gather(num_rows, last_step + 1)
-    last_output_index = tf.gather(offsets, last_step) + tf.range(num_started)
+    started = [(m[:num_started], c[:num_started]) for m, c in states]
+    outputs, final_c = _run_steps(cells, inputs, packing, started)
+    last_step = packing.lengths[:num_started] - 1  # (rows that started,), like the following
+    final_m_index = tf.gather(packing.offsets, last_step) + tf.range(num_started)
+    # In `final_c` the shortest rows come first, and rows of the same length keep their order.
+    final_c_index = num_started - tf.gather(num_rows, last_step)
+    final_c_index += tf.range(num_started) - tf.gather(num_rows, last_step + 1)
     final_states = [
         (
-            tf.concat([tf.gather(outputs[k], last_output_index), m[num_started:]], 0),
-            tf.concat([tf.gather(final_cells[k].concat(), final_cell_index), c[num_started:]], 0),
+            tf.concat([tf.gather(outputs[k], final_m_index), m[num_started:]], 0),
+            tf.concat([tf.gather(final_c[k], final_c_index), c[num_started:]], 0),
         )
         for k, (m, c) in enumerate(states)
     ]
     return outputs, final_states
+
+
+def _run_steps(cells, inputs, packing, states):
+    """Runs the steps of `_run_cells`, for the rows that have tokens.
+
+    Args:
+        cells: see `_run_cells`, like the following.
+        inputs: list of floats, (N, features).
+        packing: the `Packing`.
+        states: list of pairs `(m, c)`, of those rows alone.
+
+    Returns:
+        outputs: list of floats, (N, projection_dim).
+        final_c: list of floats, (rows, units). The last c of each row, written in the step in which
+            the row ends: the first rows are those that end in the first step.
+    """
+    num_rows, offsets = packing.num_rows, packing.offsets
+    num_steps = tf.shape(num_rows)[0] - 1
+    output_size, units = cells[0].output_size, cells[0].units
+    row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
+    array_shapes = [tf.TensorShape(None)] * len(cells)
+    # The shapes of the loop variables of both loops: the step, `state`, `outputs` and `final_c`.
+    invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
+
+    def make_array(features):
+        return tf.TensorArray(
+            inputs[0].dtype, size=num_steps, infer_shape=False, element_shape=(None, features)
+        )
+
+    def run_block(start, state, outputs, final_c):
+        # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
+        end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
+        block_offset = offsets[start]
+        input_gates = [  # (tokens of the block, 4 * units)
+            cell.input_gates(x[block_offset : offsets[end]])
+            for cell, x in zip(cells, inputs, strict=True)
+        ]
+
+        def run_step(t, state, outputs, final_c):
+            step_rows = slice(offsets[t] - block_offset, offsets[t + 1] - block_offset)
+            num_continuing = num_rows[t + 1]
+            next_state, next_outputs, next_final_c = [], [], []
+            for k, cell in enumerate(cells):
+                m, c = cell.make_step()(input_gates[k][step_rows], state[2 * k], state[2 * k + 1])
+                next_outputs.append(outputs[k].write(t, m))
+                # The last rows of the step belong to the sentences that end here.
+                next_final_c.append(final_c[k].write(t, c[num_continuing:]))
+                next_state += [m[:num_continuing], c[:num_continuing]]
+            return t + 1, next_state, next_outputs, next_final_c
+
+        return tf.while_loop(
+            lambda t, *_: t < end,
+            run_step,
+            [start, state, outputs, final_c],
+            shape_invariants=invariants,
+        )
+
+    state = [tensor for pair in states for tensor in pair]  # m and c of each cell
+    outputs = [make_array(output_size) for _ in cells]
+    final_c = [make_array(units) for _ in cells]
+    _, _, outputs, final_c = tf.while_loop(
+        lambda t, *_: t < num_steps,
+        run_block,
+        [tf.constant(0), state, outputs, final_c],
+        shape_invariants=invariants,
+    )
+    return [array.concat() for array in outputs], [array.concat() for array in final_c]

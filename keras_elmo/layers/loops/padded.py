@@ -1,4 +1,4 @@
-"""`PaddedLoop`: a loop that uses only operations that TFLite also has (TensorFlow)."""
+"""`PaddedLoop`: a TensorFlow loop, made only of operations that TFLite also has."""
 
 import tensorflow as tf
 

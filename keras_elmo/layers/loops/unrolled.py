@@ -1,4 +1,4 @@
-"""`UnrolledLoop`: writes all steps into the graph, for windows of one length (TensorFlow)."""
+"""`UnrolledLoop`: a TensorFlow loop that writes all steps into the graph, for training."""
 
 import tensorflow as tf
 

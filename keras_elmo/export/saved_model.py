@@ -81,6 +81,10 @@ def export_saved_model(
             that other programs do not have.
         FileExistsError: `path` exists, and `overwrite` is `False`.
 
+    Example:
+
+    >>> export_saved_model(Elmo.from_pretrained("path/to/model"), "elmo/1", storage="float16")
+
     Reference: TF Hub's `google/elmo/3`.
     """
     path = os.path.abspath(os.fspath(path))

@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from keras_elmo import text
 
-
 TEXT_INPUTS = [tf.TensorSpec([None], tf.string, "text")]
 
 

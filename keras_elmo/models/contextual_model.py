@@ -289,11 +289,17 @@ class ContextualModel(keras.Model):
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
 
     def load_weights(self, filepath, **kwargs):
-        """Loads weights of the original's format, of a checkpoint of the original trainer
-        (TensorFlow 1), or Keras's own (`*.weights.h5`).
+        """Loads weights. A file with a fault changes nothing.
 
-        See `keras_elmo.weights.load_weights` for the faults that it reports. A file with a fault
-        changes nothing.
+        Args:
+            filepath: a file of the original's format, the folder of a checkpoint of the original
+                trainer (TensorFlow 1), or a file of Keras's own format (`*.weights.h5`).
+            **kwargs: further arguments of Keras's `load_weights`, for its own format.
+
+        Raises:
+            ValueError: the file does not hold the weights of the model. See
+                `keras_elmo.weights.load_weights` for the faults that are reported.
+            OSError: the file cannot be opened.
         """
         if model_files.is_keras_file(filepath):
             super().load_weights(filepath, **kwargs)
@@ -307,6 +313,11 @@ class ContextualModel(keras.Model):
 
         The original's format holds the character encoder and the biLM. Keras's holds the mixes,
         too.
+
+        Args:
+            filepath: the file to write. Its name decides the format.
+            **kwargs: further arguments of Keras's `save_weights`, or of
+                `keras_elmo.weights.save_weights`.
         """
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)

@@ -213,7 +213,7 @@ class Elmo(ContextualModel):
     def _outputs(self, embeddings, word_index, row_lengths):
         """The dict of a call, without `"tokens"`, as wide as the longest sentence.
 
-        The biLM should not run over padding: it is put after the outputs, see `OutputNames.pad`.
+        `OutputNames.pad` adds further columns afterwards, so that the biLM does not run over them.
         """
         state = self._batch_state.read(tf.size(row_lengths)) if self.stateful else None
         layers, mask, state = self._contextualize(

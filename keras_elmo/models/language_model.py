@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -14,6 +13,7 @@ from keras_elmo.files import replacing_file
 from keras_elmo.models import initial_weights
 from keras_elmo.models.constructor_check import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.score import Score, perplexities
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
@@ -25,20 +25,6 @@ SOFTMAX_FILE = "softmax.hdf5"
 _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
 
 
-class Score(NamedTuple):
-    """Log-probabilities (natural) of a sentence of n tokens.
-
-    Attributes:
-        forward: float32, (n + 1,). Those of each token and then of `</S>`, given the tokens to
-            their left.
-        backward: float32, (n + 1,). Those of `<S>` and then of each token, given the tokens to
-            their right.
-    """
-
-    forward: np.ndarray
-    backward: np.ndarray
-
-
 @keras.saving.register_keras_serializable("keras_elmo")
 class BiLanguageModel(ContextualModel):
     """A language model in both directions: the biLM, and a softmax that the directions share.
@@ -48,6 +34,8 @@ class BiLanguageModel(ContextualModel):
     The forward direction predicts each word from those to its left, the backward one from those to
     its right. Words outside the vocabulary are `<UNK>` where they are predicted, and their own
     characters where they are read.
+
+    Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
@@ -295,11 +283,19 @@ class BiLanguageModel(ContextualModel):
     # Weights
 
     def initialize(self, seed=0):
-        """Draws all weights as the original trainer does."""
+        """Draws all weights as the original trainer does.
+
+        Args:
+            seed: int.
+        """
         initial_weights.draw(self, seed)
 
     def initialize_softmax(self, seed=0):
-        """Draws the weights of the softmax alone as the original trainer does."""
+        """Draws the weights of the softmax alone as the original trainer does.
+
+        Args:
+            seed: int.
+        """
         initial_weights.draw_softmax(self.softmax, seed)
 
     @classmethod
@@ -399,12 +395,3 @@ class BiLanguageModel(ContextualModel):
         model = cls(**config)
         model.has_softmax = has_softmax
         return model
-
-
-def perplexities(forward, backward):
-    """The perplexities of both directions, and of both together, from their losses (nats)."""
-    return {
-        "forward": float(np.exp(forward)),
-        "backward": float(np.exp(backward)),
-        "perplexity": float(np.exp((forward + backward) / 2)),
-    }

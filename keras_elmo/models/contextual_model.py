@@ -292,8 +292,9 @@ class ContextualModel(keras.Model):
         """Loads weights. A file with a fault changes nothing.
 
         Args:
-            filepath: a file of the original's format, the folder of a checkpoint of the original
-                trainer (TensorFlow 1), or a file of Keras's own format (`*.weights.h5`).
+            filepath: a file of the original's format (also an open binary one), the folder of a
+                checkpoint of the original trainer (TensorFlow 1), or a file of Keras's own format
+                (`*.weights.h5`).
             **kwargs: further arguments of Keras's `load_weights`, for its own format.
 
         Raises:
@@ -316,8 +317,7 @@ class ContextualModel(keras.Model):
 
         Args:
             filepath: the file to write. Its name decides the format.
-            **kwargs: further arguments of Keras's `save_weights`, or of
-                `keras_elmo.weights.save_weights`.
+            **kwargs: further arguments of Keras's `save_weights`, for its own format.
         """
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)

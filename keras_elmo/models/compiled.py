@@ -19,14 +19,15 @@ class CompiledEncoder(tf.Module):
     def __init__(self, encoder):
         super().__init__()
 
-        def run(ids, **kwargs):
-            return encoder(ids, trim_characters=False, **kwargs)
+        def run(ids, groups, training):
+            return encoder(ids, trim_characters=False, groups=groups, training=training)
 
         self.compiled = _compile(run)
 
-    def __call__(self, ids, **kwargs):
+    def __call__(self, ids, groups=1, training=False):
         """Calls the encoder with character ids, int32, (words, characters)."""
-        return self.compiled(pad_to_buckets(ids, axes=[0]), **kwargs)[: tf.shape(ids)[0]]
+        embeddings = self.compiled(pad_to_buckets(ids, axes=[0]), groups, training)
+        return embeddings[: tf.shape(ids)[0]]
 
 
 class CompiledBiLM(tf.Module):

@@ -1,7 +1,5 @@
 """`ExportedModule`: what a SavedModel saves, with its weights in a smaller dtype where asked."""
 
-import uuid
-
 import keras
 import tensorflow as tf
 
@@ -22,7 +20,9 @@ class ExportedModule(tf.Module):
         for variable in model.weights:
             dtype = tf.as_dtype(variable.dtype)
             if storage and dtype.is_floating and dtype.size > tf.as_dtype(storage).size:
-                self.cast_variables.append(CastVariable(variable.value, storage))
+                self.cast_variables.append(
+                    CastVariable(variable.value, storage, len(self.cast_variables))
+                )
                 readers.append((variable, self.cast_variables[-1].value))
             else:
                 readers.append((variable, variable.value.read_value))
@@ -62,18 +62,17 @@ class CastVariable(tf.saved_model.experimental.TrackableResource):
     Args:
         variable: the `tf.Variable`.
         storage: dtype in which it is stored.
+        index: int. Which of the module's cast variables it is, for its name.
     """
 
-    def __init__(self, variable, storage):
+    def __init__(self, variable, storage, index):
         super().__init__()
-        self._dtype, self._shape = variable.dtype, variable.shape
-        # Variables of one name are one variable, also those of two models that a process loads.
-        self._shared_name = f"cast_variable_{uuid.uuid4().hex}"
+        self._dtype, self._shape, self._index = variable.dtype, variable.shape, index
         self.stored = tf.Variable(tf.cast(variable, storage), trainable=False)
 
     def _create_resource(self):
         return tf.raw_ops.VarHandleOp(
-            dtype=self._dtype, shape=self._shape, shared_name=self._shared_name
+            dtype=self._dtype, shape=self._shape, shared_name=f"cast_variable_{self._index}"
         )
 
     def _initialize(self):

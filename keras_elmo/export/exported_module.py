@@ -1,4 +1,4 @@
-"""`ExportedModule`: what a SavedModel saves, with its weights in half size where asked."""
+"""`ExportedModule`: what a SavedModel saves, with its weights in a smaller dtype where asked."""
 
 import keras
 import tensorflow as tf
@@ -9,37 +9,46 @@ class ExportedModule(tf.Module):
 
     Args:
         model: the Keras model.
-        storage: dtype of the stored weights, or `None`: as the model has them.
+        storage: the dtype in which weights of larger dtypes are stored, or `None`: as the model has
+            them.
     """
 
     def __init__(self, model, storage):
         super().__init__()
-        self.widened = []
+        self.cast_variables = []
         readers = []
         for variable in model.weights:
             dtype = tf.as_dtype(variable.dtype)
             if storage and dtype.is_floating and dtype.size > tf.as_dtype(storage).size:
-                self.widened.append(WidenedVariable(variable.value, storage, len(self.widened)))
-                readers.append((variable, self.widened[-1].value))
+                self.cast_variables.append(
+                    CastVariable(variable.value, storage, len(self.cast_variables))
+                )
+                readers.append((variable, self.cast_variables[-1].value))
             else:
                 readers.append((variable, variable.value.read_value))
-        self.stored = [widened.stored for widened in self.widened]
+        self.stored = [variable.stored for variable in self.cast_variables]
         # Weights are read once, outside of loops: a loop that reads variables would run also where
         # no output needs it. (In a function: what an attribute holds is saved, too.)
         self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
 
-    def function(self, call, signature, outputs):
-        """A `tf.function` of named inputs: `outputs(call(inputs))`, floats as float32."""
+    def function(self, model_function, inputs, select_outputs):
+        """A `tf.function` that becomes a signature. Its outputs that are floats are float32.
 
-        def run(*inputs):
+        Args:
+            model_function: a function of tensors that calls the model.
+            inputs: list of `tf.TensorSpec`s with names. What it takes.
+            select_outputs: a function of the model's outputs to a dict of tensors.
+        """
+
+        def run(*tensors):
             with self._weights():
-                result = outputs(call(*inputs))
+                outputs = select_outputs(model_function(*tensors))
             return {
                 name: tf.cast(value, tf.float32) if value.dtype.is_floating else value
-                for name, value in result.items()
+                for name, value in outputs.items()
             }
 
-        return tf.function(run, input_signature=signature, autograph=False)
+        return tf.function(run, input_signature=inputs, autograph=False)
 
     def track(self, functions):
         """Holds on to the variables that the functions read."""
@@ -47,13 +56,13 @@ class ExportedModule(tf.Module):
         self.captured = list(variables.values())
 
 
-class WidenedVariable(tf.saved_model.experimental.TrackableResource):
-    """A variable that is stored in half its size, and whole again when the model is loaded.
+class CastVariable(tf.saved_model.experimental.TrackableResource):
+    """A variable that is stored in a smaller dtype, and cast back when the model is loaded.
 
     Args:
         variable: the `tf.Variable`.
         storage: dtype in which it is stored.
-        index: int. Which of the module's widened variables it is, for its name.
+        index: int. Which of the module's cast variables it is, for its name.
     """
 
     def __init__(self, variable, storage, index):
@@ -63,7 +72,7 @@ class WidenedVariable(tf.saved_model.experimental.TrackableResource):
 
     def _create_resource(self):
         return tf.raw_ops.VarHandleOp(
-            dtype=self._dtype, shape=self._shape, shared_name=f"widened_{self._index}"
+            dtype=self._dtype, shape=self._shape, shared_name=f"cast_variable_{self._index}"
         )
 
     def _initialize(self):

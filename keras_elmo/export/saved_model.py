@@ -11,11 +11,11 @@ from keras_elmo.export import serving
 from keras_elmo.export.exported_module import ExportedModule
 from keras_elmo.export.operations import check_operations, operations
 from keras_elmo.export.signatures import (
+    TEXT_INPUTS,
     elmo_signatures,
-    limit,
+    from_padded_tokens,
     named_outputs,
-    text_entrance,
-    tokens_entrance,
+    refuse_longer,
 )
 from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
@@ -63,10 +63,11 @@ def export_saved_model(
         tokenizer: what `Elmo` takes, in the place of the model's own. `None`: its own. With one, an
             `Elmo` of tokens takes `text` too.
         ops: `"tensorflow-text"`, or `"core"` for a graph that loads with TensorFlow alone.
-        storage: `"float32"`, `"bfloat16"` or `"float16"`: dtype of the stored weights; halves are
-            made float32 again when the model is loaded. `None`: as the model has them.
-        pooled_only: bool. Of an `Elmo`, only `default` and `serving_default`, and of their outputs
-            only `default` and `sequence_len`.
+        storage: `"float32"`, `"bfloat16"` or `"float16"`. Weights of a larger dtype are stored in
+            this one, and cast back when the model is loaded. Others, and with `None` all, are
+            stored as the model has them.
+        pooled_only: bool. An `Elmo` gets only the signatures `default` and `serving_default`, which
+            return only `default` and `sequence_len`.
         max_tokens: int, or `None`. A longer sentence is refused with an error that says so.
         warmup_texts: list of strings (of lists of tokens, for a model of tokens), or `None`. A
             request that TensorFlow Serving runs when it loads the model (needs
@@ -80,6 +81,10 @@ def export_saved_model(
             that other programs do not have.
         FileExistsError: `path` exists, and `overwrite` is `False`.
 
+    Example:
+
+    >>> export_saved_model(Elmo.from_pretrained("path/to/model"), "elmo/1", storage="float16")
+
     Reference: TF Hub's `google/elmo/3`.
     """
     path = os.path.abspath(os.fspath(path))
@@ -92,22 +97,22 @@ def export_saved_model(
         )
     if pooled_only and not isinstance(model, Elmo):
         raise ValueError("`pooled_only` is for an `Elmo`. Received: another model")
-    takes_tokens = _takes_tokens(model, elmos, tokenizer)
+    takes_only_tokens = _takes_only_tokens(model, elmos, tokenizer)
     if warmup_texts is not None:
-        warmup_texts = serving.check_warmup(warmup_texts, takes_tokens)
+        warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
-            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_tokens))
+            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens))
         module = ExportedModule(model, storage)
-        if takes_tokens:
+        if takes_only_tokens:
             _, columns = _token_shape(model) or (None, None)
-            entrance = tokens_entrance(model, columns, max_tokens)
+            function, inputs = from_padded_tokens(model, columns, max_tokens)
         else:
-            entrance = text_entrance(model)
+            function, inputs = model, TEXT_INPUTS
         if isinstance(model, Elmo):
-            signatures = elmo_signatures(module, model, entrance, pooled_only, max_tokens)
+            signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)
         else:
-            signatures = {"serving_default": module.function(*entrance, named_outputs)}
+            signatures = {"serving_default": module.function(function, inputs, named_outputs)}
         # Traced while the models are prepared.
         signatures = {name: f.get_concrete_function() for name, f in signatures.items()}
     module.track(signatures.values())
@@ -115,7 +120,7 @@ def export_saved_model(
         tf.saved_model.save(module, temporary, signatures=signatures)
         check_operations(operations(temporary), ops)
         if warmup_texts is not None:
-            serving.write_warmup(temporary, warmup_texts)
+            serving.write_warmup(temporary, warmup_inputs)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
 
@@ -137,8 +142,8 @@ def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
         )
 
 
-def _takes_tokens(model, elmos, tokenizer):
-    """Whether the exported model takes padded tokens, and no raw strings."""
+def _takes_only_tokens(model, elmos, tokenizer):
+    """Whether no signature takes raw strings, so that the default ones take padded tokens."""
     shape = _token_shape(model)
     if not shape or shape[1] == 1:
         return tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
@@ -157,14 +162,14 @@ def _token_shape(model):
 
 
 @contextlib.contextmanager
-def _prepared(elmo, tokenizer, ops, max_tokens, takes_tokens):
-    """An `Elmo` that is traced for others: no XLA, the tokenizer as asked for."""
+def _prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens):
+    """A context in which an `Elmo` is as it is exported: no XLA, the tokenizer as asked for."""
     if elmo.stateful:
         raise ValueError(
             "A stateful model cannot be exported: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
-    tokenizer = None if takes_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
+    tokenizer = None if takes_only_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer):
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:
@@ -184,4 +189,4 @@ class _LimitedTokenizer:
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def tokenize(self, strings):
-        return limit(self.tokenizer.tokenize(strings), self.max_tokens)
+        return refuse_longer(self.tokenizer.tokenize(strings), self.max_tokens)

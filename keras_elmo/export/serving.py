@@ -9,15 +9,26 @@ from keras_elmo import text
 _LARGEST_REQUEST = 4096  # rows
 
 
-def check_warmup(texts, takes_tokens):
-    """The texts of a warm-up request as the named tensor that the exported model takes."""
+def warmup_inputs(texts, takes_only_tokens):
+    """The texts of a warm-up request as the named tensor that the exported model takes.
+
+    Args:
+        texts: list of strings, or of lists of tokens.
+        takes_only_tokens: bool. Whether the exported model takes tokens, and no raw strings.
+
+    Returns:
+        A dict of one string tensor: `"text"`, (batch,), or `"tokens"`, (batch, tokens).
+
+    Raises:
+        ValueError: the texts are not what the model takes.
+    """
     tensor = text.strings(list(texts))
-    if isinstance(tensor, tf.RaggedTensor) != takes_tokens:
+    if isinstance(tensor, tf.RaggedTensor) != takes_only_tokens:
+        form = "lists of tokens" if takes_only_tokens else "strings"
         raise ValueError(
-            f"`warmup_texts` must be {'lists of tokens' if takes_tokens else 'strings'}, which is "
-            f"what the model takes. Received: {texts!r}"
+            f"`warmup_texts` must be {form}, which is what the model takes. Received: {texts!r}"
         )
-    return {"tokens": tensor.to_tensor("")} if takes_tokens else {"text": tensor}
+    return {"tokens": tensor.to_tensor("")} if takes_only_tokens else {"text": tensor}
 
 
 def write_warmup(path, inputs):

@@ -5,19 +5,19 @@ import tensorflow as tf
 
 from keras_elmo import text
 
-
-def text_entrance(model):
-    """A function of raw strings that calls the model, and its input signature."""
-    return model, [tf.TensorSpec([None], tf.string, "text")]
+TEXT_INPUTS = [tf.TensorSpec([None], tf.string, "text")]
 
 
-def tokens_entrance(model, columns, max_tokens):
-    """A function of padded tokens that calls the model, and its input signature.
+def from_padded_tokens(model, columns, max_tokens):
+    """A function that calls the model with padded tokens.
 
     Args:
         model: the Keras model.
         columns: int or `None`. The width of the input.
         max_tokens: int or `None`. A longer sentence is refused.
+
+    Returns:
+        A pair: the function, and its inputs as a list of `tf.TensorSpec`s.
     """
 
     def call(tokens):
@@ -30,14 +30,23 @@ def tokens_entrance(model, columns, max_tokens):
     return call, [tf.TensorSpec([None, columns], tf.string, "tokens")]
 
 
-def elmo_signatures(module, elmo, entrance, pooled_only, max_tokens):
-    """The functions of every signature of an `Elmo`, by name; see `export_saved_model`."""
+def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_tokens):
+    """The functions of every signature of an `Elmo`, by name; see `export_saved_model`.
 
-    def only(*names):
-        return lambda outputs: {name: outputs[name] for name in (*names, "sequence_len")}
+    Args:
+        module: the `ExportedModule`.
+        elmo: the `Elmo`.
+        model_function: the function that calls the `Elmo` in every signature but `tokens`.
+        inputs: list of `tf.TensorSpec`s. What that function takes.
+        pooled_only: see `export_saved_model`.
+        max_tokens: see `export_saved_model`.
+    """
+
+    def only_with_lengths(name):
+        return lambda outputs: {key: outputs[key] for key in (name, "sequence_len")}
 
     if pooled_only:
-        default = module.function(*entrance, only("default"))
+        default = module.function(model_function, inputs, only_with_lengths("default"))
         return {"default": default, "serving_default": default}
 
     def from_tokens(tokens, sequence_len):
@@ -48,16 +57,21 @@ def elmo_signatures(module, elmo, entrance, pooled_only, max_tokens):
         check = tf.debugging.Assert(fits, [message, sequence_len, "columns:", columns])
         with tf.control_dependencies([check]):
             ragged = tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths))
-        return elmo(ragged if max_tokens is None else limit(ragged, max_tokens))
+        return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))
 
-    tokens = [tf.TensorSpec([None, None], tf.string, "tokens")]
-    tokens += [tf.TensorSpec([None], tf.int32, "sequence_len")]
-    default = module.function(*entrance, dict)
+    tokens_inputs = [
+        tf.TensorSpec([None, None], tf.string, "tokens"),
+        tf.TensorSpec([None], tf.int32, "sequence_len"),
+    ]
+    default = module.function(model_function, inputs, dict)
     return {
         "default": default,
         "serving_default": default,
-        **{name: module.function(*entrance, only(name)) for name in elmo._output_names.sequences},
-        "tokens": module.function(from_tokens, tokens, dict),
+        **{
+            name: module.function(model_function, inputs, only_with_lengths(name))
+            for name in elmo._output_names.sequences
+        },
+        "tokens": module.function(from_tokens, tokens_inputs, dict),
     }
 
 
@@ -68,10 +82,10 @@ def named_outputs(outputs):
     return {f"output_{index}": value for index, value in enumerate(keras.tree.flatten(outputs))}
 
 
-def limit(ragged, max_tokens):
-    """Tokens as they are, where the graph has checked that no sentence has more than allowed."""
-    with tf.control_dependencies([check_lengths(ragged.row_lengths(), max_tokens)]):
-        return ragged.with_flat_values(tf.identity(ragged.flat_values))
+def refuse_longer(tokens, max_tokens):
+    """A RaggedTensor as it is; its graph fails where a sentence has more than `max_tokens`."""
+    with tf.control_dependencies([check_lengths(tokens.row_lengths(), max_tokens)]):
+        return tokens.with_flat_values(tf.identity(tokens.flat_values))
 
 
 def check_lengths(lengths, max_tokens):

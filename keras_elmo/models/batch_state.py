@@ -27,7 +27,7 @@ class BatchState(tf.Module):
         return [tf.pad(rows, [[0, batch_size - tf.shape(rows)[0]], [0, 0]]) for rows in kept]
 
     def write(self, state):
-        """Replaces the first rows; those below a smaller batch stay."""
+        """Replaces the first rows. Rows that a smaller batch does not have keep their values."""
         for variable, rows in zip(self.tensors, state, strict=True):
             variable.assign(tf.concat([rows, variable[tf.shape(rows)[0] :]], 0))
 

@@ -1,43 +1,67 @@
-"""`CompiledFunction`: calls of a layer compiled by XLA, on shapes that repeat."""
+"""Layers of which XLA compiles the calls, on shapes that repeat.
+
+XLA compiles anew for each shape. So the leading axes of the inputs are padded to a bucket, and the
+outputs are cut to what the inputs had. Rows of padding change no other row. Gradients do not pass.
+"""
 
 import tensorflow as tf
 
-_FINEST = 8
+_SMALLEST_BUCKET = 8
 
 
-class CompiledFunction(tf.Module):
-    """Calls a function of tensors through XLA.
-
-    XLA compiles anew for each shape, so the leading axes of the inputs are padded to a bucket, and
-    the outputs are cut to what was asked for. The function must accept padding: rows of zeros whose
-    outputs do not matter, and which change no other row. Gradients do not pass.
+class CompiledEncoder(tf.Module):
+    """A character encoder, compiled.
 
     Args:
-        function: a function that calls built Keras layers in a way that XLA can compile.
+        encoder: the built `CharCNNEmbedding`.
     """
 
-    def __init__(self, function):
+    def __init__(self, encoder):
         super().__init__()
-        self.compiled = tf.function(
-            function, jit_compile=True, reduce_retracing=True, autograph=False
-        )
 
-    def tokens(self, ids):
-        """A layer over tokens: (words, characters) -> (words, features)."""
-        return self.compiled(pad_to_buckets(ids, axes=[0]))[: tf.shape(ids)[0]]
+        def run(ids, groups, training):
+            return encoder(ids, trim_characters=False, groups=groups, training=training)
 
-    def sequences(self, inputs, mask, initial_state=None, boundaries=None):
-        """A `BiLM` that returns its state, over (batch, tokens, features)."""
+        self.compiled = _compile(run)
+
+    def __call__(self, ids, groups=1, training=False):
+        """Calls the encoder with character ids, int32, (words, characters)."""
+        embeddings = self.compiled(pad_to_buckets(ids, axes=[0]), groups, training)
+        return embeddings[: tf.shape(ids)[0]]
+
+
+class CompiledBiLM(tf.Module):
+    """A biLM, compiled. XLA takes only the loop `"rnn"`.
+
+    Args:
+        bilm: the built `BiLM`, with `return_state=True`.
+    """
+
+    def __init__(self, bilm):
+        super().__init__()
+
+        def run(inputs, mask, initial_state, boundaries):
+            with bilm.using_loop("rnn"):
+                return bilm(inputs, mask, initial_state, boundaries)
+
+        self.compiled = _compile(run)
+
+    def __call__(self, inputs, mask, initial_state=None, boundaries=None):
+        """Calls the biLM; see the call arguments of `BiLM`."""
         batch, tokens = tf.unstack(tf.shape(mask))
         if initial_state is not None:
             initial_state = [pad_to_buckets(tensor, axes=[0]) for tensor in initial_state]
         layers, state = self.compiled(
             pad_to_buckets(inputs, axes=[0, 1]),
-            mask=pad_to_buckets(mask, axes=[0, 1]),
-            initial_state=initial_state,
-            boundaries=boundaries,
+            pad_to_buckets(mask, axes=[0, 1]),
+            initial_state,
+            boundaries,
         )
         return [layer[:batch, :tokens] for layer in layers], [rows[:batch] for rows in state]
+
+
+def _compile(function):
+    return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)
 
 
 def pad_to_buckets(tensor, axes):
@@ -48,12 +72,12 @@ def pad_to_buckets(tensor, axes):
 
 
 def bucket(size):
-    """The next of 8, 12, 16, 24, 32, 48, ...: half more than `size` at most, above 8.
+    """The next of 8, 12, 16, 24, 32, 48, ...: above 8 it is at most 1.5 times `size`.
 
     Args:
         size: int32 scalar.
     """
-    power = tf.constant(_FINEST)
+    power = tf.constant(_SMALLEST_BUCKET)
     power = tf.while_loop(lambda p: 2 * p <= size, lambda p: [2 * p], [power])[0]
     middle = power + power // 2
     return tf.where(size <= power, power, tf.where(size <= middle, middle, 2 * power))

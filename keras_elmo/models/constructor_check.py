@@ -6,7 +6,7 @@ import warnings
 from keras_elmo.weights import presets
 
 
-def check_is_no_model(cls, config, weights=None, num_mixes=1, unknown=()):
+def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
     """Raises a `ValueError` where a constructor is called for a model that must be loaded.
 
     Args:

@@ -9,10 +9,10 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
-from keras_elmo.models.compiled import CompiledFunction
+from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.text_inputs import call_strings, fit_strings
-from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.quiet import find_devices
 from keras_elmo.weights import hdf5, model_files, sources
 
@@ -30,6 +30,7 @@ class ContextualModel(keras.Model):
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
+        tokenizer: how raw strings are split, see `Elmo`.
         xla: `True`, `False` or `"auto"`, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
@@ -37,7 +38,14 @@ class ContextualModel(keras.Model):
     _source = None  # where the weights come from, for `repr`
     max_tokens = None  # tokens of a sentence that are read at most; `None`: all
 
-    def __init__(self, config, xla="auto", kernel_initializer=DEFAULT_INITIALIZER, **kwargs):
+    def __init__(
+        self,
+        config,
+        tokenizer="whitespace",
+        xla="auto",
+        kernel_initializer=DEFAULT_INITIALIZER,
+        **kwargs,
+    ):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
                 f"{type(self).__name__} reads strings, as only the TensorFlow backend does; on "
@@ -51,6 +59,7 @@ class ContextualModel(keras.Model):
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
         self.config = config
+        self.tokenizer = text.get_tokenizer(tokenizer)
         self.xla = xla
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.supports_jit = False  # strings; what XLA can compile, `xla` says
@@ -83,8 +92,8 @@ class ContextualModel(keras.Model):
         self.character_encoder.build((None, config.max_characters))
         self.bilm.build((None, None, config.projection_dim))
         self._uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
-        self._compiled_encoder = CompiledFunction(self._encode_untrimmed)
-        self._compiled_bilm = CompiledFunction(self._run_rnn_loop)
+        self._compiled_encoder = CompiledEncoder(self.character_encoder)
+        self._compiled_bilm = CompiledBiLM(self.bilm)
         self._token_encoder = TokenEncoder(self._encode_characters, config.max_characters)
 
     def __repr__(self):
@@ -148,14 +157,15 @@ class ContextualModel(keras.Model):
             NumPy array, float32, (words, projection_dim).
 
         Raises:
-            ValueError: the words are no list of strings.
+            ValueError: the words have another shape than that of a list.
+            TypeError: one of them is no string.
 
         Example:
 
         >>> elmo.token_embeddings(["cat", "dog"]).shape
         (2, 512)
         """
-        words = check_words(words)
+        words = words_to_bytes(words)
         distinct = sorted(set(words), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
         embeddings = self._token_encoder.from_many_words(distinct).numpy()[2:]
@@ -188,23 +198,16 @@ class ContextualModel(keras.Model):
 
     def _encode_characters(self, ids, **kwargs):
         if self._uses_xla and not self.character_encoder.trainable:
-            return self._compiled_encoder.tokens(ids)
+            return self._compiled_encoder(ids, **kwargs)
         return self.character_encoder(ids, **kwargs)
-
-    def _encode_untrimmed(self, ids):
-        return self.character_encoder(ids, trim_characters=False)
-
-    def _run_rnn_loop(self, tokens, **start):
-        with self.bilm.using_loop("rnn"):
-            return self.bilm(tokens, **start)
 
     def _run_bilm(self, tokens, mask, **start):
         if self._uses_xla and not self.bilm.trainable:
-            return self._compiled_bilm.sequences(tokens, mask, **start)
+            return self._compiled_bilm(tokens, mask, **start)
         return self.bilm(tokens, mask=mask, **start)
 
     def _contextualize(
-        self, embeddings, word_index, row_lengths, keeps_boundaries=False, state=None
+        self, embeddings, word_index, row_lengths, keep_sentence_boundaries=False, state=None
     ):
         """Every layer of sentences whose words are encoded.
 
@@ -212,7 +215,7 @@ class ContextualModel(keras.Model):
             embeddings: float, (2 + words, projection_dim). What a `TokenEncoder` gives.
             word_index: int32, (N,). For each token of all sentences, which word it is.
             row_lengths: int64, (batch,). Tokens of each sentence.
-            keeps_boundaries: bool. Leave `<S>` and `</S>` in.
+            keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in.
             state: see `BiLM`; `None`: zeros.
 
         Returns:
@@ -223,21 +226,21 @@ class ContextualModel(keras.Model):
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
             embeddings = tf.stop_gradient(embeddings)
-        start = {"initial_state": state}
-        reads_boundaries = keeps_boundaries or state is not None
-        if not reads_boundaries:
+        boundaries_in_grid = keep_sentence_boundaries or state is not None
+        if boundaries_in_grid:
+            grid, lengths = with_boundaries(word_index, row_lengths), row_lengths + 2
+            start = {"initial_state": state}
+        else:
             # No sentence needs the last step, and the first is the same for all.
+            grid, lengths = padded_words(word_index, row_lengths), row_lengths
             start = {"boundaries": (embeddings[0], embeddings[1])}
-        grid = with_boundaries(word_index, row_lengths)
-        mask = tf.sequence_mask(row_lengths + 2, tf.shape(grid)[1])
-        if not reads_boundaries:
-            grid, mask = grid[:, 1:-1], mask[:, 2:]
+        mask = tf.sequence_mask(lengths, tf.shape(grid)[1])
         tokens = tf.gather(embeddings, grid)  # (batch, tokens, projection_dim)
         layers, state = self._run_bilm(tokens, mask, **start)
         if not self.bilm.trainable:
             layers = [tf.stop_gradient(layer) for layer in layers]
-        if reads_boundaries and not keeps_boundaries:
-            mask = mask[:, 2:]
+        if boundaries_in_grid and not keep_sentence_boundaries:
+            mask = tf.sequence_mask(row_lengths, tf.shape(grid)[1] - 2)
             layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
         return layers, mask, state
 
@@ -253,15 +256,22 @@ class ContextualModel(keras.Model):
                 `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
                 `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a pair
                 `(options, weights)` of paths.
-            **kwargs: the arguments of the model but `config`.
+            **kwargs: the arguments of the model but `config` and `kernel_initializer`, since all
+                kernels are loaded.
 
         Returns:
             The model.
 
         Raises:
+            TypeError: `config` or `kernel_initializer` is given.
             ValueError: there is no such model, or its files do not hold one. See `load_weights`.
             OSError: a file cannot be opened or downloaded.
         """
+        if refused := sorted({"config", "kernel_initializer"} & kwargs.keys()):
+            raise TypeError(
+                "`from_pretrained` reads the config and all kernels from the model's files, and "
+                f"takes no arguments for them. Received: {', '.join(refused)}"
+            )
         with sources.open_model(source) as (config, weights):
             model = cls(config, kernel_initializer="zeros", **kwargs)
             model.load_weights(weights)
@@ -279,11 +289,18 @@ class ContextualModel(keras.Model):
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
 
     def load_weights(self, filepath, **kwargs):
-        """Loads weights of the original's format, of a checkpoint of the original trainer
-        (TensorFlow 1), or Keras's own (`*.weights.h5`).
+        """Loads weights. A file with a fault changes nothing.
 
-        See `keras_elmo.weights.load_weights` for the faults that it reports. A file with a fault
-        changes nothing.
+        Args:
+            filepath: a file of the original's format (also an open binary one), the folder of a
+                checkpoint of the original trainer (TensorFlow 1), or a file of Keras's own format
+                (`*.weights.h5`).
+            **kwargs: further arguments of Keras's `load_weights`, for its own format.
+
+        Raises:
+            ValueError: the file does not hold the weights of the model. See
+                `keras_elmo.weights.load_weights` for the faults that are reported.
+            OSError: the file cannot be opened.
         """
         if model_files.is_keras_file(filepath):
             super().load_weights(filepath, **kwargs)
@@ -297,6 +314,10 @@ class ContextualModel(keras.Model):
 
         The original's format holds the character encoder and the biLM. Keras's holds the mixes,
         too.
+
+        Args:
+            filepath: the file to write. Its name decides the format.
+            **kwargs: further arguments of Keras's `save_weights`, for its own format.
         """
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
@@ -311,12 +332,21 @@ class ContextualModel(keras.Model):
         super().set_weights(weights)
         self._source = None
 
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "config": self.config.to_options(),
+            "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
 
-def check_words(words):
-    """Words as a list of bytes.
+
+def words_to_bytes(words):
+    """Words, a list of strings in any form, as a list of bytes.
 
     Raises:
-        ValueError: they are no list of strings.
+        ValueError: they have another shape.
+        TypeError: they hold something else than strings.
     """
     words = text.strings(words)
     if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:

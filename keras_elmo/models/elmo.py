@@ -9,14 +9,15 @@ from keras_elmo import characters, text
 from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.constructor_check import check_is_no_model, warn_of_random_weights
+from keras_elmo.models.constructor_check import refuse_pretrained_source, warn_of_random_weights
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.embed_stream import embed_stream
+from keras_elmo.models.last_mask import LastMask
 from keras_elmo.models.output_names import OutputNames
 from keras_elmo.models.sentences import TOKEN_BUDGET
-from keras_elmo.models.text_inputs import LastMask
+from keras_elmo.models.text_inputs import num_columns, symbolic_width, tokens_and_width
 from keras_elmo.models.token_encoder import with_boundaries
-from keras_elmo.models.trainable import check_part, check_trainable, translate_config
+from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
 from keras_elmo.traced_function import TracedFunction
 
 
@@ -42,7 +43,7 @@ class Elmo(ContextualModel):
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
             space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` where
             every input is tokenised already.
-        num_mixes: int. Learned mixes of the layers, of which the biLM runs once.
+        num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
             batch; the sentence boundaries count only where they are kept.
         initial_scalars: `None`, or `num_layers + 1` floats, for every mix. See `ScalarMix`.
@@ -57,7 +58,10 @@ class Elmo(ContextualModel):
         trainable: bool. `False` freezes the whole model; `True` releases the part that
             `trainable_part` names, and no more.
         trainable_part: the part that trains while `trainable` is `True`: `"mix"` (scalars and
-            gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too).
+            gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too). Set this, and
+            not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
+            calls leave frozen layers out of the backward pass, and only `trainable` and
+            `trainable_part` make these graphs anew.
         xla: compile what is numeric and frozen with XLA: `True`, `False`, or `"auto"`: where there
             is a GPU. Lengths are padded to buckets, so that compilations repeat.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
@@ -112,16 +116,16 @@ class Elmo(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
-        check_is_no_model(type(self), config, tokenizer, num_mixes, kwargs)
-        super().__init__(config, xla, kernel_initializer, **kwargs)
+        refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
+        super().__init__(config, tokenizer, xla, kernel_initializer, **kwargs)
         if isinstance(config, str | os.PathLike):
             warn_of_random_weights(os.fspath(config), stacklevel=2)
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)
             max_tokens = int(max_tokens)
-        trainable = check_trainable(trainable)
-        self.tokenizer = text.get_tokenizer(tokenizer)
+        self._trainable = check_trainable(trainable)
+        self._trainable_part = check_part(trainable_part)
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
         self.initial_scalars = initial_scalars
@@ -146,11 +150,11 @@ class Elmo(ContextualModel):
         sizes = self.bilm.state_sizes
         self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
         self._last_mask = LastMask()
-        self._trainable = trainable
-        self.trainable_part = trainable_part
+        self._freeze_and_release()
+        self._make_traces()
 
     def call(self, inputs):
-        tokens, width = self._tokens(inputs)
+        tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
         flat = tokens.flat_values, tokens.row_lengths()
         if tf.executing_eagerly():
             outputs = self._traced_forward(*flat, tf.convert_to_tensor(width))
@@ -158,16 +162,6 @@ class Elmo(ContextualModel):
             outputs = self._forward(*flat, width)
         self._last_mask.keep(inputs, outputs["mask"])
         return outputs
-
-    def _tokens(self, inputs):
-        """The tokens of an input, cut to `max_tokens`, and the width of the outputs."""
-        tokens = text.to_tokens(inputs, self.tokenizer)
-        if self.max_tokens is not None:
-            return text.first_tokens(tokens, self.max_tokens), self.max_tokens
-        if self.tokenizer is None and not isinstance(inputs, tf.RaggedTensor):
-            if inputs.shape.rank == 2:
-                return tokens, _width(inputs)
-        return tokens, tf.cast(tokens.bounding_shape()[1], tf.int32)
 
     def from_character_ids(self, character_ids, has_boundaries=False):
         """The outputs for character ids.
@@ -192,49 +186,38 @@ class Elmo(ContextualModel):
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
-        width = self.max_tokens or _width(ids)
+        width = self.max_tokens or num_columns(ids)
         if tf.executing_eagerly():
             return self._traced_forward_ids(ids, mask, tf.convert_to_tensor(width))
         return self._forward_ids(ids, mask, width)
 
     def _forward(self, tokens, row_lengths, width):
-        words, index = tf.unique(tokens)
-        outputs = self._outputs(self._token_encoder.from_words(words), index, row_lengths)
+        words, word_index = tf.unique(tokens)
+        outputs = self._outputs(self._token_encoder.from_words(words), word_index, row_lengths)
         if self.keep_sentence_boundaries:
             tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
-            tokens = tf.gather(tokens, with_boundaries(tf.range(tf.size(index)), row_lengths))
+            order = tf.range(tf.size(word_index))
+            tokens = tf.gather(tokens, with_boundaries(order, row_lengths))
             outputs["tokens"] = tf.where(outputs["mask"], tokens, "")
         else:
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
             outputs["tokens"] = ragged.to_tensor("")
-        return self._padded(outputs, width)
+        return self._output_names.pad(outputs, width)
 
     def _forward_ids(self, ids, mask, width):
-        words, index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
+        words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
+        embeddings = self._token_encoder.from_character_ids(words)
         row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
-        outputs = self._outputs(self._token_encoder.from_character_ids(words), index, row_lengths)
-        return self._padded(outputs, width)
+        return self._output_names.pad(self._outputs(embeddings, word_index, row_lengths), width)
 
-    def _padded(self, outputs, width):
-        """The outputs with the columns of `width`, where the longest sentence has fewer tokens.
+    def _outputs(self, embeddings, word_index, row_lengths):
+        """The dict of a call, without `"tokens"`, as wide as the longest sentence.
 
-        They are computed without these: the biLM should not run over padding.
+        `OutputNames.pad` adds further columns afterwards, so that the biLM does not run over them.
         """
-        columns = width + self._num_boundaries
-        missing = columns - tf.shape(outputs["mask"])[1]
-        static = columns if isinstance(width, int) else None
-        padded = dict(outputs)
-        for name, value in outputs.items():
-            if name not in ("default", "sequence_len"):
-                padding = [[0, 0], [0, missing], [0, 0]][: value.shape.rank]
-                padded[name] = tf.pad(value, padding)
-                padded[name].set_shape([value.shape[0], static, *value.shape[2:]])
-        return padded
-
-    def _outputs(self, embeddings, index, row_lengths):
         state = self._batch_state.read(tf.size(row_lengths)) if self.stateful else None
         layers, mask, state = self._contextualize(
-            embeddings, index, row_lengths, self.keep_sentence_boundaries, state
+            embeddings, word_index, row_lengths, self.keep_sentence_boundaries, state
         )
         if self.stateful:
             self._batch_state.write(state)
@@ -257,13 +240,10 @@ class Elmo(ContextualModel):
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
 
-    def _layers_of_tokens(self, embeddings, index, row_lengths):
-        """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
-        layers, mask, _ = self._contextualize(
-            embeddings, index, row_lengths, self.keep_sentence_boundaries
-        )
-        tokens = tf.where(mask)
-        return [tf.gather_nd(layer, tokens) for layer in layers]
+    def reset_states(self):
+        """Forgets the state of a stateful model: the next batch begins with zeros."""
+        if self.stateful:
+            self._batch_state.reset()
 
     # Embedding of many sentences
 
@@ -284,7 +264,8 @@ class Elmo(ContextualModel):
                 - `"average"` or `"top"` of the layers;
                 - the number of a layer: 0 is `[token, token]`, -1 is the last;
                 - `"all"` layers.
-            token_budget: int. Tokens of a batch, at most (but for a sentence that is longer).
+            token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
+                A longer sentence is a batch by itself.
             progress: bool. Show a progress bar on standard error; where that is no terminal, in
                 notebooks and log files, lines of text.
 
@@ -317,7 +298,18 @@ class Elmo(ContextualModel):
         """
         return embed_stream(self, sentences, layers, token_budget, progress)
 
-    def _trace_anew(self):
+    def _layers_of_tokens(self, embeddings, word_index, row_lengths):
+        """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
+        layers, mask, _ = self._contextualize(
+            embeddings, word_index, row_lengths, self.keep_sentence_boundaries
+        )
+        tokens = tf.where(mask)
+        return [tf.gather_nd(layer, tokens) for layer in layers]
+
+    # Graphs, and what trains
+
+    def _make_traces(self):
+        """Makes the graphs of eager calls, which leave frozen layers out of the backward pass."""
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.config.max_characters]
@@ -328,13 +320,6 @@ class Elmo(ContextualModel):
         self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
         self._traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
 
-    def reset_states(self):
-        """Forgets the state of a stateful model: the next batch begins with zeros."""
-        if self.stateful:
-            self._batch_state.reset()
-
-    # Keras
-
     @property
     def trainable(self):
         """bool. `False`: nothing trains; `True`: what `trainable_part` names."""
@@ -344,6 +329,7 @@ class Elmo(ContextualModel):
     def trainable(self, value):
         self._trainable = check_trainable(value)
         self._freeze_and_release()
+        self._make_traces()
 
     @property
     def trainable_part(self):
@@ -354,6 +340,7 @@ class Elmo(ContextualModel):
     def trainable_part(self, part):
         self._trainable_part = check_part(part)
         self._freeze_and_release()
+        self._make_traces()
 
     def _freeze_and_release(self):
         part = self.trainable_part if self.trainable else None
@@ -361,52 +348,27 @@ class Elmo(ContextualModel):
             mix.trainable = part is not None
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
-        # Graphs are made anew: frozen layers are left out of the backward pass.
-        self._trace_anew()
 
-    @classmethod
-    def from_config(cls, config):
-        if config.get("trainable") is True and "trainable_part" not in config:
-            # Version 0.1.0 named a part, unless everything was to train.
-            config = {**config, "trainable_part": "all"}
-        return cls(**translate_config(config))
+    # Keras
 
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):
             return None  # symbolic: the mask comes with the values
         mask = self._last_mask.take(inputs)
         if mask is None:
-            tokens, width = self._tokens(inputs)
+            tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
             lengths = tokens.row_lengths() + self._num_boundaries
             mask = tf.sequence_mask(lengths, width + self._num_boundaries)
         return self._output_names.masks(mask)
 
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
-        width = self.max_tokens
-        if self.tokenizer is None and not getattr(inputs, "ragged", False):
-            if len(inputs.shape) != 2:
-                raise ValueError(
-                    "With `tokenizer=None` the input must be tokens: make it with "
-                    'keras.Input(shape=(None,), dtype="string"). '
-                    f"Received: an input of shape {inputs.shape}"
-                )
-            width = width or inputs.shape[1]
-        shapes = self._output_names.shapes(batch, width)
-        dtypes = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
-        return {
-            name: keras.KerasTensor(shape, dtype=dtypes.get(name, self.compute_dtype))
-            for name, shape in shapes.items()
-        }
+        width = symbolic_width(inputs, self.tokenizer, self.max_tokens)
+        return self._output_names.specs(batch, width, self.compute_dtype)
 
     def get_config(self):
-        tokenizer = self.tokenizer
-        if tokenizer is not None:
-            tokenizer = keras.saving.serialize_keras_object(tokenizer)
         return {
             **super().get_config(),
-            "config": self.config.to_options(),
-            "tokenizer": tokenizer,
             "num_mixes": self.num_mixes,
             "do_layer_norm": self.do_layer_norm,
             "initial_scalars": self.initial_scalars,
@@ -417,10 +379,8 @@ class Elmo(ContextualModel):
             "trainable": self.trainable,
             "trainable_part": self.trainable_part,
             "xla": self.xla,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
 
-
-def _width(tensor):
-    """The columns of a tensor: an int where they are known."""
-    return tf.shape(tensor)[1] if tensor.shape[1] is None else tensor.shape[1]
+    @classmethod
+    def from_config(cls, config):
+        return cls(**translate_0_1_config(config))

@@ -5,8 +5,9 @@ import numbers
 import keras
 
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.models.text_inputs import LastMask, call_strings
-from keras_elmo.models.trainable import check_part, check_trainable, translate_config
+from keras_elmo.models.last_mask import LastMask
+from keras_elmo.models.text_inputs import call_strings
+from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -155,4 +156,4 @@ class ElmoEmbedding(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        return cls(**translate_config(config))
+        return cls(**translate_0_1_config(config))

@@ -7,17 +7,16 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers
 from keras_elmo.models.progress_bar import progress_bar
-from keras_elmo.models.sentences import check_sentences, windows
+from keras_elmo.models.sentences import as_sentences, groups, num_tokens
 
-_WINDOW_BATCHES = 4  # batches that are sorted together
+_GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    choices = list(layers) if isinstance(layers, list | tuple) else [layers]
-    choices = _check_choices(elmo, choices, layers)
+    choices = _parse_choices(elmo, layers)
     check_integers(1, token_budget=token_budget)
-    sentences = check_sentences(elmo.tokenizer, sentences)
+    sentences = as_sentences(elmo.tokenizer, sentences)
     total = len(sentences) if hasattr(sentences, "__len__") else None
     results = _stream(elmo, sentences, choices, token_budget, progress, total)
     if isinstance(layers, list | tuple):
@@ -25,44 +24,51 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     return (result[choices[0]] for result in results)
 
 
-def _check_choices(elmo, choices, layers):
-    """Checks what `layers` chooses. Returns the choices, with layer numbers as Python ints."""
+def _parse_choices(elmo, layers):
+    """The choices of the argument `layers`, a list; the numbers of layers are Python ints.
+
+    Raises:
+        ValueError: there is no choice, or one is neither a name nor the number of a layer.
+    """
     last = elmo.config.num_layers
     names = [*elmo._output_names.sequences, "default", "average", "top", "all"]
-    for k, choice in enumerate(choices):
+    message = (
+        f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
+        f"these. Received: layers={layers!r}"
+    )
+    choices = []
+    for choice in layers if isinstance(layers, list | tuple) else [layers]:
         is_number = isinstance(choice, Integral) and not isinstance(choice, bool)
         if is_number and -last - 1 <= choice <= last:
-            choices[k] = int(choice)
-        elif not (isinstance(choice, str) and choice in names):
-            choices = []
-            break
+            choices.append(int(choice))
+        elif isinstance(choice, str) and choice in names:
+            choices.append(choice)
+        else:
+            raise ValueError(message)
     if not choices:
-        raise ValueError(
-            f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
-            f"these. Received: layers={layers!r}"
-        )
+        raise ValueError(message)
     return choices
 
 
 def _stream(elmo, sentences, choices, token_budget, progress, total):
     with progress_bar(total, progress) as advance:
-        window_tokens = _WINDOW_BATCHES * token_budget
-        for window in windows(elmo.tokenizer, sentences, window_tokens, elmo.max_tokens):
-            yield from _embed_window(elmo, window, choices, token_budget, advance)
+        group_budget = _GROUP_BATCHES * token_budget
+        for group in groups(elmo.tokenizer, sentences, group_budget, elmo.max_tokens):
+            yield from _embed_group(elmo, group, choices, token_budget, advance)
 
 
-def _embed_window(elmo, window, choices, token_budget, advance):
-    """The results of a window of sentences, in the order of the window."""
+def _embed_group(elmo, group, choices, token_budget, advance):
+    """The results of a group of sentences, in the order of the group."""
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
-    words = sorted({word for tokens in window for word in tokens}, key=len)
-    word_index = {word: index for index, word in enumerate(words)}
+    words = sorted({word for tokens in group for word in tokens}, key=len)
+    index_of = {word: index for index, word in enumerate(words)}
     embeddings = elmo._token_encoder.from_many_words(words)
-    results = [None] * len(window)
-    for batch in _batches(window, token_budget):
-        token_words = [word_index[word] for row in batch for word in window[row]]
-        lengths = [len(window[row]) for row in batch]
+    results = [None] * len(group)
+    for batch in _batches(group, token_budget):
+        word_index = [index_of[word] for row in batch for word in group[row]]
+        lengths = [len(group[row]) for row in batch]
         layers = elmo._traced_layers(
-            embeddings, tf.constant(token_words, tf.int32), tf.constant(lengths, tf.int64)
+            embeddings, tf.constant(word_index, tf.int32), tf.constant(lengths, tf.int64)
         )
         ends = np.cumsum([length + elmo._num_boundaries for length in lengths])[:-1]
         arrays = [_select(elmo, layers, choice, ends) for choice in choices]
@@ -70,7 +76,7 @@ def _embed_window(elmo, window, choices, token_budget, advance):
             results[row] = dict(zip(choices, chosen, strict=True))
         advance(len(batch))
     for row, result in enumerate(results):
-        results[row] = None  # the window's memory goes as its arrays are taken
+        results[row] = None  # the group's memory goes as its arrays are taken
         yield result
 
 
@@ -103,15 +109,15 @@ def _select(elmo, layers, choice, ends):
     return [array.copy() for array in arrays]  # a view would keep its whole batch alive
 
 
-def _batches(window, token_budget):
-    """The rows of a window, longest sentence first, in groups of at most `token_budget` tokens."""
-    batch, tokens = [], 0
-    for row in sorted(range(len(window)), key=lambda row: -len(window[row])):
-        size = len(window[row]) + 2
-        if batch and tokens + size > token_budget:
+def _batches(group, token_budget):
+    """The rows of a group, longest sentence first, in batches of at most `token_budget` tokens."""
+    batch, total = [], 0
+    for row in sorted(range(len(group)), key=lambda row: -len(group[row])):
+        size = num_tokens(group[row])
+        if batch and total + size > token_budget:
             yield batch
-            batch, tokens = [], 0
+            batch, total = [], 0
         batch.append(row)
-        tokens += size
+        total += size
     if batch:
         yield batch

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -12,8 +11,9 @@ from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.files import replacing_file
 from keras_elmo.models import initial_weights
-from keras_elmo.models.constructor_check import check_is_no_model
+from keras_elmo.models.constructor_check import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.score import Score, perplexities
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
@@ -22,28 +22,20 @@ from keras_elmo.weights import hdf5, tf_checkpoint
 
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"
-_WORD_GROUPS = 4  # by length, in which the words of a window are convolved
-
-
-class Score(NamedTuple):
-    """Log-probabilities (natural) of a sentence of n tokens.
-
-    Attributes:
-        forward: float32, (n + 1,). Of each token after those to its left, and of the end.
-        backward: float32, (n + 1,). Of the begin, and of each token before those to its right.
-    """
-
-    forward: np.ndarray
-    backward: np.ndarray
+_WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class BiLanguageModel(ContextualModel):
-    """The biLM with its softmax, which both directions share: what ELMo is trained as.
+    """A language model in both directions: the biLM, and a softmax that the directions share.
+
+    ELMo is trained as such a model.
 
     The forward direction predicts each word from those to its left, the backward one from those to
     its right. Words outside the vocabulary are `<UNK>` where they are predicted, and their own
     characters where they are read.
+
+    Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
@@ -51,6 +43,12 @@ class BiLanguageModel(ContextualModel):
         tokenizer: how raw strings are split, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels;
             `initialize` sets those of the original.
+
+    Attributes:
+        has_softmax: bool. Whether the softmax is a trained one; if not, the model gives no
+            probabilities. `from_pretrained` sets it to `False` where the files hold no softmax of
+            the vocabulary, so that only the biLM is trained. Training sets it to `True`. It is
+            also `True` in a new model, whose weights are all random, and `.keras` files keep it.
 
     Call arguments:
         inputs: text, as `Elmo` takes it.
@@ -60,12 +58,13 @@ class BiLanguageModel(ContextualModel):
         (natural) of `Score`, zero where there is none; and `"sequence_len"`, int32, (batch,).
 
     Raises:
-        ValueError: an argument is out of range; or the model has no softmax (`has_softmax`).
+        ValueError: an argument is out of range, or the model has no trained softmax.
 
     Example:
 
     >>> model = BiLanguageModel.from_pretrained("path/to/model")
-    >>> model.score(["The cat sat ."])[0].forward.sum()
+    >>> model.score(["The cat sat ."])[0].forward.shape
+    (5,)
 
     Reference: Peters et al. 2018, section 3.1; `LanguageModel` in bilm-tf's bilm/training.py.
     """
@@ -78,38 +77,42 @@ class BiLanguageModel(ContextualModel):
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
-        check_is_no_model(type(self), config)
-        super().__init__(config, xla=False, kernel_initializer=kernel_initializer, **kwargs)
+        refuse_pretrained_source(type(self), config)
+        super().__init__(
+            config, tokenizer, xla=False, kernel_initializer=kernel_initializer, **kwargs
+        )
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
         self.vocabulary = vocabulary
-        self.tokenizer = text.get_tokenizer(tokenizer)
         self.softmax = Softmax(len(vocabulary), self.config.projection_dim, name="softmax")
         self.has_softmax = True
         self.built = True
-        self._ids = None
+        self._word_id_table = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
-        self._compiled_score = TracedFunction(self._score, input_signature=flat)
+        self._traced_score = TracedFunction(self._score, input_signature=flat)
         top = *flat, tf.TensorSpec([], tf.int32)
-        self._compiled_top = TracedFunction(self._top, input_signature=top)
+        self._traced_top = TracedFunction(self._top, input_signature=top)
 
     # Text to probabilities, each sentence by itself
 
     def call(self, inputs):
         self._check_softmax()
         tokens = text.to_tokens(inputs, self.tokenizer)
-        score = self._compiled_score if tf.executing_eagerly() else self._score
+        score = self._traced_score if tf.executing_eagerly() else self._score
         return score(tokens.flat_values, tokens.row_lengths())
 
     def _contexts(self, tokens, row_lengths):
-        """What each direction knows of each place: two floats, (N + batch, projection_dim).
+        """The top layer's outputs from which each direction predicts a word.
 
-        The forward direction of each token and the end of each sentence, the backward one of the
-        begin and each token.
+        Returns:
+            Two floats, (N + batch, projection_dim). Sentence by sentence, the first holds what the
+            forward direction predicts each token and `</S>` from; the second holds what the
+            backward direction predicts `<S>` and each token from.
         """
-        words, index = tf.unique(tokens)
+        words, word_index = tf.unique(tokens)
+        embeddings = self._token_encoder.from_words(words)
         layers, mask, _ = self._contextualize(
-            self._token_encoder.from_words(words), index, row_lengths, keeps_boundaries=True
+            embeddings, word_index, row_lengths, keep_sentence_boundaries=True
         )
         forward, backward = tf.split(layers[-1], 2, axis=-1)
         has_next = mask[:, 1:]
@@ -119,28 +122,28 @@ class BiLanguageModel(ContextualModel):
 
     def _score(self, tokens, row_lengths):
         forward, backward = self._contexts(tokens, row_lengths)
-        numbers = tf.RaggedTensor.from_row_lengths(self._numbers(tokens), row_lengths)
+        word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
         batch = tf.shape(row_lengths)[0]
         outputs = {"sequence_len": tf.cast(row_lengths, tf.int32)}
-        for name, contexts, around in [
-            ("forward", forward, [numbers, tf.fill([batch, 1], self.vocabulary.end)]),
-            ("backward", backward, [tf.fill([batch, 1], self.vocabulary.begin), numbers]),
+        for name, contexts, parts in [
+            ("forward", forward, [word_ids, tf.fill([batch, 1], self.vocabulary.end)]),
+            ("backward", backward, [tf.fill([batch, 1], self.vocabulary.begin), word_ids]),
         ]:
-            targets = tf.concat(around, axis=1)
+            targets = tf.concat(parts, axis=1)
             values = self.softmax.log_probabilities(contexts, targets.flat_values)
             outputs[name] = targets.with_flat_values(values).to_tensor()
         return outputs
 
-    def _numbers(self, tokens):
-        """Tokens to their numbers in the vocabulary, int32."""
-        if self._ids is None:
+    def _word_ids(self, tokens):
+        """Tokens to their ids in the vocabulary, int32."""
+        if self._word_id_table is None:
             with tf.init_scope():
                 words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
-                self._ids = tf.lookup.StaticHashTable(
+                self._word_id_table = tf.lookup.StaticHashTable(
                     tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words))),
                     self.vocabulary.unknown,
                 )
-        return self._ids.lookup(tokens)
+        return self._word_id_table.lookup(tokens)
 
     def score(self, sentences, token_budget=TOKEN_BUDGET):
         """The log-probability of each token, in each direction, each sentence from a zero state.
@@ -148,12 +151,14 @@ class BiLanguageModel(ContextualModel):
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the tokenizer
                 (`tokenize` gives the tokens), or of lists of tokens.
-            token_budget: int. Tokens, padding included, of a batch.
+            token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
+                A longer sentence is a batch by itself.
 
         Returns:
-            A list of `Score`s. `score.forward.sum()` is that of the sentence.
+            A list of `Score`s. `score.forward.sum()` is the log-probability of the sentence.
 
         Raises:
+            ValueError: the model has no trained softmax.
             TypeError: a sentence is neither a string nor a list of strings.
         """
         scores = []
@@ -169,9 +174,16 @@ class BiLanguageModel(ContextualModel):
     def perplexity(self, sentences):
         """The perplexities of sentences, each from a zero state.
 
+        Args:
+            sentences: see `score`.
+
         Returns:
             A dict of floats: `"forward"`, `"backward"`, and `"perplexity"`, that of both: exp of
             the mean of their losses.
+
+        Raises:
+            ValueError: there is no sentence, or the model has no trained softmax.
+            TypeError: a sentence is neither a string nor a list of strings.
         """
         scores = self.score(sentences)
         if not scores:
@@ -194,9 +206,14 @@ class BiLanguageModel(ContextualModel):
             left make likely, and `"backward"`, those to its right: `k` pairs `(word, probability)`
             each, the most likely first.
 
+        Raises:
+            ValueError: `k` is out of range, or the model has no trained softmax.
+            TypeError: `sentence` is neither a string nor a list of strings.
+
         Example:
 
-        >>> model.top_words("The cat sat on the mat", k=3)[-1]["forward"]
+        >>> [place["token"] for place in model.top_words("The cat sat", k=3)]
+        ['The', 'cat', 'sat']
         """
         self._check_softmax()
         if not isinstance(sentence, str | bytes | list | tuple | np.ndarray):
@@ -214,17 +231,17 @@ class BiLanguageModel(ContextualModel):
         flat = tokens.flat_values
         results = [
             [result.numpy() for result in direction]
-            for direction in self._compiled_top(flat, tokens.row_lengths(), tf.constant(k))
+            for direction in self._traced_top(flat, tokens.row_lengths(), tf.constant(k))
         ]
-        # The end has no token, nor has the begin.
+        # The forward direction predicts `</S>`, too, and the backward one `<S>`.
         places = (slice(0, len(flat)), slice(1, len(flat) + 1))
         words = self.vocabulary.words
         pairs = [
             [
                 [(words[i], float(np.exp(value))) for i, value in zip(*row, strict=True)]
-                for row in zip(numbers[place], values[place], strict=True)
+                for row in zip(word_ids[place], values[place], strict=True)
             ]
-            for (values, numbers), place in zip(results, places, strict=True)
+            for (values, word_ids), place in zip(results, places, strict=True)
         ]
         names = [token.decode("utf-8", "replace") for token in flat.numpy().tolist()]
         return [
@@ -266,11 +283,19 @@ class BiLanguageModel(ContextualModel):
     # Weights
 
     def initialize(self, seed=0):
-        """Draws all weights as the original trainer does."""
+        """Draws all weights as the original trainer does.
+
+        Args:
+            seed: int.
+        """
         initial_weights.draw(self, seed)
 
     def initialize_softmax(self, seed=0):
-        """Draws the weights of the softmax alone as the original trainer does."""
+        """Draws the weights of the softmax alone as the original trainer does.
+
+        Args:
+            seed: int.
+        """
         initial_weights.draw_softmax(self.softmax, seed)
 
     @classmethod
@@ -278,41 +303,43 @@ class BiLanguageModel(ContextualModel):
         """A language model from files.
 
         Args:
-            source: what `Elmo.from_pretrained` takes; or a checkpoint of the original trainer
-                (TensorFlow 1): a folder with `options.json`.
-            vocabulary: the vocabulary, where the source is no folder with a `vocab.txt`; or
-                another than that.
-            **kwargs: the arguments of the model.
+            source: what `Elmo.from_pretrained` takes.
+            vocabulary: as the model takes it. It is needed where the source is no folder with a
+                `vocab.txt`. Where the source has one, this is taken instead.
+            **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
 
         Returns:
-            The model. Files of the original hold no softmax, and one of another vocabulary is of
-            no use: it warns, and the softmax is new.
+            The model. The published files hold no softmax, and the softmax of another vocabulary
+            is of no use. The softmax is random then (`has_softmax` is `False`), and a warning says
+            so.
 
         Raises:
-            ValueError: there is no vocabulary; see also `Elmo.from_pretrained`.
+            ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
         """
         folder = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-        words = os.path.join(folder, VOCABULARY_FILE)
-        own = Vocabulary(words) if folder and os.path.isfile(words) else None
+        vocabulary_path = os.path.join(folder, VOCABULARY_FILE)
+        softmax_path = os.path.join(folder, SOFTMAX_FILE)
+        own_vocabulary = None
+        if folder and os.path.isfile(vocabulary_path):
+            own_vocabulary = Vocabulary(vocabulary_path)
         if vocabulary is None:
-            vocabulary = own
+            vocabulary = own_vocabulary
         if vocabulary is None:
             raise ValueError(
                 "A language model needs its vocabulary: pass `vocabulary`, a file with a word "
                 f"a line. There is no {VOCABULARY_FILE} in {source!r}"
             )
         model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
-        softmax = os.path.join(folder, SOFTMAX_FILE)
         missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"
         if tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = tf_checkpoint.has_softmax(folder)
-        elif not (folder and os.path.isfile(softmax)):
+        elif not (folder and os.path.isfile(softmax_path)):
             model.has_softmax = False
-        elif own is not None and own.words != model.vocabulary.words:
+        elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
             model.has_softmax = False
             missing = f"has a softmax for its own {VOCABULARY_FILE}, and another was given"
         else:
-            hdf5.load_weights(softmax, softmax=model.softmax)
+            hdf5.load_weights(softmax_path, softmax=model.softmax)
         if not model.has_softmax:
             model.initialize_softmax()
             warnings.warn(
@@ -324,9 +351,12 @@ class BiLanguageModel(ContextualModel):
 
     def load_weights(self, filepath, **kwargs):
         """See `Elmo.load_weights`; a checkpoint's softmax is loaded too."""
-        if tf_checkpoint.has_softmax(filepath):
+        has_softmax = tf_checkpoint.has_softmax(filepath)
+        if has_softmax:
             kwargs["softmax"] = self.softmax
         super().load_weights(filepath, **kwargs)
+        if has_softmax:
+            self.has_softmax = True
 
     def save_pretrained(self, folder):
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
@@ -338,11 +368,11 @@ class BiLanguageModel(ContextualModel):
         super().save_pretrained(folder)
         with replacing_file(os.path.join(folder, VOCABULARY_FILE)) as path:
             self.vocabulary.save(path)
-        softmax = os.path.join(folder, SOFTMAX_FILE)
+        softmax_path = os.path.join(folder, SOFTMAX_FILE)
         if self.has_softmax:
-            hdf5.save_weights(softmax, softmax=self.softmax)
-        elif os.path.exists(softmax):  # of the model that was there
-            os.remove(softmax)
+            hdf5.save_weights(softmax_path, softmax=self.softmax)
+        elif os.path.exists(softmax_path):  # of the model that was there
+            os.remove(softmax_path)
 
     def _check_softmax(self):
         if not self.has_softmax:
@@ -354,17 +384,14 @@ class BiLanguageModel(ContextualModel):
     def get_config(self):
         return {
             **super().get_config(),
-            "config": self.config.to_options(),
             "vocabulary": list(self.vocabulary.words),
-            "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "has_softmax": self.has_softmax,
         }
 
-
-def perplexities(forward, backward):
-    """The perplexities that two losses (nats) are."""
-    return {
-        "forward": float(np.exp(forward)),
-        "backward": float(np.exp(backward)),
-        "perplexity": float(np.exp((forward + backward) / 2)),
-    }
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        has_softmax = config.pop("has_softmax", True)  # version 0.1.0 did not save it
+        model = cls(**config)
+        model.has_softmax = has_softmax
+        return model

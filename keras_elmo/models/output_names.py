@@ -1,8 +1,13 @@
 """`OutputNames`: the names and the shapes of what a call of `Elmo` returns."""
 
+import keras
+import tensorflow as tf
+
+_DTYPES = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}  # of what is no float
+
 
 class OutputNames:
-    """The keys of the dict that a call of `Elmo` returns.
+    """The keys of the dict that a call of `Elmo` returns, and the shapes of its values.
 
     Args:
         config: the `ElmoConfig`.
@@ -23,23 +28,46 @@ class OutputNames:
         self._features["word_emb"] = config.projection_dim
         self._output_dim = config.output_dim
 
-    def shapes(self, batch, width):
-        """The shape of each output.
+    def specs(self, batch, width, dtype):
+        """Each output as a `keras.KerasTensor`.
 
         Args:
             batch: int or `None`. Sentences.
             width: int or `None`. Tokens, without the sentence boundaries.
+            dtype: str. The dtype of the outputs that hold floats.
         """
         columns = None if width is None else width + self.num_boundaries
-        return {
+        shapes = {
             **{name: (batch, columns, features) for name, features in self._features.items()},
             "default": (batch, self._output_dim),
             "mask": (batch, columns),
             "sequence_len": (batch,),
             "tokens": (batch, columns),
         }
+        return {
+            name: keras.KerasTensor(shape, dtype=_DTYPES.get(name, dtype))
+            for name, shape in shapes.items()
+        }
 
     def masks(self, mask):
         """The mask of each output: that of the tokens where it has vectors of them, else `None`."""
         without = dict.fromkeys(("default", "mask", "sequence_len", "tokens"))
         return {**dict.fromkeys(self.sequences, mask), **without}
+
+    def pad(self, outputs, width):
+        """Outputs with as many columns as asked for.
+
+        Args:
+            outputs: dict, as wide as the longest sentence.
+            width: int, or int32 scalar. Tokens, without the sentence boundaries.
+        """
+        columns = width + self.num_boundaries
+        missing = columns - tf.shape(outputs["mask"])[1]
+        static = columns if isinstance(width, int) else None
+        padded = dict(outputs)
+        for name, value in outputs.items():
+            if name not in ("default", "sequence_len"):
+                padding = [[0, 0], [0, missing], [0, 0]][: value.shape.rank]
+                padded[name] = tf.pad(value, padding)
+                padded[name].set_shape([value.shape[0], static, *value.shape[2:]])
+        return padded

@@ -10,20 +10,23 @@ from keras_elmo import text
 # Enough rows for matrix products near the machine's peak, in memory of about 0.2 GB.
 TOKEN_BUDGET = 4096
 _READ_AHEAD = 256  # sentences that are tokenised together
+_BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 
 
 def tokenize(tokenizer, sentences, max_tokens=None):
     """See `ContextualModel.tokenize`."""
-    sentences = iter(check_sentences(tokenizer, sentences))
     return [
-        [token.decode("utf-8", "surrogateescape") for token in tokens[:max_tokens]]
-        for ahead in iter(lambda: list(itertools.islice(sentences, _READ_AHEAD)), [])
-        for tokens in _tokenize(tokenizer, ahead)
+        [token.decode("utf-8", "surrogateescape") for token in tokens]
+        for tokens in _read_tokens(tokenizer, as_sentences(tokenizer, sentences), max_tokens)
     ]
 
 
-def check_sentences(tokenizer, sentences):
-    """Sentences as something that can be iterated."""
+def as_sentences(tokenizer, sentences):
+    """Sentences as an iterable, each a string or a list of strings.
+
+    Raises:
+        TypeError: they are one string, or cannot be iterated.
+    """
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
@@ -41,29 +44,49 @@ def check_sentences(tokenizer, sentences):
 
 
 def token_batches(tokenizer, sentences, token_budget):
-    """Sentences in their order as RaggedTensors of tokens, of about `token_budget` tokens each."""
-    sentences = check_sentences(tokenizer, sentences)
-    for window in windows(tokenizer, sentences, token_budget):
-        yield text.strings(window)
+    """Sentences in their order, in batches: each a RaggedTensor of tokens, (batch, None).
 
-
-def windows(tokenizer, sentences, window_tokens, max_tokens=None):
-    """Lists of sentences as lists of tokens (bytes), of about `window_tokens` tokens each.
-
-    Of each sentence, `max_tokens` tokens are taken at most.
+    Args:
+        tokenizer: see `Elmo`.
+        sentences: see `as_sentences`.
+        token_budget: int, see `num_tokens`. A longer sentence is a batch by itself.
     """
-    window, tokens = [], 0
+    for group in groups(tokenizer, as_sentences(tokenizer, sentences), token_budget):
+        yield text.strings(group)
+
+
+def groups(tokenizer, sentences, token_budget, max_tokens=None):
+    """Sentences in their order, in groups: each a list of sentences, which are lists of bytes.
+
+    Args:
+        tokenizer: see `Elmo`.
+        sentences: what `as_sentences` gives.
+        token_budget: int, see `num_tokens`. A longer sentence is a group by itself.
+        max_tokens: int, or `None`. The tokens of a sentence beyond these are left out.
+    """
+    group, total = [], 0
+    for tokens in _read_tokens(tokenizer, sentences, max_tokens):
+        size = num_tokens(tokens)
+        if group and total + size > token_budget:
+            yield group
+            group, total = [], 0
+        group.append(tokens)
+        total += size
+    if group:
+        yield group
+
+
+def num_tokens(sentence):
+    """The size of a sentence, a list, in a budget of tokens: its boundaries count."""
+    return len(sentence) + _BOUNDARIES
+
+
+def _read_tokens(tokenizer, sentences, max_tokens):
+    """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
     sentences = iter(sentences)
     while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
-        for sentence in _tokenize(tokenizer, ahead):
-            sentence = sentence[:max_tokens]
-            if window and tokens + len(sentence) > window_tokens:
-                yield window
-                window, tokens = [], 0
-            window.append(sentence)
-            tokens += len(sentence) + 2
-    if window:
-        yield window
+        for tokens in _tokenize(tokenizer, ahead):
+            yield tokens[:max_tokens]
 
 
 def _tokenize(tokenizer, sentences):

@@ -5,7 +5,7 @@ import math
 import keras
 import tensorflow as tf
 
-_LOGITS = 1 << 24  # that are computed at a time where no gradient is asked
+_MAX_LOGITS = 1 << 24  # computed at a time where no gradient is asked for: 64 MB of float32
 
 
 class Softmax(keras.layers.Layer):
@@ -44,10 +44,11 @@ class Softmax(keras.layers.Layer):
 
         Args:
             inputs: float, (N, projection_dim).
-            targets: int32, (N,). Numbers of words.
-            negatives: int32, (samples,), or `None` for the full softmax. Distinct words, drawn
-                log-uniformly: only they are compared with the target, their chances made up for.
-            num_draws: int32, (). The draws that gave so many distinct ones.
+            targets: int32, (N,). Word ids.
+            negatives: int32, (samples,), or `None` for the full softmax. Distinct word ids, drawn
+                log-uniformly. Each target is compared with these words alone, and the logits are
+                corrected for the probability that a word is drawn.
+            num_draws: int32, (). How many draws gave these distinct words.
 
         Returns:
             float32, (N,).
@@ -71,9 +72,9 @@ class Softmax(keras.layers.Layer):
             ),
         )
 
-    def _expected_count(self, words, num_draws):
-        words = tf.cast(words, tf.float32)
-        chance = tf.math.log1p(1 / (words + 1)) / math.log(self.num_words + 1)
+    def _expected_count(self, word_ids, num_draws):
+        word_ids = tf.cast(word_ids, tf.float32)
+        chance = tf.math.log1p(1 / (word_ids + 1)) / math.log(self.num_words + 1)
         return -tf.math.expm1(tf.cast(num_draws, tf.float32) * tf.math.log1p(-chance))
 
     def log_probabilities(self, inputs, targets):
@@ -81,13 +82,13 @@ class Softmax(keras.layers.Layer):
 
         Args:
             inputs: float, (N, projection_dim).
-            targets: int32, (N,).
+            targets: int32, (N,). Word ids.
 
         Returns:
             float32, (N,).
         """
         return self._in_parts(
-            lambda x, words: -self.loss(x, words), (inputs, targets), tf.TensorSpec([None])
+            lambda x, word_ids: -self.loss(x, word_ids), (inputs, targets), tf.TensorSpec([None])
         )
 
     def top(self, inputs, k):
@@ -98,23 +99,24 @@ class Softmax(keras.layers.Layer):
             k: int, or int32 scalar, at most the size of the vocabulary.
 
         Returns:
-            Their log-probabilities, float32, (N, k), the highest first; and the words, int32.
+            A pair: their log-probabilities, float32, (N, k), the highest first; and their word ids,
+            int32, (N, k).
         """
 
         def run(x):
             logits = tf.matmul(x, self.kernel.value, transpose_b=True) + self.bias.value
-            values, words = tf.math.top_k(logits, k)
-            return values - tf.reduce_logsumexp(logits, axis=1, keepdims=True), words
+            values, word_ids = tf.math.top_k(logits, k)
+            return values - tf.reduce_logsumexp(logits, axis=1, keepdims=True), word_ids
 
         specs = tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.int32)
         return self._in_parts(run, (inputs,), specs)
 
     def _in_parts(self, function, tensors, specs):
-        """Calls a function with some rows at a time, and puts its results together."""
-        rows = max(1, _LOGITS // self.num_words)
+        """Calls a function with some rows at a time, and concatenates its results."""
+        rows = max(1, _MAX_LOGITS // self.num_words)
         tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
-        number = tf.shape(tensors[0])[0]
-        parts = tf.maximum(1, (number + rows - 1) // rows)
+        count = tf.shape(tensors[0])[0]
+        parts = tf.maximum(1, (count + rows - 1) // rows)
         arrays = tf.nest.map_structure(
             lambda spec: tf.TensorArray(
                 spec.dtype, parts, infer_shape=False, element_shape=spec.shape

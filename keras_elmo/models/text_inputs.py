@@ -1,8 +1,7 @@
 """What models take as text, where Keras takes only tensors of strings."""
 
-import threading
-
 import keras
+import tensorflow as tf
 
 from keras_elmo import text
 
@@ -25,20 +24,44 @@ def fit_strings(inputs):
     return text.strings(inputs) if is_text else inputs
 
 
-class LastMask(threading.local):
-    """The mask of a thread's last call.
+def tokens_and_width(inputs, tokenizer, max_tokens):
+    """The tokens of a call's inputs, and the width that its outputs have.
 
-    Keras calls `compute_mask` with the inputs right after `call`. The mask is known by then, and
-    need not be computed from the text a second time.
+    Args:
+        inputs: string tensor or RaggedTensor, as `Elmo` takes it.
+        tokenizer: see `Elmo`.
+        max_tokens: see `Elmo`.
+
+    Returns:
+        A pair: string RaggedTensor, (batch, None), of at most `max_tokens` tokens a sentence; and
+        the width in tokens, an int where it is known, or else an int32 scalar.
     """
+    tokens = text.to_tokens(inputs, tokenizer)
+    if max_tokens is not None:
+        return text.first_tokens(tokens, max_tokens), max_tokens
+    is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
+    if is_padded and inputs.shape.rank == 2:
+        return tokens, num_columns(inputs)
+    return tokens, tf.cast(tokens.bounding_shape()[1], tf.int32)
 
-    _kept = None
 
-    def keep(self, inputs, mask):
-        """Keeps the mask that a call computed for its inputs."""
-        self._kept = inputs, mask
+def symbolic_width(inputs, tokenizer, max_tokens):
+    """The width that the outputs of a symbolic call have: an int, or `None` where it varies.
 
-    def take(self, inputs):
-        """The mask that was kept for these very inputs, once; else `None`."""
-        kept, self._kept = self._kept, None
-        return kept[1] if kept is not None and kept[0] is inputs else None
+    Raises:
+        ValueError: without a tokenizer, the inputs are no tokens.
+    """
+    if tokenizer is not None or getattr(inputs, "ragged", False):
+        return max_tokens
+    if len(inputs.shape) != 2:
+        raise ValueError(
+            "With `tokenizer=None` the input must be tokens: make it with "
+            'keras.Input(shape=(None,), dtype="string"). '
+            f"Received: an input of shape {inputs.shape}"
+        )
+    return max_tokens or inputs.shape[1]
+
+
+def num_columns(tensor):
+    """The size of a tensor's second axis: an int where it is known, or else an int32 scalar."""
+    return tf.shape(tensor)[1] if tensor.shape[1] is None else tensor.shape[1]

@@ -68,17 +68,26 @@ class TokenEncoder(tf.Module):
         return tf.concat([parts[0][:2], *(part[2:] for part in parts)], 0)
 
 
-def with_boundaries(word_index, row_lengths):
-    """Sentences as rows of what a `TokenEncoder` gives, with the boundaries put around them.
+def padded_words(word_index, row_lengths):
+    """Sentences as rows of what a `TokenEncoder` gives.
 
     Args:
         word_index: int32, (N,). For each token of all sentences, which word it is.
         row_lengths: int64, (batch,). Tokens of each sentence.
 
     Returns:
-        int32, (batch, tokens + 2). 0 is begin of sentence (and padding), 1 end of sentence.
+        int32, (batch, tokens). k + 2 is word k, and padding is 0.
     """
     ragged = tf.RaggedTensor.from_row_lengths(word_index + 2, row_lengths, validate=False)
-    grid = tf.pad(ragged.to_tensor(), [[0, 0], [1, 1]])
+    return ragged.to_tensor()
+
+
+def with_boundaries(word_index, row_lengths):
+    """Like `padded_words`, with the boundaries put around each sentence.
+
+    Returns:
+        int32, (batch, tokens + 2). 0 is begin of sentence (and padding), 1 end of sentence.
+    """
+    grid = tf.pad(padded_words(word_index, row_lengths), [[0, 0], [1, 1]])
     position = tf.range(tf.shape(grid)[1], dtype=row_lengths.dtype)
     return tf.where(position == row_lengths[:, None] + 1, 1, grid)

@@ -356,7 +356,7 @@ class TextTokenizer:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"ops": "fast"}, "`ops` must be one of .*. Received: ops=.fast"),
+        ({"ops": "fast"}, "`ops` must be one of .*Received: ops='fast'"),
         ({"storage": "int8"}, "`storage` must be one of .*Received: storage='int8'"),
         ({"max_tokens": 0}, "max_tokens=0"),
         ({"max_batch_size": -1}, "max_batch_size=-1"),
@@ -385,7 +385,8 @@ def test_warm_up_requests(tmp_path):
         "tensorflow_serving.apis.prediction_log_pb2",
         reason="tensorflow-serving-api is not installed",
     )
-    serving.write_warmup(tmp_path, serving.check_warmup(["a b", "ü"], takes_tokens=False))
+    inputs = serving.warmup_inputs(["a b", "ü"], takes_only_tokens=False)
+    serving.write_warmup(tmp_path, inputs)
     path = tmp_path / "assets.extra/tf_serving_warmup_requests"
     (record,) = tf.data.TFRecordDataset(str(path))
     request = log.PredictionLog.FromString(record.numpy()).predict_log.request

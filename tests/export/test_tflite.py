@@ -1,4 +1,4 @@
-"""TFLite files equal the model they were made from, and say how to call them."""
+"""TFLite files equal the model they were made from."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import sys
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoConfig, characters
 from keras_elmo.export import tflite
@@ -152,31 +151,6 @@ def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, leas
     assert tflite.metadata(tmp_path / "model.tflite")["quantize"] == quantize
 
 
-# What a file says of itself
-
-
-@pytest.mark.parametrize("inputs, batch", CALLS)
-def test_metadata_says_how_to_call_it(files, model, inputs, batch):
-    description = tflite.metadata(files[inputs, batch])
-    (name,) = description["inputs"]
-    assert name == inputs
-    shape = [batch, None] if inputs == "text" else [batch, None, 50]
-    dtype = "uint8" if inputs == "text" else "int32"
-    assert description["inputs"][name]["shape"] == shape
-    assert description["inputs"][name]["dtype"] == dtype
-    assert description["tokenizer"] == ("whitespace" if inputs == "text" else None)
-    assert description["quantize"] is None
-    assert description["options"] == model.config.to_options()
-    run = runner(files[inputs, batch])
-    outputs = run(**fed(inputs, ["The cat"]))
-    assert set(description["outputs"]) == set(outputs)
-    for name, value in outputs.items():
-        said = description["outputs"][name]
-        assert said["dtype"] == value.dtype.name and said["meaning"]
-        assert len(said["shape"]) == value.ndim
-        assert all(a in (None, b) for a, b in zip(said["shape"], value.shape, strict=True))
-
-
 ALONE = """
 import sys
 sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
@@ -204,36 +178,6 @@ def test_a_file_runs_without_tensorflow(files, model):
     vectors = np.array(json.loads(result.stdout))
     expected = model(["The cat sat ."])["lstm_outputs2"]
     np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
-
-
-def other_file(operation):
-    """The bytes of a TFLite file of one operation."""
-    signature = [tf.TensorSpec([None], tf.float32)]
-    function = tf.function(operation, input_signature=signature).get_concrete_function()
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
-    sets = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
-    converter.target_spec.supported_ops = sets
-    return converter.convert()
-
-
-def test_other_operations_than_builtin_ones_are_refused(model, tmp_path, monkeypatch):
-    data = other_file(tf.math.cumprod)
-    monkeypatch.setattr(tflite, "_convert", lambda *_: data)
-    with pytest.raises(ValueError, match="builtin operations alone. Received: FlexCumprod"):
-        tflite.export_tflite(model, tmp_path / "model.tflite")
-    assert os.listdir(tmp_path) == []
-
-
-def test_metadata_of_another_file(tmp_path, files):
-    (tmp_path / "text").write_bytes(b"no TFLite file")
-    with pytest.raises(ValueError, match="Received: a file that begins with b'no TFLit'"):
-        tflite.metadata(tmp_path / "text")
-    (tmp_path / "cut").write_bytes(files["text", 1].read_bytes()[:4000])
-    with pytest.raises(ValueError, match="must be a whole TFLite file"):
-        tflite.metadata(tmp_path / "cut")
-    (tmp_path / "other").write_bytes(other_file(tf.nn.relu))
-    with pytest.raises(ValueError, match="Received: a file without the metadata 'keras_elmo'"):
-        tflite.metadata(tmp_path / "other")
 
 
 # Arguments and files

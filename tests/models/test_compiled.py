@@ -54,6 +54,14 @@ def test_xla_gives_the_same_numbers(compiled, plain):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+def test_arguments_of_the_encoder_reach_the_compiled_one(compiled, plain):
+    ids = tf.constant(np.random.randint(1, 200, (9, 50)), tf.int32)
+    expected = plain._encode_characters(ids)
+    np.testing.assert_allclose(compiled._encode_characters(ids, groups=2), expected, atol=1e-5)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'group_count'"):
+        compiled._encode_characters(ids, group_count=2)
+
+
 def test_xla_with_boundaries_that_are_kept(one_layer_folder):
     models = [
         Elmo.from_pretrained(one_layer_folder, xla=x, keep_sentence_boundaries=True)

@@ -2,12 +2,9 @@ import re
 
 import keras
 import numpy as np
+import pytest
 
-from keras_elmo import (
-    Elmo,
-    ElmoEmbedding,
-    strings,
-)
+from keras_elmo import Elmo, ElmoEmbedding, strings
 
 
 def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
@@ -74,3 +71,10 @@ def test_a_folder_round_trip(elmo, tmp_path):
     for one, other in zip(again.weights, elmo.weights, strict=True):
         np.testing.assert_array_equal(one, other)
     assert keras.initializers.serialize(again.kernel_initializer)["class_name"] == "GlorotUniform"
+
+
+@pytest.mark.parametrize("argument", ["config", "kernel_initializer"])
+def test_what_the_files_say_is_no_argument(small_folder, argument):
+    for load in (Elmo.from_pretrained, ElmoEmbedding):
+        with pytest.raises(TypeError, match=f"takes no arguments for them. Received: {argument}"):
+            load(small_folder, **{argument: None})

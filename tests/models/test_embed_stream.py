@@ -129,10 +129,10 @@ def test_a_stream_reads_only_a_little_ahead(elmo):
 
 
 def test_batches_hold_each_sentence_once_within_the_budget():
-    window = random_sentences(50)
-    batches = list(embed_stream._batches(window, 64))
+    group = random_sentences(50)
+    batches = list(embed_stream._batches(group, 64))
     assert sorted(itertools.chain(*batches)) == list(range(50))
-    sizes = [[len(window[n]) + 2 for n in batch] for batch in batches]
+    sizes = [[len(group[n]) + 2 for n in batch] for batch in batches]
     assert all(sum(size) <= 64 for size in sizes)
     assert all(size == sorted(size, reverse=True) for size in sizes)
 

@@ -113,7 +113,7 @@ def test_what_is_no_list_of_sentences(model):
 
 def test_parts_of_the_softmax_change_nothing(model, monkeypatch):
     whole = model.score(SENTENCES), model.top_words(SENTENCES[0], k=3)
-    monkeypatch.setattr("keras_elmo.models.softmax._LOGITS", 2 * len(VOCABULARY))
+    monkeypatch.setattr("keras_elmo.models.softmax._MAX_LOGITS", 2 * len(VOCABULARY))
     again = BiLanguageModel(model.config, VOCABULARY)
     again.set_weights(model.get_weights())
     for one, other in zip(again.score(SENTENCES), whole[0], strict=True):
@@ -173,11 +173,20 @@ def test_keras_saves_it(model, tmp_path):
     )
 
 
-def test_weights_without_a_softmax(folder):
+def test_configs_of_version_0_1_0_have_a_softmax(model):
+    config = model.get_config()
+    assert config.pop("has_softmax") is True
+    assert BiLanguageModel.from_config(config).has_softmax is True
+
+
+def test_weights_without_a_softmax(folder, tmp_path):
     (folder / "softmax.hdf5").unlink()
     with pytest.warns(UserWarning, match="holds no softmax"):
         model = BiLanguageModel.from_pretrained(folder)
-    for task in (model.score, model.perplexity, lambda x: model.top_words(x[0]), model):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.has_softmax is False
+    for task in (model.score, model.perplexity, lambda x: model.top_words(x[0]), model, loaded):
         with pytest.raises(ValueError, match="no trained softmax"):
             task(SENTENCES)
     pair = (folder / "options.json", folder / "weights.hdf5")
@@ -199,7 +208,7 @@ def test_a_softmax_of_another_vocabulary(folder):
     model.save_pretrained(folder)  # the softmax that was there is not of this vocabulary
     assert not (folder / "softmax.hdf5").exists()
     (folder / "vocab.txt").unlink()
-    model.has_softmax = True
+    model.has_softmax = True  # as after training
     model.save_pretrained(folder)
     (folder / "vocab.txt").unlink()
     with pytest.raises(ValueError, match=r"shape: softmax/W, expected \(4, 8\), in the file"):

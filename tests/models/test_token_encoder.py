@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from keras_elmo import characters
 from keras_elmo.models import token_encoder
-from keras_elmo.models.token_encoder import TokenEncoder, with_boundaries
+from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 
 WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 
@@ -30,12 +30,17 @@ def test_many_words_are_encoded_in_parts(encoder, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_boundaries_around_each_sentence(seed):
+def test_sentences_as_grids(seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 6, 4)
     words = rng.integers(0, 50, lengths.sum())
-    grid = with_boundaries(tf.constant(words, tf.int32), tf.constant(lengths, tf.int64)).numpy()
+    flat = tf.constant(words, tf.int32), tf.constant(lengths, tf.int64)
+    grid = with_boundaries(*flat).numpy()
     assert grid.shape == (4, lengths.max() + 2)
     for row, tokens in zip(grid, np.split(words, np.cumsum(lengths)[:-1]), strict=True):
         sentence = [0, *(tokens + 2), 1]
         np.testing.assert_array_equal(row, sentence + [0] * (len(row) - len(sentence)))
+    inner = padded_words(*flat).numpy()
+    assert inner.shape == (4, lengths.max())
+    for row, tokens in zip(inner, np.split(words, np.cumsum(lengths)[:-1]), strict=True):
+        np.testing.assert_array_equal(row, [*(tokens + 2)] + [0] * (len(row) - len(tokens)))

@@ -2,10 +2,8 @@ import json
 
 import pytest
 
-from keras_elmo import (
-    Elmo,
-    ElmoEmbedding,
-)
+from keras_elmo import Elmo, ElmoEmbedding
+from keras_elmo.models.trainable import translate_0_1_config
 
 
 def parts_of(elmo):
@@ -38,6 +36,8 @@ def test_what_trains(small_folder, part):
 def test_configs_of_version_0_1_0(small_config, old):
     elmo = Elmo(small_config)
     config = elmo.get_config()
+    for today in (config, ElmoEmbedding(elmo).get_config()):
+        assert translate_0_1_config(today) is today
     del config["trainable_part"], config["max_tokens"]
     again = Elmo.from_config({**config, "trainable": old})
     assert again.trainable is (old is not False)

@@ -58,6 +58,8 @@ def model(request, small_config):
 def test_every_variable_comes_from_the_checkpoint(model, tmp_path):
     write_checkpoint(tmp_path / "c", model)
     loaded = BiLanguageModel.from_pretrained(tmp_path / "c", WORDS)
+    loaded.has_softmax = False
+    loaded.load_weights(tmp_path / "c")
     assert loaded.has_softmax and len(loaded.variables) == len(model.variables)
     for one, other in zip(loaded.variables, model.variables, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)

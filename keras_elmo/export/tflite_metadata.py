@@ -1,0 +1,124 @@
+"""What a TFLite file says of itself: how to call it, as JSON in its metadata."""
+
+import json
+
+import tensorflow as tf
+
+from keras_elmo._version import __version__
+
+METADATA_NAME = "keras_elmo"
+SIGNATURE = "serving_default"
+
+_MEANINGS = {
+    "text": "UTF-8 bytes of each sentence, shorter ones padded at the end with spaces (32); an "
+    "empty sentence is one space",
+    "character_ids": "the ids of keras_elmo.characters, without sentence boundaries; padding "
+    "tokens are all 0 and come last; an empty sentence is one padding token",
+    "word_emb": "token embeddings",
+    "default": "mean of elmo over the tokens",
+    "mask": "which tokens are real",
+    "sequence_len": "tokens of each sentence",
+    "starts": "the byte of the sentence where each token starts",
+    "ends": "the byte of the sentence after each token's last",
+}
+
+
+def metadata(path):
+    """How to call a TFLite file that `export_tflite` wrote.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        A dict: `"signature"`, `"inputs"` and `"outputs"` (of each its `"dtype"`, its `"shape"`,
+        `None` where any size will do, and its `"meaning"`), `"tokenizer"`, `"quantize"`,
+        `"options"` (the model's options.json), and the versions of `"keras_elmo"` and
+        `"tensorflow"` that wrote it.
+
+    Raises:
+        ValueError: the file is no TFLite file, or `export_tflite` did not write it.
+        OSError: it cannot be opened.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    rule = f"{path} must be a whole TFLite file that keras_elmo wrote. "
+    if data[4:8] != b"TFL3":
+        raise ValueError(f"{rule}Received: a file that begins with {data[:8]!r}")
+    try:
+        model = _schema().Model.GetRootAs(data)
+        entries = [model.Metadata(index) for index in range(model.MetadataLength())]
+        buffers = {entry.Name().decode(): entry.Buffer() for entry in entries}
+        if METADATA_NAME in buffers:
+            return json.loads(bytes(model.Buffers(buffers[METADATA_NAME]).DataAsNumpy()))
+    except Exception as error:  # flatbuffers raises any, where a file was cut short
+        raise ValueError(f"{rule}It cannot be read: {error}") from None
+    raise ValueError(f"{rule}Received: a file without the metadata {METADATA_NAME!r}")
+
+
+def describe(elmo, function, inputs, quantize):
+    """The dict that `metadata` reads, for a new file.
+
+    Args:
+        elmo: the `Elmo`.
+        function: the concrete function that becomes the file, see `tflite_graph`.
+        inputs: see `export_tflite`.
+        quantize: see `export_tflite`.
+    """
+
+    def tensors(named):
+        return {
+            name: {
+                "dtype": tensor.dtype.name,
+                "shape": list(tensor.shape),
+                "meaning": _MEANINGS.get(name, "a layer of the biLM, or a mix of all"),
+            }
+            for name, tensor in named.items()
+        }
+
+    return {
+        "keras_elmo": __version__,
+        "tensorflow": tf.__version__,
+        "signature": SIGNATURE,
+        "inputs": tensors({inputs: function.inputs[0]}),
+        "outputs": tensors(function.structured_outputs),
+        "tokenizer": "whitespace" if inputs == "text" else None,
+        "quantize": quantize,
+        "options": elmo.config.to_options(),
+    }
+
+
+def with_metadata(data, description):
+    """The bytes of a TFLite file, with its description inside.
+
+    Args:
+        data: bytes of the file.
+        description: what `describe` gives.
+
+    Raises:
+        ValueError: the file holds other operations than builtin ones.
+    """
+    import flatbuffers
+
+    schema = _schema()
+    model = schema.ModelT.InitFromPackedBuf(data)
+    custom = [code.customCode for code in model.operatorCodes if code.customCode]
+    if custom:
+        names = ", ".join(sorted(name.decode() for name in custom))
+        raise ValueError(f"The file must hold builtin operations alone. Received: {names}")
+    (name,) = description["inputs"]
+    model.description = f"keras_elmo: {name} to contextual vectors; see metadata {METADATA_NAME!r}"
+    buffer = schema.BufferT()
+    buffer.data = list(json.dumps(description).encode())
+    model.buffers.append(buffer)
+    entry = schema.MetadataT()
+    entry.name, entry.buffer = METADATA_NAME, len(model.buffers) - 1
+    model.metadata = [*(model.metadata or []), entry]
+    builder = flatbuffers.Builder(len(data) + (1 << 16))
+    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+    return builder.Output()
+
+
+def _schema():
+    from tensorflow.lite.python import schema_py_generated
+
+    return schema_py_generated

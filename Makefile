@@ -34,10 +34,10 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist worksteal
 
 test-lowest: .venv-lowest/installed
-	.venv-lowest/bin/pytest -n 2 --dist loadfile
+	.venv-lowest/bin/pytest -n 2 --dist worksteal
 
 slow-test: .venv/installed
 	$(BIN)/pytest -m slow

@@ -178,7 +178,7 @@ def test_processes_that_ask_for_the_same_model_at_once_both_get_it(server, prese
     assert [process.returncode for process in processes] == [0, 0]
     assert server.requests.count("weights.hdf5") == 2
     assert outputs[0] == outputs[1]
-    assert files_in(home) == ["options.json", "weights.hdf5"]
+    assert files_in(home / "keras_elmo") == ["options.json", "weights.hdf5"]
     with open(outputs[0][1], "rb") as file:
         assert file.read() == server.files["weights.hdf5"]
 

@@ -33,7 +33,7 @@ BATCHES = [SENTENCES, SENTENCES[:1], (SENTENCES * 50)[:300]]
 # TensorFlow Serving 2.12 to 2.20 has them. The last is of tensorflow-text, and linked there too.
 OPERATIONS = set(
     """
-    AddV2 All Any Assert AssignVariableOp BroadcastTo Cast ConcatV2 Const Cumsum DecodePaddedRaw
+    AddV2 All Any Assert AssignVariableOp BatchMatMulV2 BroadcastTo Cast ConcatV2 Const Cumsum DecodePaddedRaw
     DecodeRaw DenseBincount DisableCopyOnRead EnsureShape Equal ExpandDims Fill FloorDiv GatherNd
     GatherV2 Greater GreaterEqual Identity If InvertPermutation Less LessEqual LogicalAnd LowerBound
     MatMul Max Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OnesLike Pack Pad

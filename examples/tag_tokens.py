@@ -4,7 +4,7 @@ python examples/tag_tokens.py [--crf] [--model MODEL] [--output TAGGER.keras] [T
 
 The files have a token a line and a blank line after each sentence: CoNLL-U (*.conllu, whose UPOS
 tags are read), or columns with the token first and the tag last. Without files, a few sentences in
-examples/data are read. Tags like B-person are scored by entities (F1), others by tokens (accuracy).
+examples/data are read. The program needs seqeval: pip install "keras_elmo[examples]". Tags like B-person are scored by entities (F1), others by tokens (accuracy).
 """
 
 import argparse
@@ -15,6 +15,7 @@ import time
 
 import keras
 import numpy as np
+from seqeval.metrics import f1_score
 
 import keras_elmo
 
@@ -43,7 +44,7 @@ class Batches(keras.utils.PyDataset):
 
     Args:
         vectors: list of floats, (layers, tokens, D). What `Elmo.embed` gives.
-        tags: list of lists of ints, or `None`.
+        tags: list of lists of ints.
         rng: a NumPy `Generator` that shuffles the batches, or `None`.
     """
 
@@ -136,8 +137,6 @@ def predict(model, data, has_crf):
 def score(right, found):
     """Entity F1 where the tags are of the scheme B-, I-, O, else accuracy over the tokens (%)."""
     if any(tag.startswith("B-") for row in right for tag in row):
-        from seqeval.metrics import f1_score
-
         return 100 * f1_score(right, found)
     pairs = [pair for rows in zip(right, found, strict=True) for pair in zip(*rows, strict=True)]
     return 100 * sum(a == b for a, b in pairs) / len(pairs)

@@ -11,7 +11,7 @@ class TracedFunction:
     functions. What is traced anew, and when, is the same for both.
 
     The function must call TensorFlow's own conditions and loops: AutoGraph, which would translate
-    those of Python, is off. Translating took more than half of the time of the first call.
+    those of Python, is off. Translating them would only make the first call slower.
 
     Args:
         function: a function of tensors, without keyword arguments.

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import keras_elmo
 
-# TensorFlow's graph optimizer changes no result, but takes as long as all else in a first training
+# TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 

@@ -4,7 +4,8 @@ python examples/tag_tokens.py [--crf] [--model MODEL] [--output TAGGER.keras] [T
 
 The files have a token a line and a blank line after each sentence: CoNLL-U (*.conllu, whose UPOS
 tags are read), or columns with the token first and the tag last. Without files, a few sentences in
-examples/data are read. The program needs seqeval: pip install "keras_elmo[examples]". Tags like B-person are scored by entities (F1), others by tokens (accuracy).
+examples/data are read. Tags like B-person are scored by entities (F1), others by tokens (accuracy).
+The program needs seqeval: pip install "keras_elmo[examples]".
 """
 
 import argparse

@@ -178,19 +178,19 @@ class CRFDecoder(keras.layers.Layer):
         super().__init__(dtype="float32", **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs):
         check_outputs(inputs)
         steps = ops.transpose(inputs, (1, 0, 2, 3))  # (tokens, batch, tags, tags)
 
-        def step_back(best_after, step):
-            return ops.max(step + best_after[:, None, :], axis=-1), best_after
+        def step_back(best_after, log_probabilities):
+            return ops.max(log_probabilities + best_after[:, None, :], axis=-1), best_after
 
         zeros = ops.zeros_like(steps[0, :, :, 0])
         _, best_after = ops.scan(step_back, zeros, steps, reverse=True)
 
         def step(tag, token):
-            step, best_after = token
-            from_tag = ops.take_along_axis(step, tag[:, None, None], axis=1)[:, 0]
+            log_probabilities, best_after = token
+            from_tag = ops.take_along_axis(log_probabilities, tag[:, None, None], axis=1)[:, 0]
             tag = ops.cast(ops.argmax(from_tag + best_after, axis=-1), "int32")
             return tag, tag
 
@@ -221,6 +221,6 @@ def check_outputs(outputs):
         )
 
 
-def is_real(outputs):
+def token_mask(outputs):
     """Which tokens were not masked, bool, (batch, tokens)."""
     return ops.min(outputs, axis=(2, 3)) > _IMPOSSIBLE / 2

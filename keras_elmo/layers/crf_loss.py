@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import CRFDecoder, check_outputs, is_real
+from keras_elmo.layers.crf import CRFDecoder, check_outputs, token_mask
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -30,11 +30,11 @@ class CRFLoss(keras.losses.Loss):
         check_outputs(y_pred)
         numbers = _tag_numbers(y_true)
         tags = ops.one_hot(numbers, y_pred.shape[-1])  # (batch, tokens, tags)
-        mask = is_real(y_pred)
+        mask = token_mask(y_pred)
 
         def step(tag_before, token):
-            tag, is_real_token = token
-            tag = ops.where(is_real_token[:, None], tag, tag_before)
+            tag, is_real = token
+            tag = ops.where(is_real[:, None], tag, tag_before)
             return tag, tag_before
 
         steps = ops.transpose(tags, (1, 0, 2)), ops.transpose(mask)
@@ -69,7 +69,7 @@ class CRFAccuracy(keras.metrics.Mean):
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
         is_right = self._decoder(y_pred) == _tag_numbers(y_true)
-        weights = ops.cast(is_real(y_pred), "float32")
+        weights = ops.cast(token_mask(y_pred), "float32")
         if sample_weight is not None:
             sample_weight = ops.cast(sample_weight, "float32")
             if len(sample_weight.shape) == 1:

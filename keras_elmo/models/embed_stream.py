@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers
 from keras_elmo.models.progress_bar import progress_bar
-from keras_elmo.models.sentences import as_sentences, groups, num_tokens
+from keras_elmo.models.sentences import as_sentences, groups, num_tokens, within_budget
 
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
@@ -111,13 +111,5 @@ def _select(elmo, layers, choice, ends):
 
 def _batches(group, token_budget):
     """The rows of a group, longest sentence first, in batches of at most `token_budget` tokens."""
-    batch, total = [], 0
-    for row in sorted(range(len(group)), key=lambda row: -len(group[row])):
-        size = num_tokens(group[row])
-        if batch and total + size > token_budget:
-            yield batch
-            batch, total = [], 0
-        batch.append(row)
-        total += size
-    if batch:
-        yield batch
+    rows = sorted(range(len(group)), key=lambda row: -len(group[row]))
+    return within_budget(rows, lambda row: num_tokens(group[row]), token_budget)

@@ -64,13 +64,24 @@ def groups(tokenizer, sentences, token_budget, max_tokens=None):
         token_budget: int, see `num_tokens`. A longer sentence is a group by itself.
         max_tokens: int, or `None`. The tokens of a sentence beyond these are left out.
     """
+    return within_budget(_read_tokens(tokenizer, sentences, max_tokens), num_tokens, token_budget)
+
+
+def within_budget(items, size_of, budget):
+    """Items in their order, in lists whose sizes add up to at most `budget`.
+
+    Args:
+        items: iterable.
+        size_of: function of an item to its size.
+        budget: int. A larger item is a list by itself.
+    """
     group, total = [], 0
-    for tokens in _read_tokens(tokenizer, sentences, max_tokens):
-        size = num_tokens(tokens)
-        if group and total + size > token_budget:
+    for item in items:
+        size = size_of(item)
+        if group and total + size > budget:
             yield group
             group, total = [], 0
-        group.append(tokens)
+        group.append(item)
         total += size
     if group:
         yield group

@@ -11,14 +11,13 @@ The program needs seqeval: pip install "keras_elmo[examples]".
 import argparse
 import collections
 import pathlib
-import statistics
-import time
 
 import keras
-import numpy as np
+from keras import ops
 from seqeval.metrics import f1_score
 
 import keras_elmo
+import vectors
 
 DATA = pathlib.Path(__file__).parent / "data"
 
@@ -40,59 +39,6 @@ def read(path):
     return sentences, tags
 
 
-class Batches(keras.utils.PyDataset):
-    """Batches of sentences of like length, padded with zeros.
-
-    Args:
-        vectors: list of floats, (layers, tokens, D). What `Elmo.embed` gives.
-        tags: list of lists of ints.
-        rng: a NumPy `Generator` that shuffles the batches, or `None`.
-    """
-
-    def __init__(self, vectors, tags, rng=None, size=32):
-        super().__init__()
-        self.vectors, self.tags, self.rng = vectors, tags, rng
-        order = sorted(range(len(vectors)), key=lambda row: vectors[row].shape[1])
-        self.rows = [order[k : k + size] for k in range(0, len(order), size)]
-        self.on_epoch_end()
-
-    def __len__(self):
-        return len(self.rows)
-
-    def on_epoch_end(self):
-        if self.rng is not None:
-            self.rng.shuffle(self.rows)
-
-    def __getitem__(self, index):
-        rows = self.rows[index]
-        width = max(self.vectors[row].shape[1] for row in rows)
-        layers, _, size = self.vectors[0].shape
-        x = np.zeros((len(rows), width, layers * size), np.float32)
-        y = np.zeros((len(rows), width), np.int32)
-        for k, row in enumerate(rows):
-            count = self.vectors[row].shape[1]
-            x[k, :count] = self.vectors[row].swapaxes(0, 1).reshape(count, -1)
-            y[k, :count] = self.tags[row]
-        return x, y
-
-
-class Mix(keras.layers.Layer):
-    """The learned mix of layers that stand side by side: (batch, tokens, layers * D)."""
-
-    def __init__(self, num_layers):
-        super().__init__()
-        self.num_layers = num_layers
-        self.mix = keras_elmo.ScalarMix()
-        self.supports_masking = True
-
-    def build(self, input_shape):
-        shape = (*input_shape[:-1], input_shape[-1] // self.num_layers)
-        self.mix.build([shape] * self.num_layers)
-
-    def call(self, inputs):
-        return self.mix(keras.ops.split(inputs, self.num_layers, axis=-1))
-
-
 def head(num_tags, has_crf):
     """The layers of a tagger above ELMo."""
     layers = [
@@ -105,34 +51,16 @@ def head(num_tags, has_crf):
 
 
 def train(train_data, dev_data, num_tags, has_crf, epochs, seed):
-    """Trains a tagger on vectors; the best epoch by the loss of the development data."""
-    keras.utils.set_random_seed(seed)
-    num_layers, _, size = train_data[0][0].shape
-    inputs = keras.Input((None, num_layers * size))
-    mix = [Mix(num_layers)] if num_layers > 1 else []
-    model = keras.Sequential([inputs, keras.layers.Masking(), *mix, *head(num_tags, has_crf)])
+    """A tagger of vectors."""
     loss = keras_elmo.CRFLoss() if has_crf else "sparse_categorical_crossentropy"
-    model.compile(keras.optimizers.Adam(2e-3), loss)
-    best = keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)
-    model.fit(
-        Batches(*train_data, np.random.default_rng(seed)),
-        validation_data=Batches(*dev_data),
-        epochs=epochs,
-        callbacks=[best],
-        verbose=0,
-    )
-    return model
+    return vectors.fit(lambda: head(num_tags, has_crf), loss, train_data, dev_data, epochs, seed)
 
 
 def predict(model, data, has_crf):
     """The numbers of the tags of each sentence."""
-    decode = keras_elmo.CRFDecoder() if has_crf else lambda outputs: outputs.argmax(-1)
-    batches, found = Batches(*data), [None] * len(data[0])
-    for index, rows in enumerate(batches.rows):
-        tags = np.asarray(decode(model.predict_on_batch(batches[index][0])))
-        for k, row in enumerate(rows):
-            found[row] = tags[k, : data[0][row].shape[1]].tolist()
-    return found
+    decode = keras_elmo.CRFDecoder() if has_crf else lambda outputs: ops.argmax(outputs, -1)
+    tags = vectors.Batches(*data).predict(lambda x: decode(model(x, training=False)))
+    return [row[: x.shape[1]].tolist() for row, x in zip(tags, data[0], strict=True)]
 
 
 def score(right, found):
@@ -159,38 +87,30 @@ def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=print):
     """Trains and scores a tagger for each layer and for their mix.
 
     Returns:
-        A dict of rows, each a list of scores on the test data, one for each seed; the tags; and
-        the tagger that was trained last, which is on the mix.
+        A dict of rows, see `vectors.compare`; the tags; and the tagger that was trained last,
+        which is on the mix.
     """
     texts = [read(file) for file in files]
     names = sorted({tag for row in texts[0][1] for tag in row})
     number_of = {tag: k for k, tag in enumerate(names)}
-    data = []
-    for sentences, tags in texts:
-        vectors = [x.astype(np.float16) for x in elmo.embed(sentences, layers="all")]
-        data.append((vectors, [[number_of.get(tag, 0) for tag in row] for row in tags]))
+    data = [
+        (vectors.embed(elmo, sentences), [[number_of.get(tag, 0) for tag in row] for row in tags])
+        for sentences, tags in texts
+    ]
     right = texts[2][1]
     usual = most_frequent_tags(*texts[0], texts[2][0])
-    baseline = "each word's most frequent tag"
-    results = {baseline: [score(right, usual)]}
-    report(f"{baseline:30} {results[baseline][0]:6.1f}")
-    num_layers = elmo.config.num_layers + 1
-    choices = {f"layer {k}": [k] for k in range(num_layers)} | {"mix": list(range(num_layers))}
-    for name, layers in choices.items():
-        parts = [([x[layers] for x in vectors], tags) for vectors, tags in data]
-        start, scores = time.perf_counter(), []
-        for seed in seeds:
-            model = train(*parts[:2], len(names), has_crf, epochs, seed)
-            found = predict(model, parts[2], has_crf)
-            scores.append(score(right, [[names[k] for k in row] for row in found]))
-        results[name] = scores
-        spread = f" +- {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-        seconds = (time.perf_counter() - start) / len(seeds)
-        report(f"{name:30} {statistics.mean(scores):6.1f}{spread}   ({seconds:.0f} s)")
-    scalars = model.layers[1].mix.scalars.numpy()
-    weights = np.exp(scalars) / np.exp(scalars).sum()
-    report(f"weights of the layers in the mix: {np.round(weights, 2).tolist()}")
-    return results, names, model
+    results = {"each word's most frequent tag": {"scores": [score(right, usual)]}}
+    vectors.report_rows(results, report)
+
+    def make(train_data, dev_data, seed):
+        return train(train_data, dev_data, len(names), has_crf, epochs, seed)
+
+    def rate(model, test_data):
+        found = predict(model, test_data, has_crf)
+        return score(right, [[names[k] for k in row] for row in found])
+
+    of_vectors, model = vectors.compare(elmo, data, make, rate, seeds, report)
+    return results | of_vectors, names, model
 
 
 def tagger_of_tokens(elmo, model, has_crf):

@@ -124,16 +124,12 @@ class CRF(keras.layers.Layer):
         over a long sentence the sums would grow until float32 lost the digits of these.
         """
 
-        def step(after, token):
-            scores, is_real = token
+        def step(after, scores):
             paths = self.transitions + (scores + after)[:, None, :]  # (batch, tags, tags)
             before = ops.logsumexp(paths, axis=-1)
-            before = before - ops.max(before, axis=-1, keepdims=True)
-            return ops.where(is_real[:, None], before, after), after
+            return before - ops.max(before, axis=-1, keepdims=True)
 
-        steps = ops.transpose(scores, (1, 0, 2)), ops.transpose(is_real)
-        _, after = ops.scan(step, ops.zeros_like(scores[:, 0]), steps, reverse=True)
-        return ops.transpose(after, (1, 0, 2))
+        return values_before_steps(step, ops.zeros_like(scores[:, 0]), scores, is_real, True)
 
     def compute_mask(self, inputs, mask=None):
         return mask
@@ -188,15 +184,14 @@ class CRFDecoder(keras.layers.Layer):
         zeros = ops.zeros_like(steps[0, :, :, 0])
         _, best_after = ops.scan(step_back, zeros, steps, reverse=True)
 
-        def step(tag, token):
-            log_probabilities, best_after = token
-            from_tag = ops.take_along_axis(log_probabilities, tag[:, None, None], axis=1)[:, 0]
-            tag = ops.cast(ops.argmax(from_tag + best_after, axis=-1), "int32")
+        def step(tag, best_paths):
+            from_tag = ops.take_along_axis(best_paths, tag[:, None, None], axis=1)[:, 0]
+            tag = ops.cast(ops.argmax(from_tag, axis=-1), "int32")
             return tag, tag
 
         # Any tag may stand before the first one: its row is the same for each.
         nothing = ops.zeros_like(zeros[:, 0], dtype="int32")
-        _, tags = ops.scan(step, nothing, (steps, best_after))
+        _, tags = ops.scan(step, nothing, steps + best_after[:, :, None, :])
         return ops.transpose(tags)
 
     def compute_mask(self, inputs, mask=None):
@@ -210,6 +205,30 @@ class CRFDecoder(keras.layers.Layer):
         config = super().get_config()
         del config["dtype"]
         return config
+
+
+def values_before_steps(step, start, inputs, is_real, reverse=False):
+    """Steps from token to token, past those that are masked.
+
+    Args:
+        step: a function of a value (batch, tags) and a token's inputs (batch, features), which
+            returns the next value.
+        start: float, (batch, tags). The first value.
+        inputs: float, (batch, tokens, features).
+        is_real: bool, (batch, tokens). The value stays as it is at a token that is not real.
+        reverse: bool. Begin at the last token.
+
+    Returns:
+        float, (batch, tokens, tags). The value that each token's step began with.
+    """
+
+    def scan_step(value, token):
+        return ops.where(token[:, -1:] > 0, step(value, token[:, :-1]), value), value
+
+    # One tensor: Keras's `scan` of several fails on TensorFlow where their length is not fixed.
+    tokens = ops.concatenate([inputs, ops.cast(is_real, "float32")[..., None]], axis=-1)
+    _, values = ops.scan(scan_step, start, ops.transpose(tokens, (1, 0, 2)), reverse=reverse)
+    return ops.transpose(values, (1, 0, 2))
 
 
 def check_outputs(outputs):

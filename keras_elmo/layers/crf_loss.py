@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import CRFDecoder, check_outputs, token_mask
+from keras_elmo.layers.crf import CRFDecoder, check_outputs, token_mask, values_before_steps
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -32,16 +32,9 @@ class CRFLoss(keras.losses.Loss):
         tags = ops.one_hot(numbers, y_pred.shape[-1])  # (batch, tokens, tags)
         mask = token_mask(y_pred)
 
-        def step(tag_before, token):
-            tag, is_real = token
-            tag = ops.where(is_real[:, None], tag, tag_before)
-            return tag, tag_before
-
-        steps = ops.transpose(tags, (1, 0, 2)), ops.transpose(mask)
         # Any tag may stand before the first one: its probability is the same after each.
         start = ops.one_hot(ops.zeros_like(numbers[:, 0]), y_pred.shape[-1])
-        _, before = ops.scan(step, start, steps)
-        before = ops.transpose(before, (1, 0, 2))
+        before = values_before_steps(lambda _, tag: tag, start, tags, mask)
         likelihoods = ops.einsum("bti,btij,btj->bt", before, y_pred, tags)
         return ops.where(mask, -likelihoods, 0.0)
 

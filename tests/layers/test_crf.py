@@ -78,6 +78,25 @@ def test_masked_tokens_change_nothing_and_repeat_the_tag_before():
     assert np.asarray(CRFLoss()(np.ones((1, 5), int), nothing)) == 0
 
 
+def test_a_graph_for_any_number_of_tokens():
+    rng = np.random.default_rng(2)
+    layer, scores, mask = random_case(rng)
+    decoder, loss = CRFDecoder(), CRFLoss()
+
+    def run(scores, mask):
+        outputs = layer(scores, mask=mask)
+        return outputs, decoder(outputs), loss(tf.zeros_like(outputs[..., 0, 0]), outputs)
+
+    tags = scores.shape[2]
+    specs = tf.TensorSpec([None, None, tags]), tf.TensorSpec([None, None], tf.bool)
+    graph = tf.function(run, input_signature=specs)
+    for tokens in (1, 7):
+        scores = rng.normal(size=(2, tokens, tags)).astype(np.float32)
+        mask = np.ones((2, tokens), bool)
+        for x, y in zip(graph(scores, mask), run(scores, mask), strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-5)
+
+
 def test_gradients_of_a_long_sequence_are_finite():
     layer = CRF(initializer=keras.initializers.RandomNormal(stddev=3.0))
     scores = tf.Variable(30 * np.random.normal(size=(2, 500, 9)), dtype="float32")

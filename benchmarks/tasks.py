@@ -1,0 +1,137 @@
+"""`python -m benchmarks.tasks MODEL`: what a model's layers are worth in three tasks.
+
+- Sentiment of film reviews (SST-2), by examples/classify_text.py: accuracy.
+- Named entities of social media (WNUT17), by examples/tag_tokens.py with a CRF: F1 of entities.
+- Parts of speech (UD English EWT), by examples/tag_tokens.py with a softmax: accuracy.
+
+Each row is trained with three seeds: the mean of the scores on the test data, and their standard
+deviation. Seconds are those of one training; the time to embed the texts does not count where it is
+done once. All rows of a task share the head, the optimizer and the way to choose the epoch.
+"""
+
+import datetime
+import functools
+import os
+import pathlib
+import statistics
+import sys
+import typing
+
+import keras_elmo
+from benchmarks import report
+
+sys.path.insert(0, str(report.ROOT / "examples"))  # scripts, which import each other plainly
+import classify_text  # noqa: E402
+import tag_tokens  # noqa: E402
+
+EPOCHS = 20
+
+
+def sentiment(model, files, seeds, epochs):
+    def make_elmo():
+        return keras_elmo.Elmo.from_pretrained(model)
+
+    return classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds)[0]
+
+
+def tags(model, files, seeds, epochs, has_crf):
+    elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
+    return tag_tokens.compare(elmo, files, has_crf, epochs, seeds)[0]
+
+
+class Task(typing.NamedTuple):
+    """A table of results.
+
+    Attributes:
+        title: string.
+        score: string. What is measured.
+        files: string. The data, with `{}` for train, dev and test.
+        small: string. The data of the examples that is read in their place to try it.
+        run: a function of the model's name, the files, seeds and epochs, which gives the rows.
+    """
+
+    title: str
+    score: str
+    files: str
+    small: str
+    run: typing.Callable
+
+
+TASKS = {
+    "sentiment": Task(
+        "Sentiment (SST-2)", "accuracy (%)", "sst2/{}.tsv", "reviews.{}.tsv", sentiment
+    ),
+    "entities": Task(
+        "Named entities (WNUT17), with a CRF",
+        "F1 (%)",
+        "wnut17/{}.conll",
+        "entities.{}.txt",
+        functools.partial(tags, has_crf=True),
+    ),
+    "speech": Task(
+        "Parts of speech (UD English EWT)",
+        "accuracy (%)",
+        "ud-english-ewt/{}.conllu",
+        "entities.{}.txt",
+        functools.partial(tags, has_crf=False),
+    ),
+}
+
+
+def rows(results, score):
+    """The table of a task's results."""
+    return [
+        {
+            "vectors": name,
+            score: float(statistics.mean(row["scores"])),
+            "standard deviation": (
+                f"{statistics.stdev(row['scores']):.1f}" if len(row["scores"]) > 1 else ""
+            ),
+            "seconds": float(statistics.mean(row["seconds"])) if "seconds" in row else "",
+            "shares of the layers": row.get("shares", ""),
+        }
+        for name, row in results.items()
+    ]
+
+
+def head(results):
+    where = report.where(results["machine"], *results["versions"])
+    return f"{results['model']}. Measured {results['date']} {where}."
+
+
+def main():
+    parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
+    parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        default=report.SHARED / "data",
+        help="folder with sst2, wnut17 and ud-english-ewt (default: %(default)s)",
+    )
+    options = parser.parse_args()
+    import keras
+    import tensorflow as tf
+
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": report.machine(),
+        "versions": [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"],
+        "model": f"`{os.path.basename(os.path.normpath(options.model))}`",
+        "tables": {},
+    }
+    for name in options.tasks:
+        task = TASKS[name]
+        print(task.title, flush=True)
+        folder = classify_text.DATA if options.small else options.data
+        pattern = task.small if options.small else task.files
+        files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
+        found = task.run(options.model, files, range(options.seeds), 2 if options.small else EPOCHS)
+        results["tables"][task.title] = rows(found, task.score)
+        text = report.write(options.output, "tasks", results, head(results))
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

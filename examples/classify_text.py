@@ -1,0 +1,180 @@
+"""A classifier of texts, by each layer of ELMo and by their mix, beside plain baselines.
+
+python examples/classify_text.py [--model MODEL] [--output CLASSIFIER.keras] [TRAIN DEV TEST]
+
+The files have a text, a tab and a label on each line; the labels may be any words. Without files, a
+few reviews in examples/data are read. The last rows are a `keras.Sequential` on raw strings: first
+with ELMo frozen but for its mix, and with --fine-tune also with all of ELMo trained.
+The program needs scikit-learn: pip install "keras_elmo[examples]".
+"""
+
+import argparse
+import collections
+import pathlib
+import time
+
+import keras
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+import keras_elmo
+import vectors
+
+DATA = pathlib.Path(__file__).parent / "data"
+
+
+def read(path):
+    """The texts of a file, and their labels."""
+    rows = []
+    for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").split("\n"), 1):
+        text, tab, label = line.rpartition("\t")
+        if line and not (text.strip() and tab and label.strip()):
+            raise ValueError(
+                f"Each line must hold a text, a tab and a label. Received: line {number} of "
+                f"{path}: {line!r}"
+            )
+        if line:
+            rows.append((text, label.strip()))
+    return [text for text, _ in rows], [label for _, label in rows]
+
+
+def head(num_labels):
+    """The layers of a classifier above ELMo. The LSTMs and the dropout read no padding."""
+    return [
+        keras.layers.LayerNormalization(),
+        keras.layers.Dropout(0.3),
+        keras.layers.Bidirectional(keras.layers.LSTM(64)),
+        keras.layers.Dense(num_labels, activation="softmax"),
+    ]
+
+
+def majority(train_labels, test_labels):
+    """Accuracy (%) of the most frequent label."""
+    label, _ = collections.Counter(train_labels).most_common(1)[0]
+    return 100 * float(np.mean(np.array(test_labels) == label))
+
+
+def bag_of_words(train, dev, test):
+    """Accuracy (%) of a logistic regression on words and pairs of words."""
+    features = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\S+")
+    x = features.fit_transform(train[0])
+    models = [LogisticRegression(C=c, max_iter=1000).fit(x, train[1]) for c in (1, 10, 100)]
+    best = max(models, key=lambda model: model.score(features.transform(dev[0]), dev[1]))
+    return 100 * best.score(features.transform(test[0]), test[1])
+
+
+def train_on_strings(elmo, train, dev, num_labels, part, epochs, seed):
+    """The same head in a `keras.Sequential` on raw strings.
+
+    Args:
+        train, dev: texts, and the numbers of their labels.
+        part: the part of ELMo that trains, see `Elmo`.
+    """
+    keras.utils.set_random_seed(seed)
+    elmo.trainable_part = part
+    classifier = keras.Sequential(
+        [
+            keras.Input(shape=(), dtype="string"),
+            keras_elmo.ElmoEmbedding(elmo),
+            *head(num_labels),
+        ]
+    )
+    # A small rate for fine-tuning: ELMo knows much that a large one would make it forget.
+    rate = 2e-3 if part == "mix" else 5e-4
+    loss = "sparse_categorical_crossentropy"
+    classifier.compile(keras.optimizers.Adam(rate), loss, metrics=["accuracy"])
+    classifier.fit(
+        keras_elmo.strings(train[0]),
+        np.array(train[1]),
+        validation_data=(keras_elmo.strings(dev[0]), np.array(dev[1])),
+        epochs=epochs,
+        callbacks=[vectors.best_epoch()],
+        verbose=0,
+    )
+    return classifier
+
+
+def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=print):
+    """Trains and scores the baselines, a classifier of each layer and the mix, and on raw strings.
+
+    Args:
+        make_elmo: a function without arguments that returns an `Elmo`. Each training on raw strings
+            begins with a new one.
+        parts: the parts of ELMo that train with a classifier on raw strings, a row for each.
+
+    Returns:
+        A dict of rows, see `vectors.compare`; the labels; and the classifier that was trained last,
+        which takes raw strings.
+    """
+    texts = [read(file) for file in files]
+    names = sorted(set(texts[0][1]))
+    number_of = {label: k for k, label in enumerate(names)}
+    unknown = {label for _, labels in texts for label in labels} - set(names)
+    if unknown:
+        raise ValueError(
+            "Each label must occur in the training file. "
+            f"Received: {sorted(unknown)} in the other files, and {names} in the training file"
+        )
+    numbers = [[number_of[label] for label in labels] for _, labels in texts]
+    right = np.array(numbers[2])
+    results = {
+        "the most frequent label": {"scores": [majority(texts[0][1], texts[2][1])]},
+        "bag of words, logistic regression": {"scores": [bag_of_words(*texts)]},
+    }
+    vectors.report_rows(results, report)
+
+    def make(train_data, dev_data, seed):
+        loss = "sparse_categorical_crossentropy"
+        return vectors.fit(lambda: head(len(names)), loss, train_data, dev_data, epochs, seed)
+
+    def rate(model, test_data):
+        found = np.array(vectors.Batches(*test_data).predict(lambda x: model(x, training=False)))
+        return 100 * float(np.mean(found.argmax(-1) == right))
+
+    elmo = make_elmo()
+    data = [(vectors.embed(elmo, part[0]), row) for part, row in zip(texts, numbers, strict=True)]
+    of_vectors, _ = vectors.compare(elmo, data, make, rate, seeds, report)
+    results |= of_vectors
+    strings = [(part[0], row) for part, row in zip(texts, numbers, strict=True)]
+    for part in parts:
+        name = f"on raw strings, {part} trained"
+        results[name] = {"scores": [], "seconds": []}
+        for seed in seeds:
+            start = time.perf_counter()
+            classifier = train_on_strings(make_elmo(), *strings[:2], len(names), part, epochs, seed)
+            results[name]["seconds"].append(time.perf_counter() - start)
+            found = classifier.predict(keras_elmo.strings(texts[2][0]), verbose=0)
+            results[name]["scores"].append(100 * float(np.mean(found.argmax(-1) == right)))
+        vectors.report_rows({name: results[name]}, report)
+    return results, names, classifier
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    default = [DATA / f"reviews.{part}.tsv" for part in ("train", "dev", "test")]
+    parser.add_argument("files", nargs="*", metavar="TRAIN DEV TEST", default=default)
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--tokenizer", default="whitespace", help="see keras_elmo.Elmo")
+    parser.add_argument("--fine-tune", action="store_true", help="also train all of ELMo")
+    parser.add_argument("--epochs", type=int, default=20, help="at most (20)")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row (1)")
+    parser.add_argument("--output", help="where to write the last classifier (*.keras)")
+    options = parser.parse_args(arguments)
+    if len(options.files) != 3:
+        parser.error("give three files: TRAIN DEV TEST")
+
+    def make_elmo():
+        return keras_elmo.Elmo.from_pretrained(options.model, tokenizer=options.tokenizer)
+
+    parts = ["mix", "all"] if options.fine_tune else ["mix"]
+    results, names, classifier = compare(
+        make_elmo, options.files, parts, options.epochs, range(options.seeds)
+    )
+    if options.output:
+        classifier.save(options.output)
+    return results, names, classifier
+
+
+if __name__ == "__main__":
+    main()

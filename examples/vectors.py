@@ -1,0 +1,159 @@
+"""Training on vectors that were computed once: what classify_text.py and tag_tokens.py share."""
+
+import statistics
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import keras_elmo
+
+
+class Batches(keras.utils.PyDataset):
+    """Batches of sentences of like length, padded with zeros.
+
+    Args:
+        vectors: list of floats, (layers, tokens, D). What `Elmo.embed` gives.
+        labels: an int for each sentence, or a list of ints with one for each token.
+        rng: a NumPy `Generator` that shuffles the batches, or `None`.
+        size: int. Sentences of a batch.
+    """
+
+    def __init__(self, vectors, labels, rng=None, size=32):
+        super().__init__()
+        self.vectors, self.labels, self.rng = vectors, labels, rng
+        order = sorted(range(len(vectors)), key=lambda row: vectors[row].shape[1])
+        self.rows = [order[k : k + size] for k in range(0, len(order), size)]
+        self.on_epoch_end()
+
+    def __len__(self):
+        return len(self.rows)
+
+    def on_epoch_end(self):
+        if self.rng is not None:
+            self.rng.shuffle(self.rows)
+
+    def __getitem__(self, index):
+        rows = self.rows[index]
+        width = max(1, *(self.vectors[row].shape[1] for row in rows))
+        layers, _, size = self.vectors[0].shape
+        x = np.zeros((len(rows), width, layers * size), np.float32)
+        y = np.zeros((len(rows), *([width] * np.ndim(self.labels[rows[0]]))), np.int32)
+        for k, row in enumerate(rows):
+            count = self.vectors[row].shape[1]
+            x[k, :count] = self.vectors[row].swapaxes(0, 1).reshape(count, layers * size)
+            if y.ndim == 2:
+                y[k, :count] = self.labels[row]
+            else:
+                y[k] = self.labels[row]
+        return x, y
+
+    def predict(self, function):
+        """What a function of a batch's vectors gives for each sentence, in the order of these."""
+        layers, _, size = self.vectors[0].shape
+        # One graph for batches of any width: Keras's `predict_on_batch` makes one for each width.
+        spec = tf.TensorSpec([None, None, layers * size], tf.float32)
+        graph = tf.function(function, input_signature=[spec], autograph=False)
+        outputs = [None] * len(self.vectors)
+        for index, rows in enumerate(self.rows):
+            batch = graph(self[index][0]).numpy()
+            for row, output in zip(rows, batch, strict=True):
+                outputs[row] = output
+        return outputs
+
+
+class Mix(keras.layers.Layer):
+    """The learned mix of layers that stand side by side: (batch, tokens, layers * D)."""
+
+    def __init__(self, num_layers):
+        super().__init__()
+        self.num_layers = num_layers
+        self.mix = keras_elmo.ScalarMix()
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        shape = (*input_shape[:-1], input_shape[-1] // self.num_layers)
+        self.mix.build([shape] * self.num_layers)
+
+    def call(self, inputs):
+        return self.mix(keras.ops.split(inputs, self.num_layers, axis=-1))
+
+    def shares(self):
+        """The share of each layer: floats that add up to 1."""
+        return [round(float(share), 2) for share in keras.ops.softmax(self.mix.scalars)]
+
+
+def embed(elmo, sentences):
+    """All layers of each sentence, float16 to save memory: a list of (layers, tokens, D)."""
+    return [x.astype(np.float16) for x in elmo.embed_stream(sentences, layers="all")]
+
+
+def fit(head, loss, train_data, dev_data, epochs, seed):
+    """A model of vectors: the head on one layer or on the mix, as it was in its best epoch.
+
+    Args:
+        head: a function without arguments that makes the list of Keras layers above the vectors.
+        loss: what `compile` takes.
+        train_data, dev_data: vectors and labels, as `Batches` takes them. The best epoch is the
+            one of the least loss on `dev_data`.
+    """
+    keras.utils.set_random_seed(seed)
+    num_layers, _, size = train_data[0][0].shape
+    inputs = keras.Input((None, num_layers * size))
+    mix = [Mix(num_layers)] if num_layers > 1 else []
+    model = keras.Sequential([inputs, keras.layers.Masking(), *mix, *head()])
+    model.compile(keras.optimizers.Adam(2e-3), loss)
+    model.fit(
+        Batches(*train_data, np.random.default_rng(seed)),
+        validation_data=Batches(*dev_data),
+        epochs=epochs,
+        callbacks=[best_epoch()],
+        verbose=0,
+    )
+    return model
+
+
+def best_epoch():
+    """Ends a training that gets no better, and goes back to its best epoch."""
+    return keras.callbacks.EarlyStopping(patience=5, restore_best_weights=True)
+
+
+def compare(elmo, data, make, rate, seeds, report=print):
+    """Trains and scores a model on each layer alone, and on the learned mix of all.
+
+    Args:
+        data: vectors of all layers and labels, three times: to train, to choose the epoch, to test.
+        make: a function of the first two and a seed, which returns a trained model.
+        rate: a function of a model and the third, which returns its score (%).
+        report: takes a line of text.
+
+    Returns:
+        A dict of rows: `"scores"` and `"seconds"` of each training, and `"shares"` of the layers in
+        the mix; and the model that was trained last, which is on the mix.
+    """
+    layers, results = list(range(elmo.config.num_layers + 1)), {}
+    for name, chosen in {**{f"layer {k}": [k] for k in layers}, "mix": layers}.items():
+        parts = [([x[chosen] for x in sentences], labels) for sentences, labels in data]
+        scores, seconds = [], []
+        for seed in seeds:
+            start = time.perf_counter()
+            model = make(*parts[:2], seed)
+            seconds.append(time.perf_counter() - start)
+            scores.append(rate(model, parts[2]))
+        results[name] = {"scores": scores, "seconds": seconds}
+        report_rows({name: results[name]}, report)
+    results["mix"]["shares"] = model.layers[1].shares()
+    report(f"shares of the layers in the mix: {results['mix']['shares']}")
+    return results, model
+
+
+def report_rows(results, report=print):
+    """The rows as text: the mean score, its standard deviation, the seconds of a training."""
+    for name, row in results.items():
+        text = f"{name:36} {statistics.mean(row['scores']):5.1f}"
+        if len(row["scores"]) > 1:
+            text += f" +- {statistics.stdev(row['scores']):.1f}"
+        if "seconds" in row:
+            text += f"   ({statistics.mean(row['seconds']):.0f} s)"
+        report(text)

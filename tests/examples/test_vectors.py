@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+import vectors
+
+
+@pytest.mark.parametrize("has_token_labels", [True, False])
+def test_batches_hold_each_sentence_once(has_token_labels):
+    rng = np.random.default_rng(0)
+    data = [rng.normal(size=(2, n, 3)) for n in [*rng.integers(1, 9, 19), 0]]
+    labels = [[n] * x.shape[1] for n, x in enumerate(data)] if has_token_labels else range(20)
+    batches = vectors.Batches(data, list(labels), rng, size=6)
+    seen = []
+    for index, rows in enumerate(batches.rows):
+        x, y = batches[index]
+        assert y.shape == (x.shape[:2] if has_token_labels else x.shape[:1])
+        for k, row in enumerate(rows):
+            count = data[row].shape[1]
+            seen.append(row)
+            np.testing.assert_allclose(x[k, :count, 3:], data[row][1], atol=1e-6)
+            assert not x[k, count:].any()
+            assert np.all(
+                y[k] == ([row] * count + [0] * (len(x[k]) - count) if y.ndim > 1 else row)
+            )
+    assert sorted(seen) == list(range(20))
+    sums = batches.predict(lambda x: x[:, :, 0])
+    for row, first in zip(data, sums, strict=True):
+        np.testing.assert_allclose(first[: row.shape[1]], row[0, :, 0], atol=1e-6)
+
+
+def test_shares_of_a_mix():
+    mix = vectors.Mix(2)
+    mix.build((None, None, 6))
+    mix.mix.scalars.assign([0.0, np.log(3)])
+    assert mix.shares() == [0.25, 0.75]
+    x = np.arange(12, dtype=np.float32).reshape(1, 2, 6)
+    np.testing.assert_allclose(mix(x), x[..., :3] / 4 + x[..., 3:] * 3 / 4, atol=1e-6)
+
+
+def test_rows(capsys):
+    vectors.report_rows({"a": {"scores": [1.0, 3.0], "seconds": [4.0, 6.0]}, "b": {"scores": [7]}})
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["a", "2.0", "+-", "1.4", "(5", "s)"],
+        ["b", "7.0"],
+    ]

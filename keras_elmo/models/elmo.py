@@ -15,6 +15,7 @@ from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.last_mask import LastMask
 from keras_elmo.models.output_names import OutputNames
 from keras_elmo.models.sentences import TOKEN_BUDGET
+from keras_elmo.models.symbolic_mask import give_symbolic_mask
 from keras_elmo.models.text_inputs import num_columns, symbolic_width, tokens_and_width
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
@@ -351,9 +352,16 @@ class Elmo(ContextualModel):
 
     # Keras
 
+    def __call__(self, inputs, *args, **kwargs):
+        outputs = super().__call__(inputs, *args, **kwargs)
+        for name in self._output_names.sequences:
+            if isinstance(outputs[name], keras.KerasTensor):
+                give_symbolic_mask(outputs[name])
+        return outputs
+
     def compute_mask(self, inputs, mask=None):
         if isinstance(inputs, keras.KerasTensor):
-            return None  # symbolic: the mask comes with the values
+            return None  # `__call__` gives symbolic outputs their masks
         mask = self._last_mask.take(inputs)
         if mask is None:
             tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)

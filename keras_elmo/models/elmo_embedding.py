@@ -6,6 +6,7 @@ import keras
 
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.last_mask import LastMask
+from keras_elmo.models.symbolic_mask import give_symbolic_mask
 from keras_elmo.models.text_inputs import call_strings
 from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
 
@@ -129,7 +130,10 @@ class ElmoEmbedding(keras.layers.Layer):
         self.elmo.trainable_part = part
 
     def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(call_strings(inputs), *args, **kwargs)
+        outputs = super().__call__(call_strings(inputs), *args, **kwargs)
+        if isinstance(outputs, keras.KerasTensor) and self.output_name != "default":
+            give_symbolic_mask(outputs)
+        return outputs
 
     def call(self, inputs, training=False):
         outputs = self.elmo(inputs)

@@ -1,0 +1,79 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import building_blocks
+import keras_elmo
+
+TOKENS = [["The", "bank", "of", "the", "river"], ["Banks", "lend", "money"]]
+WORDS = ["The", "bank", "lend", "of", "river", "the"]
+
+
+@pytest.fixture(scope="module")
+def models(small_folder):
+    keras.utils.set_random_seed(0)
+    return {
+        "pooled": building_blocks.pooled_classifier(small_folder, 2),
+        "words": building_blocks.tagger_with_word_vectors(small_folder, WORDS, 3),
+        "mixes": building_blocks.tagger_with_two_mixes(small_folder, 3),
+        "other": building_blocks.mix_of_another_encoder(10),
+    }
+
+
+def inputs_of(name, sentences):
+    if name == "pooled":
+        return keras_elmo.strings([" ".join(words) for words in sentences])
+    if name == "other":
+        return keras.utils.pad_sequences(
+            [[len(word) for word in row] for row in sentences], padding="post"
+        )
+    return keras_elmo.strings(sentences).to_tensor("")
+
+
+@pytest.mark.parametrize("name", ["pooled", "words", "mixes", "other"])
+def test_padding_changes_nothing_and_files_give_the_same(models, name, tmp_path):
+    model = models[name]
+    if name == "other":
+        # The statistics of a ScalarMix with layer norm are those of the batch.
+        model = building_blocks.mix_of_another_encoder(10)
+        next(x for x in model.layers if isinstance(x, keras_elmo.ScalarMix)).do_layer_norm = False
+    together = model(inputs_of(name, TOKENS))
+    for row, words in enumerate(TOKENS):
+        alone = model(inputs_of(name, [words]))[0]
+        same = together[row] if name == "pooled" else together[row, : len(words)]
+        np.testing.assert_allclose(alone, same, atol=1e-5)
+    if name != "pooled":
+        mask = together._keras_mask
+        np.testing.assert_array_equal(mask, [[True] * 5, [True] * 3 + [False] * 2])
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(again(inputs_of(name, TOKENS)), together, atol=1e-6)
+
+
+def test_the_masked_maximum_reads_no_padding():
+    x = np.array([[[-1.0, 2.0], [-3.0, 1.0], [9.0, 9.0]]], np.float32)
+    mask = np.array([[True, True, False]])
+    np.testing.assert_array_equal(building_blocks.MaskedMax()(x, mask=mask), [[-1, 2]])
+    np.testing.assert_array_equal(building_blocks.MaskedMax()(x), [[9, 9]])
+
+
+def test_each_place_has_a_mix_of_its_own(models):
+    model = models["mixes"]
+    elmo = next(layer for layer in model.layers if isinstance(layer, keras_elmo.Elmo))
+    scalars = [mix.scalars for mix in elmo.mixes]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(inputs_of("mixes", TOKENS))[..., 0] ** 2)
+    gradients = tape.gradient(loss, [x.value for x in scalars])
+    assert len(gradients) == 2
+    assert all(np.abs(gradient).max() > 1e-7 for gradient in gradients)
+    assert not np.allclose(*gradients)
+
+
+def test_a_mix_of_another_encoder_is_that_of_its_layers(models):
+    model = models["other"]
+    mix = model.layers[-1]
+    layers = keras.Model(model.inputs, mix.input)(np.array([[1, 2, 3]]))
+    assert len(layers) == 4
+    normal = [(x - np.mean(x)) / np.std(x) for x in layers]
+    np.testing.assert_allclose(model(np.array([[1, 2, 3]])), np.mean(normal, axis=0), atol=1e-4)

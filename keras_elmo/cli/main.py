@@ -50,6 +50,33 @@ def main(arguments=None):
         The exit status: 0; 2 after an error, with one line on standard error; 2 without a line if
         the reader of the output has gone; 130 after Ctrl-C, and 143 after SIGTERM.
     """
+    options = make_parser().parse_args(arguments)
+    try:
+        with _raising_on_sigterm():
+            options.run(options)
+            sys.stdout.flush()
+    except KeyboardInterrupt as error:
+        number = getattr(error, "signal_number", signal.SIGINT)
+        event = "terminated" if number == signal.SIGTERM else "interrupted"
+        outcome = str(error) or "nothing was written"
+        print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
+        return 128 + number  # as a shell says it
+    except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _ERROR_STATUS
+    except Exception as error:
+        is_tensorflows = type(error).__module__.startswith("tensorflow.")
+        if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
+            raise  # a fault of ours, with its traceback
+        message = " ".join(str(error).split()) or type(error).__name__
+        message = as_typed(message, options.typed)
+        print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
+        return _ERROR_STATUS
+    return 0
+
+
+def make_parser():
+    """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
     )
@@ -73,29 +100,7 @@ def main(arguments=None):
         module.add_arguments(command)
         typed = {x.dest: x.option_strings[-1] for x in command._actions if x.option_strings}
         command.set_defaults(run=module.run, typed=typed)
-    options = parser.parse_args(arguments)
-    try:
-        with _raising_on_sigterm():
-            options.run(options)
-            sys.stdout.flush()
-    except KeyboardInterrupt as error:
-        number = getattr(error, "signal_number", signal.SIGINT)
-        event = "terminated" if number == signal.SIGTERM else "interrupted"
-        outcome = str(error) or "nothing was written"
-        print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
-        return 128 + number  # as a shell says it
-    except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _ERROR_STATUS
-    except Exception as error:
-        is_tensorflows = type(error).__module__.startswith("tensorflow.")
-        if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
-            raise  # a fault of ours, with its traceback
-        message = " ".join(str(error).split()) or type(error).__name__
-        message = as_typed(message, options.typed)
-        print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
-        return _ERROR_STATUS
-    return 0
+    return parser
 
 
 @contextlib.contextmanager

@@ -2,10 +2,10 @@
 
 import importlib.util
 import pathlib
-import re
 
 import numpy as np
 import pytest
+from code_blocks import run_page
 
 import keras_elmo
 from keras_elmo.cli.main import main
@@ -74,21 +74,16 @@ def test_the_index_names_every_example():
         assert f"({path.name})" in index
 
 
-def test_the_python_of_the_readme_runs_from_top_to_bottom(tmp_path, monkeypatch):
+def test_the_python_of_the_readme_runs_from_top_to_bottom(tmp_path):
     pytest.importorskip("ai_edge_litert")  # the README runs a TFLite file
-    monkeypatch.chdir(tmp_path)
     words = ["<S>", "</S>", "<UNK>", "The", "cat", "sat", "on", "the", "mat", "."]
     own = keras_elmo.BiLanguageModel(keras_elmo.ElmoConfig(**SMALL), words)
     own.save_pretrained(tmp_path / "my-elmo")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) >= 5
     # What the commands that the README shows beside its code would have written.
     text = ROOT / "examples/data/sentences.txt"
-    command = ["embed", str(text), "-o", "vectors.hdf5", "-m", "tiny", "--quiet"]
-    assert main(command) == 0
-    scope = {}
-    for block in blocks:
-        exec(block, scope)
+    output = str(tmp_path / "vectors.hdf5")
+    assert main(["embed", str(text), "-o", output, "-m", "tiny", "--quiet"]) == 0
+    scope = run_page(ROOT / "README.md", tmp_path)
     assert scope["count"] == len(text.read_text("utf-8").splitlines())
     assert scope["tagger"].predict(scope["padded"], verbose=0).shape == (2, 3, 4)
     assert scope["outputs"]["elmo"].shape == (2, 9, 256)

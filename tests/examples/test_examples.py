@@ -5,10 +5,8 @@ import pathlib
 
 import numpy as np
 import pytest
-from code_blocks import run_page
 
 import keras_elmo
-from keras_elmo.cli.main import main
 
 SMALL = {"units": 16, "projection_dim": 8, "filters": [(1, 8), (2, 8)], "num_highway": 1}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -72,28 +70,3 @@ def test_the_index_names_every_example():
     index = (ROOT / "examples/README.md").read_text()
     for path in (ROOT / "examples").glob("*.py"):
         assert f"({path.name})" in index
-
-
-def test_the_python_of_the_readme_runs_from_top_to_bottom(tmp_path):
-    pytest.importorskip("ai_edge_litert")  # the README runs a TFLite file
-    words = ["<S>", "</S>", "<UNK>", "The", "cat", "sat", "on", "the", "mat", "."]
-    own = keras_elmo.BiLanguageModel(keras_elmo.ElmoConfig(**SMALL), words)
-    own.save_pretrained(tmp_path / "my-elmo")
-    # What the commands that the README shows beside its code would have written.
-    text = ROOT / "examples/data/sentences.txt"
-    output = str(tmp_path / "vectors.hdf5")
-    assert main(["embed", str(text), "-o", output, "-m", "tiny", "--quiet"]) == 0
-    scope = run_page(ROOT / "README.md", tmp_path)
-    assert scope["count"] == len(text.read_text("utf-8").splitlines())
-    assert scope["tagger"].predict(scope["padded"], verbose=0).shape == (2, 3, 4)
-    assert scope["outputs"]["elmo"].shape == (2, 9, 256)
-    words = scope["prose"](["They don't know."])["tokens"][0].numpy().tolist()
-    assert words == [b"They", b"don", b"'t", b"know", b"."]
-    assert {name: array.shape for name, array in scope["vectors"][0].items()} == {
-        "word_emb": (4, 128),
-        -1: (4, 256),
-        "default": (256,),
-    }
-    assert scope["model"].predict(scope["texts"], verbose=0).shape == (2, 1)
-    assert scope["mixed"].shape == (None, None, 128)
-    assert scope["result"]["elmo"].shape == (1, 4, 256)

@@ -14,7 +14,10 @@ from keras_elmo.cli import (
     evaluate,
     export,
     info,
+    plot,
     probe,
+    projector,
+    similar,
     tflite,
     token_embeddings,
     train,
@@ -69,6 +72,9 @@ def main(arguments=None):
         evaluate,
         convert,
         probe,
+        similar,
+        plot,
+        projector,
     )
     for module in modules:
         add_subcommand(commands, module)

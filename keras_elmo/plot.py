@@ -247,18 +247,15 @@ def plot_probe(results, title=None):
             f"Received: {', '.join(sorted(metrics)) or 'none'}"
         )
     (metric,) = metrics
+    tables = [(result["model"], *table) for result in results for table in _tables(result)]
+    has_one_test = len({data for _, data, _ in tables}) == 1
     bars, baselines = {}, {}
-    for result in results:
-        data = "word" if "word" in result["rows"][0] else "test"
-        rows = result["rows"]
-        rows = [row for row in rows if row[data] == "mean"] or rows
-        names = dict.fromkeys(row[data] for row in rows)
-        for name in names:
-            shown_name = f"{result['model']}, {os.path.basename(name)}"
-            scores = {row["vectors"]: 100 * row[metric] for row in rows if row[data] == name}
-            baseline = next(iter(scores))  # the first row knows no context
-            baselines[shown_name] = baseline, scores.pop(baseline)
-            bars[shown_name] = scores
+    for number, (model, data, scores) in enumerate(tables, start=1):
+        name = model if has_one_test else f"{model}, {os.path.basename(data)}"
+        name = name if name not in bars else f"{name} ({number})"
+        baseline = next(iter(scores))  # the first row knows no context
+        baselines[name] = baseline, scores.pop(baseline)
+        bars[name] = scores
     groups = list(dict.fromkeys(group for scores in bars.values() for group in scores))
     bars = {name: [scores.get(group, np.nan) for group in groups] for name, scores in bars.items()}
     figure, (panel,) = _panels(1, height=4.0)
@@ -271,6 +268,15 @@ def plot_probe(results, title=None):
     panel.set_ylabel("macro F1 (%)" if metric == "f1" else f"{metric} (%)")
     panel.set_ylim(0, 105)
     return _titled(figure, title)
+
+
+def _tables(result):
+    """Pairs of what was tested, and its scores in percent by the kind of vectors."""
+    rows, metric = result["rows"], result["metric"]
+    data = "word" if "word" in rows[0] else "test"
+    rows = [row for row in rows if row[data] == "mean"] or rows
+    for name in dict.fromkeys(row[data] for row in rows):
+        yield name, {row["vectors"]: 100 * row[metric] for row in rows if row[data] == name}
 
 
 def _bars(figure, panel, groups, bars, form, handles=()):
@@ -328,12 +334,15 @@ def plot_training(runs, title=None):
     tags = {tag: label for tag, label in tags.items() if any(tag in run for run in runs.values())}
     figure, panels = _panels(len(tags), height=3.8)
     handles = []
-    for panel, (tag, label) in zip(panels, tags.items(), strict=True):
+    for panel, (tag, name_of_tag) in zip(panels, tags.items(), strict=True):
         for k, (name, scalars) in enumerate(runs.items()):
             if tag not in scalars:
                 continue
             steps, values = np.array(scalars[tag], float).T
-            style = {"color": _COLORS[k], "label": _short(name)}
+            label = _short(name)
+            if "heldout/perplexity" in scalars:
+                label += f" (perplexity {scalars['heldout/perplexity'][-1][1]:.1f})"
+            style = {"color": _COLORS[k], "label": label}
             if tag == "train/loss":
                 # The loss of single steps is noisy: it stands behind the mean of a hundredth.
                 panel.plot(steps, values, color=_COLORS[k], alpha=0.25, lw=0.8)
@@ -343,20 +352,13 @@ def plot_training(runs, title=None):
                 handles += panel.plot(steps, values, lw=1.6, **style)
             else:
                 panel.plot(steps, values, marker=_MARKERS[k], ms=5, lw=1.4, **style)
-                panel.annotate(
-                    f"{values[-1]:.1f}",
-                    (steps[-1], values[-1]),
-                    (0, 6),
-                    textcoords="offset points",
-                    ha="right",
-                    fontsize=9,
-                )
         if tag == "heldout/perplexity":
             panel.set_yscale("log")
             panel.yaxis.set_major_formatter("{x:.0f}")
+            panel.yaxis.get_minor_locator().set_params(subs=(2, 3, 5))
             panel.yaxis.set_minor_formatter("{x:.0f}")
             panel.tick_params(axis="y", which="minor", labelsize=8)
-        panel.set_title(label)
+        panel.set_title(name_of_tag)
         panel.set_xlabel("step")
         panel.xaxis.get_major_locator().set_params(nbins=4)
         panel.xaxis.set_major_formatter("{x:,.0f}")

@@ -102,8 +102,13 @@ def test_probe():
     assert [patch.get_height() for patch in panel.patches] == [50, 75, 50, 75]
     assert panel.lines[0].get_ydata()[0] == 40
     names = legend_of(figure)
-    assert names == ["most frequent sense (40.0)", "tiny, mean", "x" * 27 + "…"]
+    assert names == ["most frequent sense (40.0)", "tiny", "x" * 27 + "…"]
     assert_nothing_is_cut_or_overlaps(figure)
+    result = probe_result(words=["arm", "bank"])
+    names = ["most frequent sense (40.0)", "tiny, arm", "tiny, bank"]
+    assert legend_of(plot.plot_probe([result])) == names
+    names = ["most frequent sense (40.0)", "tiny", "tiny (2)"]
+    assert legend_of(plot.plot_probe([probe_result()] * 2)) == names
     tags = {**probe_result(), "metric": "accuracy"}
     with pytest.raises(ValueError, match="of one probe.* Received: accuracy, f1"):
         plot.plot_probe([probe_result(), tags])
@@ -116,7 +121,7 @@ def test_training():
     loss, perplexity = figure.axes
     assert [len(line.get_xdata()) for line in loss.lines] == [1000, 100, 1, 1]
     assert perplexity.lines[0].get_ydata().tolist() == [90.0, 60.5]
-    assert legend_of(figure) == ["run", "other"]
+    assert legend_of(figure) == ["run (perplexity 60.5)", "other"]
     assert_nothing_is_cut_or_overlaps(figure)
     with pytest.raises(ValueError, match="x, without train/loss"):
         plot.plot_training({"x": {}})

@@ -98,7 +98,7 @@ def test_probe(draw, tmp_path):
     status, _, figure = draw("probe", "rows.json", "-o", "a.png")
     assert status == 0
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == ["b (50.0)", "tiny, t.conllu"]
+    assert names == ["b (50.0)", "tiny"]
 
 
 def test_training(draw, tmp_path):

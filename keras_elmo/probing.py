@@ -217,8 +217,8 @@ def probe_senses(elmo, folder, progress=False):
     """What each layer knows of the senses of words: the F1 of the nearest sense vector.
 
     A sense vector is the mean of the word's vectors over the training sentences with that sense.
-    In a test sentence, the word gets the sense whose vector is nearest, by the cosine. The row
-    `"average"` is of the plain average of all layers. The row `"most frequent sense"` is a
+    In a test sentence, the word gets the sense whose vector is nearest, by the cosine (the more
+    frequent of equally near ones). The row `"average"` is of the plain average of all layers. The row `"most frequent sense"` is a
     baseline, where every sentence gets the sense that is most frequent in the training part.
 
     Args:
@@ -284,7 +284,9 @@ def _probe_word(elmo, word, train, test, progress):
     for number, name in enumerate([*(f"layer {k}" for k in range(len(vectors) - 1)), "average"]):
         means = np.stack([vectors[number][labels == k].mean(axis=0) for k in range(len(senses))])
         cosines = unit_vectors(tested[number]) @ unit_vectors(means).T
-        predictions[name] = cosines.argmax(axis=1)
+        # In layer 0 a word's vectors are equal but for rounding, which must not decide.
+        order = np.argsort(-np.bincount(labels), kind="stable")
+        predictions[name] = order[np.round(cosines, 5)[:, order].argmax(axis=1)]
     return [
         {
             "word": word,

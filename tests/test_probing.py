@@ -110,3 +110,15 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch, tmp_pa
     for call in (lambda: probing.probe_tags(None, 1, 2), lambda: probing.probe_senses(None, "")):
         with pytest.raises(ImportError, match=r"pip install \"keras-elmo\[probe\]\""):
             call()
+
+
+def test_the_more_frequent_of_equally_near_senses_wins(tmp_path, monkeypatch):
+    def equal_vectors(self, sentences, layers, progress=False):
+        for tokens in sentences:
+            noise = 1e-7 * np.random.default_rng(len(tokens)).normal(size=(3, len(tokens), 4))
+            yield (1 + noise).astype(np.float32)
+
+    monkeypatch.setattr(Model, "embed_stream", equal_vectors)
+    write_word(tmp_path / "run", [1, 0, 0, 1, 1, 1])
+    scores = {row["f1"] for row in probing.probe_senses(Model(), tmp_path)}
+    assert scores == {pytest.approx(0.4)}

@@ -217,9 +217,10 @@ def probe_senses(elmo, folder, progress=False):
     """What each layer knows of the senses of words: the F1 of the nearest sense vector.
 
     A sense vector is the mean of the word's vectors over the training sentences with that sense.
-    In a test sentence, the word gets the sense whose vector is nearest, by the cosine (the more
-    frequent of equally near ones). The row `"average"` is of the plain average of all layers. The row `"most frequent sense"` is a
-    baseline, where every sentence gets the sense that is most frequent in the training part.
+    In a test sentence, the word gets the sense whose vector is nearest, by the cosine (of equally
+    near ones, the more frequent). The row `"average"` is of the plain average of all layers. The
+    row `"most frequent sense"` is a baseline, where every sentence gets the sense that is most
+    frequent in the training part.
 
     Args:
         elmo: an `Elmo`.

@@ -1,11 +1,12 @@
 # make demo: set up, embed the example sentences, show what one word means where, export the model.
 #  make test: set up, lint and test.
 #  make test-lowest: the same tests with the lowest versions that pyproject.toml allows.
+#  make docs: build the documentation in site/, strictly; make docs-serve: show it in a browser.
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
 
-.PHONY: demo test test-lowest slow-test clean
+.PHONY: demo test test-lowest slow-test docs docs-serve clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too.
 .venv/installed: $(SOURCES)
@@ -42,5 +43,15 @@ test-lowest: .venv-lowest/installed
 slow-test: .venv/installed
 	$(BIN)/pytest -m slow
 
+.venv/docs-installed: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"
+	touch $@
+
+docs: .venv/docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: .venv/docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
 clean:
-	rm -rf .venv .venv-lowest build demo *.egg-info
+	rm -rf site .venv .venv-lowest build demo *.egg-info

@@ -17,11 +17,13 @@ def command_line():
     from keras_elmo.cli.main import make_parser
 
     parser = make_parser()
-    (commands,) = (x for x in parser._actions if isinstance(x, argparse._SubParsersAction))
-    parts = [_section("keras-elmo", parser)]
-    parts += [_section(f"keras-elmo {name}", command) for name, command in commands.choices.items()]
-    return "\n\n".join(parts)
+    return "\n\n".join(_sections(parser))
 
 
-def _section(title, parser):
-    return f"## {title}\n\n```text\n{parser.format_help()}```"
+def _sections(parser):
+    """The help of a parser and of all its subcommands."""
+    yield f"## {parser.prog}\n\n```text\n{parser.format_help()}```"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _sections(command)

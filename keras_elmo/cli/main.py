@@ -14,11 +14,16 @@ from keras_elmo.cli import (
     evaluate,
     export,
     info,
+    plot,
+    probe,
+    projector,
+    similar,
     tflite,
     token_embeddings,
     train,
     vocabulary,
 )
+from keras_elmo.cli.subcommand import add_subcommand
 from keras_elmo.cli.wording import as_typed
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
@@ -70,7 +75,7 @@ def main(arguments=None):
             raise  # a fault of ours, with its traceback
         message = " ".join(str(error).split()) or type(error).__name__
         message = as_typed(message, options.typed)
-        print(f"keras-elmo {options.command}: error: {message}", file=sys.stderr)
+        print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
 
@@ -93,13 +98,13 @@ def make_parser():
         train,
         evaluate,
         convert,
+        probe,
+        similar,
+        plot,
+        projector,
     )
     for module in modules:
-        name = module.__name__.rpartition(".")[2].replace("_", "-")
-        command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
-        module.add_arguments(command)
-        typed = {x.dest: x.option_strings[-1] for x in command._actions if x.option_strings}
-        command.set_defaults(run=module.run, typed=typed)
+        add_subcommand(commands, module)
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.evaluation import evaluate
+from keras_elmo.training.events import read_event_log
 from keras_elmo.training.options import TrainingOptions, read_options
 from keras_elmo.training.stream import Stream
 from keras_elmo.training.trainer import Trainer
@@ -14,5 +15,6 @@ __all__ = [
     "TrainingOptions",
     "build_vocabulary",
     "evaluate",
+    "read_event_log",
     "read_options",
 ]

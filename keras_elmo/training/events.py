@@ -1,7 +1,8 @@
-"""`event_log`: writes the figures of a run for TensorBoard."""
+"""`event_log` writes the figures of a run for TensorBoard; `read_event_log` reads them."""
 
 import contextlib
 import os
+import pathlib
 
 import tensorflow as tf
 
@@ -38,3 +39,50 @@ def event_log(folder):
         yield log
     finally:
         writer.close()
+
+
+def read_event_log(folder):
+    """Reads the scalars of a run: of a training folder, or of its folder `logs`.
+
+    Args:
+        folder: path. Its event files, and those of the folder `logs` in it, are read.
+
+    Returns:
+        A dict: by the tag of a scalar, such as `"train/loss"` or `"heldout/perplexity"`, a list of
+        pairs, the step and the value, in the order of the steps. Where a run was continued from a
+        checkpoint, the later value of a step counts.
+
+    Raises:
+        FileNotFoundError: there is no event file.
+        ValueError: an event file is damaged at its beginning. (The end of one that is cut short is
+            left out.)
+    """
+    folder = pathlib.Path(folder)
+    paths = sorted(
+        [*folder.glob("events.out.tfevents.*"), *folder.glob("logs/events.out.tfevents.*")]
+    )
+    if not paths:
+        raise FileNotFoundError(
+            f"{folder} must be a training folder, or another with TensorBoard's event files"
+        )
+    scalars = {}
+    for path in paths:
+        for event in _events(path):
+            for value in event.summary.value:
+                if value.HasField("tensor"):
+                    number = float(tf.make_ndarray(value.tensor))
+                    scalars.setdefault(value.tag, {})[event.step] = number
+    return {tag: sorted(values.items()) for tag, values in scalars.items()}
+
+
+def _events(path):
+    count = 0
+    try:
+        for record in tf.data.TFRecordDataset(os.fspath(path)):
+            yield tf.compat.v1.Event.FromString(record.numpy())
+            count += 1
+    except tf.errors.DataLossError:
+        if not count:
+            raise ValueError(
+                f"{path} must be an event file; it is damaged, or of another kind"
+            ) from None

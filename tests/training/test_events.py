@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.events import event_log
+from keras_elmo.training.events import event_log, read_event_log
 
 FIGURES = {"loss": 2.5, "perplexity": 12.25, "norm": 0.5, "learning_rate": 0.2}
 
@@ -47,3 +47,30 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     with event_log(None) as log:
         log({"step": 1, **FIGURES})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_is_read_as_it_was_written(tmp_path):
+    for losses in ((2.5, 2.0), (1.5, 1.0)):  # the second run continues from step 1
+        with event_log(tmp_path / "logs") as log:
+            for step, loss in enumerate(losses, start=1 + (losses[0] < 2)):
+                log({"step": step, **FIGURES, "loss": loss})
+    assert read_event_log(tmp_path)["train/loss"] == [(1, 2.5), (2, 1.5), (3, 1.0)]
+    assert read_event_log(tmp_path / "logs") == read_event_log(tmp_path)
+
+
+def test_a_log_that_is_cut_short_or_damaged(tmp_path):
+    with event_log(tmp_path) as log:
+        log({"step": 1, **FIGURES})
+        log({"step": 2, **FIGURES})
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    path.write_bytes(content[:-5])
+    scalars = read_event_log(tmp_path)
+    assert scalars["train/loss"] == [(1, 2.5), (2, 2.5)]
+    assert len(scalars["train/learning_rate"]) == 1
+    path.write_bytes(b"no event" * 20)
+    with pytest.raises(ValueError, match="must be an event file"):
+        read_event_log(tmp_path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="must be a training folder"):
+        read_event_log(tmp_path)

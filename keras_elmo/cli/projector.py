@@ -1,0 +1,50 @@
+"""`keras-elmo projector`: vectors for TensorBoard's projector."""
+
+import sys
+
+from keras_elmo.cli.occurrence_arguments import (
+    add_layers_argument,
+    add_occurrence_arguments,
+    add_senses_argument,
+    find,
+    layers_as_typed,
+    load_model,
+    read_sentences_and_senses,
+)
+from keras_elmo.cli.wording import counted
+from keras_elmo.projector import check_folder, write_projector
+
+HELP = "write vectors that TensorBoard's projector shows"
+DESCRIPTION = (
+    "Writes the vectors of words in a text, or of all its tokens, to a folder which "
+    "`tensorboard --logdir FOLDER` shows under Projector, one tensor for each layer."
+)
+
+
+def add_arguments(parser):
+    add_senses_argument(parser)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")
+    parser.add_argument(
+        "--tsv",
+        action="store_true",
+        help="write text files, as https://projector.tensorflow.org takes them",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing folder")
+    add_layers_argument(parser)
+    add_occurrence_arguments(parser)
+
+
+def run(options):
+    check_folder(options.output, options.overwrite)
+    sentences, senses = read_sentences_and_senses(options)
+    elmo, layers = load_model(options, lambda config: layers_as_typed(options.layers, config))
+    found = find(options, options.words or None, sentences, elmo)
+    labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
+    write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)
+    if not options.quiet:
+        tokens = counted(len(found), "occurrence")
+        print(
+            f"{options.output}: {tokens}. To see them: tensorboard --logdir {options.output}",
+            file=sys.stderr,
+        )

@@ -1,0 +1,100 @@
+"""`keras-elmo similar`: a word's occurrences, and the nearest contexts of each."""
+
+import json
+import shutil
+
+from keras_elmo.checks import check_integers
+from keras_elmo.cli.keyword_in_context import keyword_in_context
+from keras_elmo.cli.occurrence_arguments import (
+    add_layers_argument,
+    add_occurrence_arguments,
+    find,
+    layers_as_typed,
+    load_model,
+    read_lines,
+)
+from keras_elmo.cli.wording import counted
+
+HELP = "show the contexts in which a word means the same"
+DESCRIPTION = (
+    "Finds every occurrence of a word in a text, and shows for each layer the other occurrences "
+    "whose vectors are nearest, with the cosines. Occurrences in the same sense are near in the "
+    "higher layers."
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("word", metavar="WORD", help="a token")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a text, one sentence a line; *.gz is decompressed; - for standard input",
+    )
+    parser.add_argument(
+        "-n", "--top", type=int, default=3, metavar="N", help="how many contexts (%(default)s)"
+    )
+    add_layers_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON, and not a table")
+    add_occurrence_arguments(parser)
+
+
+def run(options):
+    check_integers(1, top=options.top, limit=options.limit)
+    lines = read_lines(options, options.file)
+    elmo, layers = load_model(options, lambda config: layers_as_typed(options.layers, config))
+    found = find(options, options.word, lines, elmo)
+    if len(found) < 2:
+        raise ValueError(
+            f"{options.file} must hold the word {options.word!r} at least twice. "
+            f"Received: one occurrence, in line {found.line_numbers[0]:,}"
+        )
+    nearest = {layer: found.nearest(layer, options.top) for layer in layers}
+    (_print_json if options.json else _print_table)(options.word, found, nearest)
+
+
+def _print_json(word, found, nearest):
+    occurrences = []
+    for k in range(len(found)):
+        before, token, after = found.context(k)
+        neighbours = {
+            str(layer): [
+                {
+                    "occurrence": int(n),
+                    "line": found.line_numbers[n],
+                    "cosine": round(float(cosine), 6),
+                }
+                for n, cosine in zip(numbers[k], cosines[k], strict=True)
+            ]
+            for layer, (numbers, cosines) in nearest.items()
+        }
+        occurrences.append(
+            {
+                "line": found.line_numbers[k],
+                "token": found.token_index[k],
+                "tokens": [*before, token, *after],
+                "nearest": neighbours,
+            }
+        )
+    print(json.dumps({"word": word, "occurrences": occurrences}, indent=1))
+
+
+def _print_table(word, found, nearest):
+    columns = shutil.get_terminal_size().columns - 1
+    digits = max(4, len(f"{found.line_numbers[-1]:,}"))
+    label = max(len(f"layer {layer}") for layer in nearest)
+    margin = label + digits + 9  # the columns before a context, with their spaces
+    width = max(columns - margin, 30)
+
+    def line(name, cosine, k):
+        context = keyword_in_context(*found.context(k), width)
+        print(f"{name:<{label}}  {cosine:>5}  {found.line_numbers[k]:>{digits},}  {context}")
+
+    print(f"{counted(len(found), 'occurrence')} of {word!r}. Columns: layer, cosine, line")
+    for k in range(len(found)):
+        print()
+        line("", "", k)
+        for layer, (numbers, cosines) in nearest.items():
+            name = f"layer {layer}"
+            for n, cosine in zip(numbers[k], cosines[k], strict=True):
+                line(name, f"{cosine:.2f}", n)
+                name = ""

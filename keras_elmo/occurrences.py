@@ -1,0 +1,167 @@
+"""The occurrences of words in a text, and their vectors."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from keras_elmo.checks import check_integers, shown
+
+_SENTENCES_PER_READ = 1024  # sentences that are tokenised together
+_ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
+
+
+@dataclasses.dataclass
+class Occurrences:
+    """Occurrences of words in a text.
+
+    Attributes:
+        sentences: list of lists of strings. The tokens of each sentence with an occurrence.
+        sentence_index: list of ints. For each occurrence, the index of its sentence in
+            `sentences`.
+        token_index: list of ints. For each occurrence, the index of its token in the sentence.
+        line_numbers: list of ints. For each occurrence, the number of its sentence in the text,
+            from 1.
+        vectors: float32, (num_layers + 1, occurrences, D). Each layer.
+    """
+
+    sentences: list
+    sentence_index: list
+    token_index: list
+    line_numbers: list
+    vectors: np.ndarray
+
+    def __len__(self):
+        return len(self.token_index)
+
+    def context(self, occurrence):
+        """The tokens before an occurrence (a list), its token, and the tokens after it (a list)."""
+        sentence = self.sentences[self.sentence_index[occurrence]]
+        index = self.token_index[occurrence]
+        return sentence[:index], sentence[index], sentence[index + 1 :]
+
+    def nearest(self, layer, count=1):
+        """The nearest other occurrences of each occurrence, by the cosine of their vectors.
+
+        Args:
+            layer: int. The number of a layer.
+            count: int. How many neighbours, at most.
+
+        Returns:
+            A pair of arrays, (occurrences, count): the numbers of the neighbours, nearest first,
+            and their cosines. Among equal cosines, the one that comes first in the text is first.
+
+        Raises:
+            ValueError: there are fewer than two occurrences, or `count` is no positive integer.
+        """
+        check_integers(1, count=count)
+        if len(self) < 2:
+            raise ValueError(
+                f"Neighbours need at least two occurrences. Received: {len(self)} in this text"
+            )
+        count = min(count, len(self) - 1)
+        vectors = unit_vectors(self.vectors[layer])
+        neighbours, nearest_cosines = [], []
+        for start in range(0, len(self), _ROWS_PER_PRODUCT):
+            cosines = vectors[start : start + _ROWS_PER_PRODUCT] @ vectors.T
+            rows = np.arange(len(cosines))
+            cosines[rows, start + rows] = -np.inf  # an occurrence is no neighbour of its own
+            order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
+            neighbours.append(order)
+            nearest_cosines.append(np.take_along_axis(cosines, order, axis=1))
+        return np.concatenate(neighbours), np.concatenate(nearest_cosines)
+
+
+def unit_vectors(vectors):
+    """Vectors of length 1 in the same directions; a zero vector stays zero."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+
+
+def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None, progress=False):
+    """Finds words in a text, and computes their vectors.
+
+    Args:
+        elmo: an `Elmo`.
+        sentences: iterable of sentences: raw strings, which the model's tokenizer splits, or lists
+            of tokens.
+        words: a string or an iterable of strings. Which tokens to find. `None`: every token.
+        ignore_case: bool. Find *Bank* for *bank*, too.
+        limit: int or `None`. Stop reading after so many occurrences.
+        progress: bool. Show a progress bar on standard error.
+
+    Returns:
+        An `Occurrences`.
+
+    Raises:
+        ValueError: one of the words does not occur, or there are no tokens at all.
+
+    Example:
+
+    >>> sentences = ["He sat on the bank .", "The bank lent money .", "No word of it ."]
+    >>> bank = find_occurrences(elmo, sentences, "bank")
+    >>> len(bank), bank.context(1)
+    (2, (['The'], 'bank', ['lent', 'money', '.']))
+    """
+    words = [words] if isinstance(words, str) else words
+    fold = str.casefold if ignore_case else str
+    wanted = None if words is None else {fold(word) for word in words}
+    if limit is not None:
+        check_integers(1, limit=limit)
+    found = Occurrences([], [], [], [], None)
+    missed = set()  # words that occur in another case only
+    is_cut = False
+    for line_number, tokens in enumerate(_tokenized(elmo, sentences), start=1):
+        indices = [k for k, token in enumerate(tokens) if wanted is None or fold(token) in wanted]
+        if wanted is not None and not ignore_case:
+            missed.update(token.casefold() for token in tokens)
+        if limit is not None and len(found) + len(indices) >= limit:
+            indices, is_cut = indices[: limit - len(found)], True
+        if indices:
+            found.sentence_index += [len(found.sentences)] * len(indices)
+            found.token_index += indices
+            found.line_numbers += [line_number] * len(indices)
+            found.sentences.append(tokens)
+        if is_cut:
+            break
+    _check_found(found, wanted, missed, fold, is_cut)
+    vectors = elmo.embed_stream(found.sentences, layers="all", progress=progress)
+    counts = np.bincount(found.sentence_index)
+    ends = np.cumsum(counts)
+    rows = [
+        layers[:, found.token_index[end - count : end]]
+        for layers, count, end in zip(vectors, counts, ends, strict=True)
+    ]
+    found.vectors = np.concatenate(rows, axis=1)
+    return found
+
+
+def _tokenized(elmo, sentences):
+    """The tokens of each sentence, of which a few are read ahead."""
+    if isinstance(sentences, str):
+        raise TypeError(
+            "`sentences` must be a list of sentences; for one, pass [sentence]. "
+            f"Received: {shown(sentences)}"
+        )
+    sentences = iter(sentences)
+    while ahead := list(itertools.islice(sentences, _SENTENCES_PER_READ)):
+        yield from elmo.tokenize(ahead)
+
+
+def _check_found(found, wanted, missed, fold, is_cut):
+    """Raises an error if there are no occurrences, or none of one of the words."""
+    if wanted is None:
+        if not len(found):
+            raise ValueError("The text must hold tokens. Received: a text without any")
+        return
+    contexts = (found.context(k) for k in range(len(found)))
+    absent = wanted - {fold(token) for _, token, _ in contexts}
+    if not absent or (is_cut and len(found)):
+        return
+    word = min(absent)
+    if word.casefold() in missed:
+        hint = f"{shown(word)} occurs in another case only; `ignore_case=True` finds it"
+    elif len(word.split()) != 1:
+        hint = f"{shown(word)} is not one token"
+    else:
+        hint = f"{shown(word)} does not occur; look how the tokenizer splits the text"
+    raise ValueError(f"The text must hold the word as a token. Received: {hint}")

@@ -1,0 +1,150 @@
+import functools
+import json
+import sys
+
+import keras
+import pytest
+
+import keras_elmo
+from keras_elmo import Elmo
+from keras_elmo.cli.main import main
+from keras_elmo.cli.plot import picture
+from keras_elmo.training.events import event_log
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        yield
+
+
+@pytest.fixture
+def draw(tmp_path, monkeypatch, capsys):
+    """Runs `plot`: the status, the error, and the figure that it wrote."""
+    monkeypatch.chdir(tmp_path)
+    figures = []
+    save = picture.save_figure
+    monkeypatch.setattr(
+        picture, "save_figure", lambda figure, path: (figures.append(figure), save(figure, path))
+    )
+    (tmp_path / "text.txt").write_text("the bank\nno word\nby the bank\na bank and a bank\n")
+
+    def run(*arguments):
+        status = main(["plot", *arguments])
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err, figures[-1] if figures else None
+
+    return run
+
+
+def test_word_with_senses(draw, small_folder, tmp_path):
+    (tmp_path / "senses.txt").write_text("river\nnone\nmoney\nmoney\n")
+    command = ["word", "bank", "text.txt", "-m", str(small_folder), "-q"]
+    status, err, figure = draw(*command, "-o", "a.png", "--senses", "senses.txt")
+    assert (status, err) == (0, "")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["money", "river"]
+    assert [panel.get_title() for panel in figure.axes] == ["layer 1", "layer 2"]
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    assert draw(*command, "-o", "a.png")[:2] == (
+        2,
+        "keras-elmo plot word: error: a.png exists already; give --overwrite to replace it, or "
+        "another --output\n",
+    )
+
+
+def test_word_of_a_folder_with_senses(draw, small_folder, tmp_path):
+    folder = tmp_path / "java"
+    folder.mkdir()
+    (folder / "test.data.txt").write_text("1\tthe java\n1\tin java\n1\tof java\n")
+    (folder / "test.gold.txt").write_text("1\n0\n1\n")
+    (folder / "classes_map.txt").write_text('{"0": "java_java", "1": "java_java_(language)"}')
+    command = ["word", "java", "java", "-m", str(small_folder), "-o", "a.svg", "-q"]
+    status, err, figure = draw(*command, "-l", "2")
+    assert (status, err) == (0, "")
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["java", "java (language)"]
+
+
+def test_cosines_without_the_mean_of_the_text(draw, small_folder, elmo):
+    command = ["cosines", "the bank", "by a bank", "-m", str(small_folder), "-o", "a.png", "-q"]
+    status, err, figure = draw(*command, "--text", "text.txt", "-l", "0")
+    assert (status, err) == (0, "")
+    (image,) = figure.axes[0].images
+    assert image.get_array().shape == (2, 3)
+    tokens = "the bank no word by the bank a bank and a bank".split()
+    vectors = elmo.embed([[token] for token in tokens], layers=0)
+    mean = sum(vectors)[0] / len(tokens)
+    a, b = vectors[0][0] - mean, vectors[4][0] - mean
+    expected = a @ b / (a @ a * (b @ b)) ** 0.5
+    assert image.get_array()[0, 0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_mixes_of_files_and_folders(draw, tmp_path):
+    inputs = keras.Input((4,))
+    outputs = keras_elmo.ScalarMix(initial_scalars=[0.0, 0.0])([inputs, inputs])
+    keras.Model(inputs, outputs).save("one.keras")
+    (tmp_path / "models").mkdir()
+    keras.Model(inputs, outputs).save("models/two.keras")
+    status, _, figure = draw("mix", "one.keras", "models", "-o", "a.png")
+    assert status == 0
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+
+
+def test_probe(draw, tmp_path):
+    rows = [{"test": "a/t.conllu", "vectors": name, "accuracy": 0.5} for name in ("b", "layer 0")]
+    result = {"model": "tiny", "task": "tags", "metric": "accuracy", "rows": rows}
+    (tmp_path / "rows.json").write_text(json.dumps(result))
+    status, _, figure = draw("probe", "rows.json", "-o", "a.png")
+    assert status == 0
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["b (50.0)", "tiny"]
+
+
+def test_training(draw, tmp_path):
+    with event_log(tmp_path / "run" / "logs") as log:
+        for step in (1, 2, 3):
+            log({"step": step, "loss": 5 - step, "perplexity": 9, "norm": 1, "learning_rate": 1})
+    status, _, figure = draw("training", "run", "-o", "a.png")
+    assert status == 0 and figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["word", "boat", "text.txt", "-m", "tiny"], "'boat' does not occur"),
+        (["word", "word", "text.txt", "-m", "tiny"], "at least three occurrences. Received: 1"),
+        (["word", "a", "text.txt", "-m", "tiny", "--senses", "s.txt"], "1 senses for 4 lines"),
+        (["word", "a", "absent.txt", "-m", "tiny"], "No such file or directory: 'absent.txt'"),
+        (["cosines", "a", " ", "-m", "tiny"], "a sentence without any"),
+        (["cosines", "a", "b", "-m", "tiny", "--text", "blank.txt"], "--text must have tokens"),
+        (["mix", "absent.keras"], "No such file or directory: 'absent.keras'"),
+        (["mix", "text.txt"], "text.txt cannot be loaded as a Keras model"),
+        (["mix", "."], ". must be a *.keras file, or hold such files"),
+        (["probe", "text.txt"], "must be what `keras-elmo probe --json` printed"),
+        (["training", "."], ". must be a training folder"),
+    ],
+)
+def test_errors_are_one_line_and_leave_no_file(draw, tmp_path, arguments, message):
+    (tmp_path / "s.txt").write_text("river\n")
+    (tmp_path / "blank.txt").write_text("\n")
+    quiet = ["-q"] if "tiny" in arguments else []
+    status, err, _ = draw(*arguments, "-o", "out.png", *quiet)
+    assert status == 2 and len(err.splitlines()) == 1
+    assert err.startswith(f"keras-elmo plot {arguments[0]}: error: ") and message in err
+    assert not list(tmp_path.glob("*out.png*"))
+
+
+@pytest.mark.parametrize(
+    "output, message",
+    [("a.pdf", "must be named *.png or *.svg"), ("no/a.png", "must be an existing folder")],
+)
+def test_outputs_are_checked_first(draw, output, message):
+    status, err, _ = draw("training", "absent", "-o", output)
+    assert status == 2 and message in err
+
+
+def test_without_matplotlib(draw, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, err, _ = draw("training", "absent", "-o", "a.png")
+    assert status == 2 and 'pip install "keras-elmo[plot]"' in err

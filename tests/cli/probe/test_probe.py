@@ -1,0 +1,68 @@
+import json
+
+import pytest
+
+from keras_elmo.cli.main import main
+from keras_elmo.probing import probe_senses
+
+
+def conllu(words):
+    """Words with tags, and a blank line after each sentence."""
+    lines = []
+    for k, (word, tag) in enumerate(words):
+        lines += [f"1\t{word}\t_\t{tag}" + "\t_" * 6, *[""] * (k % 3 == 0)]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "train.conllu").write_text(conllu([("one", "NUM"), ("cat", "NOUN")] * 9))
+    (folder / "test.conllu").write_text(conllu([("one", "NUM"), ("cat", "NOUN"), ("so", "X")]))
+    for part in ("train", "test"):
+        (folder / f"{part}.data.txt").write_text("1\tthe bank .\n1\ta bank lent it\n")
+        (folder / f"{part}.gold.txt").write_text("0\n1\n")
+    (folder / "classes_map.txt").write_text('{"0": "river", "1": "money"}')
+    return folder
+
+
+def test_tags_as_a_table_and_as_json(data, one_layer_folder, capsys):
+    files = [str(data / "train.conllu"), str(data / "test.conllu")]
+    command = ["probe", "tags", *files, "-m", str(one_layer_folder), "-q"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    head, row, weights = out.splitlines()
+    assert err == ""
+    assert head.split("  ")[0] == "accuracy (%)" and head.endswith("layer 0  layer 1   mix")
+    assert row.startswith(files[1]) and row.split()[1:] == ["66.7"] * 4
+    assert len(head) == len(row)
+    assert weights.startswith("weights of the layers in the mix: 0.")
+    assert main([*command, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["model"], result["task"]) == (one_layer_folder.name, "tags")
+    assert [row["accuracy"] for row in result["rows"]] == [pytest.approx(2 / 3)] * 4
+
+
+def test_senses_as_json(data, small_folder, elmo, capsys):
+    assert main(["probe", "senses", str(data), "-m", str(small_folder), "--json", "-q"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["metric"] == "f1"
+    expected = probe_senses(elmo, data)
+    assert [row["f1"] for row in result["rows"]] == [row["f1"] for row in expected]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["tags", "train.conllu", "absent.conllu"], "No such file or directory: 'absent.conllu'"),
+        (["tags", "train.data.txt", "test.conllu"], "with ten columns between tabs"),
+        (["tags", "train.conllu", "test.conllu", "--column", "xpos"], "words with xpos tags"),
+        (["senses", "absent"], "There is no folder absent"),
+    ],
+)
+def test_errors_are_one_line(data, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(data)
+    assert main(["probe", *arguments, "-m", "tiny"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert err.startswith(f"keras-elmo probe {arguments[0]}: error: ") and message in err

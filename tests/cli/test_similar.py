@@ -1,0 +1,85 @@
+import functools
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.cli.main import main
+
+TEXT = "by the bank of it\n\na bank , the BANK .\nbanks and banks and once\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        yield
+
+
+@pytest.fixture
+def similar(tmp_path, monkeypatch, small_folder, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "70")
+    (tmp_path / "text.txt").write_text(TEXT)
+
+    def run(*arguments, file="text.txt"):
+        word, *rest = arguments
+        status = main(["similar", word, file, "-m", str(small_folder), "-q", *rest])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_the_table_fits_and_shows_each_occurrence(similar):
+    status, out, err = similar("bank", "--ignore-case", "-n", "1")
+    assert (status, err) == (0, "")
+    head, *lines = out.splitlines()
+    assert head.startswith("3 occurrences of 'bank'")
+    assert all(len(line) < 70 for line in lines)
+    own = [line.split()[0] for line in lines if line and not line.startswith("layer")]
+    assert own == ["1", "3", "3"]
+    neighbours = [line for line in lines if line.startswith("layer")]
+    assert [line[:7] for line in neighbours] == ["layer 1", "layer 2"] * 3
+    # The word begins at one column.
+    assert {line[41:45].lower() for line in lines if line} == {"bank"}
+
+
+def test_json_holds_the_cosines(similar, elmo):
+    status, out, _ = similar("bank", "-i", "--json", "--layers", "0,2", "--top", "9")
+    result = json.loads(out)
+    assert status == 0 and result["word"] == "bank"
+    places = [(row["line"], row["token"]) for row in result["occurrences"]]
+    assert places == [(1, 2), (3, 1), (3, 4)]
+    assert result["occurrences"][1]["tokens"] == "a bank , the BANK .".split()
+    texts = ["by the bank of it", "a bank , the BANK ."]
+    first, second = elmo.embed(texts, layers=2)
+    cosine = first[2] @ second[4] / np.linalg.norm(first[2]) / np.linalg.norm(second[4])
+    nearest = result["occurrences"][0]["nearest"]
+    assert set(nearest) == {"0", "2"}
+    assert len(nearest["2"]) == 2
+    (found,) = [row for row in nearest["2"] if row["occurrence"] == 2]
+    assert found == {"occurrence": 2, "line": 3, "cosine": pytest.approx(cosine, abs=1e-5)}
+
+
+def test_standard_input_and_limit(similar, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a a a\nb\na")))
+    status, out, _ = similar("a", "--limit", "2", "--json", file="-")
+    assert status == 0 and [row["line"] for row in json.loads(out)["occurrences"]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["once"], "at least twice. Received: one occurrence, in line 4"),
+        (["never"], "'never' does not occur"),
+        (["Bank"], "'Bank' occurs in another case only; --ignore-case finds it"),
+        (["bank", "--layers", "1,3"], "from -3 to 2 with commas between them. Received: --layers"),
+        (["bank", "--top", "0"], "--top must be an integer of at least 1"),
+    ],
+)
+def test_errors_are_one_line(similar, arguments, message):
+    status, out, err = similar(*arguments)
+    assert (status, out) == (2, "") and len(err.splitlines()) == 1 and message in err

@@ -28,11 +28,48 @@ def folder(tmp_path):
         file.write("\n".join(100 * SENTENCES))
     for name in ("heldout.txt", "test.txt"):
         (tmp_path / name).write_text("\n".join(100 * SENTENCES), encoding="utf-8")
+    write_probe_data(tmp_path)
     return tmp_path
 
 
+def write_probe_data(folder):
+    """Tags in CoNLL-U, and words with senses, as docs/probing.md and docs/pictures.md name them."""
+    (folder / "docs/pictures").mkdir(parents=True)
+    bank = [
+        "The bank lent money .",
+        "A bank of the river .",
+        "The bank failed .",
+        "The muddy bank .",
+    ]
+    (folder / "sentences.txt").write_text("\n".join(bank), encoding="utf-8")
+    (folder / "masc.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    rows = ["1\tthe\t_\tDET", "2\tcat\t_\tNOUN", "3\tsat\t_\tVERB"]
+    text = "\n".join(row + 6 * "\t_" for row in rows) + "\n\n"
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.conllu").write_text(4 * text, encoding="utf-8")
+    for word in ("java", "bass", "arm"):
+        (folder / "coarse-wsd-20" / word).mkdir(parents=True)
+        for part in ("train", "test"):
+            path = folder / "coarse-wsd-20" / word / part
+            lines = [f"1\tthe {word} is {adjective}" for adjective in ("far", "new", "old", "red")]
+            path.with_suffix(".data.txt").write_text("\n".join(lines) + "\n")
+            path.with_suffix(".gold.txt").write_text("0\n1\n0\n1\n")
+
+
+# The default tests run all that these pages show, in a smaller case.
+SLOW = ("classifiers", "pictures", "serving", "tflite", "training")
+
+
 @pytest.mark.parametrize(
-    "page", [pathlib.Path("README.md"), *(page.relative_to(ROOT) for page in WITH_CODE)], ids=str
+    "page",
+    [
+        pathlib.Path("README.md"),
+        *(
+            pytest.param(page.relative_to(ROOT), marks=[pytest.mark.slow] * (page.stem in SLOW))
+            for page in WITH_CODE
+        ),
+    ],
+    ids=str,
 )
 def test_the_code_of_a_page_runs(page, folder):
     keras.utils.set_random_seed(0)

@@ -57,7 +57,7 @@ def write_probe_data(folder):
 
 
 # The default tests run all that these pages show, in a smaller case.
-SLOW = ("classifiers", "pictures", "serving", "tflite", "training")
+SLOW = ("classifiers", "pictures", "probing", "serving", "tflite", "training")
 
 
 @pytest.mark.parametrize(

@@ -1,51 +1,14 @@
 """Checkpoints of the original trainer: one that it wrote (shared), and ones made here."""
 
-import json
-
 import numpy as np
 import pytest
-import tensorflow as tf
+from checkpoints import write_checkpoint
 from files import datasets
 
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
-from keras_elmo.weights.layout import weight_table
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
-
-
-def write_checkpoint(folder, model, **changes):
-    """What the original trainer would write; `changes` replace tensors, or remove them (`None`)."""
-    tensors = {"global_step": np.int64(7), "lm/init_lstm_state_0": np.zeros((2, 3), np.float32)}
-    for entry in weight_table(model.character_encoder, model.bilm, model.softmax):
-        values = np.concatenate([v.numpy() for v in entry.variables]).reshape(entry.shape)
-        name = entry.name
-        for old, new in [
-            ("/RNN/MultiRNNCell/Cell", "/rnn/multi_rnn_cell/cell_"),
-            ("LSTMCell/W_P_0", "lstm_cell/projection/kernel"),
-            ("LSTMCell/W_0", "lstm_cell/kernel"),
-            ("LSTMCell/B", "lstm_cell/bias"),
-        ]:
-            name = name.replace(old, new)
-        if model.config.num_layers == 1:
-            name = name.replace("multi_rnn_cell/cell_0/", "")
-        tensors[f"lm/{name}"] = values
-        tensors[f"lm/{name}/Adagrad"] = np.ones_like(values)
-    tensors = {k: v for k, v in {**tensors, **changes}.items() if v is not None}
-    folder.mkdir()
-    names = sorted(tensors)
-    prefix = str(folder / "model.ckpt-7")
-    tf.raw_ops.SaveV2(
-        prefix=prefix,
-        tensor_names=names,
-        shape_and_slices=[""] * len(names),
-        tensors=[tf.constant(tensors[name]) for name in names],
-    )
-    tf.compat.v1.train.update_checkpoint_state(str(folder), prefix)
-    options = model.config.to_options()
-    options["char_cnn"]["n_characters"] = 261
-    (folder / "options.json").write_text(json.dumps(options))
-    return folder
 
 
 @pytest.fixture(params=[1, 2])

@@ -1,0 +1,79 @@
+"""The migration pages: their new code runs, and gives the outputs that they show."""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+from checkpoints import write_checkpoint
+from code_blocks import ROOT, read_blocks, run_page
+
+import keras_elmo
+from keras_elmo.training import read_options
+
+PAGES = ROOT / "docs/migration"
+TINY = ROOT / "keras_elmo/weights/tiny"
+WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
+LETTERS = "a b c d e f g h i j".split()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the files that the pages name: a model, sentences and a vocabulary."""
+    for name in ("options.json", "weights.hdf5"):
+        shutil.copy(TINY / name, tmp_path)
+    (tmp_path / "sentences.txt").write_text("First sentence .\nHello\n")
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_old_code_stands_beside_new_code(page):
+    titles = [block.title for block in read_blocks(page) if block.language in ("python", "sh")]
+    assert set(titles) == {"Before", "Now"}
+    # After old code comes the new.
+    for title, following in zip(titles, [*titles[1:], "the end"], strict=True):
+        assert title == "Now" or following == "Now"
+
+
+def test_allennlp(folder):
+    run_page(PAGES / "allennlp.md", folder)
+
+
+def test_simple_elmo(folder, small_config):
+    (folder / "elmo-model").mkdir()
+    shutil.move(folder / "options.json", folder / "elmo-model")
+    shutil.move(folder / "weights.hdf5", folder / "elmo-model/model.hdf5")
+    bilm = keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"])
+    bilm.save_pretrained(folder / "my-elmo")
+    run_page(PAGES / "simple-elmo.md", folder)
+
+
+def test_tf_hub(folder):
+    pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
+    run_page(PAGES / "tf-hub.md", folder)
+
+
+def test_bilm_tf(folder, small_config):
+    small_config = dataclasses.replace(small_config, num_layers=1)  # takes less time to trace
+    sentences = [" ".join(LETTERS[k % 6 : k % 6 + 4]) for k in range(60)]
+    (folder / "train").mkdir()
+    for number in range(2):
+        (folder / f"train/{number}.txt").write_text("\n".join(sentences[number::2]) + "\n")
+    (folder / "heldout.txt").write_text("\n".join(sentences[:8]) + "\nz\n")
+    options = small_config.to_options() | {
+        "batch_size": 4,
+        "unroll_steps": 5,
+        "dropout": 0.1,
+        "all_clip_norm_val": 10.0,
+        "n_negative_samples_batch": 4,
+        "n_epochs": 1,
+        "n_train_tokens": 240,
+    }
+    (folder / "training.json").write_text(json.dumps(options))
+    write_checkpoint(folder / "checkpoint", keras_elmo.BiLanguageModel(small_config, WORDS))
+    shutil.copy(folder / "vocab.txt", folder / "checkpoint")
+    scope = run_page(PAGES / "bilm-tf.md", folder)
+    assert scope["options"].batch_size == 4 and scope["options"].epochs == 1
+    assert scope["config"] == read_options(folder / "my-elmo/options.json")[0]
+    assert (folder / "my-elmo/softmax.hdf5").exists()

@@ -6,6 +6,7 @@ Colours are those of Okabe and Ito, which people of any colour vision tell apart
 hatches differ, too. Matplotlib is needed: `pip install "keras-elmo[plot]"`.
 """
 
+import io
 import os
 
 import keras
@@ -381,10 +382,18 @@ def _panels(count, height, columns=None, sharey=False):
     lines = -(-count // columns)
     figure = Figure(figsize=(_WIDTH, 0.3 + height * lines), dpi=100, layout="constrained")
     FigureCanvasAgg(figure)
+    # Notebooks ask an object for this; figures that `pyplot` did not make have no picture else.
+    figure._repr_png_ = lambda: _png(figure)
     axes = figure.subplots(lines, columns, squeeze=False, sharey=sharey).ravel()
     for panel in axes[count:]:
         panel.remove()
     return figure, list(axes[:count])
+
+
+def _png(figure):
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
 
 
 def _legend(figure, handles):

@@ -157,6 +157,12 @@ def test_files(tmp_path):
     assert pyplot.get_fignums() == []  # pyplot, which keeps every figure, is not used
 
 
+def test_a_notebook_shows_the_picture():
+    formatter = pytest.importorskip("IPython").core.formatters.PNGFormatter()
+    picture = formatter(plot.plot_mix({"mix": [0.2, 0.8]}))
+    assert picture.startswith(b"\x89PNG")
+
+
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install \"keras-elmo\[plot\]\""):

@@ -1,0 +1,49 @@
+import pathlib
+import shutil
+
+import nbclient
+import nbformat
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def shown(notebook):
+    """What each cell with output shows: a list of MIME types and texts."""
+    cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]
+    return [
+        (
+            sorted(output.get("data", {})),
+            output.get("text") or output.get("data", {}).get("text/plain"),
+        )
+        for outputs in cells
+        for output in outputs
+    ]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_shows_what_it_shows(tmp_path):
+    shutil.copytree(ROOT / "examples/data", tmp_path / "data")
+    notebook = nbformat.read(ROOT / "examples/tour.ipynb", 4)
+    stored = shown(notebook)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=600, resources=resources).execute()
+    found = shown(notebook)
+    assert [kinds for kinds, _ in found] == [kinds for kinds, _ in stored]
+    # Nothing of TensorFlow's log, and the same numbers but for the training's.
+    streams = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [output for output in streams if output.get("name") == "stderr"]
+    for (_, text), (_, text_before) in zip(found, stored, strict=True):
+        if not text.startswith(("array", "accuracy")):
+            assert text == text_before
+
+
+def test_the_stored_outputs_are_small_and_without_a_log():
+    path = ROOT / "examples/tour.ipynb"
+    assert path.stat().st_size < 200_000
+    notebook = nbformat.read(path, 4)
+    kinds = [kind for kinds, _ in shown(notebook) for kind in kinds]
+    assert kinds.count("image/png") == 2
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    text = path.read_text(encoding="utf-8")
+    assert "stderr" not in text and "cudart" not in text and str(ROOT) not in text

@@ -180,7 +180,8 @@ def _run_shell(block, _):
         command = command.partition(" #")[0].strip()  # without a comment
         if not command or command.startswith("#"):
             continue
-        in_process = command.startswith("keras-elmo ") and not _SHELL_SIGNS & set(command)
+        unquoted = re.sub("'[^']*'", "", command)
+        in_process = command.startswith("keras-elmo ") and not _SHELL_SIGNS & set(unquoted)
         status, output = (_run_in_process if in_process else _run_in_bash)(command)
         assert status == 0, f"{block.place}: {command!r} ended with status {status}:\n{output}"
         printed.append(output)

@@ -13,6 +13,7 @@ for it.
 Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 """
 
+import math
 import os
 import re
 from typing import NamedTuple
@@ -88,7 +89,10 @@ _SECTIONS = [
         },
     ),
 ]
-_LEAST_BYTES = 2  # of a number: float16
+# A model is made, and every fault of the files is reported, where they hold at least this share of
+# its numbers; and a small model in any case.
+_MOST_MISSING = 16
+_SMALL_MODEL = 1 << 20
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
 
@@ -153,8 +157,7 @@ def read_config_of_folder(folder):
         return read_bounded(os.path.join(folder, name), limit)
 
     config = read_config(folder, has, read)
-    sizes = [os.path.getsize(os.path.join(folder, name)) for name in WEIGHT_FILES]
-    check_size_of_weights(config, sum(sizes), folder)
+    check_weight_files(config, find_weights(folder), folder)
     return config
 
 
@@ -209,16 +212,26 @@ def read_config(where, has, read):
         raise ValueError(f"{where} cannot be read:\n  {error}") from None
 
 
-def check_size_of_weights(config, size, where):
-    """Raises a `ValueError` where files are too small for the weights of a config.
+def check_weight_files(config, files, where):
+    """Raises a `ValueError` where files are no state dicts, or hold far too little for a config.
 
-    It is raised before a model is made, which takes memory.
+    It is called before a model is made, which takes the memory that the config asks for. What is
+    wrong with each dataset, `load_weights` says.
+
+    Args:
+        config: an `ElmoConfig`.
+        files: `WeightFiles`.
+        where: str. What error messages call the folder.
     """
-    least = _LEAST_BYTES * sum(config.num_parameters().values())
-    if size < least:
+    count = 0
+    for file in files:
+        with open_state_dict(file) as tensors:
+            count += sum(math.prod(tensor.shape) for tensor in tensors.values())
+    expected = sum(config.num_parameters().values())
+    if expected > max(_MOST_MISSING * count, _SMALL_MODEL):
         raise ValueError(
-            f"{where} must hold weights of at least {least:,} bytes, for its architecture and its "
-            f"dictionaries. Received: {size:,} bytes"
+            f"{where} must hold weights for its architecture and its dictionaries: {expected:,} "
+            f"numbers. Received: {count:,}"
         )
 
 

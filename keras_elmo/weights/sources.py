@@ -171,10 +171,11 @@ def _open_manylangs(archive, members, path):
         return _read_member(archive, member_of(name), path)
 
     config = manylangs.read_config(f"{path}:{folder}".rstrip(":"), member_of, read)
-    files = [member_of(name) for name in manylangs.WEIGHT_FILES]
-    manylangs.check_size_of_weights(config, sum(file.file_size for file in files), path)
-    weights = [_open_weights(archive, file, path, config) for file in files]
-    return config, manylangs.WeightFiles(*weights)
+    weights = manylangs.WeightFiles(
+        *(_open_weights(archive, member_of(name), path, config) for name in manylangs.WEIGHT_FILES)
+    )
+    manylangs.check_weight_files(config, weights, path)
+    return config, weights
 
 
 def _read_member(archive, member, path):

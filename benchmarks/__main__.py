@@ -6,6 +6,7 @@ in turn, where they are installed in the same environment. The files are written
 """
 
 import contextlib
+import dataclasses
 import datetime
 import importlib.util
 import json
@@ -16,10 +17,14 @@ import tempfile
 
 import keras_elmo
 from benchmarks import measure, report
+from keras_elmo.dictionary import Dictionary
 
 SMALL = keras_elmo.ElmoConfig(
     units=32, projection_dim=8, character_dim=4, filters=[(1, 8), (2, 8), (3, 16)], num_highway=1
 )
+# Of the published models of ELMoForManyLangs: embeddings of 50 and 100, a table of 150,000 words.
+MANYLANGS = {"character_dim": 50, "word_dim": 100}
+MANYLANGS_WORDS = 150_000
 
 
 def arguments():
@@ -114,6 +119,14 @@ def plan(is_small, model, config, sentences):
             values = [100, 200] if is_small else [1000, 10_000, 100_000]
             return measure.stream(folder, sentences, values)
 
+    def manylangs(peak):
+        other = manylangs_config(config, vocabulary, 1000 if is_small else MANYLANGS_WORDS)
+        configs = {"the original's": config, "ELMoForManyLangs'": other}
+        with tempfile.TemporaryDirectory() as folder:
+            keras_elmo.Elmo(other).save_pretrained(folder)
+            models = dict(zip(configs, [model, folder], strict=True))
+            return measure.shapes(models, peak, sentences[:128], configs)
+
     tables = {
         "start": lambda peak: measure.start(systems, model),
         "systems": compare,
@@ -125,11 +138,22 @@ def plan(is_small, model, config, sentences):
         "stages of a batch of 32": own(measure.stages, sentences[:32]),
         "exported": own(measure.exported, sentences),
         "precision": lambda peak: measure.precisions(model, sentences),
+        "many languages": manylangs,
         "stream, a small model": stream,
     }
     if is_small:
         del tables["length, more rows"]
     return tables
+
+
+def manylangs_config(config, vocabulary, num_words):
+    """A config with a dictionary: of the text's words and others, and of all the letters."""
+    marks = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+    letters = [chr(point) for point in (*range(33, 3000), *range(0x4E00, 0x5E00))]
+    others = (f"word{number}" for number in range(num_words))
+    words = [*dict.fromkeys(["<oov>", *vocabulary, *others])][:num_words]
+    dictionary = Dictionary([*letters, *marks], words)
+    return dataclasses.replace(config, dictionary=dictionary, **MANYLANGS)
 
 
 if __name__ == "__main__":

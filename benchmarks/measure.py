@@ -1,5 +1,6 @@
 """What is measured: each function asks the workers and returns rows for the report."""
 
+import contextlib
 import json
 import os
 import random
@@ -133,6 +134,44 @@ def compare(workers, peak, sentences, config):
             if name != "share of the peak":
                 ratio = row[name] / rows[0][name]
                 row[f"{name.split(' (')[0]}, ratio"] = ratio
+    return rows
+
+
+def shapes(models, peak, sentences, configs):
+    """Models of other shapes beside the first, in turn; see `compare`.
+
+    Args:
+        models: dict of the models' folders by what the rows call them.
+        configs: dict of their configs.
+    """
+    with contextlib.ExitStack() as stack:
+        workers = {
+            name: stack.enter_context(Worker("keras_elmo", folder))
+            for name, folder in models.items()
+        }
+        times = {name: [] for name in workers}
+        for _ in range(REPEATS + 1):
+            for name, worker in workers.items():
+                times[name].append(_tasks(worker, sentences))
+    rows, tokens = [], count(sentences)
+    for name, (_, *counted) in times.items():  # the first is not counted
+        medians = {task: statistics.median(t[task] for t in counted) for task in counted[0]}
+        rows.append(
+            {
+                "model": name,
+                "operations (GFLOP)": needed(sentences, configs[name]) / 1e9,
+                "all sentences (tokens/s)": tokens / medians["all"],
+                "batches of 32, file order (tokens/s)": tokens / medians["32"],
+                "one sentence (ms)": 1e3 * medians["one"],
+            }
+        )
+    first = times[next(iter(times))][1:]
+    for row in rows:
+        for task in ("all", "32", "one"):
+            # The machine's speed changes from minute to minute: each time is compared with the one
+            # of the first model that was measured just before it.
+            pairs = zip(first, times[row["model"]][1:], strict=True)
+            row[f"{task}: seconds, ratio"] = statistics.median(b[task] / a[task] for a, b in pairs)
     return rows
 
 

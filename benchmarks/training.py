@@ -91,7 +91,6 @@ def parts(task):
     """Where the time of a step goes: rows of medians."""
     import tensorflow as tf
 
-    from keras_elmo import text
     from keras_elmo.training.optimizer import clip, sum_repeated_rows
 
     trainer, _ = make(task)
@@ -107,7 +106,7 @@ def parts(task):
     @tf.function(reduce_retracing=True)
     def encode(words):
         with tf.GradientTape() as tape:
-            ids = text.character_ids(words, model.config.max_characters)
+            ids = model._token_encoder.scheme.ids(words)
             encoded = model._token_encoder.from_character_ids(ids, groups=4, training=True)
             loss = tf.reduce_sum(encoded)
         return tape.gradient(loss, encoder)

@@ -85,7 +85,7 @@ class KerasElmo:
         strings = text.strings(sentences)
         tokens = tokenize(strings)
         words, index = tf.unique(tokens.flat_values)
-        ids = tf.function(text.character_ids)
+        ids = tf.function(elmo._token_encoder.scheme.ids)
         encode = elmo._token_encoder.traced_from_words
         embeddings, lengths = encode(words), tokens.row_lengths()
         mask = tf.sequence_mask(lengths)

@@ -32,11 +32,11 @@ def _add_word_marks(characters, max_characters):
     return row + [WORD_PADDING] * (max_characters - len(row))
 
 
-def check_range(low, high, num_characters=NUM_CHARACTERS):
+def check_range(low, high, num_characters=NUM_CHARACTERS, what="Character ids"):
     """Raises a `ValueError` where ids from `low` to `high` are not all padding or characters."""
     if low < 0 or high > num_characters:
         raise ValueError(
-            f"Character ids must be from 0 (padding) to {num_characters}. "
+            f"{what} must be from 0 (padding) to {num_characters}. "
             f"Received: ids from {low} to {high}"
         )
 

@@ -13,6 +13,7 @@ from keras_elmo.checks import (
     is_number,
     shown,
 )
+from keras_elmo.dictionary import Dictionary
 from keras_elmo.options_file import read_options_file
 
 # The sections and keys that say what a model computes. The other sections of an options.json say
@@ -50,6 +51,11 @@ class ElmoConfig:
         activation: `"relu"` or `"tanh"`, after the convolutions.
         max_characters: int. Characters of a word, including the begin-word and the end-word
             character (50).
+        dictionary: a `Dictionary`, or `None`. `None`: characters are bytes, as in the original.
+            With a dictionary they are code points that it numbers, as in ELMoForManyLangs; then the
+            LSTMs and the token embeddings always have a projection, whatever their sizes.
+        word_dim: int. Size of an embedding of the word table, or 0 where the dictionary has no
+            words (0).
 
     Raises:
         ValueError: a value is out of range. The message names every such value.
@@ -74,6 +80,8 @@ class ElmoConfig:
     num_highway: int = 2
     activation: str = "relu"
     max_characters: int = characters.DEFAULT_MAX_CHARACTERS
+    dictionary: Dictionary | None = None
+    word_dim: int = 0
 
     def __post_init__(self):
         faults = []
@@ -90,6 +98,7 @@ class ElmoConfig:
             ("character_dim", 1),
             ("num_highway", 0),
             ("max_characters", 3),
+            ("word_dim", 0),
         ]:
             check(
                 name,
@@ -101,7 +110,13 @@ class ElmoConfig:
         check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
         check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
         check("filters", are_filters, "a non-empty list of [width, count], both positive integers")
-        if is_integer(self.projection_dim) and is_integer(self.units):
+        check(
+            "dictionary", lambda v: v is None or isinstance(v, Dictionary), "a Dictionary or None"
+        )
+        has_words = isinstance(self.dictionary, Dictionary) and self.dictionary.words is not None
+        rule = "at least 1" if has_words else "0 without a dictionary that has words"
+        check("word_dim", lambda v: not is_integer(v) or v < 0 or (v > 0) == has_words, rule)
+        if self.dictionary is None and is_integer(self.projection_dim) and is_integer(self.units):
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
@@ -122,8 +137,25 @@ class ElmoConfig:
 
     @property
     def has_projection(self):
-        """Whether the LSTMs project their outputs: `units` and `projection_dim` differ."""
-        return self.units != self.projection_dim
+        """Whether the LSTMs project their outputs."""
+        return self.units != self.projection_dim or self.dictionary is not None
+
+    @property
+    def has_token_projection(self):
+        """Whether the character encoder ends with a projection."""
+        return self.num_filters != self.projection_dim or self.dictionary is not None
+
+    @property
+    def num_characters(self):
+        """Rows of the table of character embeddings."""
+        if self.dictionary is None:
+            return characters.NUM_CHARACTERS
+        return len(self.dictionary.characters)
+
+    @property
+    def num_words(self):
+        """Rows of the table of word embeddings, or `None` without one."""
+        return self.dictionary.num_words if self.dictionary else None
 
     @property
     def num_filters(self):
@@ -139,15 +171,18 @@ class ElmoConfig:
         """The number of parameters of each part, without the row of the padding character.
 
         Returns:
-            dict of int: `"characters"`, `"convolutions"`, `"highway"`, `"projection"`, `"lstm"`.
+            dict of int: `"characters"`, `"convolutions"`, `"highway"`, `"projection"`, `"lstm"`,
+            and `"words"` where there is a table of them.
         """
         f, p, u = self.num_filters, self.projection_dim, self.units
         cell = 2 * p * 4 * u + 4 * u + (u * p if self.has_projection else 0)
+        words = {} if self.num_words is None else {"words": self.num_words * self.word_dim}
         return {
-            "characters": characters.NUM_CHARACTERS * self.character_dim,
+            **words,
+            "characters": self.num_characters * self.character_dim,
             "convolutions": sum((w * self.character_dim + 1) * n for w, n in self.filters),
             "highway": self.num_highway * 2 * (f * f + f),
-            "projection": f * p + p if f != p else 0,
+            "projection": (f + self.word_dim) * p + p if self.has_token_projection else 0,
             "lstm": 2 * self.num_layers * cell,
         }
 
@@ -198,10 +233,15 @@ class ElmoConfig:
                 faults.append(f"`{name}.{key}` is missing")
         if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
             faults.append("`char_cnn.embedding.dim` is missing")
-        num_characters = char_cnn.get("n_characters", 262)
-        if num_characters not in (261, 262):
+        dictionary, word_dim = None, 0
+        if "dictionary" in options:
+            dictionary, word_dim = _dictionary(options, faults)
+        known = (261, 262) if dictionary is None else (len(dictionary.characters),)
+        num_characters = char_cnn.get("n_characters", known[-1])
+        if num_characters not in known and (dictionary is not None or "dictionary" not in options):
+            rule = "262 (published models) or 261 (training)"
             faults.append(
-                "`char_cnn.n_characters` must be 262 (published models) or 261 (training). "
+                f"`char_cnn.n_characters` must be {rule if dictionary is None else known[0]}. "
                 f"Received: {shown(num_characters)}"
             )
         if faults:
@@ -221,13 +261,18 @@ class ElmoConfig:
                 max_characters=char_cnn.get(
                     "max_characters_per_token", characters.DEFAULT_MAX_CHARACTERS
                 ),
+                dictionary=dictionary,
+                word_dim=word_dim,
             )
         except ValueError as error:
             raise ValueError(f"{where} cannot be read:\n  {error}") from None
 
     def to_options(self):
-        """The configuration as a dict with the original's keys, ready for `json.dump`."""
-        return {
+        """The configuration as a dict with the original's keys, ready for `json.dump`.
+
+        A dictionary is inside, under a key that the originals do not have.
+        """
+        options = {
             "lstm": {
                 "use_skip_connections": self.use_skip_connections,
                 "projection_dim": self.projection_dim,
@@ -241,10 +286,28 @@ class ElmoConfig:
                 "filters": [list(pair) for pair in self.filters],
                 "n_highway": self.num_highway,
                 "embedding": {"dim": self.character_dim},
-                "n_characters": 262,
+                "n_characters": 262 if self.dictionary is None else self.num_characters,
                 "max_characters_per_token": self.max_characters,
             },
         }
+        if self.dictionary is not None:
+            options["word_embedding"] = {"dim": self.word_dim}
+            options["dictionary"] = self.dictionary.to_options()
+        return options
+
+
+def _dictionary(options, faults):
+    """The `Dictionary` of options, and the size of a word embedding."""
+    try:
+        dictionary = Dictionary.from_options(options["dictionary"])
+    except ValueError as error:
+        faults.append(str(error))
+        return None, 0
+    embedding = options.get("word_embedding")
+    if not isinstance(embedding, dict) or "dim" not in embedding:
+        faults.append("`word_embedding.dim` is missing")
+        return dictionary, 0
+    return dictionary, embedding["dim"]
 
 
 def _section(options, name, where, faults):

@@ -24,9 +24,10 @@ LEVELS = {
     "traced_function": 0,
     "characters": 0,
     "options_file": 0,
-    "config": 1,
+    "dictionary": 1,
     "layers": 1,  # plain arguments, not `config`
-    "text": 1,
+    "config": 2,
+    "text": 2,
     "weights": 3,
     "embedding_files": 4,
     "models": 4,

@@ -4,7 +4,7 @@ import glob
 import os
 
 from keras_elmo.cli.model_argument import MODEL_HELP, open_model
-from keras_elmo.weights import tf_checkpoint
+from keras_elmo.weights import manylangs, tf_checkpoint
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
@@ -26,6 +26,7 @@ def run(options):
         ("output of a layer", f"{config.output_dim:,}"),
         ("skip connections", "yes" if config.use_skip_connections else "no"),
         ("clips", f"cell {config.cell_clip}, projection {config.projection_clip}"),
+        ("characters", _characters(config)),
         ("characters of a word", f"{config.max_characters}"),
         ("character embedding", f"{config.character_dim}"),
         ("filters (width x count)", f"{filters}; {config.activation}"),
@@ -44,8 +45,22 @@ def run(options):
         print(f"{name:<{width}}  {value}")
 
 
+def _characters(config):
+    """What the characters are, and whether there is a table of words."""
+    if config.dictionary is None:
+        return "bytes"
+    words = "no words"
+    if config.num_words is not None:
+        words = f"{config.num_words:,} words of {config.word_dim}"
+    return f"code points, a dictionary of {config.num_characters:,}; {words}"
+
+
 def _weights(weights):
     """What holds the weights, and its bytes."""
+    if files := manylangs.find_weights(weights):
+        if isinstance(weights, manylangs.WeightFiles):
+            return "weight files", sum(file.getbuffer().nbytes for file in files)
+        return "weight files", sum(map(os.path.getsize, files))
     if not isinstance(weights, str | os.PathLike):
         return "weight file", weights.getbuffer().nbytes
     if not os.path.isdir(weights):

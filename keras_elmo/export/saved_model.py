@@ -104,6 +104,7 @@ def export_saved_model(
         for elmo in elmos:
             stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens))
         module = ExportedModule(model, storage)
+        module.tables = [table for e in elmos for table in e._token_encoder.scheme.tables]
         if takes_only_tokens:
             _, columns = _token_shape(model) or (None, None)
             function, inputs = from_padded_tokens(model, columns, max_tokens)

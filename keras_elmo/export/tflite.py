@@ -28,9 +28,10 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
         elmo: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
             text with the whitespace tokenizer.
         path: the file to write, in an existing folder.
-        inputs: `"character_ids"`: int32, (batch, tokens, max_characters). Or `"text"`: uint8,
-            (batch, bytes), UTF-8 padded at the end with spaces, split on whitespace. An empty
-            sentence is one padding token, or one space.
+        inputs: `"character_ids"`: int32, (batch, tokens, max_characters), as `elmo.batch_to_ids`
+            makes them (with a table of words, there is one more id of each token). Or `"text"`:
+            uint8, (batch, bytes), UTF-8 padded at the end with spaces, split on whitespace, for
+            models whose characters are bytes. An empty sentence is one padding token, or one space.
         quantize: `None`: float32. `"float16"`: weights of half the size, arithmetic in float32.
             `"int8"`: weights of a quarter of the size, arithmetic with activations quantised as
             they come (dynamic range).

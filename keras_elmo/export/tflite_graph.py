@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from keras_elmo import text
-from keras_elmo.text.byte_ids import byte_ids
 
 
 def concrete_function(elmo, inputs, batch):
@@ -19,19 +18,19 @@ def concrete_function(elmo, inputs, batch):
 
     Returns:
         A concrete function of one named tensor, uint8 (batch, bytes) or int32 (batch, tokens,
-        max_characters), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
+        ids_per_token), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
         `"ends"`, int32, (batch, tokens): the bytes of each token.
     """
     start = _state_after_boundaries(elmo)
-    max_characters = elmo.config.max_characters
+    scheme = elmo._token_encoder.scheme
     if inputs == "text":
         signature = tf.TensorSpec([batch, None], tf.uint8, name=inputs)
     else:
-        signature = tf.TensorSpec([batch, None, max_characters], tf.int32, name=inputs)
+        signature = tf.TensorSpec([batch, None, scheme.ids_per_token], tf.int32, name=inputs)
 
     def run(data):
         if inputs == "text":
-            ids, row, first, end = byte_ids(data, max_characters)
+            ids, row, first, end = scheme.bytes_to_ids(data)
             sentences = _Sentences(row, tf.shape(data)[0])
             offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
         else:
@@ -71,6 +70,11 @@ def check(elmo, inputs):
             "it must compute in float32 (the file may be quantized). "
             f"Received: dtype {elmo.compute_dtype}"
         )
+    if inputs == "text" and elmo._token_encoder.scheme.bytes_to_ids is None:
+        faults.append(
+            'with inputs="text" its characters must be bytes; take inputs="character_ids", which '
+            "`elmo.batch_to_ids` makes. Received: a model with a dictionary"
+        )
     if inputs == "text" and type(elmo.tokenizer) is not text.WhitespaceTokenizer:
         name = None if elmo.tokenizer is None else type(elmo.tokenizer).__name__
         faults.append(
@@ -109,14 +113,14 @@ def _embed_tokens(elmo, ids):
     """Token embeddings of character ids, also of none."""
     count = tf.shape(ids)[0]
     ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
-    ids.set_shape([None, elmo.config.max_characters])
+    ids.set_shape([None, elmo._token_encoder.scheme.ids_per_token])
     return elmo.character_encoder(ids)[:count]
 
 
 def _state_after_boundaries(elmo):
     """The biLM's state after each direction's sentence boundary: arrays of one row."""
-    ids = text.boundary_character_ids(elmo.config.max_characters)
-    boundaries = elmo.character_encoder(ids)  # begin of sentence, end of sentence
+    ids = elmo._token_encoder.scheme.boundaries
+    boundaries = elmo.character_encoder(tf.constant(ids))  # begin of sentence, end of sentence
     nothing = tf.zeros((1, 1), tf.bool)
     _, state = elmo.bilm(boundaries[None, :1], mask=nothing, boundaries=tuple(boundaries))
     return [tensor.numpy() for tensor in state]

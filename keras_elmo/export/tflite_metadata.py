@@ -12,8 +12,8 @@ SIGNATURE = "serving_default"
 _MEANINGS = {
     "text": "UTF-8 bytes of each sentence, shorter ones padded at the end with spaces (32); an "
     "empty sentence is one space",
-    "character_ids": "the ids of keras_elmo.characters, without sentence boundaries; padding "
-    "tokens are all 0 and come last; an empty sentence is one padding token",
+    "character_ids": "{scheme}, without sentence boundaries; padding tokens are all 0 and come "
+    "last; an empty sentence is one padding token",
     "word_emb": "token embeddings",
     "default": "mean of elmo over the tokens",
     "mask": "which tokens are real",
@@ -70,7 +70,9 @@ def describe(elmo, function, inputs, quantize):
             name: {
                 "dtype": tensor.dtype.name,
                 "shape": list(tensor.shape),
-                "meaning": _MEANINGS.get(name, "a layer of the biLM, or a mix of all"),
+                "meaning": _MEANINGS.get(name, "a layer of the biLM, or a mix of all").format(
+                    scheme=elmo._token_encoder.scheme.meaning
+                ),
             }
             for name, tensor in named.items()
         }

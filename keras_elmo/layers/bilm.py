@@ -32,6 +32,7 @@ class BiLM(keras.layers.Layer):
         cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool.
+        always_project: bool. See `ProjectedLSTMCell`.
         return_state: bool. Whether a call also returns the state.
         loop: how the step runs along a sentence. `"packed"` (TensorFlow only) computes real tokens
             alone, both directions in one loop. `"rnn"` is `keras.layers.RNN`: it is slower, runs on
@@ -78,6 +79,7 @@ class BiLM(keras.layers.Layer):
         use_skip_connections=True,
         return_state=False,
         loop=None,
+        always_project=False,
         kernel_initializer="glorot_uniform",
         **kwargs,
     ):
@@ -91,6 +93,7 @@ class BiLM(keras.layers.Layer):
         self.cell_clip = cell_clip
         self.projection_clip = projection_clip
         self.use_skip_connections = bool(use_skip_connections)
+        self.always_project = bool(always_project)
         self.return_state = bool(return_state)
         self.loop = loop
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -103,6 +106,7 @@ class BiLM(keras.layers.Layer):
                         projection_dim,
                         cell_clip,
                         projection_clip,
+                        self.always_project,
                         kernel_initializer=self.kernel_initializer.clone(),
                         dtype=self.dtype_policy,
                     ),
@@ -335,6 +339,7 @@ class BiLM(keras.layers.Layer):
             "cell_clip": self.cell_clip,
             "projection_clip": self.projection_clip,
             "use_skip_connections": self.use_skip_connections,
+            "always_project": self.always_project,
             "return_state": self.return_state,
             "loop": self.loop,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

@@ -18,7 +18,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         v_i = activation(max over positions (x * W_i) + b_i)        for each width i
         y   = highway(... highway([v_1, v_2, ...])) W_proj + b_proj
 
-    where `x * W` is a VALID convolution over the character embeddings. On TensorFlow the
+    where `x * W` is a VALID convolution over the character embeddings. With a table of words, the
+    embedding of the word stands before the characters' part when it is projected. On TensorFlow the
     characters are cut to the longest token of the batch. This does not change the result: all
     windows that hold only word padding have the same value, so one of them is enough.
 
@@ -34,6 +35,9 @@ class CharCNNEmbedding(keras.layers.Layer):
         activation: `"relu"` or `"tanh"`.
         num_characters: int. Ids are from 1 to `num_characters`, and 0 for padding, which has no row
             in the table of embeddings.
+        word_padding: int. The id of the character that fills a word up.
+        num_words: int or `None`. Rows of the table of words. `None`: there is no such table.
+        word_dim: int or `None`. Size of a row. A table of words needs a `projection_dim`.
         trim_characters: bool. Whether the characters are cut to the longest token. If they are,
             shapes depend on values, which XLA cannot compile; with `False` the layer can be
             compiled with `jit_compile=True`. It has an effect on TensorFlow only.
@@ -41,7 +45,8 @@ class CharCNNEmbedding(keras.layers.Layer):
 
     Call arguments:
         character_ids: int32, (..., characters), at least as many characters as the widest filter.
-            0 is padding; see `keras_elmo.characters`.
+            0 is padding; see `keras_elmo.characters`. With a table of words, (..., characters + 1):
+            the last id is that of the word, from 1 to `num_words`.
         trim_characters: bool or `None`. Overrides the argument of the class for this call, unless
             it is `None`.
         groups: int. The tokens are convolved in this many groups, and the characters of each group
@@ -74,6 +79,9 @@ class CharCNNEmbedding(keras.layers.Layer):
         projection_dim=None,
         activation="relu",
         num_characters=characters.NUM_CHARACTERS,
+        word_padding=characters.WORD_PADDING,
+        num_words=None,
+        word_dim=None,
         trim_characters=True,
         kernel_initializer="glorot_uniform",
         **kwargs,
@@ -93,12 +101,28 @@ class CharCNNEmbedding(keras.layers.Layer):
         check_integers(0, num_highway=num_highway)
         if projection_dim is not None:
             check_integers(1, projection_dim=projection_dim)
+        check_integers(1, word_padding=word_padding)
+        if num_words is not None:
+            check_integers(1, num_words=num_words, word_dim=word_dim)
+            if projection_dim is None:
+                raise ValueError(
+                    "A table of words needs a projection. "
+                    f"Received: num_words={num_words}, projection_dim=None"
+                )
+        elif word_dim is not None:
+            raise ValueError(
+                "`word_dim` is for a table of words. "
+                f"Received: num_words=None, word_dim={word_dim!r}"
+            )
         self.filters = [(int(width), int(count)) for width, count in filters]
         self.character_dim = character_dim
         self.num_highway = num_highway
         self.projection_dim = projection_dim
         self.activation = activation
         self.num_characters = num_characters
+        self.word_padding = word_padding
+        self.num_words = num_words
+        self.word_dim = word_dim
         self.trim_characters = bool(trim_characters)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.highway_layers = [
@@ -136,10 +160,16 @@ class CharCNNEmbedding(keras.layers.Layer):
         num_filters = sum(count for _, count in self.filters)
         for layer in self.highway_layers:
             layer.build((None, num_filters))
+        if self.num_words is not None:
+            self.word_embedding = weight(
+                "word_embedding",
+                (self.num_words, self.word_dim),
+                self.kernel_initializer.clone(),
+            )
         if self.projection_dim is not None:
             self.projection_kernel = weight(
                 "projection_kernel",
-                (num_filters, self.projection_dim),
+                ((self.word_dim or 0) + num_filters, self.projection_dim),
                 self.kernel_initializer.clone(),
             )
             self.projection_bias = weight("projection_bias", (self.projection_dim,))
@@ -154,6 +184,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         leading = ops.shape(character_ids)[:-1]
         ids = ops.reshape(character_ids, (-1, character_ids.shape[-1]))  # (N, characters)
         mask = ops.any(ids > 0, axis=-1, keepdims=True)  # (N, 1)
+        if self.num_words is not None:
+            ids, words = ids[:, :-1], ids[:, -1]
         table = ops.convert_to_tensor(self.character_embedding)
         # Row 0, for padding, is zero: (num_characters + 1, character_dim).
         table = ops.concatenate([ops.zeros_like(table[:1]), table])
@@ -168,6 +200,10 @@ class CharCNNEmbedding(keras.layers.Layer):
         )  # (N, sum of the counts)
         for layer in self.highway_layers:
             outputs = layer(outputs, training=training)
+        if self.num_words is not None:
+            # Padding gets any row here, since its embedding is set to zero below.
+            rows = ops.take(self.word_embedding, ops.maximum(words - 1, 0), axis=0)  # (N, word_dim)
+            outputs = ops.concatenate([ops.cast(rows, outputs.dtype), outputs], axis=-1)
         if self.projection_dim is not None:
             outputs = matmul(outputs, self.projection_kernel, training) + self.projection_bias
         outputs = ops.where(mask, outputs, ops.zeros_like(outputs))
@@ -206,7 +242,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         """For each filter, the number of characters that it must see, and last, the largest."""
         limit = ids.shape[-1]
         positions = ops.arange(1, limit + 1, dtype="int32")
-        is_character = ops.logical_and(ids != characters.WORD_PADDING, mask)
+        is_character = ops.logical_and(ids != self.word_padding, mask)
         ends = ops.where(is_character, positions, ops.zeros_like(positions))  # (N, characters)
         longest = ops.max(ends, initial=1)  # the initial value is for a batch without tokens
         # The windows that hold a character of the longest token, and one that holds only padding.
@@ -222,16 +258,24 @@ class CharCNNEmbedding(keras.layers.Layer):
             )
         widest = max(width for width, _ in self.filters)
         count = character_ids.shape[-1] if len(character_ids.shape) > 1 else None
-        if count is None or count < widest:
+        has_words = self.num_words is not None
+        if count is None or count < widest + has_words:
             raise ValueError(
                 "Character ids must have shape (..., characters), with a known number of "
-                f"characters of at least {widest}, the width of the widest filter. "
-                f"Received: shape {tuple(character_ids.shape)}"
+                f"characters of at least {widest}, the width of the widest filter"
+                + (", and the id of the word after them. " if has_words else ". ")
+                + f"Received: shape {tuple(character_ids.shape)}"
             )
         # Only an eager tensor of TensorFlow has this method. Others do not hold their values.
         values = character_ids.numpy() if hasattr(character_ids, "numpy") else None
-        if values is not None and values.size:
-            characters.check_range(int(values.min()), int(values.max()), self.num_characters)
+        if values is None or not values.size:
+            return
+        if has_words:
+            characters.check_range(
+                int(values[..., -1].min()), int(values[..., -1].max()), self.num_words, "Word ids"
+            )
+            values = values[..., :-1]
+        characters.check_range(int(values.min()), int(values.max()), self.num_characters)
 
     def compute_mask(self, character_ids, mask=None):
         return ops.any(character_ids > 0, axis=-1)
@@ -253,6 +297,9 @@ class CharCNNEmbedding(keras.layers.Layer):
             "projection_dim": self.projection_dim,
             "activation": self.activation,
             "num_characters": self.num_characters,
+            "word_padding": self.word_padding,
+            "num_words": self.num_words,
+            "word_dim": self.word_dim,
             "trim_characters": self.trim_characters,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }

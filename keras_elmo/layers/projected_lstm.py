@@ -107,6 +107,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
         projection_dim: int or `None`. Size of the output. `None` or `units` means no projection.
         cell_clip: positive float or `None`.
         projection_clip: positive float or `None`.
+        always_project: bool. With `True` there is a projection whatever the sizes, so that
+            `projection_dim` may be `units`, or larger.
         kernel_initializer: initializer of all kernels.
 
     Call arguments:
@@ -135,13 +137,14 @@ class ProjectedLSTMCell(keras.layers.Layer):
         projection_dim=None,
         cell_clip=None,
         projection_clip=None,
+        always_project=False,
         kernel_initializer="glorot_uniform",
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_integers(1, units=units, projection_dim=projection_dim or units)
         check_clips(cell_clip=cell_clip, projection_clip=projection_clip)
-        if projection_dim is not None and not 1 <= projection_dim <= units:
+        if not always_project and projection_dim is not None and not 1 <= projection_dim <= units:
             raise ValueError(
                 f"`projection_dim` must be from 1 to `units` ({units}). "
                 f"Received: projection_dim={projection_dim}"
@@ -150,6 +153,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip
         self.projection_clip = projection_clip
+        self.always_project = bool(always_project)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     @property
@@ -172,7 +176,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         )
         self.bias = weight("bias", (gates,), "zeros")
         self.projection_kernel = None
-        if self.output_size != self.units:
+        if self.always_project or self.output_size != self.units:
             self.projection_kernel = weight(
                 "projection_kernel", (self.units, self.output_size), initializer.clone()
             )
@@ -216,5 +220,6 @@ class ProjectedLSTMCell(keras.layers.Layer):
             "projection_dim": self.projection_dim,
             "cell_clip": self.cell_clip,
             "projection_clip": self.projection_clip,
+            "always_project": self.always_project,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }

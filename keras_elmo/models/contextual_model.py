@@ -65,14 +65,17 @@ class ContextualModel(keras.Model):
         self.supports_jit = False  # strings; what XLA can compile, `xla` says
 
         dtype = self.dtype_policy
+        scheme = text.character_scheme(config.dictionary, config.max_characters)
         self.character_encoder = CharCNNEmbedding(
             filters=config.filters,
             character_dim=config.character_dim,
             num_highway=config.num_highway,
-            projection_dim=(
-                config.projection_dim if config.num_filters != config.projection_dim else None
-            ),
+            projection_dim=config.projection_dim if config.has_token_projection else None,
             activation=config.activation,
+            num_characters=scheme.num_characters,
+            word_padding=scheme.word_padding,
+            num_words=scheme.num_words,
+            word_dim=config.word_dim or None,
             kernel_initializer=self.kernel_initializer,
             dtype=dtype,
             name="character_encoder",
@@ -84,17 +87,18 @@ class ContextualModel(keras.Model):
             cell_clip=config.cell_clip,
             projection_clip=config.projection_clip,
             use_skip_connections=config.use_skip_connections,
+            always_project=config.has_projection,
             return_state=True,
             kernel_initializer=self.kernel_initializer,
             dtype=dtype,
             name="bilm",
         )
-        self.character_encoder.build((None, config.max_characters))
+        self.character_encoder.build((None, scheme.ids_per_token))
         self.bilm.build((None, None, config.projection_dim))
         self._uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
         self._compiled_encoder = CompiledEncoder(self.character_encoder)
         self._compiled_bilm = CompiledBiLM(self.bilm)
-        self._token_encoder = TokenEncoder(self._encode_characters, config.max_characters)
+        self._token_encoder = TokenEncoder(self._encode_characters, scheme)
 
     def __repr__(self):
         if not self.built:
@@ -193,6 +197,29 @@ class ContextualModel(keras.Model):
         [['The', 'cat', 'sat', '.'], ['Hello']]
         """
         return tokenize(self.tokenizer, sentences, self.max_tokens)
+
+    def batch_to_ids(self, sentences):
+        """The character ids of a batch of sentences, by the model's own scheme.
+
+        Args:
+            sentences: list of lists of strings, a RaggedTensor, or strings (batch, tokens) padded
+                with `""`: tokens, without sentence boundaries.
+
+        Returns:
+            int32, (batch, tokens, ids_per_token), padded with 0: what `from_character_ids` of an
+            `Elmo` takes, and the input of its TFLite file. `ids_per_token` is `max_characters`, and
+            with a table of words one more: the last id is that of the word.
+
+        Raises:
+            ValueError: the sentences are not tokenised.
+            TypeError: the sentences hold something that is not a string.
+
+        Example:
+
+        >>> elmo.batch_to_ids([["The", "cat", "sat", "."], ["Hello"]]).shape
+        TensorShape([2, 4, 50])
+        """
+        return text.rows_of_sentences(sentences, self._token_encoder.scheme.ids)
 
     # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
 

@@ -168,7 +168,7 @@ class Elmo(ContextualModel):
         """The outputs for character ids.
 
         Args:
-            character_ids: int32, (batch, tokens, max_characters), as `keras_elmo.batch_to_ids`
+            character_ids: int32, (batch, tokens, max_characters), as the method `batch_to_ids`
                 makes them. Padding tokens are all 0 and come after the real ones. With
                 `max_tokens`, the tokens beyond it are not read.
             has_boundaries: bool. Whether each sentence has `<S>` and `</S>` already, as bilm-tf's
@@ -183,7 +183,8 @@ class Elmo(ContextualModel):
             ValueError: their shape, or a value, is not as said above, or there are sentence
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
-        ids = text.check_character_ids(character_ids, self.config.max_characters, has_boundaries)
+        scheme = self._token_encoder.scheme
+        ids = text.check_character_ids(character_ids, scheme, has_boundaries)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
@@ -313,7 +314,7 @@ class Elmo(ContextualModel):
         """Makes the graphs of eager calls, which leave frozen layers out of the backward pass."""
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
-        shape = [None, None, self.config.max_characters]
+        shape = [None, None, self._token_encoder.scheme.ids_per_token]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
         batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]

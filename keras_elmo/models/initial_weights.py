@@ -42,6 +42,8 @@ def draw_softmax(softmax, seed):
 
 def _draw_character_encoder(rng, config, encoder):
     _draw_uniform(rng, 1.0, encoder.character_embedding)
+    if encoder.num_words is not None:
+        _draw_uniform(rng, 1.0, encoder.word_embedding)
     for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
         if config.activation == "relu":
             _draw_uniform(rng, 0.05, kernel)
@@ -51,7 +53,7 @@ def _draw_character_encoder(rng, config, encoder):
         _draw_normal(rng, config.num_filters, layer.carry_kernel, layer.transform_kernel)
         layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
     if encoder.projection_dim is not None:
-        _draw_normal(rng, config.num_filters, encoder.projection_kernel)
+        _draw_normal(rng, encoder.projection_kernel.shape[0], encoder.projection_kernel)
 
 
 def _draw_uniform(rng, limit, *variables):

@@ -270,7 +270,7 @@ class BiLanguageModel(ContextualModel):
             The outputs, float, (2, batch, tokens, projection_dim), and the state.
         """
         embeddings = self._token_encoder.from_character_ids(
-            text.character_ids(words, self.config.max_characters),
+            self._token_encoder.scheme.ids(words),
             groups=_WORD_GROUPS,
             training=training,
         )

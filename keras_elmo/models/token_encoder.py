@@ -1,10 +1,7 @@
 """`TokenEncoder`: words to token embeddings, the sentence boundaries first."""
 
-import numpy as np
 import tensorflow as tf
 
-from keras_elmo import text
-from keras_elmo.characters import boundary_ids
 from keras_elmo.traced_function import TracedFunction
 
 _WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
@@ -17,16 +14,15 @@ class TokenEncoder(tf.Module):
     and row k + 2 is word k.
 
     Args:
-        encode_characters: function of character ids, int32, (words, max_characters), to embeddings,
+        encode_characters: function of character ids, int32, (words, ids_per_token), to embeddings,
             (words, projection_dim).
-        max_characters: int. Characters of a word.
+        scheme: the character scheme, see `keras_elmo.text.character_scheme`.
     """
 
-    def __init__(self, encode_characters, max_characters):
+    def __init__(self, encode_characters, scheme):
         super().__init__()
         self._encode_characters = encode_characters
-        self._max_characters = max_characters
-        self._boundary_ids = np.array(boundary_ids(max_characters), np.int32)  # (2, characters)
+        self.scheme = scheme
         signature = [tf.TensorSpec([None], tf.string)]
         self.traced_from_words = TracedFunction(self.from_words, input_signature=signature)
 
@@ -34,13 +30,13 @@ class TokenEncoder(tf.Module):
         """Character ids to embeddings.
 
         Args:
-            ids: int32, (words, max_characters).
+            ids: int32, (words, ids_per_token).
             **kwargs: further arguments of the character encoder.
 
         Returns:
             float, (2 + words, projection_dim).
         """
-        return self._encode_characters(tf.concat([self._boundary_ids, ids], 0), **kwargs)
+        return self._encode_characters(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
     def from_words(self, words):
         """Words to embeddings.
@@ -51,7 +47,7 @@ class TokenEncoder(tf.Module):
         Returns:
             float, (2 + words, projection_dim).
         """
-        return self.from_character_ids(text.character_ids(words, self._max_characters))
+        return self.from_character_ids(self.scheme.ids(words))
 
     def from_many_words(self, words):
         """Like `from_words`, eagerly, for any number of distinct words.

@@ -5,7 +5,9 @@ from keras_elmo.text.character_ids import (
     boundary_character_ids,
     character_ids,
     check_character_ids,
+    rows_of_sentences,
 )
+from keras_elmo.text.character_scheme import character_scheme
 from keras_elmo.text.inputs import first_tokens, strings, to_tokens
 from keras_elmo.text.tokenizers import get_tokenizer
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
@@ -18,9 +20,11 @@ __all__ = [
     "batch_to_ids",
     "boundary_character_ids",
     "character_ids",
+    "character_scheme",
     "check_character_ids",
     "first_tokens",
     "get_tokenizer",
+    "rows_of_sentences",
     "strings",
     "to_tokens",
 ]

@@ -1,5 +1,7 @@
 """Tokens to character ids, inside the graph. The ids are those of `keras_elmo.characters`."""
 
+import functools
+
 import tensorflow as tf
 
 from keras_elmo import characters
@@ -69,6 +71,21 @@ def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
 
     Reference: `batch_to_ids` in AllenNLP's allennlp/modules/elmo.py.
     """
+    return rows_of_sentences(
+        sentences, functools.partial(character_ids, max_characters=max_characters)
+    )
+
+
+def rows_of_sentences(sentences, word_ids):
+    """The ids of a batch of sentences.
+
+    Args:
+        sentences: see `batch_to_ids`.
+        word_ids: function of words, string (N,), to rows of ids, int32 (N, ids).
+
+    Returns:
+        int32, (batch, tokens, ids), padded with 0.
+    """
     tokens = strings(sentences)
     if tokens.shape.rank != 2 and tokens.shape != (0,):  # an empty list
         raise ValueError(
@@ -76,21 +93,21 @@ def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
             f"strings. Received: raw strings of shape {tokens.shape}"
         )
     tokens = to_tokens(tokens, None)
-    return tokens.with_flat_values(character_ids(tokens.flat_values, max_characters)).to_tensor()
+    return tokens.with_flat_values(word_ids(tokens.flat_values)).to_tensor()
 
 
-def check_character_ids(ids, max_characters, has_boundaries=False):
+def check_character_ids(ids, scheme, has_boundaries=False):
     """Checks character ids, and removes the sentence boundaries if there are any.
 
     Args:
-        ids: integers, (batch, tokens, max_characters). The ids of a padding token are all 0, and
+        ids: integers, (batch, tokens, ids_per_token). The ids of a padding token are all 0, and
             padding comes after the tokens of a sentence.
-        max_characters: int.
+        scheme: the character scheme of the ids, see `character_scheme`.
         has_boundaries: bool. Whether each sentence begins with `<S>` and ends with `</S>`. These
             are removed, and two tokens fewer remain.
 
     Returns:
-        int32, (batch, tokens, max_characters).
+        int32, (batch, tokens, ids_per_token).
 
     Raises:
         TypeError: the ids are not integers.
@@ -100,16 +117,23 @@ def check_character_ids(ids, max_characters, has_boundaries=False):
     ids = tf.convert_to_tensor(ids)
     if not ids.dtype.is_integer:
         raise TypeError(f"Character ids must be integers. Received: dtype {ids.dtype.name}")
-    if ids.shape.rank != 3 or ids.shape[-1] != max_characters:
+    if ids.shape.rank != 3 or ids.shape[-1] != scheme.ids_per_token:
         raise ValueError(
-            f"Character ids must have shape (batch, tokens, {max_characters}). "
+            f"Character ids must have shape (batch, tokens, {scheme.ids_per_token}). "
             f"Received: shape {tuple(ids.shape)}"
         )
     ids = tf.cast(ids, tf.int64)
     if tf.executing_eagerly() and tf.size(ids) > 0:
-        characters.check_range(int(tf.reduce_min(ids)), int(tf.reduce_max(ids)))
+        chars = ids if scheme.num_words is None else ids[..., :-1]
+        characters.check_range(
+            int(tf.reduce_min(chars)), int(tf.reduce_max(chars)), scheme.num_characters
+        )
+        if scheme.num_words is not None:
+            words = ids[..., -1]
+            low, high = int(tf.reduce_min(words)), int(tf.reduce_max(words))
+            characters.check_range(low, high, scheme.num_words, "Word ids")
         is_token = tf.reduce_any(ids > 0, axis=-1)  # (batch, tokens)
-        _check_boundaries(ids, is_token, has_boundaries)
+        _check_boundaries(chars, is_token, has_boundaries, scheme.boundaries[:, 1])
         if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(
                 "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
@@ -123,10 +147,14 @@ def check_character_ids(ids, max_characters, has_boundaries=False):
     return tf.cast(ids, tf.int32)
 
 
-def _check_boundaries(ids, is_token, has_boundaries):
-    """Raises a `ValueError` if the sentence boundaries are not as `has_boundaries` says."""
-    begins = tf.reduce_any(ids == characters.BEGIN_SENTENCE, axis=-1)  # (batch, tokens)
-    ends = tf.reduce_any(ids == characters.END_SENTENCE, axis=-1)
+def _check_boundaries(ids, is_token, has_boundaries, marks):
+    """Raises a `ValueError` if the sentence boundaries are not as `has_boundaries` says.
+
+    Args:
+        marks: the two characters, ids, that no other token has.
+    """
+    begins = tf.reduce_any(ids == marks[0], axis=-1)  # (batch, tokens)
+    ends = tf.reduce_any(ids == marks[1], axis=-1)
     if has_boundaries:
         is_last = is_token & ~tf.pad(is_token, [[0, 0], [0, 1]])[:, 1:]
         is_first = is_token & (tf.range(tf.shape(ids)[1]) == 0)
@@ -141,5 +169,5 @@ def _check_boundaries(ids, is_token, has_boundaries):
             "Character ids must not hold the sentence boundaries <S> and </S>, which the model "
             "adds. Pass `has_boundaries=True` where each sentence has both, as bilm-tf's `Batcher` "
             "makes them; they are removed then. Received: ids "
-            f"{characters.BEGIN_SENTENCE} or {characters.END_SENTENCE}"
+            f"{marks[0]} or {marks[1]}"
         )

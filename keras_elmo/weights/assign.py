@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from keras_elmo.weights.layout import weight_table
+from keras_elmo.weights import layout
 
 # The errors that h5py raises for a damaged file. Which one depends on where the damage is.
 READ_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
-def assign_weights(datasets, parts, where):
+def assign_weights(datasets, parts, where, table=layout.weight_table, part_index=layout.part_index):
     """Fills layers from datasets.
 
     Everything is checked before a variable changes: datasets with a fault change nothing.
@@ -19,14 +19,21 @@ def assign_weights(datasets, parts, where):
         parts: triple of the built layers `(character_encoder, bilm, softmax)`. The datasets of a
             part that is `None` are ignored.
         where: str. What error messages call the source of the datasets.
+        table: function of the parts to the table of the format, see `layout.py`.
+        part_index: function of the name of a dataset to the number of its part.
 
     Raises:
         ValueError: datasets are missing, are not used, have another shape, are not floats, cannot
             be read or hold NaN or infinity. The message names all faults.
     """
-    entries = weight_table(*parts)
+    entries = table(*parts)
     faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
-    faults += _unused(datasets, {entry.name for entry in entries}, parts)
+    used_names = {entry.name for entry in entries}
+    faults += [
+        f"not used: {name}, shape {datasets[name].shape}"
+        for name in sorted(datasets.keys() - used_names)
+        if parts[part_index(name)] is not None
+    ]
     if faults:
         raise ValueError(
             f"{where} does not hold the weights of this model; nothing was changed. Check that "
@@ -36,23 +43,12 @@ def assign_weights(datasets, parts, where):
     # Each dataset is read a second time. Keeping the first reading would double the memory.
     for entry in entries:
         for variable, selection in entry.pieces():
-            variable.assign(_read(datasets[entry.name], selection).reshape(variable.shape))
+            variable.assign(entry.converted(variable, _read(datasets[entry.name], selection)))
 
 
 def _read(dataset, selection):
     with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinity: a fault
         return np.asarray(dataset[selection], np.float32)
-
-
-def _unused(datasets, used_names, parts):
-    """One fault for each dataset that belongs to one of the parts and has no entry."""
-    encoder, bilm, softmax = parts
-    faults = []
-    for name in sorted(datasets.keys() - used_names):
-        part = {"RNN": bilm, "sof": softmax}.get(name[:3], encoder)
-        if part is not None:
-            faults.append(f"not used: {name}, shape {datasets[name].shape}")
-    return faults
 
 
 def _fault(entry, dataset):

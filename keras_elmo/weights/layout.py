@@ -8,7 +8,8 @@ dataset differ from the variables:
   with, then the rows for the previous output.
 
 The gates are ordered i, j, f, o, in the files and in the variables. The padding character has a
-row in neither of them, and the forget bias of 1 is in neither (see `layers/projected_lstm.py`).
+row in neither of them, and the forget bias of 1 is in neither (see `layers/projected_lstm.py`). A
+model with a table of words has one more dataset, `word_embed`, which the original does not know.
 """
 
 from typing import NamedTuple
@@ -32,7 +33,7 @@ class WeightEntry(NamedTuple):
 
         Returns:
             A list of pairs `(variable, selection)`: `dataset[selection]` has the values of the
-            variable, in the same order.
+            variable, in the same order, once they are `converted`.
         """
         if len(self.shape) > len(self.variables[0].shape):
             # The kernel of a convolution: one variable, and the dataset has one more axis.
@@ -42,6 +43,10 @@ class WeightEntry(NamedTuple):
             ends.append(ends[-1] + variable.shape[0])
         slices = map(slice, ends[:-1], ends[1:])
         return list(zip(self.variables, slices, strict=True))
+
+    def converted(self, variable, values):
+        """The values of a variable, as those of its piece of the dataset say them."""
+        return values.reshape(variable.shape)
 
 
 def weight_table(character_encoder=None, bilm=None, softmax=None):
@@ -68,8 +73,15 @@ def _entry_like(name, variable):
     return WeightEntry(name, tuple(variable.shape), [variable])
 
 
+def part_index(name):
+    """To which part of a model a dataset of the original belongs: 0, 1 or 2, see `weight_table`."""
+    return {"RNN": 1, "sof": 2}.get(name[:3], 0)
+
+
 def _character_encoder_entries(encoder):
     yield _entry_like("char_embed", encoder.character_embedding)
+    if encoder.num_words is not None:
+        yield _entry_like("word_embed", encoder.word_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
         yield WeightEntry(f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel])

@@ -3,12 +3,19 @@
 import contextlib
 import io
 import os
+import posixpath
 import zipfile
 
 from keras_elmo.checks import first_of, shown
 from keras_elmo.config import ElmoConfig
-from keras_elmo.options_file import check_options_size, parse_options
-from keras_elmo.weights import presets
+from keras_elmo.options_file import (
+    DICTIONARY_FILE,
+    MAX_DICTIONARY_BYTES,
+    check_size,
+    parse_options,
+    with_dictionary,
+)
+from keras_elmo.weights import manylangs, presets
 
 _OPTIONS = "options.json"
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
@@ -21,12 +28,12 @@ def open_model(source):
     Args:
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
             zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
-            `options.json` and a TensorFlow checkpoint; or a pair `(options, weights)` of paths
-            (the options may be a dict).
+            `options.json` and a TensorFlow checkpoint; a folder or a zip of ELMoForManyLangs, see
+            `manylangs.py`; or a pair `(options, weights)` of paths (the options may be a dict).
 
     Yields:
-        `(config, weights)`: the `ElmoConfig`, and a path or a binary file object, which
-        `load_weights` takes.
+        `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
+        object, or `manylangs.WeightFiles`.
 
     Raises:
         ValueError: there is no such model, or its files are not what they must be.
@@ -50,6 +57,9 @@ def open_model(source):
         names = os.listdir(source)
         if os.path.isfile(os.path.join(source, "checkpoint")) and _OPTIONS in names:
             yield ElmoConfig.from_options(os.path.join(source, _OPTIONS)), source
+            return
+        if _is_manylangs(names):
+            yield manylangs.read_config_of_folder(source), source
             return
         options, weights = (os.path.join(source, name) for name in _find_model_files(source, names))
         yield ElmoConfig.from_options(options), weights
@@ -101,21 +111,71 @@ def _open_zip(path):
                 f"{path} must not hold names that lead out of it. Received: {first_of(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
+        if _is_manylangs(map(posixpath.basename, by_name)):
+            yield _open_manylangs(archive, by_name, path)
+            return
         options, weights = (by_name[name] for name in _find_model_files(path, by_name))
         where = f"{path}:{options.filename}"
-        check_options_size(options.file_size, where)
+        check_size(options.file_size, where)
+        folder = posixpath.dirname(options.filename)
+
+        def read_dictionary():
+            name = posixpath.join(folder, DICTIONARY_FILE)
+            if name not in by_name:
+                raise ValueError(f"{where} needs {name}, which is not in the zip")
+            check_size(by_name[name].file_size, f"{path}:{name}", MAX_DICTIONARY_BYTES)
+            return _read_member(archive, by_name[name], path)
+
         options = parse_options(_read_member(archive, options, path), where)
-        config = ElmoConfig.from_options(options, where)
-        # The weights of this shape as float64, and 16 MiB for what HDF5 adds.
-        max_size = 8 * sum(config.num_parameters().values()) + (16 << 20)
-        if weights.file_size > max_size:
-            raise ValueError(
-                f"{path}:{weights.filename} must be at most {max_size:,} bytes, with these "
-                f"options. Received: {weights.file_size:,}"
-            )
-        file = io.BytesIO(_read_member(archive, weights, path))
-        file.name = f"{path}:{weights.filename}"
-        yield config, file
+        config = ElmoConfig.from_options(with_dictionary(options, read_dictionary, where), where)
+        yield config, _open_weights(archive, weights, path, config)
+
+
+def _open_weights(archive, member, path, config):
+    """A file of weights in a zip, in memory."""
+    # The weights of this shape as float64, and 16 MiB for what HDF5 adds.
+    max_size = 8 * sum(config.num_parameters().values()) + (16 << 20)
+    if member.file_size > max_size:
+        raise ValueError(
+            f"{path}:{member.filename} must be at most {max_size:,} bytes, with these "
+            f"options. Received: {member.file_size:,}"
+        )
+    file = io.BytesIO(_read_member(archive, member, path))
+    file.name = f"{path}:{member.filename}"
+    return file
+
+
+def _is_manylangs(names):
+    """Whether the names of files are of ELMoForManyLangs, and not of what was saved beside them."""
+    names = set(names)
+    return manylangs.is_model(names) and _OPTIONS not in names
+
+
+def _open_manylangs(archive, members, path):
+    """The config and the weights of a model of ELMoForManyLangs in a zip.
+
+    Args:
+        archive: the open zip.
+        members: dict of its members by their names.
+        path: of the zip.
+    """
+    names = sorted(members, key=lambda name: name.count("/"))
+    file = next(name for name in names if manylangs.is_model([posixpath.basename(name)]))
+    folder = posixpath.dirname(file)
+
+    def member_of(name):
+        return members.get(posixpath.normpath(posixpath.join(folder, name)))
+
+    def read(name, limit):
+        check_size(member_of(name).file_size, f"{path}:{member_of(name).filename}", limit)
+        return _read_member(archive, member_of(name), path)
+
+    config = manylangs.read_config(f"{path}:{folder}".rstrip(":"), member_of, read)
+    weights = manylangs.WeightFiles(
+        *(_open_weights(archive, member_of(name), path, config) for name in manylangs.WEIGHT_FILES)
+    )
+    manylangs.check_weight_files(config, weights, path)
+    return config, weights
 
 
 def _read_member(archive, member, path):

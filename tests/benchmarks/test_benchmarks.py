@@ -29,6 +29,7 @@ def test_it_runs_and_writes_every_table(tmp_path):
         "stages of a batch of 32",
         "exported",
         "precision",
+        "many languages",
         "stream, a small model",
     ]
     numbers = [

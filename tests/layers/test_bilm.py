@@ -35,6 +35,14 @@ def pair():
     return make_pair(cell_clip=0.4, projection_clip=0.2, return_state=True)
 
 
+def test_a_projection_to_more_than_the_units():
+    fast, plain = make_pair(units=4, num_layers=1, always_project=True, projection_clip=0.2)
+    inputs, mask = make_batch(fast.input_dim, seed=1)
+    for one, other in zip(fast(inputs, mask=mask), plain(inputs, mask=mask), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert BiLM.from_config(fast.get_config()).get_config() == fast.get_config()
+
+
 def test_the_default_loop_equals_keras_rnn(pair):
     inputs, mask = make_batch(pair[0].input_dim, seed=6, holes=True)
     state = [random_normal(tensor.shape) for tensor in pair[0].zero_state(6)]

@@ -125,3 +125,65 @@ def test_too_few_characters():
 def test_an_unknown_number_of_characters():
     with pytest.raises(ValueError, match="known number of characters"):
         CharCNNEmbedding(FILTERS)(keras.Input((None, None), dtype="int32"))
+
+
+# A table of words
+
+
+def test_a_word_adds_a_row_of_its_table():
+    layer = CharCNNEmbedding(FILTERS, 5, 1, 6, num_words=4, word_dim=3)
+    layer.build()
+    for variable in layer.weights:
+        variable.assign(np.random.normal(scale=0.5, size=variable.shape))
+    plain = CharCNNEmbedding(FILTERS, 5, 1, 6)
+    plain.build()
+    kernel = layer.projection_kernel.numpy()
+    shared = [w for w in layer.weights if w.name not in ("word_embedding", "projection_kernel")]
+    others = [w for w in plain.weights if w.name != "projection_kernel"]
+    for variable, value in zip(others, shared, strict=True):
+        variable.assign(value)
+    plain.projection_kernel.assign(kernel[3:])
+    ids = ids_of(["one", "two", "one"])
+    words = tf.constant([[[1], [4], [2]]])
+    expected = plain(ids) + layer.word_embedding.numpy()[[0, 3, 1]] @ kernel[:3]
+    both = tf.concat([ids, words], -1)
+    np.testing.assert_allclose(layer(both), expected, atol=1e-5)
+    padded = tf.concat([both, tf.zeros_like(both[:, :1])], 1)
+    np.testing.assert_allclose(layer(padded)[:, :3], expected, atol=1e-5)
+    assert not np.any(layer(padded)[:, 3])
+    np.testing.assert_allclose(layer(both, groups=2), expected, atol=1e-5)
+
+
+def test_another_padding_character():
+    layer, _ = pair(word_padding=7)
+    full = CharCNNEmbedding.from_config({**layer.get_config(), "trim_characters": False})
+    full.build()
+    full.set_weights(layer.get_weights())
+    ids = np.full((2, 20), 7)
+    ids[0, :5], ids[1, :3] = [1, 2, 261, 261, 3], [4, 5, 6]
+    np.testing.assert_allclose(layer(ids), full(ids), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"num_words": 0, "word_dim": 1}, "num_words=0"),
+        ({"num_words": 3}, "word_dim=None"),
+        ({"word_dim": 3}, "`word_dim` is for a table of words"),
+        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "needs a projection"),
+        ({"word_padding": 0}, "word_padding=0"),
+    ],
+)
+def test_bad_tables_of_words_are_refused(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        CharCNNEmbedding(**{"filters": FILTERS, "projection_dim": 6, **kwargs})
+
+
+def test_word_ids_are_checked():
+    layer = CharCNNEmbedding(FILTERS, 5, 1, 6, num_words=4, word_dim=3)
+    ids = np.ones((2, 20), int)
+    ids[1, -1] = 5
+    with pytest.raises(ValueError, match="Word ids must be from 0 .* to 4. .*from 1 to 5"):
+        layer(ids)
+    with pytest.raises(ValueError, match="at least 7, .*, and the id of the word after them"):
+        layer(ids[:, :7])

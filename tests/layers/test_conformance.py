@@ -21,6 +21,10 @@ CASES = {
         lambda **k: CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6, "tanh", **k),
         IDS,
     ),
+    "CharCNNEmbedding with words": (
+        lambda **k: CharCNNEmbedding([(1, 3)], 5, 0, 6, "relu", num_words=261, word_dim=2, **k),
+        IDS,
+    ),
     "Highway": (lambda **k: Highway("tanh", **k), FLOATS),
     "BiLM": (lambda **k: BiLM(8, 6, 1, 0.5, 0.4, **k), FLOATS),
     "BiLM rnn": (lambda **k: BiLM(8, 6, use_skip_connections=False, loop="rnn", **k), FLOATS),

@@ -19,7 +19,8 @@ MODEL = """
 ids = keras.Input((None, 12), dtype="int32")
 # All weights are set below. JAX would compile a function for each random initial value.
 zeros = {"kernel_initializer": "zeros"}
-tokens = CharCNNEmbedding([(1, 3), (2, 4)], 5, 2, 6, **zeros)(ids)
+words = {"num_words": 261, "word_dim": 2}  # the last id of a token is the word's
+tokens = CharCNNEmbedding([(1, 3), (2, 4)], 5, 2, 6, **words, **zeros)(ids)
 layers, state = BiLM(8, 6, 2, 0.5, 0.4, return_state=True, **zeros)(tokens)
 mixed = ScalarMix(True, [0.1, 0.2, 0.3])(layers)
 model = keras.Model(ids, [*layers, mixed, MaskedMean()(mixed), *state])

@@ -110,6 +110,21 @@ def test_a_projection_to_as_many_units_is_no_projection():
     assert cell.projection_kernel is None and len(cell.weights) == 3
 
 
+@pytest.mark.parametrize("size", [UNITS, UNITS + 2])
+def test_a_projection_whatever_the_sizes(size):
+    cell = ProjectedLSTMCell(UNITS, size, 0.3, 0.2, always_project=True)
+    cell.build((None, FEATURES))
+    assert cell.projection_kernel.shape == (UNITS, size) and cell.state_size == [size, UNITS]
+    inputs, m, c = random(ROWS, FEATURES), random(ROWS, size), random(ROWS, UNITS)
+    kernels = [np.asarray(k) for k in (cell.recurrent_kernel, cell.projection_kernel)]
+    expected = numpy_step(np.asarray(cell.input_gates(inputs)), m, c, *kernels, (0.3, 0.2))
+    _, actual = cell(inputs, [m, c])
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    clone = ProjectedLSTMCell.from_config(cell.get_config())
+    assert clone.get_config() == cell.get_config() and clone.always_project
+
+
 @pytest.mark.parametrize(
     "kwargs, message",
     [

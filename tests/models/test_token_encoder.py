@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras_elmo import characters
 from keras_elmo.models import token_encoder
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
+from keras_elmo.text.character_scheme import ByteScheme
 
 WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 
@@ -12,7 +13,7 @@ WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 @pytest.fixture(scope="module")
 def encoder():
     # Each word's embedding is its character ids.
-    return TokenEncoder(lambda ids: tf.cast(ids, tf.float32), max_characters=12)
+    return TokenEncoder(lambda ids: tf.cast(ids, tf.float32), ByteScheme(12))
 
 
 def test_the_boundaries_come_first(encoder):

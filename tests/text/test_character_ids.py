@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from keras_elmo import batch_to_ids, characters
 from keras_elmo.text import boundary_character_ids, character_ids, check_character_ids
+from keras_elmo.text.character_scheme import ByteScheme
+
+SCHEME = ByteScheme(10)
 
 
 @settings(deadline=None, max_examples=100)
@@ -73,18 +76,18 @@ def a_batch(dtype="int32"):
 
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint16", "uint32", "uint64"])
 def test_any_integers_become_int32(dtype):
-    ids = check_character_ids(a_batch(dtype), 10)
+    ids = check_character_ids(a_batch(dtype), SCHEME)
     assert ids.dtype == tf.int32
     np.testing.assert_array_equal(ids, a_batch())
 
 
 def test_lists_are_taken():
-    np.testing.assert_array_equal(check_character_ids(a_batch().tolist(), 10), a_batch())
+    np.testing.assert_array_equal(check_character_ids(a_batch().tolist(), SCHEME), a_batch())
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 10), (0, 4, 10), (3, 0, 10)])
 def test_empty_batches_are_taken(shape):
-    assert check_character_ids(np.zeros(shape, "int32"), 10).shape == shape
+    assert check_character_ids(np.zeros(shape, "int32"), SCHEME).shape == shape
 
 
 @pytest.mark.parametrize(
@@ -98,14 +101,14 @@ def test_empty_batches_are_taken(shape):
 )
 def test_other_than_integers_are_refused(ids, name):
     with pytest.raises(TypeError, match=f"must be integers. Received: dtype {name}"):
-        check_character_ids(ids, 10)
+        check_character_ids(ids, SCHEME)
 
 
 @pytest.mark.parametrize("shape", [(10,), (2, 10), (2, 3, 9), (2, 3, 50), (1, 2, 3, 10)])
 def test_other_shapes_are_refused(shape):
     message = rf"shape \(batch, tokens, 10\). Received: shape \({', '.join(map(str, shape))},?\)"
     with pytest.raises(ValueError, match=message):
-        check_character_ids(np.zeros(shape, "int32"), 10)
+        check_character_ids(np.zeros(shape, "int32"), SCHEME)
 
 
 @pytest.mark.parametrize("value", [-1, 262, 2**32 + 5, -(2**32)])
@@ -113,20 +116,20 @@ def test_ids_out_of_range_are_refused(value):
     ids = a_batch("int64")
     ids[0, 0, 0] = value
     with pytest.raises(ValueError, match=f"from 0 .*to 261. Received: ids from .*{value}"):
-        check_character_ids(ids, 10)
+        check_character_ids(ids, SCHEME)
 
 
 def test_token_after_padding_is_refused():
     ids = a_batch()
     ids[1, 2] = ids[0, 0]
     with pytest.raises(ValueError, match="must come after .* Received: a token after padding"):
-        check_character_ids(ids, 10)
+        check_character_ids(ids, SCHEME)
 
 
 def test_shape_is_checked_in_a_graph():
     @tf.function(input_signature=[tf.TensorSpec([None, None, 9], tf.int32)])
     def graph(ids):
-        return check_character_ids(ids, 10)
+        return check_character_ids(ids, SCHEME)
 
     with pytest.raises(ValueError, match=r"shape \(None, None, 9\)"):
         graph(tf.zeros((1, 1, 9), tf.int32))
@@ -134,5 +137,5 @@ def test_shape_is_checked_in_a_graph():
 
 def test_graph_casts_to_int32():
     signature = [tf.TensorSpec([None, None, 10], tf.int64)]
-    graph = tf.function(lambda ids: check_character_ids(ids, 10), input_signature=signature)
+    graph = tf.function(lambda ids: check_character_ids(ids, SCHEME), input_signature=signature)
     np.testing.assert_array_equal(graph(a_batch("int64")), a_batch())

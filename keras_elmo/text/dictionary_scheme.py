@@ -1,0 +1,94 @@
+"""`DictionaryScheme`: words to ids by the dictionary of a model, inside the graph."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo import dictionary as marks
+from keras_elmo.text.inputs import first_tokens
+
+_BOUNDARIES = (marks.BEGIN_SENTENCE, marks.END_SENTENCE)
+
+
+class DictionaryScheme(tf.Module):
+    """The scheme of ELMoForManyLangs: the ids of a `Dictionary`.
+
+    Characters are found by their code points in a sorted list, which is a small constant of the
+    graph; words in a hash table. Both are TensorFlow's own operations.
+
+    Args:
+        dictionary: a `Dictionary`.
+        max_characters: int, at least 3. Characters of a word.
+
+    Reference: `Dictionary.word_to_ids`.
+    """
+
+    bytes_to_ids = None  # a word cannot be looked up without strings
+    meaning = "the ids of keras_elmo.dictionary, by the dictionary in the options"
+
+    def __init__(self, dictionary, max_characters):
+        super().__init__()
+        self._max_characters = max_characters
+        self.num_characters = len(dictionary.characters)
+        self.num_words = dictionary.num_words
+        self.ids_per_token = max_characters + (self.num_words is not None)
+        self.boundaries = np.array(dictionary.boundary_ids(max_characters), np.int32)
+        self.word_padding = dictionary.character_id(marks.WORD_PADDING)
+        self._unknown = dictionary.character_id(marks.UNKNOWN)
+        self._begin_word = dictionary.character_id(marks.BEGIN_WORD)
+        self._end_word = dictionary.character_id(marks.END_WORD)
+        ids = {
+            ord(character): number + 1
+            for number, character in enumerate(dictionary.characters)
+            if character is not None and len(character) == 1
+        }
+        # What is no UTF-8 becomes a code point that no dictionary has: a noncharacter.
+        self._replacement = next(point for point in range(0x10FFFF, 0, -1) if point not in ids)
+        ids[self._replacement] = self._unknown
+        self._code_points = np.array(sorted(ids), np.int32)  # (entries,)
+        self._ids = np.array([ids[point] for point in sorted(ids)], np.int32)
+        self.tables = []
+        if self.num_words is not None:
+            known = {w: k + 1 for k, w in enumerate(dictionary.words) if w is not None}
+            with tf.init_scope():
+                initializer = tf.lookup.KeyValueTensorInitializer(
+                    [word.encode() for word in known], tf.constant(list(known.values()), tf.int32)
+                )
+                table = tf.lookup.StaticHashTable(initializer, known[marks.UNKNOWN])
+            self.tables = [table]
+
+    def ids(self, words):
+        """Words to ids.
+
+        Args:
+            words: string, (N,). Any bytes; what is no UTF-8 is an unknown character.
+
+        Returns:
+            int32, (N, ids_per_token).
+        """
+        room = self._max_characters - 2
+        # A first cut, so that little of a long word is decoded. It never takes too much away: what
+        # is no UTF-8 counts as less here than it does below.
+        words = tf.strings.substr(words, 0, room, unit="UTF8_CHAR")
+        points = tf.strings.unicode_decode(
+            words, "UTF-8", errors="replace", replacement_char=self._replacement
+        )
+        points = first_tokens(points, room)  # (N, None)
+        body = points.with_flat_values(self._find(points.flat_values))
+        body = body.to_tensor(self.word_padding, shape=[None, room])  # (N, room)
+        lengths = tf.cast(points.row_lengths(), tf.int32)[:, None]  # (N, 1)
+        body = tf.where(tf.range(room)[None] == lengths, self._end_word, body)
+        last = tf.where(lengths == room, self._end_word, self.word_padding)
+        rows = [tf.fill(tf.shape(lengths), self._begin_word), body, last]
+        words = tf.strings.unicode_encode(points, "UTF-8")  # as they were cut
+        rows += [table.lookup(words)[:, None] for table in self.tables]
+        rows = tf.concat(rows, axis=1)
+        for mark, row in zip(_BOUNDARIES, self.boundaries, strict=True):
+            rows = tf.where((words == mark)[:, None], row, rows)
+        return rows
+
+    def _find(self, points):
+        """Code points, int32 (M,), to the ids of characters."""
+        index = tf.searchsorted(self._code_points, points)
+        index = tf.minimum(index, len(self._code_points) - 1)
+        is_found = tf.gather(self._code_points, index) == points
+        return tf.where(is_found, tf.gather(self._ids, index), self._unknown)

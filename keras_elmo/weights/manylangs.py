@@ -1,0 +1,254 @@
+"""Models of ELMoForManyLangs: their files, and what these say of the shape of a model.
+
+A model is a folder, or a zip of one, with four files, and a fifth if it has a table of words:
+
+- `config.json` holds how it was trained, and in `config_path` the path of another JSON file, on the
+  machine where it was trained. That file holds the shape of the model ("architecture").
+- `char.dic` and `word.dic` number the characters and the words, see `keras_elmo.dictionary`.
+- `token_embedder.pkl` and `encoder.pkl` hold the weights, see `manylangs_layout.py`.
+
+The published models have the same architecture, and their zips lack its file. `PUBLISHED` stands
+for it.
+
+Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
+"""
+
+import math
+import os
+import re
+from typing import NamedTuple
+
+from keras_elmo.checks import shown
+from keras_elmo.config import ElmoConfig
+from keras_elmo.dictionary import Dictionary, read_dic
+from keras_elmo.options_file import (
+    MAX_DICTIONARY_BYTES,
+    MAX_OPTIONS_BYTES,
+    parse_options,
+    read_bounded,
+)
+from keras_elmo.weights.assign import assign_weights
+from keras_elmo.weights.manylangs_layout import (
+    ENCODER_FILE,
+    TOKEN_EMBEDDER_FILE,
+    manylangs_part_index,
+    manylangs_table,
+)
+from keras_elmo.weights.torch_file import open_state_dict
+
+CONFIG_FILE = "config.json"
+CHARACTERS_FILE = "char.dic"
+WORDS_FILE = "word.dic"
+WEIGHT_FILES = (TOKEN_EMBEDDER_FILE, ENCODER_FILE)
+_FILES = (CONFIG_FILE, CHARACTERS_FILE, *WEIGHT_FILES)
+_ARCHITECTURE_FOLDER = "configs"
+
+# The architecture of all published models, under the two names that their `config_path` has.
+PUBLISHED = {
+    "encoder": {
+        "name": "elmo",
+        "projection_dim": 512,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 4096,
+        "n_layers": 2,
+    },
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 2,
+        "word_dim": 100,
+        "char_dim": 50,
+        "max_characters_per_token": 50,
+    },
+}
+# By section: its `name`, and for each key the argument of `ElmoConfig`.
+_SECTIONS = [
+    (
+        "encoder",
+        "elmo",
+        {
+            "dim": "units",
+            "projection_dim": "projection_dim",
+            "n_layers": "num_layers",
+            "cell_clip": "cell_clip",
+            "proj_clip": "projection_clip",
+        },
+    ),
+    (
+        "token_embedder",
+        "cnn",
+        {
+            "char_dim": "character_dim",
+            "word_dim": "word_dim",
+            "filters": "filters",
+            "n_highway": "num_highway",
+            "activation": "activation",
+            "max_characters_per_token": "max_characters",
+        },
+    ),
+]
+# A model is made, and every fault of the files is reported, where they hold at least this share of
+# its numbers; and a small model in any case.
+_MOST_MISSING = 16
+_SMALL_MODEL = 1 << 20
+_PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
+
+
+class WeightFiles(NamedTuple):
+    """The two weight files of a model: paths, or binary file objects."""
+
+    token_embedder: object
+    encoder: object
+
+
+def is_model(names):
+    """Whether a folder is meant for a model, by the names in it."""
+    return not set(WEIGHT_FILES).isdisjoint(names)
+
+
+def find_weights(source):
+    """The `WeightFiles` of a model's folder, or themselves; `None` for everything else."""
+    if isinstance(source, WeightFiles):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return None
+    files = WeightFiles(*(os.path.join(source, name) for name in WEIGHT_FILES))
+    return files if all(map(os.path.isfile, files)) else None
+
+
+def load_weights(source, character_encoder=None, bilm=None):
+    """Fills layers from the weight files of a model.
+
+    Everything is checked before a variable changes: files with a fault change nothing.
+
+    Args:
+        source: a folder, or `WeightFiles`.
+        character_encoder, bilm: see `hdf5.load_weights`.
+
+    Raises:
+        ValueError: a file is no state dict (see `open_state_dict`), or does not hold the weights of
+            the model: see `hdf5.load_weights`.
+        OSError: a file cannot be opened.
+    """
+    files = find_weights(source)
+    encoder = getattr(files.encoder, "name", files.encoder)
+    where = str(encoder).removesuffix(ENCODER_FILE).rstrip("/\\:")
+    datasets = {}
+    with (
+        open_state_dict(files.token_embedder) as token_embedder,
+        open_state_dict(files.encoder) as encoder,
+    ):
+        for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):
+            datasets.update({f"{file}/{name}": tensor for name, tensor in tensors.items()})
+        assign_weights(
+            datasets, (character_encoder, bilm, None), where, manylangs_table, manylangs_part_index
+        )
+
+
+def read_config_of_folder(folder):
+    """The `ElmoConfig` of a model's folder; see `read_config`."""
+
+    def has(name):
+        return os.path.isfile(os.path.join(folder, name))
+
+    def read(name, limit):
+        return read_bounded(os.path.join(folder, name), limit)
+
+    config = read_config(folder, has, read)
+    check_weight_files(config, find_weights(folder), folder)
+    return config
+
+
+def read_config(where, has, read):
+    """The `ElmoConfig` of a model's files.
+
+    The architecture is looked for beside the others, in a folder `configs` there, and in such a
+    folder one level up.
+
+    Args:
+        where: str. What error messages call the folder.
+        has: function of a file's name to whether there is such a file.
+        read: function of a file's name and the most bytes that it may have, to its bytes.
+
+    Raises:
+        ValueError: a file is missing, or is not what it must be.
+    """
+    if missing := [name for name in _FILES if not has(name)]:
+        raise ValueError(
+            f"{where} must hold {', '.join(_FILES)}: the files of an ELMoForManyLangs model. "
+            f"Missing: {', '.join(missing)}"
+        )
+
+    def read_json(name):
+        return parse_options(read(name, MAX_OPTIONS_BYTES), os.path.join(where, name))
+
+    path = read_json(CONFIG_FILE).get("config_path")
+    name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
+    folders = ["", f"{_ARCHITECTURE_FOLDER}/", f"../{_ARCHITECTURE_FOLDER}/"]
+    found = [folder + name for folder in folders if name and has(folder + name)]
+    if not found and name not in _PUBLISHED_NAMES:
+        raise ValueError(
+            f"{os.path.join(where, CONFIG_FILE)} must name the model's architecture in "
+            "`config_path`, a JSON file in the folder or in a folder `configs`. "
+            f"Received: config_path={shown(path)}, and no such file"
+        )
+    architecture = read_json(found[0]) if found else PUBLISHED
+    shape, faults = _shape(architecture)
+    has_words = shape.get("word_dim", 0) != 0
+    if has_words and not has(WORDS_FILE):
+        faults.append(f"`token_embedder.word_dim` is not 0, and there is no {WORDS_FILE}")
+    if faults:
+        where = os.path.join(where, found[0]) if found else where
+        raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
+    entries = [
+        read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
+        for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]
+    ]
+    try:
+        return ElmoConfig(dictionary=Dictionary(*entries), **shape)
+    except ValueError as error:
+        raise ValueError(f"{where} cannot be read:\n  {error}") from None
+
+
+def check_weight_files(config, files, where):
+    """Raises a `ValueError` where files are no state dicts, or hold far too little for a config.
+
+    It is called before a model is made, which takes the memory that the config asks for. What is
+    wrong with each dataset, `load_weights` says.
+
+    Args:
+        config: an `ElmoConfig`.
+        files: `WeightFiles`.
+        where: str. What error messages call the folder.
+    """
+    count = 0
+    for file in files:
+        with open_state_dict(file) as tensors:
+            count += sum(math.prod(tensor.shape) for tensor in tensors.values())
+    expected = sum(config.num_parameters().values())
+    if expected > max(_MOST_MISSING * count, _SMALL_MODEL):
+        raise ValueError(
+            f"{where} must hold weights for its architecture and its dictionaries: {expected:,} "
+            f"numbers. Received: {count:,}"
+        )
+
+
+def _shape(architecture):
+    """The arguments of `ElmoConfig` but the dictionary, and the faults of an architecture."""
+    arguments, faults = {"use_skip_connections": True}, []
+    for name, kind, keys in _SECTIONS:
+        section = architecture.get(name)
+        if not isinstance(section, dict):
+            faults.append(f"`{name}` must be an object. Received: {shown(section)}")
+            continue
+        if str(section.get("name")).lower() != kind:
+            faults.append(f"`{name}.name` must be {kind!r}. Received: {shown(section.get('name'))}")
+        faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
+        arguments |= {own: section[key] for key, own in keys.items() if key in section}
+    for clip in ("cell_clip", "projection_clip"):
+        arguments[clip] = arguments.get(clip) or None  # 0 is no clip, as in the original
+    if arguments.get("character_dim") == 0:
+        faults.append("`token_embedder.char_dim` must not be 0; models of words alone are not read")
+    return arguments, faults

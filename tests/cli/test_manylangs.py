@@ -1,0 +1,62 @@
+"""The subcommands on a model of ELMoForManyLangs."""
+
+import pickle
+import re
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from manylangs_models import architecture, write_model
+from weights.test_torch_file import Evil
+
+from keras_elmo.cli.main import main
+
+SENTENCE = ["The", "cat", "今天"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A folder, a zip of it, and the reference."""
+    folder = tmp_path_factory.mktemp("manylangs") / "144"
+    reference = write_model(folder, architecture({"n_layers": 1}))
+    with zipfile.ZipFile(folder.parent / "144.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"144/{file.name}")
+    return folder, folder.parent / "144.zip", reference
+
+
+def test_info(model, capsys):
+    folder, archive, _ = model
+    shown = []
+    for source in (folder, archive):
+        assert main(["info", str(source)]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in shown[0].splitlines())
+    assert rows["characters"] == "code points, a dictionary of 26; 10 words of 4"
+    assert rows["parameters: words"] == "40"
+    size = sum((folder / f"{name}.pkl").stat().st_size for name in ("token_embedder", "encoder"))
+    assert rows["weight files"] == f"{size / 1e6:,.1f} MB"
+
+
+def test_embed(model, tmp_path, capsys):
+    _, archive, reference = model
+    (tmp_path / "in.txt").write_text(" ".join(SENTENCE), encoding="utf-8")
+    output = tmp_path / "out.hdf5"
+    assert main(["embed", str(tmp_path / "in.txt"), "-o", str(output), "-m", str(archive)]) == 0
+    with h5py.File(output) as file:
+        np.testing.assert_allclose(file["0"], reference.sentence(SENTENCE), atol=5e-6)
+    capsys.readouterr()
+
+
+def test_a_hostile_model_is_one_line_and_status_2(model, tmp_path, capsys):
+    folder, _, _ = model
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "encoder.pkl").write_bytes(pickle.dumps(Evil(tmp_path / "trap")))
+    for command in (["info"], ["export", str(tmp_path / "exported")]):
+        assert main([command[0], str(tmp_path), *command[1:]]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "the name 'posix.mkdir', which no state dict has" in line
+    assert not (tmp_path / "trap").exists() and not (tmp_path / "exported").exists()

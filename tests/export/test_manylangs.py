@@ -1,0 +1,70 @@
+"""Files of models with a dictionary and a table of words, as ELMoForManyLangs' models have."""
+
+import numpy as np
+import pytest
+from export.test_saved_model import OPERATIONS, run_fresh
+from manylangs_models import architecture, write_model
+
+from keras_elmo import Elmo, export_saved_model, export_tflite
+from keras_elmo.export.operations import operations
+from keras_elmo.export.tflite_metadata import metadata
+
+BATCHES = [["The cat sat . 今天", "ж", "", "<bos> catttttttttt \U0001f600 Straße"], ["x" * 60]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manylangs")
+    write_model(folder, architecture({"n_layers": 1}))
+    return Elmo.from_pretrained(folder)
+
+
+def test_every_signature_equals_the_model_in_a_fresh_process(model, tmp_path):
+    path = tmp_path / "elmo/1"
+    export_saved_model(model, path, ops="core")
+    # What finds characters and words, all of TensorFlow's core as its servers have it.
+    found = {"UnicodeDecode", "UnicodeEncode", "HashTableV2", "LookupTableFindV2"}
+    assert found <= operations(path) <= OPERATIONS | found | {"LookupTableImportV2"}
+    results = run_fresh(path, BATCHES, tmp_path, "core")
+    for number, batch in enumerate(BATCHES):
+        expected = model(batch)
+        for name in ("elmo", "word_emb", "lstm_outputs1"):
+            for signature in ("default", "serving_default", "tokens", name):
+                result = results[f"{number}/{signature}/{name}"]
+                np.testing.assert_allclose(result, expected[name], atol=1e-5)
+
+
+def test_keras_own_export(model, tmp_path):
+    import tensorflow as tf
+
+    with_tokens = Elmo.from_config({**model.get_config(), "tokenizer": None})
+    with_tokens.set_weights(model.get_weights())
+    signature = [tf.TensorSpec([None, None], tf.string)]
+    with_tokens.export(tmp_path / "keras", input_signature=signature, verbose=False)
+    served = tf.saved_model.load(str(tmp_path / "keras"))
+    tokens = tf.constant([["The", "今天"]])
+    np.testing.assert_allclose(served.serve(tokens)["elmo"], with_tokens(tokens)["elmo"], atol=1e-6)
+
+
+def test_tflite_takes_character_ids(model, tmp_path):
+    path = tmp_path / "model.tflite"
+    export_tflite(model, path)
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    run = interpreter.Interpreter(str(path), num_threads=1).get_signature_runner()
+    for sentence in (["The", "cat", "今天"], ["Straße", "cattttttttttttt"]):
+        outputs, expected = run(character_ids=model.batch_to_ids([sentence])), model([sentence])
+        for name in ("elmo", "word_emb", "default"):
+            np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
+    (described,) = metadata(path)["inputs"].values()
+    assert described["shape"] == [1, None, 10]
+    assert (
+        "the ids of keras_elmo.dictionary, by the dictionary in the options"
+        in (described["meaning"])
+    )
+    assert "今" in metadata(path)["options"]["dictionary"]["characters"]
+
+
+def test_tflite_takes_no_text(model, tmp_path):
+    with pytest.raises(ValueError, match='characters must be bytes; take inputs="character_ids"'):
+        export_tflite(model, tmp_path / "model.tflite", "text")
+    assert not (tmp_path / "model.tflite").exists()

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from manylangs_models import CHARACTERS, WORDS
+
+from keras_elmo.dictionary import Dictionary
+from keras_elmo.text.dictionary_scheme import DictionaryScheme
+
+ALL = Dictionary([*CHARACTERS, None, "\x00", "several"], [*WORDS, None, "\x00", "ab"])
+DICTIONARIES = {"words": ALL, "no words": Dictionary(ALL.characters)}
+SCHEMES = {
+    (name, size): DictionaryScheme(dictionary, size)
+    for name, dictionary in DICTIONARIES.items()
+    for size in (3, 9, 50)
+}
+texts = st.text(st.sampled_from("Thecat今😀\u3000\ufffd\x00xé"), max_size=12).map(str.encode)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.one_of(st.sampled_from(WORDS).map(str.encode), texts, st.binary(max_size=60))),
+    st.sampled_from(sorted(SCHEMES)),
+)
+@example([], ("words", 9))
+@example([b"", b"<bos>", b"<eos>", b"<pad>", b"several", b"\x00", "😀".encode() * 60], ("words", 9))
+@example(
+    [b"cat\x80\x80", b"cat\xe4\xbb", b"\xed\xa0\x80", b"\xff" * 48, b"a\xf0\x9f"], ("words", 9)
+)
+@example([b"ca\x80", b"c\x80", b"\x80", b"c\x80a"], ("words", 3))
+def test_ids_are_those_of_the_plain_scheme(words, key):
+    name, size = key
+    scheme, dictionary = SCHEMES[key], DICTIONARIES[name]
+    ids = scheme.ids(tf.constant(words, tf.string))
+    assert ids.dtype == tf.int32 and ids.shape == (len(words), scheme.ids_per_token)
+    assert ids.numpy().tolist() == [dictionary.word_to_ids(word, size) for word in words]
+
+
+def test_ids_are_the_same_in_a_graph_of_any_length():
+    scheme = SCHEMES["words", 9]
+    graph = tf.function(scheme.ids, input_signature=[tf.TensorSpec([None], tf.string)])
+    for words in ([], ["猫"], ["cat", "", "b" * 60]):
+        expected = np.reshape([ALL.word_to_ids(word, 9) for word in words], (-1, 10))
+        np.testing.assert_array_equal(graph(tf.constant(words, tf.string)), expected)
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_what_a_scheme_says_of_itself(key):
+    scheme, dictionary = SCHEMES[key], DICTIONARIES[key[0]]
+    np.testing.assert_array_equal(scheme.boundaries, dictionary.boundary_ids(key[1]))
+    assert scheme.num_characters == len(ALL.characters)
+    assert scheme.num_words == (len(ALL.words) if key[0] == "words" else None)
+    assert scheme.word_padding == CHARACTERS.index("<pad>") + 1

@@ -1,0 +1,131 @@
+"""Writes files as PyTorch's `torch.save` does, without PyTorch, also hostile ones."""
+
+import io
+import pickle
+import sys
+import types
+import zipfile
+
+import numpy as np
+
+MAGIC = 0x1950A86A20F9469CFC6C
+SYSTEM = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4}}
+STORAGES = {"f4": "Float", "f8": "Double", "f2": "Half", "i8": "Long"}
+
+
+class Tensor:
+    """What a pickle says of a tensor; it need not be true."""
+
+    def __init__(self, key, array, count=None, offset=0, shape=None, strides=None):
+        self.key, self.dtype = key, array.dtype
+        self.count = array.size if count is None else count
+        self.offset = offset
+        self.shape = array.shape if shape is None else shape
+        own = tuple(stride // array.itemsize for stride in array.strides)
+        self.strides = own if strides is None else strides
+
+
+def _torch_modules():
+    """Modules that the `pickle` module takes for PyTorch's, where it looks up what it names."""
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+
+    def _rebuild_tensor_v2():
+        pass
+
+    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = (
+        "torch._utils",
+        ("_rebuild_tensor_v2"),
+    )
+    utils._rebuild_tensor_v2, torch._utils = _rebuild_tensor_v2, utils
+    for name in (*STORAGES.values(), "BFloat16"):
+        setattr(torch, f"{name}Storage", type(f"{name}Storage", (), {"__module__": "torch"}))
+    return {"torch": torch, "torch._utils": utils}
+
+
+class _Storage:
+    def __init__(self, description):
+        self.description = description
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file, protocol, torch, has_views):
+        super().__init__(file, protocol)
+        self.torch, self.has_views = torch, has_views
+
+    def persistent_id(self, item):
+        return item.description if isinstance(item, _Storage) else None
+
+    def reducer_override(self, item):
+        if not isinstance(item, Tensor):
+            return NotImplemented
+        kind = getattr(self.torch, f"{STORAGES[item.dtype.str[1:]]}Storage")
+        storage = ("storage", kind, item.key, "cuda:0", item.count, *[None] * self.has_views)
+        arguments = (_Storage(storage), item.offset, item.shape, item.strides, False, {})
+        return self.torch._utils._rebuild_tensor_v2, arguments
+
+
+def pickled(item, protocol=2, has_views=False):
+    """A pickle as `torch.save` makes it, of a dict of `Tensor`s or of anything else."""
+    file, modules = io.BytesIO(), _torch_modules()
+    before = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
+    try:
+        _Pickler(file, protocol, modules["torch"], has_views).dump(item)
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+    return file.getvalue()
+
+
+def _as_state(arrays):
+    """Arrays as what a pickle says of them, and by their keys."""
+    state, storages = {}, {}
+    for number, (name, value) in enumerate(arrays.items()):
+        if isinstance(value, np.ndarray):
+            storages[str(number)] = value
+            value = Tensor(str(number), value)
+        state[name] = value
+    return state, storages
+
+
+def legacy_bytes(arrays, state=None, storages=None, keys=None, system=SYSTEM, protocol=2):
+    """A file of the older format.
+
+    Args:
+        arrays: dict of arrays.
+        state: what is pickled in the place of the arrays' state dict, or `None`.
+        storages: dict of arrays that follow, or `None`: those of `arrays`.
+        keys: what is pickled as their keys, or `None`: theirs.
+    """
+    own_state, own_storages = _as_state(arrays)
+    storages = own_storages if storages is None else storages
+    items = [MAGIC, 1001, system, own_state if state is None else state]
+    items.append(sorted(storages) if keys is None else keys)
+    order = "little" if system["little_endian"] else "big"
+    data = b"".join(pickled(item, protocol, has_views=True) for item in items)
+    for key in sorted(storages):
+        array = storages[key]
+        data += array.size.to_bytes(8, order)
+        data += array.astype(array.dtype.newbyteorder(order), order="C").tobytes()
+    return data
+
+
+def zip_bytes(arrays, state=None, storages=None, compression=zipfile.ZIP_STORED, extra=None):
+    """A file of the newer format; see `legacy_bytes`. `extra`: further members of the zip."""
+    own_state, own_storages = _as_state(arrays)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("model/data.pkl", pickled(own_state if state is None else state))
+        archive.writestr("model/byteorder", b"little")
+        archive.writestr("model/version", b"3\n")
+        for key, array in (own_storages if storages is None else storages).items():
+            archive.writestr(f"model/data/{key}", np.ascontiguousarray(array).tobytes())
+        for name, content in (extra or {}).items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+FORMATS = {"legacy": legacy_bytes, "zip": zip_bytes}

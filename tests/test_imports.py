@@ -31,6 +31,7 @@ LEVELS = {
     "models": 4,
     "training": 5,
     "export": 5,
+    "features": 5,
     "cli": 6,
     "__main__": 7,
     "__init__": 8,  # the public names

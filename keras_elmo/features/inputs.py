@@ -66,12 +66,13 @@ def find_files(inputs):
     seen = {}
     for path in found:
         status = os.stat(path)
-        other = seen.setdefault((status.st_dev, status.st_ino), path)
-        if other is not path:
+        key = status.st_dev, status.st_ino
+        if key in seen:
             raise ValueError(
-                f"Each input file must be named once. Received: {other} and {path}, which are one "
-                "file"
+                f"Each input file must be named once. Received: {seen[key]} and {path}, which are "
+                "one file"
             )
+        seen[key] = path
     return found
 
 

@@ -5,7 +5,8 @@ earlier run was stopped. `dataset` reads such a folder in batches. `keras_elmo.f
 in pipelines of Apache Beam.
 """
 
+from keras_elmo.features.dataset import dataset
 from keras_elmo.features.manifest import read_manifest
 from keras_elmo.features.run import embed_files
 
-__all__ = ["embed_files", "read_manifest"]
+__all__ = ["dataset", "embed_files", "read_manifest"]

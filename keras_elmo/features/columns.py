@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from keras_elmo.checks import shown
 from keras_elmo.models.embed_stream import parse_choices
+from keras_elmo.models.output_names import OutputNames
 
 
 class VectorColumn(NamedTuple):
@@ -20,13 +21,14 @@ class VectorColumn(NamedTuple):
     size: int
 
 
-def vector_columns(elmo, layers):
+def vector_columns(config, layers, num_mixes=1):
     """The columns of a choice of layers.
 
     Args:
-        elmo: an `Elmo`.
+        config: the `ElmoConfig` of the model.
         layers: what `Elmo.embed` takes, or a list of that; but not `"default"`. `"all"` is a column
             for each layer.
+        num_mixes: int. The learned mixes of the model.
 
     Returns:
         list of `VectorColumn`s.
@@ -34,8 +36,8 @@ def vector_columns(elmo, layers):
     Raises:
         ValueError: `layers` is not as said above, or names a column twice.
     """
-    config, columns = elmo.config, []
-    for choice in parse_choices(elmo, layers):
+    columns = []
+    for choice in parse_choices(config, OutputNames(config, num_mixes, 0), layers):
         if choice == "default":
             raise ValueError(
                 '`layers` must not be "default" here: choose `pooled` and the layer "elmo", which '

@@ -114,7 +114,7 @@ def embed_files(
     (100000, ["elmo", "layer_2"])
     """
     check_pyarrow()
-    columns = vector_columns(elmo, layers)
+    columns = vector_columns(elmo.config, layers, elmo.num_mixes)
     if dtype not in DTYPES:
         raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={shown(dtype)}")
     if shard_size is None:

@@ -22,7 +22,7 @@ _GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    choices = parse_choices(elmo, layers)
+    choices = parse_choices(elmo.config, elmo._output_names, layers)
     if token_budget is not None:
         check_integers(1, token_budget=token_budget)
     sentences = as_sentences(elmo.tokenizer, sentences)
@@ -33,14 +33,19 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     return (result[choices[0]] for result in results)
 
 
-def parse_choices(elmo, layers):
+def parse_choices(config, output_names, layers):
     """The choices of the argument `layers`, a list; the numbers of layers are Python ints.
+
+    Args:
+        config: the `ElmoConfig` of the model.
+        output_names: its `OutputNames`.
+        layers: see `Elmo.embed`.
 
     Raises:
         ValueError: there is no choice, or one is neither a name nor the number of a layer.
     """
-    last = elmo.config.num_layers
-    names = [*elmo._output_names.sequences, "default", "average", "top", "all"]
+    last = config.num_layers
+    names = [*output_names.sequences, "default", "average", "top", "all"]
     message = (
         f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
         f"these. Received: layers={layers!r}"

@@ -15,7 +15,7 @@ from keras_elmo.features.columns import vector_columns
     ],
 )  # fmt: skip
 def test_each_chosen_layer_is_a_column(elmo, layers, expected):
-    assert vector_columns(elmo, layers) == expected
+    assert vector_columns(elmo.config, layers) == expected
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_each_chosen_layer_is_a_column(elmo, layers, expected):
 )
 def test_bad_layers(elmo, layers, message):
     with pytest.raises(ValueError, match=message):
-        vector_columns(elmo, layers)
+        vector_columns(elmo.config, layers)

@@ -27,7 +27,9 @@ SETTINGS = {
 
 
 def manifest_of(elmo, layers="all", files=FILES, **settings):
-    return new_manifest(elmo, vector_columns(elmo, layers), files, **{**SETTINGS, **settings})
+    return new_manifest(
+        elmo, vector_columns(elmo.config, layers), files, **{**SETTINGS, **settings}
+    )
 
 
 def test_a_manifest_is_read_as_it_was_written(elmo, tmp_path):

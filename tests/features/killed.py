@@ -1,6 +1,7 @@
 """Runs of `keras-elmo embed` in processes that are stopped on purpose."""
 
 import contextlib
+import hashlib
 import os
 import subprocess
 import sys
@@ -61,3 +62,8 @@ def contents(folder):
         with open(os.path.join(folder, name), "rb") as file:
             found[name] = file.read()
     return found
+
+
+def hashes(folder):
+    """The hash of every file of a folder but the manifest: what differs is shown in one line."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in contents(folder).items()}

@@ -93,7 +93,8 @@ class ShardWriter:
 
     def write(self, table):
         """Writes a row group, a `pyarrow.Table`."""
-        self._writer.write_table(table, row_group_size=len(table))
+        with self._naming_the_file():
+            self._writer.write_table(table, row_group_size=len(table))
         self._num_rows += len(table)
 
     def close(self, num_rows):
@@ -102,10 +103,21 @@ class ShardWriter:
             raise RuntimeError(
                 f"{self.path} must have {num_rows:,} rows. Received: {self._num_rows:,}"
             )
-        self._writer.close()
-        with open(self._temporary, "rb") as file:
-            os.fsync(file.fileno())  # a name must not reach the disk before what it names
+        with self._naming_the_file():
+            self._writer.close()
+            with open(self._temporary, "rb") as file:
+                os.fsync(file.fileno())  # a name must not reach the disk before what it names
         self._stack.close()
+
+    @contextlib.contextmanager
+    def _naming_the_file(self):
+        """An error of the disk names the file, as those of Python do and those of Arrow do not."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno), str(self.path)) from None
 
     def abort(self):
         """Removes what was written, unless the file has its name already."""

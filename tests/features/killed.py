@@ -12,8 +12,8 @@ from keras_elmo.features.manifest import MANIFEST
 # The file that a process may write is limited by the environment variable LIMIT, in bytes.
 _SCRIPT = """
 import os, resource, sys
-import tensorflow as tf
 from keras_elmo.cli.main import main
+import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py
 if limit := os.environ.get("LIMIT"):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))

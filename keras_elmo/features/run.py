@@ -348,7 +348,7 @@ class _Run:
             shard.tokens,
             [column.choice for column in self._columns],
             self._manifest["token_budget"],
-            lambda count: None,
+            lambda rows, tokens: self._advance(rows=rows, tokens=tokens),
         )
         numbered = enumerate(zip(shard.rows, shard.tokens, results, strict=True), shard.first_id)
         for index, ((file, text), tokens, result) in numbered:
@@ -356,7 +356,6 @@ class _Run:
             if self._manifest["pooled"]:
                 arrays = [array.sum(axis=0) / max(len(array), 1) for array in arrays]
             yield index, file, text, tokens, arrays
-            self._advance(rows=1, tokens=len(tokens))
 
     def _advance(self, rows=0, tokens=0, shards=0):
         before = self._progress

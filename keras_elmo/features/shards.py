@@ -82,14 +82,15 @@ class ShardWriter:
     def open(self):
         self._temporary = self._stack.enter_context(replacing_file(self.path))
         # Statistics and dictionaries are for columns with values that repeat or are ordered.
-        self._writer = pyarrow.parquet.ParquetWriter(
-            self._temporary,
-            self._schema,
-            compression="zstd",
-            compression_level=_ZSTD_LEVEL,
-            use_dictionary=["file", "tokens.list.element"],
-            write_statistics=["id", "file"],
-        )
+        with self._naming_the_file():
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._temporary,
+                self._schema,
+                compression="zstd",
+                compression_level=_ZSTD_LEVEL,
+                use_dictionary=["file", "tokens.list.element"],
+                write_statistics=["id", "file"],
+            )
 
     def write(self, table):
         """Writes a row group, a `pyarrow.Table`."""

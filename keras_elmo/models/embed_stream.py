@@ -67,7 +67,9 @@ def parse_choices(config, output_names, layers):
 def _stream(elmo, sentences, choices, token_budget, progress, total):
     with progress_bar(total, progress) as advance:
         tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
-        yield from embed_tokens(elmo, tokens, choices, token_budget, advance)
+        yield from embed_tokens(
+            elmo, tokens, choices, token_budget, lambda count, num_tokens: advance(count)
+        )
 
 
 def embed_tokens(elmo, sentences, choices, token_budget, advance):
@@ -78,7 +80,7 @@ def embed_tokens(elmo, sentences, choices, token_budget, advance):
         sentences: iterable of lists of bytes.
         choices: what `parse_choices` gives.
         token_budget: int or `None`, see `Elmo.embed`.
-        advance: function that is called with the number of sentences after each batch.
+        advance: function that is called after each batch with its sentences and tokens, two ints.
 
     Yields:
         For each sentence a dict of NumPy arrays, by choice.
@@ -111,7 +113,7 @@ def _embed_group(elmo, group, choices, token_budget, advance):
         arrays = [_select(elmo, layers, choice, ends) for choice in choices]
         for row, *chosen in zip(batch, *arrays, strict=True):
             results[row] = dict(zip(choices, chosen, strict=True))
-        advance(len(batch))
+        advance(len(batch), len(word_index))
     for row, result in enumerate(results):
         results[row] = None  # the group's memory goes as its arrays are taken
         yield result

@@ -1,4 +1,5 @@
 import os
+import resource
 
 import numpy as np
 import pyarrow
@@ -93,3 +94,19 @@ def test_names_are_in_the_order_of_the_rows():
         "shard-00000-of-00002.parquet",
         "shard-00001-of-00002.parquet",
     ]
+
+
+def test_an_error_of_the_disk_names_the_file(tmp_path):
+    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
+    writer = shards.ShardWriter(tmp_path / "shard.parquet", schema)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
+            writer.open()
+            writer.write(shards.make_table(make_rows([50]), schema, "float32"))
+            writer.close(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        writer.abort()
+    assert os.listdir(tmp_path) == []

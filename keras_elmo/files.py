@@ -1,6 +1,7 @@
 """Files and folders that are moved into place when they are complete; text files, also gzip."""
 
 import contextlib
+import errno
 import gzip
 import os
 import re
@@ -8,6 +9,11 @@ import shutil
 import socket
 import tempfile
 import zlib
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 
 @contextlib.contextmanager
@@ -97,6 +103,45 @@ def making_folder(path):
             for folder in made:
                 os.rmdir(folder)
         raise
+
+
+@contextlib.contextmanager
+def locked_folder(path):
+    """Locks an existing folder against other processes that lock it, also those of other machines.
+
+    The system takes the lock away when the process ends, however it ends. What an earlier holder of
+    the lock left in the folder, under temporary names, is removed: no other process writes there.
+    Where a file system has no locks, only what dead processes of this machine left is removed, as
+    `replacing_file` does.
+
+    Raises:
+        BlockingIOError: another process has locked the folder.
+    """
+    folder = os.open(path, os.O_RDONLY) if fcntl is not None else None
+    try:
+        is_locked = folder is not None and _lock(folder, path)
+        if is_locked:
+            for entry in os.listdir(path):
+                if entry.startswith(".") and entry.endswith(_SUFFIX):
+                    with contextlib.suppress(OSError):
+                        os.remove(os.path.join(path, entry))
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)  # the lock goes with it
+
+
+def _lock(folder, path):
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN):
+            raise BlockingIOError(
+                f"{path} must not be written by two processes at once. Another process is writing "
+                "there now; wait until it ends, or stop it"
+            ) from None
+        return False
+    return True
 
 
 @contextlib.contextmanager

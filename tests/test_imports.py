@@ -33,6 +33,7 @@ LEVELS = {
     "models": 4,
     "training": 5,
     "export": 5,
+    "features": 5,
     "occurrences": 5,
     "plot": 6,
     "probing": 6,

@@ -1,9 +1,8 @@
-"""`keras-elmo embed`: a file of sentences to a file of vectors."""
+"""`keras-elmo embed`: a file of sentences to a file of vectors, or many files to a folder."""
 
 import contextlib
 import json
 import os
-import re
 import sys
 import zipfile
 
@@ -11,6 +10,8 @@ import h5py
 import numpy as np
 
 from keras_elmo.checks import check_integers
+from keras_elmo.cli import embed_folder
+from keras_elmo.cli.layers_argument import parse_layer
 from keras_elmo.cli.lines import check_encoding, open_lines
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.cli.output_file import check_output, is_same_file
@@ -19,23 +20,39 @@ from keras_elmo.files import replacing_file
 from keras_elmo.models import Elmo
 from keras_elmo.weights.hdf5_file import create_hdf5
 
-HELP = "embed the sentences of a file"
+HELP = "embed the sentences of files"
 DESCRIPTION = (
     "Embeds sentences, one a line, and writes an array for each, named by the line's number "
     "(0, 1, ...): float32, (tokens, D), or (layers, tokens, D) with --layers all. HDF5 files have "
     "the layout of bilm-tf and AllenNLP. HDF5 lists their names as 0, 1, 10, 100, ...; "
-    "keras_elmo.read_embeddings reads them in the order of the lines."
+    "keras_elmo.read_embeddings reads them in the order of the lines. With --format parquet the "
+    "output is a folder of Parquet files, with a row for each sentence of all inputs; the same "
+    "command goes on where an earlier one was stopped, and keras_elmo.features.dataset reads the "
+    "folder."
 )
+_SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".npz": "npz"}
 
 
 def add_arguments(parser):
     parser.add_argument(
         "input",
         metavar="INPUT",
-        help="a text file, one sentence a line; *.gz is decompressed; - for standard input",
+        nargs="+",
+        help="a text file, one sentence a line; *.gz is decompressed; - for standard input. With "
+        "--format parquet any number of files, or quoted patterns such as 'corpus/*.txt.gz'",
     )
     parser.add_argument(
-        "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
+        "-o",
+        "--output",
+        required=True,
+        help="the file to write: *.hdf5, *.h5 or *.npz; or the folder, with --format parquet",
+    )
+    parser.add_argument(
+        "-f",
+        "--format",
+        choices=["hdf5", "npz", "parquet"],
+        help="of the output (default: what its name says); parquet needs pyarrow: pip install "
+        "'keras-elmo[features]'",
     )
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument(
@@ -44,7 +61,8 @@ def add_arguments(parser):
         default="all",
         help="all (default), average, top, elmo (the learned mix; in a new model the average), "
         "word_emb, lstm_outputs1, lstm_outputs2, ..., or the number of a layer, -1 being the last; "
-        "default: one vector a sentence, the mean of elmo over its tokens",
+        "default: one vector a sentence, the mean of elmo over its tokens. With --format parquet "
+        "also several with commas between them, a column each, and no default; see --pooled",
     )
     add_tokenizer_argument(parser)
     parser.add_argument(
@@ -61,15 +79,21 @@ def add_arguments(parser):
         "replace what cannot be read by U+FFFD",
     )
     parser.add_argument(
-        "--token-budget", type=int, metavar="N", help="tokens of a batch (memory grows with it)"
+        "--token-budget",
+        type=int,
+        metavar="N",
+        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
+        "sentences are long",
     )
     parser.add_argument(
         "--dtype",
         default="float32",
-        choices=["float32", "bfloat16"],
+        choices=["float32", "bfloat16", "float16"],
         help="of weights and arithmetic (default: %(default)s); bfloat16 is less exact, and faster "
-        "where the processor has it. Vectors are written as float32",
+        "where the processor has it, and its vectors are written as float32. With float16 the "
+        "arithmetic is float32, and Parquet files of half the size hold the vectors as float16",
     )
+    embed_folder.add_arguments(parser)
     parser.add_argument(
         "--no-sentence-index",
         action="store_true",
@@ -87,18 +111,26 @@ def add_arguments(parser):
 
 
 def run(options):
+    suffix = os.path.splitext(options.output)[1]
+    if options.format == "parquet":
+        embed_folder.run(options, suffix in _SUFFIXES)
+    else:
+        _run_for_a_file(options, suffix)
+
+
+def _run_for_a_file(options, suffix):
     # What can be wrong is found before a model is loaded.
-    write = _writer(options)
+    write = _writer(options, suffix)
     budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
     check_integers(1, **budget)
     has_index = write is _write_hdf5 and not options.no_sentence_index
     kept = [] if has_index or options.use_sentence_keys else None
     with contextlib.ExitStack() as stack:
         with open_model(options.model) as (config, _, source):
-            layers = _layers(options.layers, config)
+            layers = parse_layer(options.layers, config)
             lines = stack.enter_context(
                 open_lines(
-                    options.input,
+                    options.input[0],
                     not options.quiet,
                     options.encoding,
                     options.errors,
@@ -116,37 +148,33 @@ def run(options):
         print(f"{options.output}: {counted(count, 'sentence')}{tokens}", file=sys.stderr)
 
 
-def _writer(options):
-    writers = {".hdf5": _write_hdf5, ".h5": _write_hdf5, ".npz": _write_npz}
-    writer = writers.get(os.path.splitext(options.output)[1])
-    if writer is None:
+def _writer(options, suffix):
+    format = _SUFFIXES.get(suffix)
+    if format is None:
         raise ValueError(
-            f"The output must be named *.hdf5, *.h5 or *.npz. Received: --output {options.output}"
+            "The output must be named *.hdf5, *.h5 or *.npz, or be a folder, with --format "
+            f"parquet. Received: --output {options.output}"
         )
-    if options.use_sentence_keys and writer is not _write_hdf5:
+    if options.format not in (None, format):
+        raise ValueError(
+            f"With --format {options.format} the output must be named so. "
+            f"Received: --output {options.output}"
+        )
+    if options.use_sentence_keys and format != "hdf5":
         raise ValueError(
             "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
             f"Received: --output {options.output}"
         )
-    if options.input != "-" and is_same_file(options.input, options.output):
-        raise ValueError(f"The output must not be the input. Received: {options.input} for both")
+    embed_folder.check_no_folder(options)
+    if len(options.input) > 1:
+        raise ValueError(
+            "There must be one INPUT, unless the output is a folder, with --format parquet. "
+            f"Received: {len(options.input)} of them, {' '.join(options.input[:3])}"
+        )
+    if options.input[0] != "-" and is_same_file(options.input[0], options.output):
+        raise ValueError(f"The output must not be the input. Received: {options.input[0]} for both")
     check_output(options.output, options.model, options.overwrite)
-    return writer
-
-
-def _layers(typed, config):
-    """The argument `layers` of `Elmo.embed` for what was typed."""
-    last = config.num_layers
-    names = ["all", "average", "top", "elmo", "default", "word_emb"]
-    names += [f"lstm_outputs{number}" for number in range(1, last + 1)]
-    if typed in names:
-        return typed
-    if re.fullmatch(r"-?[0-9]+", typed) and -last - 1 <= int(typed) <= last:
-        return int(typed)
-    raise ValueError(
-        f"--layers must be one of {', '.join(names)}, or a number from {-last - 1} to {last}. "
-        f"Received: --layers {typed}"
-    )
+    return {"hdf5": _write_hdf5, "npz": _write_npz}[format]
 
 
 def _num_tokens(array):

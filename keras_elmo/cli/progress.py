@@ -1,6 +1,7 @@
-"""Progress of reading text files and of measuring their perplexity, on standard error."""
+"""Progress of reading text files, of embedding them and of measuring their perplexity."""
 
 import contextlib
+import datetime
 import os
 import sys
 import time
@@ -56,6 +57,64 @@ class ReadingLines:
         if time.monotonic() > self.shown + _LINE_INTERVAL:
             self.shown = time.monotonic()
             print(f"reading: {self.read / self.total:.0%}", file=sys.stderr, flush=True)
+
+
+class CorpusProgress:
+    """Shows how much of a corpus is embedded: a bar in a terminal, else a line now and then.
+
+    Args:
+        is_shown: bool.
+
+    Attributes:
+        last: the last `keras_elmo.features.run.Progress`, or `None` before the first.
+    """
+
+    def __init__(self, is_shown=True):
+        self.is_shown, self.last = is_shown, None
+        self._bar = self._task = None
+        self._started = self._shown = 0.0
+
+    def __enter__(self):
+        if self.is_shown and sys.stderr.isatty():
+            columns = [
+                rich.progress.TextColumn("embedding"),
+                rich.progress.BarColumn(),
+                rich.progress.TextColumn("{task.description}"),
+            ]
+            console = rich.console.Console(stderr=True)
+            self._bar = rich.progress.Progress(*columns, console=console, transient=True)
+            self._bar.start()
+        return self
+
+    def __call__(self, progress):
+        now = time.monotonic()
+        if self.last is None:
+            self._started = self._shown = now
+        self.last = progress
+        if not self.is_shown or self._bar is None and now < self._shown + _LINE_INTERVAL:
+            return
+        if self._bar is None:
+            self._shown = now
+            print(f"embedding: {self.describe(now)}", file=sys.stderr, flush=True)
+        elif self._task is None:
+            self._task = self._bar.add_task(self.describe(now), total=progress.total_rows)
+        elif now >= self._shown + _COUNT_INTERVAL:
+            self._shown = now
+            self._bar.update(self._task, completed=progress.rows, description=self.describe(now))
+
+    def describe(self, now):
+        """The sentences, the speed, the time that is left and the shards, as a phrase."""
+        done, seconds = self.last, now - self._started
+        phrase = f"{done.rows:,}/{done.total_rows:,} sentences, "
+        if done.new_rows and seconds > 0:
+            left = seconds / done.new_rows * (done.total_rows - done.rows)
+            left = datetime.timedelta(seconds=round(left))
+            phrase += f"{done.new_tokens / seconds:,.0f} tokens/s, {left} left, "
+        return phrase + f"{done.shards:,}/{done.total_shards:,} shards"
+
+    def __exit__(self, *_):
+        if self._bar is not None:
+            self._bar.stop()
 
 
 class PredictionCount:

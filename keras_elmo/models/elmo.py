@@ -14,7 +14,6 @@ from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualMo
 from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.last_mask import LastMask
 from keras_elmo.models.output_names import OutputNames
-from keras_elmo.models.sentences import TOKEN_BUDGET
 from keras_elmo.models.symbolic_mask import give_symbolic_mask
 from keras_elmo.models.text_inputs import num_columns, symbolic_width, tokens_and_width
 from keras_elmo.models.token_encoder import with_boundaries
@@ -249,11 +248,11 @@ class Elmo(ContextualModel):
 
     # Embedding of many sentences
 
-    def embed(self, sentences, layers="elmo", token_budget=TOKEN_BUDGET, progress=False):
+    def embed(self, sentences, layers="elmo", token_budget=None, progress=False):
         """Embeds sentences, any number of them.
 
-        Sentences of like length go together, in batches of about `token_budget` tokens; the
-        result has their order. Every sentence begins with a zero state, also of a stateful model.
+        Sentences of like length go together, in batches of about 4,096 tokens; the result has their
+        order. Every sentence begins with a zero state, also of a stateful model.
 
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the model's
@@ -267,7 +266,8 @@ class Elmo(ContextualModel):
                 - the number of a layer: 0 is `[token, token]`, -1 is the last;
                 - `"all"` layers.
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
-                A longer sentence is a batch by itself.
+                A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
+                hold 24 of them, up to 24,576 tokens.
             progress: bool. Show a progress bar on standard error; where that is no terminal, in
                 notebooks and log files, lines of text.
 
@@ -293,8 +293,8 @@ class Elmo(ContextualModel):
         """
         return list(self.embed_stream(sentences, layers, token_budget, progress))
 
-    def embed_stream(self, sentences, layers="elmo", token_budget=TOKEN_BUDGET, progress=False):
-        """Like `embed`, but an iterator over the arrays, in memory that `token_budget` bounds.
+    def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False):
+        """Like `embed`, but an iterator over the arrays, in memory that the size of a batch bounds.
 
         Of an iterable, only as many sentences are read ahead as make a few batches.
         """

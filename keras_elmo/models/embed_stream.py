@@ -7,15 +7,24 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers
 from keras_elmo.models.progress_bar import progress_bar
-from keras_elmo.models.sentences import as_sentences, groups, num_tokens, within_budget
+from keras_elmo.models.sentences import (
+    LEAST_ROWS,
+    MOST_TOKENS,
+    TOKEN_BUDGET,
+    as_sentences,
+    num_tokens,
+    read_tokens,
+    within_budget,
+)
 
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    choices = _parse_choices(elmo, layers)
-    check_integers(1, token_budget=token_budget)
+    choices = parse_choices(elmo.config, elmo._output_names, layers)
+    if token_budget is not None:
+        check_integers(1, token_budget=token_budget)
     sentences = as_sentences(elmo.tokenizer, sentences)
     total = len(sentences) if hasattr(sentences, "__len__") else None
     results = _stream(elmo, sentences, choices, token_budget, progress, total)
@@ -24,14 +33,19 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     return (result[choices[0]] for result in results)
 
 
-def _parse_choices(elmo, layers):
+def parse_choices(config, output_names, layers):
     """The choices of the argument `layers`, a list; the numbers of layers are Python ints.
+
+    Args:
+        config: the `ElmoConfig` of the model.
+        output_names: its `OutputNames`.
+        layers: see `Elmo.embed`.
 
     Raises:
         ValueError: there is no choice, or one is neither a name nor the number of a layer.
     """
-    last = elmo.config.num_layers
-    names = [*elmo._output_names.sequences, "default", "average", "top", "all"]
+    last = config.num_layers
+    names = [*output_names.sequences, "default", "average", "top", "all"]
     message = (
         f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
         f"these. Received: layers={layers!r}"
@@ -52,9 +66,34 @@ def _parse_choices(elmo, layers):
 
 def _stream(elmo, sentences, choices, token_budget, progress, total):
     with progress_bar(total, progress) as advance:
-        group_budget = _GROUP_BATCHES * token_budget
-        for group in groups(elmo.tokenizer, sentences, group_budget, elmo.max_tokens):
-            yield from _embed_group(elmo, group, choices, token_budget, advance)
+        tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
+        yield from embed_tokens(
+            elmo, tokens, choices, token_budget, lambda count, num_tokens: advance(count)
+        )
+
+
+def embed_tokens(elmo, sentences, choices, token_budget, advance):
+    """The results of sentences that are tokenised, in their order.
+
+    Args:
+        elmo: an `Elmo`.
+        sentences: iterable of lists of bytes.
+        choices: what `parse_choices` gives.
+        token_budget: int or `None`, see `Elmo.embed`.
+        advance: function that is called after each batch with its sentences and tokens, two ints.
+
+    Yields:
+        For each sentence a dict of NumPy arrays, by choice.
+    """
+    group_budget = _GROUP_BATCHES * (TOKEN_BUDGET if token_budget is None else token_budget)
+    for group in _within_budget(sentences, num_tokens, group_budget, token_budget is None):
+        yield from _embed_group(elmo, group, choices, token_budget, advance)
+
+
+def _within_budget(items, size_of, budget, is_adaptive):
+    if is_adaptive:
+        return within_budget(items, size_of, budget, LEAST_ROWS, MOST_TOKENS)
+    return within_budget(items, size_of, budget)
 
 
 def _embed_group(elmo, group, choices, token_budget, advance):
@@ -74,7 +113,7 @@ def _embed_group(elmo, group, choices, token_budget, advance):
         arrays = [_select(elmo, layers, choice, ends) for choice in choices]
         for row, *chosen in zip(batch, *arrays, strict=True):
             results[row] = dict(zip(choices, chosen, strict=True))
-        advance(len(batch))
+        advance(len(batch), len(word_index))
     for row, result in enumerate(results):
         results[row] = None  # the group's memory goes as its arrays are taken
         yield result
@@ -111,5 +150,16 @@ def _select(elmo, layers, choice, ends):
 
 def _batches(group, token_budget):
     """The rows of a group, longest sentence first, in batches of at most `token_budget` tokens."""
+
+    def size_of(row):
+        return num_tokens(group[row])
+
     rows = sorted(range(len(group)), key=lambda row: -len(group[row]))
-    return within_budget(rows, lambda row: num_tokens(group[row]), token_budget)
+    if token_budget is not None:
+        return list(within_budget(rows, size_of, token_budget))
+    batches = list(_within_budget(rows, size_of, TOKEN_BUDGET, is_adaptive=True))
+    if len(batches) > 1 and len(batches[-1]) < LEAST_ROWS:  # the rest is too small by itself
+        last = batches[-2] + batches[-1]
+        if sum(map(size_of, last)) <= MOST_TOKENS:
+            batches[-2:] = [last]
+    return batches

@@ -7,8 +7,13 @@ import tensorflow as tf
 
 from keras_elmo import text
 
-# Enough rows for matrix products near the machine's peak, in memory of about 0.2 GB.
+# Enough rows for matrix products near the machine's peak, where sentences are of usual length.
 TOKEN_BUDGET = 4096
+# Few long sentences are few rows, and products of few rows wait for the weights to be read. So a
+# batch goes on until it has so many rows, but to no more than so many tokens, which bound its
+# memory. `benchmarks/features.py` measures both.
+LEAST_ROWS = 24
+MOST_TOKENS = 6 * TOKEN_BUDGET
 _READ_AHEAD = 256  # sentences that are tokenised together
 _BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 
@@ -17,7 +22,7 @@ def tokenize(tokenizer, sentences, max_tokens=None):
     """See `ContextualModel.tokenize`."""
     return [
         [token.decode("utf-8", "surrogateescape") for token in tokens]
-        for tokens in _read_tokens(tokenizer, as_sentences(tokenizer, sentences), max_tokens)
+        for tokens in read_tokens(tokenizer, as_sentences(tokenizer, sentences), max_tokens)
     ]
 
 
@@ -64,21 +69,24 @@ def groups(tokenizer, sentences, token_budget, max_tokens=None):
         token_budget: int, see `num_tokens`. A longer sentence is a group by itself.
         max_tokens: int, or `None`. The tokens of a sentence beyond these are left out.
     """
-    return within_budget(_read_tokens(tokenizer, sentences, max_tokens), num_tokens, token_budget)
+    return within_budget(read_tokens(tokenizer, sentences, max_tokens), num_tokens, token_budget)
 
 
-def within_budget(items, size_of, budget):
+def within_budget(items, size_of, budget, least_count=0, most=0):
     """Items in their order, in lists whose sizes add up to at most `budget`.
 
     Args:
         items: iterable.
         size_of: function of an item to its size.
         budget: int. A larger item is a list by itself.
+        least_count: int. A list of fewer items than these goes on up to the size `most`.
+        most: int.
     """
     group, total = [], 0
     for item in items:
         size = size_of(item)
-        if group and total + size > budget:
+        limit = max(budget, most) if len(group) < least_count else budget
+        if group and total + size > limit:
             yield group
             group, total = [], 0
         group.append(item)
@@ -92,7 +100,7 @@ def num_tokens(sentence):
     return len(sentence) + _BOUNDARIES
 
 
-def _read_tokens(tokenizer, sentences, max_tokens):
+def read_tokens(tokenizer, sentences, max_tokens):
     """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
     sentences = iter(sentences)
     while ahead := list(itertools.islice(sentences, _READ_AHEAD)):

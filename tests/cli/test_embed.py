@@ -241,7 +241,7 @@ def assert_error(result, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["-o", "out.txt"], r"must be named \*.hdf5, \*.h5 or \*.npz. Received: --output out.txt"),
+        (["-o", "out.txt"], r"named \*.hdf5, \*.h5 or \*.npz, or .* Received: --output out.txt"),
         (["-o", "out"], "Received: --output out"),
         (["-o", "out.HDF5"], "Received: --output out.HDF5"),
         (["-o", "out.hdf5", "-l", "3"], "a number from -3 to 2. Received: --layers 3"),

@@ -3,7 +3,13 @@ import sys
 import pytest
 
 from keras_elmo.cli import progress
-from keras_elmo.cli.progress import PredictionCount, ReadingLines, reading_progress
+from keras_elmo.cli.progress import (
+    CorpusProgress,
+    PredictionCount,
+    ReadingLines,
+    reading_progress,
+)
+from keras_elmo.features.run import Progress
 
 
 @pytest.fixture
@@ -70,3 +76,34 @@ def test_predictions_are_not_shown_elsewhere(capsys):
     with PredictionCount() as count:
         count(1000)
     assert capsys.readouterr() == ("", "") and count.count == 1000
+
+
+def corpus_progress(rows, shards, tokens):
+    return Progress(100 + rows, 1200, 1 + shards, 12, rows, tokens)
+
+
+def test_a_corpus_has_a_line_every_ten_seconds(clock, capsys):
+    with CorpusProgress() as progress:
+        for second in range(31):
+            progress(corpus_progress(10 * second, second // 10, 100 * second))
+            clock[0] += 1
+    assert capsys.readouterr() == (
+        "",
+        "embedding: 200/1,200 sentences, 100 tokens/s, 0:01:40 left, 2/12 shards\n"
+        "embedding: 300/1,200 sentences, 100 tokens/s, 0:01:30 left, 3/12 shards\n"
+        "embedding: 400/1,200 sentences, 100 tokens/s, 0:01:20 left, 4/12 shards\n",
+    )
+    assert progress.last == corpus_progress(300, 3, 3000)
+
+
+def test_a_corpus_has_a_bar_in_a_terminal_and_nothing_if_quiet(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    for is_shown in (True, False):
+        with CorpusProgress(is_shown) as progress:
+            progress(corpus_progress(0, 0, 0))
+            clock[0] += 60
+            progress(corpus_progress(300, 3, 3000))
+        err = capsys.readouterr().err
+        expected = "400/1,200 sentences, 50 tokens/s, 0:02:40 left, 4/12 shards"
+        assert (expected in err) == is_shown and (err != "") == is_shown

@@ -15,7 +15,7 @@ def random_sentences(count=60, seed=0):
     return [list(rng.choice(WORDS, rng.integers(0, 30))) for _ in range(count)]
 
 
-@pytest.mark.parametrize("token_budget", [1, 40, 100_000])
+@pytest.mark.parametrize("token_budget", [1, 40, None])
 def test_the_result_does_not_depend_on_the_batches(elmo, token_budget):
     tokens = random_sentences()
     vectors = elmo.embed(tokens, layers="all", token_budget=token_budget)
@@ -161,3 +161,35 @@ def test_batches_hold_each_sentence_once_within_the_budget():
 def test_bad_arguments(elmo, kwargs, error, message):
     with pytest.raises(error, match=message):
         elmo.embed(**{"sentences": ["a b"], **kwargs})
+
+
+@pytest.mark.parametrize(
+    "lengths, sizes",
+    [
+        (24 * [1000], [24]),  # 24 rows, in the memory that 24,576 tokens take
+        (4 * [1000], [4]),
+        (30 * [10_000], 15 * [2]),
+        (32 * [500], [32]),  # 24 and a rest of 8: together
+        (54 * [300], [24, 30]),
+        (800 * [10], [341, 341, 118]),  # as many rows as 4,096 tokens have
+        ([2000, *(100 * [10])], [101]),
+    ],
+)
+def test_batches_of_long_sentences_have_more_tokens_by_default(lengths, sizes):
+    group = [[b"w"] * length for length in lengths]
+    batches = embed_stream._batches(group, None)
+    assert sorted(itertools.chain(*batches)) == list(range(len(group)))
+    assert [len(batch) for batch in batches] == sizes
+    tokens = [sum(len(group[row]) + 2 for row in batch) for batch in batches]
+    assert max(tokens) <= sentences.MOST_TOKENS
+
+
+def test_a_group_is_as_large_as_a_batch_of_long_sentences(elmo, monkeypatch):
+    groups = []
+    monkeypatch.setattr(
+        embed_stream, "_embed_group", lambda elmo, group, *_: groups.append(len(group)) or []
+    )
+    long = [[b"w"] * 1000] * 50
+    list(embed_stream.embed_tokens(elmo, long, ["top"], None, len))
+    list(embed_stream.embed_tokens(elmo, long, ["top"], 4096, len))
+    assert groups == [24, 24, 2] + 3 * [16] + [2]

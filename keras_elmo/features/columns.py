@@ -1,0 +1,57 @@
+"""`VectorColumn`: the columns of vectors that a run writes, one for each chosen layer."""
+
+from typing import NamedTuple
+
+from keras_elmo.checks import shown
+from keras_elmo.models.embed_stream import parse_choices
+from keras_elmo.models.output_names import OutputNames
+
+
+class VectorColumn(NamedTuple):
+    """A column of vectors.
+
+    Attributes:
+        name: str. `"layer_0"`, `"layer_1"`, ... for the number of a layer; else what was chosen.
+        choice: what `Elmo.embed` takes as `layers`.
+        size: int. The length of a vector.
+    """
+
+    name: str
+    choice: object
+    size: int
+
+
+def vector_columns(config, layers, num_mixes=1):
+    """The columns of a choice of layers.
+
+    Args:
+        config: the `ElmoConfig` of the model.
+        layers: what `Elmo.embed` takes, or a list of that; but not `"default"`. `"all"` is a column
+            for each layer.
+        num_mixes: int. The learned mixes of the model.
+
+    Returns:
+        list of `VectorColumn`s.
+
+    Raises:
+        ValueError: `layers` is not as said above, or names a column twice.
+    """
+    columns = []
+    for choice in parse_choices(config, OutputNames(config, num_mixes, 0), layers):
+        if choice == "default":
+            raise ValueError(
+                '`layers` must not be "default" here: choose `pooled` and the layer "elmo", which '
+                'give the same vectors. Received: layers="default"'
+            )
+        count = config.num_layers + 1
+        for each in range(count) if choice == "all" else [choice]:
+            name = each if isinstance(each, str) else f"layer_{each % count}"
+            size = config.projection_dim if each == "word_emb" else config.output_dim
+            columns.append(VectorColumn(name, each, size))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"`layers` must name each layer once. Received: layers={shown(layers)}, which are the "
+            f"columns {', '.join(names)}"
+        )
+    return columns

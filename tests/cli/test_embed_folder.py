@@ -1,0 +1,154 @@
+import functools
+import gzip
+import os
+import re
+import signal
+
+import pyarrow.parquet
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.cli import embed_folder
+from keras_elmo.cli.main import main
+from keras_elmo.features import read_manifest
+
+LINES = ["The cat sat .", "Hello", "naïve 猫 😀", "", "The dog"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("".join(f"{line}\n" for line in LINES[:3]), "utf-8")
+    content = "".join(f"{line}\n" for line in LINES[3:]).encode()
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(content))
+    return tmp_path
+
+
+@pytest.fixture
+def embed(folder, one_layer_folder, capsys):
+    """Runs `embed --format parquet`: the status, and what it wrote to standard error."""
+
+    def run(*arguments, output="out", model=one_layer_folder, format="parquet"):
+        command = ["embed", *arguments, "-o", output, "-m", str(model), "--format", format]
+        status = main(command)
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err
+
+    return run
+
+
+def test_files_and_patterns_become_a_folder(embed):
+    status, err = embed("a.txt", "*.gz", "--shard-size", "2")
+    assert status == 0 and err.endswith("out: 5 sentences in 3 shards\n")
+    table = pyarrow.parquet.read_table("out")
+    assert table["text"].to_pylist() == LINES
+    assert table["file"].to_pylist() == 3 * ["a.txt"] + 2 * ["b.txt.gz"]
+    assert table.column_names[4:] == ["layer_0", "layer_1"]
+    assert embed("a.txt", "*.gz", "--shard-size", "2")[1] == (
+        "out: 5 sentences in 3 shards; nothing was missing\n"
+    )
+    assert embed("a.txt", "*.gz", "--shard-size", "2", "-q") == (0, "")
+
+
+def test_options_reach_the_run(embed, one_layer_folder):
+    arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]
+    assert embed("a.txt", *arguments, "-q", "--token-budget", "64") == (0, "")
+    manifest = read_manifest("out")
+    assert manifest["layers"] == {"elmo": 16, "layer_1": 16} and manifest["shard_size"] == 16384
+    assert [manifest[name] for name in ("pooled", "dtype", "token_budget")] == [True, "float16", 64]
+    assert manifest["model"]["source"] == str(one_layer_folder)
+    assert manifest["model"]["tokenizer"] == "TreebankTokenizer"
+    assert manifest["model"]["dtype"] == "float32"  # the arithmetic
+
+
+def assert_error(result, message):
+    status, err = result
+    assert status == 2
+    assert re.fullmatch(rf"keras-elmo embed: error: .*{message}.*", err.rstrip("\n")), err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["-"], "Write standard input to a file first"),
+        (["nothing.txt"], "Received: nothing.txt"),
+        (["*.csv"], r"Received: \*.csv"),
+        (["."], "not a folder"),
+        (["a.txt", "a.txt"], "Received: a.txt and a.txt"),
+        (["a.txt", "--layers", "top,default"], "--layers must not be \"default\""),
+        (["a.txt", "--layers", "top,7"], "Received: --layers 7"),
+        (["a.txt", "--layers", "top,,"], "Received: --layers$"),
+        (["a.txt", "--shard-size", "0"], "Received: --shard-size 0"),
+        (["a.txt", "--token-budget", "0"], "Received: --token-budget 0"),
+        (["a.txt", "--use-sentence-keys"], "--use-sentence-keys must go with HDF5"),
+        (["a.txt", "--no-sentence-index"], "--no-sentence-index must go with HDF5"),
+        (["a.txt", "--encoding", "ascii"], "a.txt must be ascii.*with --encoding"),
+    ],
+)  # fmt: skip
+def test_error_is_one_line_and_leaves_no_folder(embed, folder, arguments, message):
+    assert_error(embed(*arguments), message)
+    assert sorted(os.listdir(folder)) == ["a.txt", "b.txt.gz"]
+
+
+@pytest.mark.parametrize(
+    "arguments, output, format, message",
+    [
+        (["a.txt"], "out.hdf5", "parquet", r"must not be named \*.hdf5"),
+        (["a.txt"], "out.npz", "hdf5", "With --format hdf5 the output must be named so"),
+        (["a.txt"], "out", "npz", "or be a folder, with --format parquet. Received: --output out"),
+        (["a.txt", "b.txt.gz"], "out.npz", "npz", "must be one INPUT.* Received: 2 of them"),
+        (["a.txt", "--pooled"], "out.npz", "npz", "--pooled must go with --format parquet"),
+        (["a.txt", "--shard-size", "3"], "out.npz", "npz", "--shard-size must go with"),
+        (["a.txt", "--dtype", "float16"], "out.npz", "npz", "--dtype float16 must go with"),
+    ],
+)
+def test_options_that_do_not_fit_the_format(embed, folder, arguments, output, format, message):
+    assert_error(embed(*arguments, output=output, format=format), message)
+    assert sorted(os.listdir(folder)) == ["a.txt", "b.txt.gz"]
+
+
+def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_folder):
+    assert embed("a.txt", "-q")[0] == 0
+    message = "Received: layers layer_0, layer_1 there and top now.* with --overwrite"
+    assert_error(embed("a.txt", "--layers", "top"), message)
+    assert embed("a.txt", "--layers", "top", "--overwrite", "-q") == (0, "")
+    assert_error(embed("a.txt", output=str(one_layer_folder)), "must not be the model's folder")
+
+
+def test_without_pyarrow(embed, monkeypatch):
+    monkeypatch.setattr("keras_elmo.features.arrow.pyarrow", None)
+    assert_error(embed("a.txt"), r"pip install 'keras-elmo\[features\]'")
+
+
+@pytest.mark.parametrize(
+    "number, status, event", [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "term")]
+)
+def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
+    class Killed(embed_folder.CorpusProgress):
+        def __call__(self, progress):
+            super().__call__(progress)
+            if progress.shards == 1:
+                os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(embed_folder, "CorpusProgress", Killed)
+    result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
+    assert result == status and err.startswith(f"keras-elmo: {event}")
+    assert re.search("; out has [12] of 3 shards; run the same command again to go on\n", err)
+    assert not [name for name in os.listdir("out") if name.endswith(".part")]
+    monkeypatch.undo()
+
+
+def test_a_signal_before_the_first_shard(embed, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(embed_folder, "embed_files", stop)
+    assert embed("a.txt") == (130, "keras-elmo: interrupted; nothing was written\n")

@@ -1,0 +1,88 @@
+import json
+
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.features import read_manifest
+from keras_elmo.features.columns import vector_columns
+from keras_elmo.features.inputs import InputFile
+from keras_elmo.features.manifest import (
+    MANIFEST,
+    describe_model,
+    differences,
+    fingerprint,
+    new_manifest,
+    write_manifest,
+)
+
+FILES = [InputFile("a.txt", 10, "ab", 3), InputFile("b.txt", 20, "cd", 4)]
+SETTINGS = {
+    "dtype": "float32",
+    "pooled": False,
+    "shard_size": 5,
+    "token_budget": None,
+    "encoding": "utf-8",
+    "errors": "strict",
+}
+
+
+def manifest_of(elmo, layers="all", files=FILES, **settings):
+    return new_manifest(
+        elmo, vector_columns(elmo.config, layers), files, **{**SETTINGS, **settings}
+    )
+
+
+def test_a_manifest_is_read_as_it_was_written(elmo, tmp_path):
+    manifest = manifest_of(elmo)
+    assert manifest["rows"] == 7 and manifest["layers"] == dict.fromkeys(
+        ["layer_0", "layer_1", "layer_2"], 16
+    )
+    assert manifest["versions"][0]["keras_elmo"] and not manifest["complete"]
+    write_manifest(tmp_path, manifest)
+    assert read_manifest(tmp_path) == manifest
+    assert fingerprint(read_manifest(tmp_path)) == fingerprint(manifest)
+
+
+def test_what_decides_the_vectors_differs(elmo):
+    old = manifest_of(elmo)
+    changed = [FILES[0], FILES[1]._replace(sha256="ef", bytes=21)]
+    for other, message in [
+        (manifest_of(elmo, "top"), "layers layer_0, layer_1, layer_2 there and top now"),
+        (manifest_of(elmo, dtype="float16"), "dtype float32 there and float16 now"),
+        (manifest_of(elmo, token_budget=9), "token_budget None there and 9 now"),
+        (manifest_of(elmo, files=FILES[:1]), "inputs a.txt, b.txt there and a.txt now"),
+        (manifest_of(elmo, files=changed), "b.txt has changed since (20 bytes there and 21 now)"),
+    ]:
+        assert differences(old, other) == [message]
+        assert fingerprint(old) != fingerprint(other)
+    elsewhere = {**old, "model": {**old["model"], "source": "moved"}, "versions": [{}]}
+    assert differences(old, elsewhere) == [] and fingerprint(old) == fingerprint(elsewhere)
+
+
+def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
+    assert describe_model(elmo) == describe_model(new_elmo)
+    new_elmo.mixes[0].gamma.assign(2.0)
+    assert describe_model(elmo)["sha256"] != describe_model(new_elmo)["sha256"]
+    halves = Elmo.from_pretrained(small_folder, dtype="bfloat16", tokenizer="treebank")
+    found = differences(manifest_of(elmo), manifest_of(halves))
+    assert len(found) == 3 and found[0].startswith(f"model {small_folder} (")
+    assert found[1:] == [
+        "tokenizer WhitespaceTokenizer there and TreebankTokenizer now",
+        "dtype float32 there and bfloat16 now",
+    ]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"format": "another"}'])
+def test_a_file_of_another_kind(tmp_path, content):
+    (tmp_path / MANIFEST).write_text(content)
+    with pytest.raises(ValueError, match="must be a manifest of keras_elmo"):
+        read_manifest(tmp_path)
+
+
+def test_no_manifest_and_a_later_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="must be a folder that `keras-elmo embed"):
+        read_manifest(tmp_path)
+    content = {"format": "keras_elmo.features", "format_version": 99}
+    (tmp_path / MANIFEST).write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="format version 1. Received: 99"):
+        read_manifest(tmp_path)

@@ -25,7 +25,7 @@ LEVELS = {
     "characters": 0,
     "options_file": 0,
     "dictionary": 1,
-    "layers": 1,  # plain arguments, not `config`
+    "layers": 2,  # plain arguments, not `config`
     "config": 2,
     "text": 2,
     "weights": 3,

@@ -5,8 +5,6 @@
 - The noun of sentences about rivers and about money: the nearest neighbour of each.
 """
 
-import datetime
-import os
 import pathlib
 
 import numpy as np
@@ -79,11 +77,6 @@ def senses(elmo, folder):
     return list(table.values())
 
 
-def head(results):
-    where = report.where(results["machine"], *results["versions"])
-    return f"{results['model']}. Measured {results['date']} {where}."
-
-
 def main():
     parser = report.parser("benchmarks.probes", __doc__, "probes", "less text")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
@@ -102,14 +95,9 @@ def main():
         tables["senses"] = senses(elmo, options.data / "coarse-wsd-20")
     import tensorflow as tf
 
-    results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": [f"TensorFlow {tf.__version__}"],
-        "model": f"`{os.path.basename(os.path.normpath(options.model))}`",
-        "tables": tables,
-    }
-    print(report.write(options.output, "probes", results, head(results)))
+    results = report.results_of_model(options.model, [f"TensorFlow {tf.__version__}"])
+    results["tables"] = tables
+    print(report.write(options.output, "probes", results, report.head_of_model(results)))
 
 
 if __name__ == "__main__":

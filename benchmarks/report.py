@@ -1,6 +1,7 @@
 """What the benchmarks have in common: options, the machine, results as JSON and Markdown."""
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -51,6 +52,28 @@ def where(machine, *versions):
     """The same as a phrase."""
     parts = [f"on {machine['cores']} cores ({machine['processor']})", machine["system"]]
     return ", ".join([*parts, f"Python {machine['python']}", *versions])
+
+
+def results_of_model(model, versions):
+    """The results of a benchmark of one model, without its tables yet: a dict.
+
+    Args:
+        model: string. What `Elmo.from_pretrained` takes.
+        versions: list of strings.
+    """
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "versions": versions,
+        "model": f"`{os.path.basename(os.path.normpath(model))}`",
+        "tables": {},
+    }
+
+
+def head_of_model(results):
+    """The first line of such results."""
+    place = where(results["machine"], *results["versions"])
+    return f"{results['model']}. Measured {results['date']} {place}."
 
 
 def write(folder, name, results, head):

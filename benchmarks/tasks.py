@@ -9,9 +9,7 @@ deviation. Seconds are those of one training; the time to embed the texts does n
 done once. All rows of a task share the head, the optimizer and the way to choose the epoch.
 """
 
-import datetime
 import functools
-import os
 import pathlib
 import statistics
 import sys
@@ -94,11 +92,6 @@ def rows(results, score):
     ]
 
 
-def head(results):
-    where = report.where(results["machine"], *results["versions"])
-    return f"{results['model']}. Measured {results['date']} {where}."
-
-
 def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
@@ -114,13 +107,9 @@ def main():
     import keras
     import tensorflow as tf
 
-    results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"],
-        "model": f"`{os.path.basename(os.path.normpath(options.model))}`",
-        "tables": {},
-    }
+    results = report.results_of_model(
+        options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
+    )
     for name in options.tasks:
         task = TASKS[name]
         print(task.title, flush=True)
@@ -129,7 +118,7 @@ def main():
         files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
         found = task.run(options.model, files, range(options.seeds), 2 if options.small else EPOCHS)
         results["tables"][task.title] = rows(found, task.score)
-        text = report.write(options.output, "tasks", results, head(results))
+        text = report.write(options.output, "tasks", results, report.head_of_model(results))
     print(text)
 
 

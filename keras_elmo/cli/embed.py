@@ -12,7 +12,7 @@ import numpy as np
 from keras_elmo.checks import check_integers
 from keras_elmo.cli import embed_folder
 from keras_elmo.cli.layers_argument import parse_layer
-from keras_elmo.cli.lines import check_encoding, open_lines
+from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.cli.output_file import check_output, is_same_file
 from keras_elmo.cli.wording import counted
@@ -65,19 +65,7 @@ def add_arguments(parser):
         "also several with commas between them, a column each, and no default; see --pooled",
     )
     add_tokenizer_argument(parser)
-    parser.add_argument(
-        "--encoding",
-        default="utf-8",
-        type=check_encoding,
-        help="of INPUT (default: %(default)s), such as latin-1 or utf-16",
-    )
-    parser.add_argument(
-        "--errors",
-        default="strict",
-        choices=["strict", "replace"],
-        help="what to do with lines of another encoding: refuse them (strict, the default), or "
-        "replace what cannot be read by U+FFFD",
-    )
+    add_encoding_arguments(parser, "INPUT")
     parser.add_argument(
         "--token-budget",
         type=int,

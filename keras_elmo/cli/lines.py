@@ -38,6 +38,27 @@ def open_lines(path, is_counted, *args):
         yield kind(file, path, *args)
 
 
+def add_encoding_arguments(parser, text):
+    """Adds the options of how a text is decoded.
+
+    Args:
+        text: string. What the help calls the text.
+    """
+    parser.add_argument(
+        "--encoding",
+        default="utf-8",
+        type=check_encoding,
+        help=f"of {text} (default: %(default)s), such as latin-1 or utf-16",
+    )
+    parser.add_argument(
+        "--errors",
+        default="strict",
+        choices=["strict", "replace"],
+        help="what to do with lines of another encoding: refuse them (strict, the default), or "
+        "replace what cannot be read by U+FFFD",
+    )
+
+
 def check_encoding(name):
     """An encoding as it is typed, if Python has it: the `type` of an option."""
     try:

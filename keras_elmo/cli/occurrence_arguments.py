@@ -5,7 +5,7 @@ import re
 
 from keras_elmo.annotated_files import read_senses
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.lines import check_encoding, open_lines
+from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.models import Elmo
 from keras_elmo.occurrences import find_occurrences
@@ -30,19 +30,7 @@ def add_model_arguments(parser):
     """Adds the options of the model and of how a text is read."""
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     add_tokenizer_argument(parser)
-    parser.add_argument(
-        "--encoding",
-        default="utf-8",
-        type=check_encoding,
-        help="of the text (default: %(default)s), such as latin-1 or utf-16",
-    )
-    parser.add_argument(
-        "--errors",
-        default="strict",
-        choices=["strict", "replace"],
-        help="what to do with lines of another encoding: refuse them (strict, the default), or "
-        "replace what cannot be read by U+FFFD",
-    )
+    add_encoding_arguments(parser, "the text")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 

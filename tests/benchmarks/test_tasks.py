@@ -1,0 +1,51 @@
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import tasks
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_a_row_has_the_mean_and_the_standard_deviation():
+    results = {
+        "baseline": {"scores": [50.0]},
+        "mix": {"scores": [70.0, 72.0], "seconds": [3.0, 5.0], "shares": [0.4, 0.6]},
+    }
+    assert tasks.rows(results, "F1 (%)") == [
+        {
+            "vectors": "baseline",
+            "F1 (%)": 50.0,
+            "standard deviation": "",
+            "seconds": "",
+            "shares of the layers": "",
+        },
+        {
+            "vectors": "mix",
+            "F1 (%)": 71.0,
+            "standard deviation": "1.4",
+            "seconds": 4.0,
+            "shares of the layers": [0.4, 0.6],
+        },
+    ]
+
+
+@pytest.mark.slow
+def test_it_runs(small_folder, tmp_path):
+    command = [sys.executable, "-m", "benchmarks.tasks", "--small", "--seeds", "1"]
+    command += ["--output", str(tmp_path), str(small_folder)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-3000:]
+    tables = json.loads((tmp_path / "tasks.json").read_text())["tables"]
+    assert list(tables) == [task.title for task in tasks.TASKS.values()]
+    for rows in tables.values():
+        names = [row["vectors"] for row in rows]
+        assert [name for name in names if name.startswith("layer")] == [
+            "layer 0",
+            "layer 1",
+            "layer 2",
+        ]
+        assert "mix" in names

@@ -26,6 +26,7 @@ from keras_elmo.features import dataset, read_manifest
 
 LENGTHS = (10, 30, 100, 300, 1000)
 _SAMPLE_INTERVAL = 1  # seconds between two looks at the memory of the processes
+_LEAST_SHARE = 0.3  # of a command's time that must be beyond its start
 _EXAMPLE = report.ROOT / "examples/beam_embed.py"
 
 
@@ -178,7 +179,12 @@ def formats(folder, model, lines):
         start = Measured(command(one, folder / f"one-{index}"))
         out = folder / f"all-{index}"
         whole = Measured(command(text, out))
-        seconds = max(whole.seconds - start.seconds, 1e-9)
+        seconds = whole.seconds - start.seconds
+        if seconds < _LEAST_SHARE * whole.seconds:
+            raise RuntimeError(
+                f"{name}: {whole.seconds:.0f} s, of which a start takes {start.seconds:.0f} s, say "
+                "nothing of the speed; give more --sentences, or wait until the machine is idle"
+            )
         size = sum(path.stat().st_size for path in folder.rglob("*") if f"all-{index}" in str(path))
         rows.append(
             {
@@ -189,6 +195,7 @@ def formats(folder, model, lines):
                 "MB/s": size / 1e6 / seconds,
                 "MB": size / 1e6,
                 "start (s)": start.seconds,
+                "all (s)": whole.seconds,
                 "peak memory (MB)": whole.memory / 1e6,
             }
         )

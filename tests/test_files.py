@@ -8,7 +8,13 @@ import sys
 import pytest
 
 from keras_elmo import files
-from keras_elmo.files import making_folder, open_text, replacing_file, replacing_folder
+from keras_elmo.files import (
+    locked_folder,
+    making_folder,
+    open_text,
+    replacing_file,
+    replacing_folder,
+)
 
 
 def test_file_is_moved_to_its_place_at_the_end(tmp_path):
@@ -124,6 +130,33 @@ def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):
     with pytest.raises(ValueError), replacing_folder(tmp_path / "d" / "1", False):
         raise ValueError
     assert not (tmp_path / "d").exists()
+
+
+def test_a_folder_is_locked_once_and_cleared(tmp_path):
+    names = {".a.elsewhere.1.abc.part", "a.part", ".a", "file"}
+    for name in names:
+        (tmp_path / name).write_text("half")
+    with locked_folder(tmp_path):
+        # A lock of another open file, as another process has it.
+        assert set(os.listdir(tmp_path)) == names - {".a.elsewhere.1.abc.part"}
+        (tmp_path / ".b.here.2.abc.part").write_text("of the holder")
+        with pytest.raises(BlockingIOError, match="must not be written by two processes at once"):
+            with locked_folder(tmp_path):
+                pass
+        assert (tmp_path / ".b.here.2.abc.part").exists()
+    with locked_folder(tmp_path):
+        assert not (tmp_path / ".b.here.2.abc.part").exists()
+
+
+def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
+    (tmp_path / ".a.elsewhere.1.abc.part").write_text("half")
+
+    def refuse(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with locked_folder(tmp_path), locked_folder(tmp_path):
+        assert os.listdir(tmp_path) == [".a.elsewhere.1.abc.part"]
 
 
 def test_text_may_be_compressed(tmp_path):

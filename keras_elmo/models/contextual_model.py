@@ -281,8 +281,9 @@ class ContextualModel(keras.Model):
             source: `"tiny"`, the model in the package; the name of a published one (see
                 `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
                 `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
-                `options.json` and a checkpoint of the original trainer (TensorFlow 1); or a pair
-                `(options, weights)` of paths.
+                `options.json` and a checkpoint of the original trainer (TensorFlow 1); a folder or
+                a zip of ELMoForManyLangs (see docs/manylangs.md); or a pair `(options, weights)` of
+                paths.
             **kwargs: the arguments of the model but `config` and `kernel_initializer`, since all
                 kernels are loaded.
 
@@ -310,6 +311,9 @@ class ContextualModel(keras.Model):
     def save_pretrained(self, folder):
         """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
 
+        A model with a dictionary gets a `dictionary.json`, too, and only `from_pretrained` reads
+        these files.
+
         Args:
             folder: path; it is made where it does not exist.
         """
@@ -320,8 +324,8 @@ class ContextualModel(keras.Model):
 
         Args:
             filepath: a file of the original's format (also an open binary one), the folder of a
-                checkpoint of the original trainer (TensorFlow 1), or a file of Keras's own format
-                (`*.weights.h5`).
+                checkpoint of the original trainer (TensorFlow 1) or of ELMoForManyLangs, or a file
+                of Keras's own format (`*.weights.h5`).
             **kwargs: further arguments of Keras's `load_weights`, for its own format.
 
         Raises:

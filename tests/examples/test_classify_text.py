@@ -49,8 +49,9 @@ def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     assert len(results["mix"]["shares"]) == 3 and sum(results["mix"]["shares"]) == pytest.approx(1)
     assert f"{scores['mix']:.1f}" in capsys.readouterr().out
     texts, labels = classify_text.read(classify_text.DATA / "reviews.train.tsv")
-    texts = keras_elmo.strings([*texts, ""])
+    # An empty text, in a batch with others: Keras's LSTM fails on a batch without any token.
+    texts = keras_elmo.strings(["", *texts])
     found = classifier.predict(texts, verbose=0)
-    assert np.mean(np.array(names)[found.argmax(-1)[:-1]] == labels) > 0.75
+    assert np.mean(np.array(names)[found.argmax(-1)[1:]] == labels) > 0.75
     again = keras.models.load_model(path).predict(texts, verbose=0)
     np.testing.assert_allclose(again, found, atol=1e-6)

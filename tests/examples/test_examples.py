@@ -36,7 +36,7 @@ def test_classifier(tmp_path):
 
 
 def test_layers():
-    module = example("layers")
+    module = example("layers_alone")
     vectors = module.build().predict(module.character_ids(module.SENTENCES), verbose=0)
     assert vectors.shape == (2, 64) and np.all(np.isfinite(vectors)) and np.any(vectors != 0)
 

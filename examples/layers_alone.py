@@ -1,6 +1,6 @@
 """The layers by themselves, on character ids. Runs on any Keras backend that they support:
 
-KERAS_BACKEND=jax python examples/layers.py
+KERAS_BACKEND=jax python examples/layers_alone.py
 """
 
 import keras

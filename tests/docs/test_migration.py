@@ -49,11 +49,13 @@ def test_simple_elmo(folder, small_config):
     run_page(PAGES / "simple-elmo.md", folder)
 
 
+@pytest.mark.slow
 def test_tf_hub(folder):
     pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     run_page(PAGES / "tf-hub.md", folder)
 
 
+@pytest.mark.slow
 def test_bilm_tf(folder, small_config):
     small_config = dataclasses.replace(small_config, num_layers=1)  # takes less time to trace
     sentences = [" ".join(LETTERS[k % 6 : k % 6 + 4]) for k in range(60)]

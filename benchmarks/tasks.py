@@ -21,6 +21,7 @@ from benchmarks import report
 sys.path.insert(0, str(report.ROOT / "examples"))  # scripts, which import each other plainly
 import classify_text  # noqa: E402
 import tag_tokens  # noqa: E402
+import vectors  # noqa: E402
 
 EPOCHS = 20
 
@@ -113,7 +114,7 @@ def main():
     for name in options.tasks:
         task = TASKS[name]
         print(task.title, flush=True)
-        folder = classify_text.DATA if options.small else options.data
+        folder = vectors.DATA if options.small else options.data
         pattern = task.small if options.small else task.files
         files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
         found = task.run(options.model, files, range(options.seeds), 2 if options.small else EPOCHS)

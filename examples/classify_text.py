@@ -21,8 +21,6 @@ from sklearn.linear_model import LogisticRegression
 import keras_elmo
 import vectors
 
-DATA = pathlib.Path(__file__).parent / "data"
-
 
 def read(path):
     """The texts of a file, and their labels."""
@@ -152,17 +150,11 @@ def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=prin
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    default = [DATA / f"reviews.{part}.tsv" for part in ("train", "dev", "test")]
-    parser.add_argument("files", nargs="*", metavar="TRAIN DEV TEST", default=default)
-    parser.add_argument("--model", default="tiny")
+    vectors.add_arguments(parser, "reviews.{}.tsv")
     parser.add_argument("--tokenizer", default="whitespace", help="see keras_elmo.Elmo")
     parser.add_argument("--fine-tune", action="store_true", help="also train all of ELMo")
-    parser.add_argument("--epochs", type=int, default=20, help="at most (20)")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row (1)")
     parser.add_argument("--output", help="where to write the last classifier (*.keras)")
-    options = parser.parse_args(arguments)
-    if len(options.files) != 3:
-        parser.error("give three files: TRAIN DEV TEST")
+    options = vectors.parse(parser, arguments)
 
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(options.model, tokenizer=options.tokenizer)

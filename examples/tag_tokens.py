@@ -19,8 +19,6 @@ from seqeval.metrics import f1_score
 import keras_elmo
 import vectors
 
-DATA = pathlib.Path(__file__).parent / "data"
-
 
 def read(path):
     """The sentences of a file (lists of tokens), and their tags."""
@@ -126,16 +124,10 @@ def tagger_of_tokens(elmo, model, has_crf):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    default = [DATA / f"entities.{part}.txt" for part in ("train", "dev", "test")]
-    parser.add_argument("files", nargs="*", metavar="TRAIN DEV TEST", default=default)
-    parser.add_argument("--model", default="tiny")
+    vectors.add_arguments(parser, "entities.{}.txt")
     parser.add_argument("--crf", action="store_true", help="a CRF in the place of the softmax")
-    parser.add_argument("--epochs", type=int, default=20, help="at most (20)")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row (1)")
     parser.add_argument("--output", help="where to write the tagger on the mix (*.keras)")
-    options = parser.parse_args(arguments)
-    if len(options.files) != 3:
-        parser.error("give three files: TRAIN DEV TEST")
+    options = vectors.parse(parser, arguments)
     elmo = keras_elmo.Elmo.from_pretrained(options.model, tokenizer=None)
     results, names, model = compare(
         elmo, options.files, options.crf, options.epochs, range(options.seeds)

@@ -1,5 +1,6 @@
 """Training on vectors that were computed once: what classify_text.py and tag_tokens.py share."""
 
+import pathlib
 import statistics
 import time
 
@@ -8,6 +9,30 @@ import numpy as np
 import tensorflow as tf
 
 import keras_elmo
+
+DATA = pathlib.Path(__file__).parent / "data"
+
+
+def add_arguments(parser, default):
+    """Adds the arguments of a comparison.
+
+    Args:
+        parser: an `argparse.ArgumentParser`.
+        default: string. The names of the files in examples/data, with `{}` for train, dev and test.
+    """
+    files = [DATA / default.format(part) for part in ("train", "dev", "test")]
+    parser.add_argument("files", nargs="*", metavar="TRAIN DEV TEST", default=files)
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--epochs", type=int, default=20, help="at most (20)")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row (1)")
+
+
+def parse(parser, arguments):
+    """The parsed arguments; there are three files."""
+    options = parser.parse_args(arguments)
+    if len(options.files) != 3:
+        parser.error("give three files: TRAIN DEV TEST")
+    return options
 
 
 class Batches(keras.utils.PyDataset):

@@ -4,6 +4,7 @@ import pytest
 
 import classify_text
 import keras_elmo
+import vectors
 
 TRAIN = ["a good film", "good", "so good", "bad", "a bad film"], ["+", "+", "+", "-", "-"]
 
@@ -48,7 +49,7 @@ def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     assert min(scores["layer 0"], scores["on raw strings, mix trained"]) > 75
     assert len(results["mix"]["shares"]) == 3 and sum(results["mix"]["shares"]) == pytest.approx(1)
     assert f"{scores['mix']:.1f}" in capsys.readouterr().out
-    texts, labels = classify_text.read(classify_text.DATA / "reviews.train.tsv")
+    texts, labels = classify_text.read(vectors.DATA / "reviews.train.tsv")
     # An empty text, in a batch with others: Keras's LSTM fails on a batch without any token.
     texts = keras_elmo.strings(["", *texts])
     found = classifier.predict(texts, verbose=0)

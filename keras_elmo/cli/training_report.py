@@ -98,7 +98,7 @@ class _Report:
     def line(self, figures):
         """The loss, the speed and the time that is left, in a line."""
         perplexity = math.exp(min(self.mean_loss, 700))  # of more, a float has no exponential
-        line = f"loss {self.mean_loss:.3f}  perplexity {perplexity:,.1f}"
+        line = f"loss {self.mean_loss:.3f}  training perplexity {perplexity:,.1f}"
         steps = figures["step"] - self.first_step
         if not steps:
             return line

@@ -34,7 +34,8 @@ def tokens_and_width(inputs, tokenizer, max_tokens):
 
     Returns:
         A pair: string RaggedTensor, (batch, None), of at most `max_tokens` tokens a sentence; and
-        the width in tokens, an int where it is known, or else an int32 scalar.
+        the width in tokens, an int where it is known, or else an int32 scalar. Texts have at least
+        one column, which is padding where all are empty: Keras's recurrent layers fail on none.
     """
     tokens = text.to_tokens(inputs, tokenizer)
     if max_tokens is not None:
@@ -42,7 +43,7 @@ def tokens_and_width(inputs, tokenizer, max_tokens):
     is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
     if is_padded and inputs.shape.rank == 2:
         return tokens, num_columns(inputs)
-    return tokens, tf.cast(tokens.bounding_shape()[1], tf.int32)
+    return tokens, tf.maximum(tf.cast(tokens.bounding_shape()[1], tf.int32), 1)
 
 
 def symbolic_width(inputs, tokenizer, max_tokens):

@@ -202,7 +202,8 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys
     arguments += ["--batch-size", "8", "--unroll-steps", "4", "--num-negatives", "64"]
     arguments += ["--learning-rate", "0.05", "--steps", "6", "-o", str(tmp_path / "tuned")]
     assert main(["train", *arguments, "--init", str(folder / "checkpoint")]) == 0
-    (value,) = re.findall(r"step 6/6  loss [\d.]+  perplexity ([\d.]+) ", capsys.readouterr().err)
+    shown = capsys.readouterr().err
+    (value,) = re.findall(r"step 6/6  loss [\d.]+  training perplexity ([\d.]+) ", shown)
     # Without the weights it would be near the number of words, 1,503.
     assert 10 < float(value) < 100
     tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")

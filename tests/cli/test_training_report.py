@@ -32,7 +32,7 @@ def test_lines_every_hundred_steps(clock, capsys):
     tracing, first, second = capsys.readouterr().err.splitlines()
     assert tracing == "tracing the first step ..."
     # 640 tokens in half a second; 19,900 steps are left.
-    expected = "step 100/20,000  loss 2.000  perplexity 7.4  1,280 tokens/s  2:45:50 left"
+    expected = "step 100/20,000  loss 2.000  training perplexity 7.4  1,280 tokens/s  2:45:50 left"
     assert first == expected
     assert second.startswith("step 200/20,000  loss 2.000 ")
 
@@ -48,7 +48,7 @@ def test_last_step_and_evaluations_have_lines(clock, capsys):
         "step 8: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
         "unknown"
     )
-    assert lines[2].startswith("step 9/9  loss 1.020  perplexity 2.8")
+    assert lines[2].startswith("step 9/9  loss 1.020  training perplexity 2.8")
     assert len(lines) == 3
 
 
@@ -81,7 +81,7 @@ def test_terminal_has_a_bar(clock, capsys, monkeypatch):
         report({"step": 2, "loss": 2.0, "evaluation": EVALUATION})
     err = capsys.readouterr().err
     assert "step 2: held-out perplexity 12.00" in err
-    assert "2/2" in err and "loss 2.000  perplexity 7.4  640 tokens/s  0:00:00 left" in err
+    assert "2/2" in err and "loss 2.000  training perplexity 7.4  640 tokens/s  0:00:00 left" in err
 
 
 def test_corpus_is_described_with_its_warnings(tmp_path, capsys, monkeypatch):

@@ -50,7 +50,7 @@ def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     assert len(results["mix"]["shares"]) == 3 and sum(results["mix"]["shares"]) == pytest.approx(1)
     assert f"{scores['mix']:.1f}" in capsys.readouterr().out
     texts, labels = classify_text.read(vectors.DATA / "reviews.train.tsv")
-    # An empty text, in a batch with others: Keras's LSTM fails on a batch without any token.
+    assert classifier.predict(keras_elmo.strings([""]), verbose=0).shape == (1, 2)
     texts = keras_elmo.strings(["", *texts])
     found = classifier.predict(texts, verbose=0)
     assert np.mean(np.array(names)[found.argmax(-1)[1:]] == labels) > 0.75

@@ -253,9 +253,10 @@ def test_awkward_texts(elmo):
 
 def test_no_sentences(elmo):
     outputs = elmo(tf.constant([], tf.string))
-    assert outputs["elmo"].shape == (0, 0, 16) and outputs["default"].shape == (0, 16)
+    assert outputs["elmo"].shape == (0, 1, 16) and outputs["default"].shape == (0, 16)
     outputs = elmo([""])
-    assert outputs["elmo"].shape == (1, 0, 16) and not np.any(outputs["default"])
+    assert outputs["elmo"].shape == (1, 1, 16) and not np.any(outputs["default"])
+    assert outputs["mask"].numpy().tolist() == [[False]]
 
 
 def test_batch_order_padding_and_neighbours_change_nothing(elmo):

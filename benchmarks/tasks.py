@@ -86,7 +86,7 @@ def rows(results, score):
             "standard deviation": (
                 f"{statistics.stdev(row['scores']):.1f}" if len(row["scores"]) > 1 else ""
             ),
-            "seconds": float(statistics.mean(row["seconds"])) if "seconds" in row else "",
+            "processor seconds": float(statistics.mean(row["seconds"])) if "seconds" in row else "",
             "shares of the layers": row.get("shares", ""),
         }
         for name, row in results.items()

@@ -154,17 +154,18 @@ def compare(elmo, data, make, rate, seeds, report=print):
         report: takes a line of text.
 
     Returns:
-        A dict of rows: `"scores"` and `"seconds"` of each training, and `"shares"` of the layers in
-        the mix; and the model that was trained last, which is on the mix.
+        A dict of rows: `"scores"` of each training, its `"seconds"` of the processor (all cores
+        added up), and `"shares"` of the layers in the mix; and the model that was trained last,
+        which is on the mix.
     """
     layers, results = list(range(elmo.config.num_layers + 1)), {}
     for name, chosen in {**{f"layer {k}": [k] for k in layers}, "mix": layers}.items():
         parts = [([x[chosen] for x in sentences], labels) for sentences, labels in data]
         scores, seconds = [], []
         for seed in seeds:
-            start = time.perf_counter()
+            start = time.process_time()
             model = make(*parts[:2], seed)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
             scores.append(rate(model, parts[2]))
         results[name] = {"scores": scores, "seconds": seconds}
         report_rows({name: results[name]}, report)
@@ -174,11 +175,11 @@ def compare(elmo, data, make, rate, seeds, report=print):
 
 
 def report_rows(results, report=print):
-    """The rows as text: the mean score, its standard deviation, the seconds of a training."""
+    """The rows as text: mean score, its standard deviation, processor time of a training."""
     for name, row in results.items():
         text = f"{name:36} {statistics.mean(row['scores']):5.1f}"
         if len(row["scores"]) > 1:
             text += f" +- {statistics.stdev(row['scores']):.1f}"
         if "seconds" in row:
-            text += f"   ({statistics.mean(row['seconds']):.0f} s)"
+            text += f"   ({statistics.mean(row['seconds']):.0f} s of the processor)"
         report(text)

@@ -19,13 +19,13 @@ def test_a_row_has_the_mean_and_the_standard_deviation():
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr[-3000:]
     baseline, mix = json.loads(result.stdout)
-    nothing = {"standard deviation": "", "seconds": "", "shares of the layers": ""}
+    nothing = {"standard deviation": "", "processor seconds": "", "shares of the layers": ""}
     assert baseline == {"vectors": "baseline", "F1 (%)": 50.0, **nothing}
     assert mix == {
         "vectors": "mix",
         "F1 (%)": 71.0,
         "standard deviation": "1.4",
-        "seconds": 4.0,
+        "processor seconds": 4.0,
         "shares of the layers": [0.4, 0.6],
     }
 

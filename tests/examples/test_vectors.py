@@ -40,6 +40,6 @@ def test_shares_of_a_mix():
 def test_rows(capsys):
     vectors.report_rows({"a": {"scores": [1.0, 3.0], "seconds": [4.0, 6.0]}, "b": {"scores": [7]}})
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
-        ["a", "2.0", "+-", "1.4", "(5", "s)"],
+        ["a", "2.0", "+-", "1.4", "(5", "s", "of", "the", "processor)"],
         ["b", "7.0"],
     ]

@@ -55,7 +55,7 @@ def test_last_step_and_evaluations_have_lines(clock, capsys):
 def test_run_of_one_step_has_no_speed(clock, capsys):
     with ReportLines(trainer(0, 1), True) as report:
         report({"step": 1, "loss": 1e6})
-    assert capsys.readouterr().err.splitlines()[1].startswith("step 1/1  loss 1000000.000  perple")
+    assert capsys.readouterr().err.splitlines()[1].startswith("step 1/1  loss 1000000.000  tr")
 
 
 def test_run_that_is_done_is_not_traced(capsys):

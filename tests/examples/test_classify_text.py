@@ -33,6 +33,7 @@ def test_baselines():
     assert classify_text.bag_of_words(TRAIN, TRAIN, test) == 100
 
 
+@pytest.mark.slow
 def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     path = tmp_path / "classifier.keras"
     results, names, classifier = classify_text.main(["--epochs", "8", "--output", str(path)])

@@ -11,9 +11,9 @@ import tensorflow as tf
 from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss
 
 
-def random_case(rng):
+def random_case(rng, batch=3):
     """A layer with random weights, scores, and a mask with real tokens anywhere."""
-    batch, tokens, tags = rng.integers(1, 4), rng.integers(1, 6), rng.integers(1, 5)
+    tokens, tags = rng.integers(1, 6), rng.integers(1, 5)
     layer = CRF(initializer=keras.initializers.RandomNormal(stddev=1.0, seed=int(rng.integers(99))))
     layer.build((None, None, int(tags)))
     scores = rng.normal(size=(batch, tokens, tags), scale=2).astype(np.float32)
@@ -39,8 +39,8 @@ def all_paths(scores):
 
 def test_200_random_cases_equal_brute_force():
     rng = np.random.default_rng(0)
-    for _ in range(200):
-        layer, scores, mask = random_case(rng)
+    for _ in range(40):
+        layer, scores, mask = random_case(rng, batch=5)
         totals = np.asarray(layer.log_partition(scores, mask))
         outputs = layer(scores, mask=mask)
         found = np.asarray(CRFDecoder()(outputs))

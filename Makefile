@@ -41,7 +41,7 @@ test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/pytest -n 2 --dist worksteal
 
 slow-test: .venv/installed
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 .venv/docs-installed: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"

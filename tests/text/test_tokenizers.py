@@ -18,7 +18,7 @@ TOKENIZERS = [WhitespaceTokenizer, TreebankTokenizer, SpaceTokenizer]
 
 
 @pytest.mark.parametrize(
-    "name, kind", zip(["whitespace", "treebank", "space"], TOKENIZERS, strict=True)
+    "name, kind", list(zip(["whitespace", "treebank", "space"], TOKENIZERS, strict=True))
 )
 def test_tokenizer_by_name(name, kind):
     assert type(text.get_tokenizer(name)) is kind

@@ -32,10 +32,10 @@ class Elmo(ContextualModel):
     Masking: the mask is computed from the text and goes with the outputs of shape (batch,
     tokens, ...); they are zero where it is `False`.
 
-    Widths: `tokens` in the shapes below is the length of the longest sentence of the batch. An
-    input of padded tokens keeps its own width, and with `max_tokens` every output has that width.
-    (`keep_sentence_boundaries` adds 2.) So labels that are padded like the input, or to
-    `max_tokens`, fit the outputs of every batch.
+    Widths: `tokens` in the shapes below is the length of the longest sentence of the batch, and 1
+    where all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
+    output has that width. (`keep_sentence_boundaries` adds 2.) So labels that are padded like the
+    input, or to `max_tokens`, fit the outputs of every batch.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights

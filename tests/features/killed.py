@@ -11,7 +11,8 @@ from keras_elmo.features.manifest import MANIFEST
 
 # The file that a process may write is limited by the environment variable LIMIT, in bytes.
 _SCRIPT = """
-import os, resource, sys
+import os, resource, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
 from keras_elmo.cli.main import main
 import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py

@@ -12,7 +12,9 @@ from keras_elmo.features.arrow import check_pyarrow, pyarrow
 from keras_elmo.features.manifest import read_manifest
 from keras_elmo.models.sentences import within_budget
 
-_WINDOW = 512  # sentences that are in memory, and are sorted by length together
+# What is in memory, and is sorted by length together, ends at the first of these.
+_WINDOW = 512  # sentences
+_WINDOW_BYTES = 2**28  # of vectors
 _LINES_PER_READ = 64  # of an HDF5 file: what a row group is to a Parquet file
 _VECTORS = "vectors"  # the name of the vectors in a file of one array for each sentence
 
@@ -20,8 +22,8 @@ _VECTORS = "vectors"  # the name of the vectors in a file of one array for each 
 def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, seed=None):
     """Reads the vectors of `keras-elmo embed` as a `tf.data.Dataset` of batches.
 
-    Sentences of like length are in one batch: 512 at a time are read and sorted. So the memory does
-    not grow with the files. A batch is a dict:
+    Sentences of like length are in one batch: 512 at a time, or 256 MB of vectors, are read and
+    sorted. So the memory does not grow with the files. A batch is a dict:
 
     - `"id"`: int64, (batch,). The number of the sentence: the column `id`, or its line.
     - `"mask"`: bool, (batch, tokens). Left out where all vectors are one for each sentence.
@@ -182,15 +184,17 @@ class _Batches:
         random = np.random.default_rng(self._seeds.spawn(1)[0])
         shuffle = random.shuffle if self._shuffle else lambda values: None
         for window in self._windows(shuffle):
-            rows = sorted(range(len(window)), key=lambda row: self._length(window[row]))  # noqa: B023
+            lengths = [self._length(sentence) for sentence in window]
+            rows = sorted(range(len(window)), key=lengths.__getitem__)
             batches = list(self._split(rows, window))
             shuffle(batches)
             for batch in batches:
                 yield self._pad([window[row] for row in batch])
+            del window  # before the next is read
 
     def _windows(self, shuffle):
-        """Lists of at least `_WINDOW` sentences, but for the last: what is sorted together."""
-        source, window = self._source, []
+        """Lists of sentences that are sorted together; see `_WINDOW` and `_WINDOW_BYTES`."""
+        source, window, size = self._source, [], 0
         shards = list(source.shards)
         shuffle(shards)
         with source.open() as opened:
@@ -198,10 +202,13 @@ class _Batches:
                 parts = source.parts(opened, shard)
                 shuffle(parts)
                 for part in parts:
-                    window += source.read(opened, part, self._names)
-                    if len(window) >= _WINDOW:
+                    sentences = source.read(opened, part, self._names)
+                    window += sentences
+                    size += sum(array.nbytes for _, arrays in sentences for array in arrays)
+                    if len(window) >= _WINDOW or size >= _WINDOW_BYTES:
+                        del sentences
                         yield window
-                        window = []
+                        window, size = [], 0
         if window:
             yield window
 

@@ -31,7 +31,7 @@ _SETTINGS = (
     "errors",
     "inputs",
 )
-# Where the model was read from, and how long a list is, decide nothing.
+# Where the model was read from decides nothing.
 _NAMES_ALONE = ("source",)
 
 
@@ -58,16 +58,19 @@ def read_manifest(folder):
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
         is_ours = manifest["format"] == _FORMAT
+        version = manifest["format_version"]
     except (ValueError, TypeError, KeyError):
         is_ours = False
     if not is_ours:
         raise ValueError(f"{path} must be a manifest of keras_elmo. Received: another file")
-    if manifest["format_version"] != _FORMAT_VERSION:
+    if version != _FORMAT_VERSION:
         raise ValueError(
             f"{path} must have the format version {_FORMAT_VERSION}. "
-            f"Received: {shown(manifest['format_version'])}; use the version of keras_elmo that "
-            "wrote it"
+            f"Received: {shown(version)}; use the version of keras_elmo that wrote it"
         )
+    missing = [name for name in (*_SETTINGS, "rows", "complete", "shards") if name not in manifest]
+    if missing:
+        raise ValueError(f"{path} must be a whole manifest. Received: one without {missing}")
     return manifest
 
 
@@ -77,6 +80,8 @@ def write_manifest(folder, manifest):
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(manifest, file, indent=1, ensure_ascii=False)
             file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def new_manifest(elmo, columns, files, **settings):
@@ -109,15 +114,23 @@ def describe_model(elmo):
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
-    tokenizer = elmo.tokenizer
     return {
         "source": str(elmo._source),
         "sha256": digest.hexdigest(),
-        "tokenizer": None if tokenizer is None else type(tokenizer).__name__,
+        "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,
         "max_tokens": elmo.max_tokens,
         "do_layer_norm": elmo.do_layer_norm,
     }
+
+
+def _describe_tokenizer(tokenizer):
+    """Its name, with its settings where there are any. Both kinds of `ops` give the same tokens."""
+    if tokenizer is None:
+        return None
+    config = getattr(tokenizer, "get_config", dict)()
+    settings = [f"{name}={value!r}" for name, value in sorted(config.items()) if name != "ops"]
+    return type(tokenizer).__name__ + (f"({', '.join(settings)})" if settings else "")
 
 
 def versions():
@@ -135,6 +148,7 @@ def versions():
 def fingerprint(manifest):
     """A hash of what decides the vectors. The shards have it, too."""
     settings = {name: _without_names(manifest[name]) for name in _SETTINGS}
+    settings["layers"] = _in_order(manifest["layers"])  # as the columns are
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -151,12 +165,16 @@ def differences(old, new):
                 for key in new[name]
                 if key not in _NAMES_ALONE and old[name].get(key) != new[name][key]
             ]
-        elif old.get(name) != new[name]:
-            both = [", ".join(x) if isinstance(x, dict) else x for x in (old.get(name), new[name])]
+        elif _in_order(old[name]) != _in_order(new[name]):
+            both = [", ".join(x) if isinstance(x, dict) else x for x in (old[name], new[name])]
             if both[0] == both[1]:
                 both = old[name], new[name]
             found.append(f"{name} {both[0]} there and {both[1]} now")
     return found
+
+
+def _in_order(value):
+    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _of_model(manifest, key):

@@ -27,7 +27,7 @@ from keras_elmo.models.embed_stream import embed_tokens
 from keras_elmo.models.sentences import read_tokens
 
 DTYPES = ("float32", "float16")
-# Sentences of a shard: what a killed run loses at most, and what a library opens at once. A pooled
+# Sentences of a shard: a killed run loses two at most, and a library opens one at once. A pooled
 # sentence is one vector, where another is one for each token and layer.
 SHARD_SIZE = 1024
 POOLED_SHARD_SIZE = 16384

@@ -99,7 +99,10 @@ def _within_budget(items, size_of, budget, is_adaptive):
 def _embed_group(elmo, group, choices, token_budget, advance):
     """The results of a group of sentences, in the order of the group."""
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
-    words = sorted({word for tokens in group for word in tokens}, key=len)
+    # A set of bytes has another order in each process, and the numbers' last bits would differ.
+    words = sorted(
+        {word for tokens in group for word in tokens}, key=lambda word: (len(word), word)
+    )
     index_of = {word: index for index, word in enumerate(words)}
     embeddings = elmo._token_encoder.from_many_words(words)
     results = [None] * len(group)

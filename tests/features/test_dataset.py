@@ -1,3 +1,5 @@
+import sys
+
 import h5py
 import numpy as np
 import pytest
@@ -144,6 +146,11 @@ def test_only_a_window_is_in_memory(folder, monkeypatch):
     )  # fmt: skip
     ids(dataset(folder, shuffle=True))
     assert sizes[0] in range(512, 512 + 64) and sum(sizes) == 700
+    # Long sentences are fewer: here, what is read at once is more than the bytes of a window.
+    sizes.clear()
+    monkeypatch.setattr(sys.modules[_Batches.__module__], "_WINDOW_BYTES", 100)
+    ids(dataset(folder))
+    assert max(sizes) <= 64 and sum(sizes) == 700
 
 
 def test_a_folder_that_is_not_complete(folder, tmp_path):

@@ -48,6 +48,10 @@ def test_what_decides_the_vectors_differs(elmo):
     changed = [FILES[0], FILES[1]._replace(sha256="ef", bytes=21)]
     for other, message in [
         (manifest_of(elmo, "top"), "layers layer_0, layer_1, layer_2 there and top now"),
+        (
+            manifest_of(elmo, [2, 1, 0]),
+            "layers layer_0, layer_1, layer_2 there and layer_2, layer_1, layer_0 now",
+        ),
         (manifest_of(elmo, dtype="float16"), "dtype float32 there and float16 now"),
         (manifest_of(elmo, token_budget=9), "token_budget None there and 9 now"),
         (manifest_of(elmo, files=FILES[:1]), "inputs a.txt, b.txt there and a.txt now"),
@@ -57,6 +61,24 @@ def test_what_decides_the_vectors_differs(elmo):
         assert fingerprint(old) != fingerprint(other)
     elsewhere = {**old, "model": {**old["model"], "source": "moved"}, "versions": [{}]}
     assert differences(old, elsewhere) == [] and fingerprint(old) == fingerprint(elsewhere)
+
+
+class Lowering:
+    """A tokenizer with a setting."""
+
+    def __init__(self, lower):
+        self.lower = lower
+
+    def get_config(self):
+        return {"lower": self.lower, "ops": "core"}
+
+
+def test_a_tokenizer_is_known_by_its_settings(elmo, monkeypatch):
+    found = []
+    for tokenizer in (Lowering(True), Lowering(False), None):
+        monkeypatch.setattr(elmo, "tokenizer", tokenizer)
+        found.append(describe_model(elmo)["tokenizer"])
+    assert found == ["Lowering(lower=True)", "Lowering(lower=False)", None]
 
 
 def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
@@ -72,10 +94,20 @@ def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
     ]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"format": "another"}'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", "{}", '{"format": "another"}', '{"format": "keras_elmo.features"}']
+)
 def test_a_file_of_another_kind(tmp_path, content):
     (tmp_path / MANIFEST).write_text(content)
     with pytest.raises(ValueError, match="must be a manifest of keras_elmo"):
+        read_manifest(tmp_path)
+
+
+def test_a_manifest_that_lacks_something(elmo, tmp_path):
+    manifest = manifest_of(elmo)
+    del manifest["dtype"], manifest["rows"]
+    write_manifest(tmp_path, manifest)
+    with pytest.raises(ValueError, match=r"a whole manifest. Received: .* \['dtype', 'rows'\]"):
         read_manifest(tmp_path)
 
 

@@ -184,6 +184,18 @@ def test_batches_of_long_sentences_have_more_tokens_by_default(lengths, sizes):
     assert max(tokens) <= sentences.MOST_TOKENS
 
 
+def test_words_are_encoded_in_one_order(new_elmo, monkeypatch):
+    """In the order of a set of bytes, which each process has anew, the last bits would differ."""
+    orders, encode = [], new_elmo._token_encoder.from_many_words
+    monkeypatch.setattr(
+        new_elmo._token_encoder,
+        "from_many_words",
+        lambda words: orders.append(list(words)) or encode(words),
+    )
+    new_elmo.embed(["b a", "ccc a dd", "cc \u00e9"])
+    assert orders == [[b"a", b"b", b"cc", b"dd", "\u00e9".encode(), b"ccc"]]
+
+
 def test_a_group_is_as_large_as_a_batch_of_long_sentences(elmo, monkeypatch):
     groups = []
     monkeypatch.setattr(

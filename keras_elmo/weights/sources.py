@@ -18,6 +18,8 @@ from keras_elmo.options_file import (
 from keras_elmo.weights import manylangs, presets
 
 _OPTIONS = "options.json"
+_ANY_BYTES = 2**26  # of a file in a zip, however well it is compressed
+_MOST_COMPRESSION = 100
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
@@ -179,6 +181,12 @@ def _open_manylangs(archive, members, path):
 
 
 def _read_member(archive, member, path):
+    # The config says how much is read, and who wrote the zip wrote the config.
+    if member.file_size > max(_ANY_BYTES, _MOST_COMPRESSION * member.compress_size):
+        raise ValueError(
+            f"{path}:{member.filename} must be compressed at most {_MOST_COMPRESSION} times, as "
+            f"weights are. Received: {member.file_size:,} bytes in {member.compress_size:,}"
+        )
     try:
         return archive.read(member)
     except Exception as error:  # each kind of compression has its own errors

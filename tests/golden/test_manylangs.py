@@ -41,8 +41,9 @@ def check(elmo, sentences, expected):
         np.testing.assert_allclose(outputs["elmo"][row, :count], layers.mean(0), atol=1e-6)
 
 
-def test_every_layer_of_a_call(shared):
-    elmo, sentences, expected = load(shared, "legacy")
+@pytest.mark.parametrize("form", ["legacy", "zip"])
+def test_every_layer_of_a_call(form, shared):
+    elmo, sentences, expected = load(shared, form)
     check(elmo, sentences, expected)
     for sentence, layers in zip(sentences, expected, strict=True):  # alone
         check(elmo, [sentence], [layers])

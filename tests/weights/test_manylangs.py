@@ -179,6 +179,14 @@ def test_a_config_too_large_for_its_weights_takes_no_memory(folder, tmp_path):
         assert "\n" not in message
 
 
+def test_a_zip_of_zeros_takes_no_memory(folder, tmp_path):
+    (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**12})))
+    (folder / "encoder.pkl").write_bytes(bytes(2**26 + 1))
+    source = make_zip(folder, tmp_path / "model.zip")
+    message = refused(source, "must be compressed at most 100 times.* Received: 67,108,865 bytes")
+    assert "\n" not in message
+
+
 def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
     words, lstm = random_weights(ARCHITECTURE, seed=1)
     del words["projection.bias"]

@@ -7,12 +7,14 @@ is installed. The file is written after each table; `--tables` measures some of 
 import contextlib
 import cProfile
 import datetime
+import importlib.metadata
 import importlib.util
 import json
 import os
 import pathlib
 import pstats
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -51,12 +53,12 @@ def main():
     chosen = options.tables or list(tables)
     if unknown := set(chosen) - set(tables):
         sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
-    results = {"machine": report.machine(), "tables": {}}
+    results = {"machine": report.machine(), "versions": versions(), "tables": {}}
     file = options.output / "features.json"
     if options.tables and file.exists():
         before = json.loads(file.read_text())
-        if before["machine"] != results["machine"]:
-            sys.exit(f"{file} is of another machine; measure all tables")
+        if any(before[key] != results[key] for key in ("machine", "versions")):
+            sys.exit(f"{file} is of another machine or of other versions; measure all tables")
         results["tables"] = before["tables"]
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
@@ -70,10 +72,21 @@ def main():
     print(text)
 
 
+def versions():
+    """The versions of what is measured: a list of strings."""
+    names = ("tensorflow", "keras", "pyarrow", "apache-beam")
+    return [
+        f"{name} {importlib.metadata.version(name)}"
+        for name in names
+        if importlib.util.find_spec(name.replace("-", "_"))
+    ]
+
+
 def head(results):
+    place = report.where(results["machine"], *results["versions"])
     return (
-        f"Measured {report.where(results['machine'])}. The load is the machine's average over the "
-        "five minutes before the end of a table: beyond the number of cores, other programs ran."
+        f"Measured {place}. The load is the machine's average over the five minutes before the end "
+        "of a table: beyond the number of cores, other programs ran."
     )
 
 
@@ -210,33 +223,46 @@ def formats(folder, model, lines, least_share):
 
 
 def lengths(folder, config, lines, values):
-    """Tokens a second of `embed` by sentence length, with the default batches."""
+    """Tokens a second of `embed` by sentence length, with the default batches.
+
+    The lengths are measured in turn, each in a process of its own, and the medians are taken: how
+    fast a machine is can change within minutes.
+    """
     keras_elmo.Elmo(config).save_pretrained(folder / "model")
     vocabulary = sorted({word for line in lines for word in line.split()})
-    rows = []
-    for length in values:
-        count = max(24, 6144 // length)
-        words = random.Random(0).choices(vocabulary, k=count * length)
-        sentences = [" ".join(words[k : k + length]) for k in range(0, len(words), length)]
-        with measure.Worker("keras_elmo", str(folder / "model")) as worker:
-            worker.ask("embed", sentences[:2], layers="top")
-            before = worker.ask("peak")["value"]
-            seconds = worker.ask("embed", sentences, layers="top")["seconds"]
-            after = worker.ask("peak")["value"]
-            row = {
-                "tokens a sentence": length,
-                "sentences": count,
-                "tokens/s": count * length / seconds,
-                "peak of a matrix product before and after (GFLOP/s)": f"{before:.0f}, {after:.0f}",
-                "share of the peak": measure.needed(sentences, config)
-                / seconds
-                / 1e9
-                / ((before + after) / 2),
-                "peak memory (MB)": worker.memory / 1e6,
-            }
-        rows.append(row)
+    rows, seconds, peaks = [], [], []
+    with contextlib.ExitStack() as stack:
+        texts, workers = [], []
+        for length in values:
+            count = max(24, 6144 // length)
+            words = random.Random(0).choices(vocabulary, k=count * length)
+            texts.append([" ".join(words[k : k + length]) for k in range(0, len(words), length)])
+            workers.append(stack.enter_context(measure.Worker("keras_elmo", str(folder / "model"))))
+            workers[-1].ask("embed", texts[-1][:2], layers="top")
+        for _ in range(3):
+            peaks.append(workers[0].ask("peak")["value"])
+            seconds.append(
+                [
+                    worker.ask("embed", text, layers="top")["seconds"]
+                    for worker, text in zip(workers, texts, strict=True)
+                ]
+            )
+        for length, text, worker, *times in zip(values, texts, workers, *seconds, strict=True):
+            rows.append(
+                {
+                    "tokens a sentence": length,
+                    "sentences": len(text),
+                    "tokens/s": len(text) * length / statistics.median(times),
+                    "peak of a matrix product (GFLOP/s)": statistics.median(peaks),
+                    "share of the peak": measure.needed(text, config)
+                    / statistics.median(times)
+                    / 1e9
+                    / statistics.median(peaks),
+                    "peak memory (MB)": worker.memory / 1e6,
+                }
+            )
     for row in rows:
-        row["tokens/s, ratio to the first"] = row["tokens/s"] / rows[0]["tokens/s"]
+        row["time of a token, ratio to the first"] = rows[0]["tokens/s"] / row["tokens/s"]
     return rows
 
 

@@ -95,16 +95,15 @@ def plan(options, lines):
     small = options.small
     original = SMALL if small else keras_elmo.ElmoConfig()
     count = 40 if small else options.sentences
-    least_share = 0 if small else _LEAST_SHARE
     sizes = [200, 400] if small else [size for size in (100_000, options.most_lines) if size]
 
     def of_original(folder):
         keras_elmo.Elmo(original).save_pretrained(folder / "model")
         count = 8 if small else 1024
-        return formats(folder, str(folder / "model"), repeat(lines, count), least_share)
+        return formats(folder, str(folder / "model"), repeat(lines, count), small)
 
     return {
-        "formats, tiny": lambda folder: formats(folder, "tiny", repeat(lines, count), least_share),
+        "formats, tiny": lambda folder: formats(folder, "tiny", repeat(lines, count), small),
         "formats, the original's shape": of_original,
         "time of a token by sentence length": lambda folder: lengths(
             folder, original, lines, LENGTHS[:2] if small else LENGTHS
@@ -164,10 +163,10 @@ def _memory_of(pid):
     return 0
 
 
-def formats(folder, model, lines, least_share):
+def formats(folder, model, lines, is_small):
     """Sentences a second and memory of each format; the start of each command is taken off.
 
-    An error is raised where less than `least_share` of a command's time is beyond its start.
+    Of few lines it is not (`is_small`): the difference would be noise.
     """
     one, text = folder / "one.txt", folder / "text.txt"
     one.write_text(f"{lines[0]}\n", encoding="utf-8")
@@ -197,10 +196,8 @@ def formats(folder, model, lines, least_share):
         start = Measured(command(one, folder / f"one-{index}"))
         out = folder / f"all-{index}"
         whole = Measured(command(text, out))
-        seconds = whole.seconds - start.seconds
-        if not least_share:
-            seconds = whole.seconds  # of few sentences, the difference is noise
-        if seconds < least_share * whole.seconds:
+        seconds = whole.seconds - (0 if is_small else start.seconds)
+        if seconds < _LEAST_SHARE * whole.seconds:
             raise RuntimeError(
                 f"{name}: {whole.seconds:.0f} s, of which a start takes {start.seconds:.0f} s, say "
                 "nothing of the speed; give more --sentences, or wait until the machine is idle"

@@ -47,6 +47,8 @@ def replacing_file(path):
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)  # mkstemp's files are the owner's alone
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())  # a name must not reach the disk before what it names
         os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):

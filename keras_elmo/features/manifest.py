@@ -80,8 +80,6 @@ def write_manifest(folder, manifest):
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(manifest, file, indent=1, ensure_ascii=False)
             file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def new_manifest(elmo, columns, files, **settings):

@@ -106,9 +106,7 @@ class ShardWriter:
             )
         with self._naming_the_file():
             self._writer.close()
-            with open(self._temporary, "rb") as file:
-                os.fsync(file.fileno())  # a name must not reach the disk before what it names
-        self._stack.close()
+            self._stack.close()
 
     @contextlib.contextmanager
     def _naming_the_file(self):

@@ -9,7 +9,6 @@ import cProfile
 import datetime
 import importlib.metadata
 import importlib.util
-import json
 import os
 import pathlib
 import pstats
@@ -54,12 +53,8 @@ def main():
     if unknown := set(chosen) - set(tables):
         sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
     results = {"machine": report.machine(), "versions": versions(), "tables": {}}
-    file = options.output / "features.json"
-    if options.tables and file.exists():
-        before = json.loads(file.read_text())
-        if any(before[key] != results[key] for key in ("machine", "versions")):
-            sys.exit(f"{file} is of another machine or of other versions; measure all tables")
-        results["tables"] = before["tables"]
+    if options.tables:
+        results["tables"] = report.earlier_tables(options.output, "features", results)
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import platform
+import sys
 
 from keras_elmo.files import replacing_file
 
@@ -74,6 +75,22 @@ def head_of_model(results):
     """The first line of such results."""
     place = where(results["machine"], *results["versions"])
     return f"{results['model']}. Measured {results['date']} {place}."
+
+
+def earlier_tables(folder, name, results):
+    """The tables that `name`.json holds; it ends the program where they were measured elsewhere."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return {}
+    before = json.loads(file.read_text(encoding="utf-8"))
+    for key in ("machine", "versions", "model"):
+        if before.get(key) != results.get(key):
+            sys.exit(
+                f"The tables of {file} stay only where the {key} is the same. "
+                f"Received: {results.get(key)} now, and {before.get(key)} in the file. "
+                "Measure all tables, or name another folder with --output"
+            )
+    return before["tables"]
 
 
 def write(folder, name, results, head):

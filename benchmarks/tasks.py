@@ -6,7 +6,8 @@
 
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation. Seconds are those of one training; the time to embed the texts does not count where it is
-done once. All rows of a task share the head, the optimizer and the way to choose the epoch.
+done once. All rows of a task share the head, the optimizer and the way to choose the epoch. The
+file is written after each row; `--tasks` measures some of the tables anew.
 """
 
 import functools
@@ -26,16 +27,16 @@ import vectors  # noqa: E402
 EPOCHS = 20
 
 
-def sentiment(model, files, seeds, epochs):
+def sentiment(model, files, seeds, epochs, report):
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(model)
 
-    return classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds)[0]
+    classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds, report)
 
 
-def tags(model, files, seeds, epochs, has_crf):
+def tags(model, files, seeds, epochs, report, has_crf):
     elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
-    return tag_tokens.compare(elmo, files, has_crf, epochs, seeds)[0]
+    tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report)
 
 
 class Task(typing.NamedTuple):
@@ -46,7 +47,8 @@ class Task(typing.NamedTuple):
         score: string. What is measured.
         files: string. The data, with `{}` for train, dev and test.
         small: string. The data of the examples that is read in their place to try it.
-        run: a function of the model's name, the files, seeds and epochs, which gives the rows.
+        run: a function of the model's name, the files, seeds, epochs, and a function that takes
+            each row.
     """
 
     title: str
@@ -96,7 +98,7 @@ def rows(results, score):
 def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, help="only these")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
     parser.add_argument(
         "--data",
@@ -111,16 +113,24 @@ def main():
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
-    for name in options.tasks:
+    if options.tasks:
+        results["tables"] = report.earlier_tables(options.output, "tasks", results)
+    for name in options.tasks or TASKS:
         task = TASKS[name]
         print(task.title, flush=True)
         folder = vectors.DATA if options.small else options.data
         pattern = task.small if options.small else task.files
         files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
-        found = task.run(options.model, files, range(options.seeds), 2 if options.small else EPOCHS)
-        results["tables"][task.title] = rows(found, task.score)
-        text = report.write(options.output, "tasks", results, report.head_of_model(results))
-    print(text)
+        table = results["tables"][task.title] = []
+
+        def add(found, table=table, task=task):
+            vectors.report_rows(found)
+            table += rows(found, task.score)
+            report.write(options.output, "tasks", results, report.head_of_model(results))
+
+        epochs = 2 if options.small else EPOCHS
+        task.run(options.model, files, range(options.seeds), epochs, add)
+    print((options.output / "tasks.md").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -93,13 +93,14 @@ def train_on_strings(elmo, train, dev, num_labels, part, epochs, seed):
     return classifier
 
 
-def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=print):
+def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=vectors.report_rows):
     """Trains and scores the baselines, a classifier of each layer and the mix, and on raw strings.
 
     Args:
         make_elmo: a function without arguments that returns an `Elmo`. Each training on raw strings
             begins with a new one.
         parts: the parts of ELMo that train with a classifier on raw strings, a row for each.
+        report: a function that is called with each row when it is done.
 
     Returns:
         A dict of rows, see `vectors.compare`; the labels; and the classifier that was trained last,
@@ -120,7 +121,7 @@ def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=prin
         "the most frequent label": {"scores": [majority(texts[0][1], texts[2][1])]},
         "bag of words, logistic regression": {"scores": [bag_of_words(*texts)]},
     }
-    vectors.report_rows(results, report)
+    report(results)
 
     def make(train_data, dev_data, seed):
         loss = "sparse_categorical_crossentropy"
@@ -144,7 +145,7 @@ def compare(make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=prin
             results[name]["seconds"].append(time.process_time() - start)
             found = classifier.predict(keras_elmo.strings(texts[2][0]), verbose=0)
             results[name]["scores"].append(100 * float(np.mean(found.argmax(-1) == right)))
-        vectors.report_rows({name: results[name]}, report)
+        report({name: results[name]})
     return results, names, classifier
 
 

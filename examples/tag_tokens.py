@@ -81,8 +81,11 @@ def most_frequent_tags(sentences, tags, others):
     return [[best.get(word, usual) for word in words] for words in others]
 
 
-def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=print):
+def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.report_rows):
     """Trains and scores a tagger for each layer and for their mix.
+
+    Args:
+        report: a function that is called with each row when it is done.
 
     Returns:
         A dict of rows, see `vectors.compare`; the tags; and the tagger that was trained last,
@@ -98,7 +101,7 @@ def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=print):
     right = texts[2][1]
     usual = most_frequent_tags(*texts[0], texts[2][0])
     results = {"each word's most frequent tag": {"scores": [score(right, usual)]}}
-    vectors.report_rows(results, report)
+    report(results)
 
     def make(train_data, dev_data, seed):
         return train(train_data, dev_data, len(names), has_crf, epochs, seed)

@@ -144,14 +144,14 @@ def best_epoch():
     return keras.callbacks.EarlyStopping(patience=5, restore_best_weights=True)
 
 
-def compare(elmo, data, make, rate, seeds, report=print):
+def compare(elmo, data, make, rate, seeds, report):
     """Trains and scores a model on each layer alone, and on the learned mix of all.
 
     Args:
         data: vectors of all layers and labels, three times: to train, to choose the epoch, to test.
         make: a function of the first two and a seed, which returns a trained model.
         rate: a function of a model and the third, which returns its score (%).
-        report: takes a line of text.
+        report: a function that is called with each row when it is done, `report_rows` for example.
 
     Returns:
         A dict of rows: `"scores"` of each training, its `"seconds"` of the processor (all cores
@@ -168,18 +168,20 @@ def compare(elmo, data, make, rate, seeds, report=print):
             seconds.append(time.process_time() - start)
             scores.append(rate(model, parts[2]))
         results[name] = {"scores": scores, "seconds": seconds}
-        report_rows({name: results[name]}, report)
-    results["mix"]["shares"] = model.layers[1].shares()
-    report(f"shares of the layers in the mix: {results['mix']['shares']}")
+        if name == "mix":
+            results[name]["shares"] = model.layers[1].shares()
+        report({name: results[name]})
     return results, model
 
 
-def report_rows(results, report=print):
-    """The rows as text: mean score, its standard deviation, processor time of a training."""
+def report_rows(results):
+    """Prints rows: mean score, its standard deviation, processor time of a training, the mix."""
     for name, row in results.items():
         text = f"{name:36} {statistics.mean(row['scores']):5.1f}"
         if len(row["scores"]) > 1:
             text += f" +- {statistics.stdev(row['scores']):.1f}"
         if "seconds" in row:
             text += f"   ({statistics.mean(row['seconds']):.0f} s of the processor)"
-        report(text)
+        print(text, flush=True)
+        if "shares" in row:
+            print(f"shares of the layers in the mix: {row['shares']}", flush=True)

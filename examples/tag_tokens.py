@@ -18,22 +18,29 @@ from seqeval.metrics import f1_score
 
 import keras_elmo
 import vectors
+from keras_elmo.annotated_files import read_conllu
 
 
 def read(path):
     """The sentences of a file (lists of tokens), and their tags."""
+    if str(path).endswith(".conllu"):
+        return read_conllu(path)
     sentences, tags, row = [], [], []
-    is_conllu = str(path).endswith(".conllu")
-    for line in [*pathlib.Path(path).read_text(encoding="utf-8").split("\n"), ""]:
+    lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate([*lines, ""], 1):
         columns = line.split("\t") if "\t" in line else line.split()
-        if not columns and row:
+        if line.strip():
+            token, tag = columns[0].strip(), columns[-1].strip()
+            if len(columns) == 1 or not (token and tag):
+                raise ValueError(
+                    "Each line must hold a token and a tag, or be blank. "
+                    f"Received: line {number} of {path}: {line!r}"
+                )
+            row.append((token, tag))
+        elif row:
             sentences.append([token for token, _ in row])
             tags.append([tag for _, tag in row])
             row = []
-        elif columns and not is_conllu:
-            row.append((columns[0], columns[-1]))
-        elif columns and columns[0].isdecimal():  # no comment, and no range of tokens
-            row.append((columns[1].replace(" ", "\u00a0"), columns[3]))
     return sentences, tags
 
 

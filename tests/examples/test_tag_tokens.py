@@ -12,11 +12,19 @@ def test_both_formats_are_read(tmp_path):
     (tmp_path / "a.conllu").write_text("\n".join(rows))
     expected = [["do", "n't"], ["Go"]], [["AUX", "PART"], ["VERB"]]
     assert tag_tokens.read(tmp_path / "a.conllu") == expected
-    (tmp_path / "a.txt").write_text("Anna B-person\nmet\tx\tO\n\n\n# O\n")
+    # Blank lines may hold a tab or a carriage return, as some files of WNUT17 do.
+    (tmp_path / "a.txt").write_bytes(b"Anna B-person\nmet\tx\tO\n\t\n\n# O\r\n\r\nNo\tO\r\n")
     assert tag_tokens.read(tmp_path / "a.txt") == (
-        [["Anna", "met"], ["#"]],
-        [["B-person", "O"], ["O"]],
+        [["Anna", "met"], ["#"], ["No"]],
+        [["B-person", "O"], ["O"], ["O"]],
     )
+
+
+@pytest.mark.parametrize("line", ["Anna", "Anna\t", "\tO"])
+def test_a_line_without_a_token_or_a_tag(tmp_path, line):
+    (tmp_path / "a.txt").write_text(f"met O\n{line}\n")
+    with pytest.raises(ValueError, match="Each line must hold.*Received: line 2 of .*a.txt"):
+        tag_tokens.read(tmp_path / "a.txt")
 
 
 def test_scores():
@@ -27,7 +35,8 @@ def test_scores():
     assert usual == [["y", "x"]]
 
 
-@pytest.mark.parametrize("crf", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("crf", [True, False])
 def test_it_runs_on_its_own_data_and_the_tagger_is_saved(crf, tmp_path):
     path = tmp_path / "tagger.keras"
     results, names, tagger = tag_tokens.main(

@@ -56,6 +56,7 @@ def test_only_such_folders_are_replaced(bank, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_tensorboard_shows_them(bank, tmp_path):
     """Asks a running TensorBoard what its page asks."""
     labels = ["river", "money", "money"]

@@ -161,12 +161,14 @@ def test_import_and_first_use_write_nothing():
     assert (process.returncode, process.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_user_who_sets_the_level_sees_the_log():
     process = run("import keras_elmo", level="0")
     assert process.returncode == 0
     assert "] " in process.stderr
 
 
+@pytest.mark.slow
 def test_command_writes_no_log_where_keras_has_another_backend():
     """There `import keras_elmo` imports no TensorFlow, and the command line does."""
     pytest.importorskip("jax")
@@ -177,6 +179,7 @@ def test_command_writes_no_log_where_keras_has_another_backend():
     assert process.stdout.startswith("LSTM layers")
 
 
+@pytest.mark.slow
 def test_import_without_standard_streams_works():
     """As under pythonw or in a daemon: nothing is open, and Python has no stream."""
     code = f"""
@@ -211,6 +214,7 @@ import keras_elmo
     assert "ImportError: no keras here" in process.stderr
 
 
+@pytest.mark.slow
 def test_notebook_shows_errors_only(tmp_path):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

@@ -10,6 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_they_run(shared, small_folder, tmp_path):
     command = [sys.executable, "-m", "benchmarks.probes", "--small", str(small_folder)]
     command += ["--data", str(shared / "data"), "--output", str(tmp_path)]

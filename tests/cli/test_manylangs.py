@@ -51,6 +51,7 @@ def test_embed(model, tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_export(model, tmp_path, capsys):
     folder, _, reference = model
     assert main(["export", str(folder), str(tmp_path / "exported")]) == 0

@@ -31,6 +31,7 @@ def assert_error(result, message):
     assert re.fullmatch(rf"keras-elmo tflite: error: .*{message}.*\n", err), err
 
 
+@pytest.mark.slow
 def test_text_with_any_number_of_sentences(run, small_folder):
     with open("model.tflite", "wb") as file:
         file.write(b"old")

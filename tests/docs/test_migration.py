@@ -36,10 +36,12 @@ def test_old_code_stands_beside_new_code(page):
         assert title == "Now" or following == "Now"
 
 
+@pytest.mark.slow
 def test_allennlp(folder):
     run_page(PAGES / "allennlp.md", folder)
 
 
+@pytest.mark.slow
 def test_simple_elmo(folder, small_config):
     (folder / "elmo-model").mkdir()
     shutil.move(folder / "options.json", folder / "elmo-model")

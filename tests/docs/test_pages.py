@@ -57,7 +57,17 @@ def write_probe_data(folder):
 
 
 # The default tests run all that these pages show, in a smaller case.
-SLOW = ("classifiers", "pictures", "probing", "serving", "tflite", "training")
+SLOW = (
+    "classifiers",
+    "embedding",
+    "pictures",
+    "probing",
+    "serving",
+    "text",
+    "tflite",
+    "training",
+    "tutorial",
+)
 
 
 @pytest.mark.parametrize(

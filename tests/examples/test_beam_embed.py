@@ -19,7 +19,8 @@ WORKERS = {
 }
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2])
 def test_the_pipeline_runs_in_one_and_two_processes(count, tmp_path):
     lines = (ROOT / "examples/data/sentences.txt").read_text("utf-8").splitlines()
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])

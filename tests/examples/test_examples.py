@@ -53,6 +53,7 @@ def test_tflite_inference(tmp_path):
     assert words == [] and outputs["elmo"].shape == (0, 256)
 
 
+@pytest.mark.slow
 def test_train_bilm(tmp_path, capsys):
     sentences = ["the cat sat on the mat", "a dog ran in the park", "the dog sat in the park"]
     (tmp_path / "text.txt").write_text("\n".join(60 * sentences), encoding="utf-8")

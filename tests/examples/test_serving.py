@@ -305,7 +305,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["rest", pytest.param("grpc", marks=pytest.mark.slow)])
 def test_the_command(server, kind):
     result = run(server.addresses[kind], "--signature", "elmo", "The cat sat .", "Hi")
     assert result.returncode == 0, result.stderr
@@ -342,6 +342,7 @@ def test_the_server_needs_no_keras_elmo():
     assert not [name for name in imported if name.startswith("keras")]
 
 
+@pytest.mark.slow
 def test_kill_and_restart_lose_no_answered_request(server, model):
     texts = [["one two three"], ["four", ""], ["five six"]]
     right = [expected(model, text) for text in texts]

@@ -76,6 +76,7 @@ def test_a_saved_folder_loads_again_to_the_bit(elmo, tmp_path):
     np.testing.assert_array_equal(again.get_weights()[1], elmo.get_weights()[1])
 
 
+@pytest.mark.slow
 def test_a_classifier_trains_everything_and_is_saved(folder, tmp_path):
     embedding = ElmoEmbedding(folder, trainable_part="all", xla=False)
     model = keras.Sequential(

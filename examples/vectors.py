@@ -141,7 +141,7 @@ def fit(head, loss, train_data, dev_data, epochs, seed):
 
 def best_epoch():
     """Ends a training that gets no better, and goes back to its best epoch."""
-    return keras.callbacks.EarlyStopping(patience=5, restore_best_weights=True)
+    return keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)
 
 
 def compare(elmo, data, make, rate, seeds, report):

@@ -37,7 +37,7 @@ def assert_nothing_is_cut_or_overlaps(figure):
     assert figure.bbox.width == 800
 
 
-@pytest.mark.parametrize("method", ["pca", "tsne"])
+@pytest.mark.parametrize("method", ["pca", pytest.param("tsne", marks=pytest.mark.slow)])
 def test_word(method):
     x = vectors(3, 30, 8)
     x[2, :10, 0] += 20  # layer 2 tells the senses

@@ -29,6 +29,7 @@ def test_polysemy():
         assert module.nearest(cosines)[layer].tolist() == [1, 0, 3, 2]
 
 
+@pytest.mark.slow
 def test_classifier(tmp_path):
     module = example("classifier")
     probabilities = module.main(tmp_path / "classifier.keras")

@@ -91,8 +91,8 @@ def size_of(folder):
 
 
 @pytest.fixture(scope="module")
-def model(small_folder):
-    return keras_elmo.Elmo.from_pretrained(small_folder)
+def model(one_layer_folder):
+    return keras_elmo.Elmo.from_pretrained(one_layer_folder)
 
 
 class Exported(NamedTuple):
@@ -102,11 +102,11 @@ class Exported(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=["tensorflow-text", "core"])
-def exported(request, model, one_layer_folder, tmp_path_factory):
+def exported(request, model, small_folder, tmp_path_factory):
     """A model of two layers with tensorflow-text, and one of a layer without."""
     path = tmp_path_factory.mktemp("exported") / "elmo" / "1"
-    if request.param == "core":
-        model = keras_elmo.Elmo.from_pretrained(one_layer_folder)
+    if request.param != "core":
+        model = keras_elmo.Elmo.from_pretrained(small_folder)
     keras_elmo.export_saved_model(model, path, ops=request.param)
     return Exported(path, request.param, model)
 
@@ -235,7 +235,9 @@ def _meta_graph(path):
     return SavedModel.FromString((path / "saved_model.pb").read_bytes()).meta_graphs[0]
 
 
-def test_code_for_the_tf_hub_module_runs(model, tmp_path):
+@pytest.mark.slow
+def test_code_for_the_tf_hub_module_runs(small_folder, tmp_path):
+    model = keras_elmo.Elmo.from_pretrained(small_folder)
     hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     keras_elmo.export_saved_model(model, tmp_path / "1", tokenizer="space", ops="core")
     module = hub.load(str(tmp_path / "1"))

@@ -35,32 +35,43 @@ def parse(parser, arguments):
     return options
 
 
-class Batches(keras.utils.PyDataset):
+class Batches:
     """Batches of sentences of like length, padded with zeros.
 
     Args:
         vectors: list of floats, (layers, tokens, D). What `Elmo.embed` gives.
         labels: an int for each sentence, or a list of ints with one for each token.
-        rng: a NumPy `Generator` that shuffles the batches, or `None`.
+        rng: a NumPy `Generator` that shuffles the batches of each epoch, or `None`.
         size: int. Sentences of a batch.
     """
 
     def __init__(self, vectors, labels, rng=None, size=32):
-        super().__init__()
         self.vectors, self.labels, self.rng = vectors, labels, rng
         order = sorted(range(len(vectors)), key=lambda row: vectors[row].shape[1])
         self.rows = [order[k : k + size] for k in range(0, len(order), size)]
-        self.on_epoch_end()
 
-    def __len__(self):
-        return len(self.rows)
+    def dataset(self):
+        """The batches as what Keras trains on.
 
-    def on_epoch_end(self):
+        Not a `keras.utils.PyDataset`: Keras takes the width of its first two batches for that of
+        all where both have the same.
+        """
+        layers, _, size = self.vectors[0].shape
+        labels = [None] * (1 + np.ndim(self.labels[0]))
+        signature = (
+            tf.TensorSpec([None, None, layers * size], tf.float32),
+            tf.TensorSpec(labels, tf.int32),
+        )
+        dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=signature)
+        return dataset.apply(tf.data.experimental.assert_cardinality(len(self.rows)))
+
+    def _epoch(self):
         if self.rng is not None:
             self.rng.shuffle(self.rows)
+        return map(self.batch, self.rows)
 
-    def __getitem__(self, index):
-        rows = self.rows[index]
+    def batch(self, rows):
+        """The vectors and labels of some sentences, padded."""
         width = max(1, *(self.vectors[row].shape[1] for row in rows))
         layers, _, size = self.vectors[0].shape
         x = np.zeros((len(rows), width, layers * size), np.float32)
@@ -81,8 +92,8 @@ class Batches(keras.utils.PyDataset):
         spec = tf.TensorSpec([None, None, layers * size], tf.float32)
         graph = tf.function(function, input_signature=[spec], autograph=False)
         outputs = [None] * len(self.vectors)
-        for index, rows in enumerate(self.rows):
-            batch = graph(self[index][0]).numpy()
+        for rows in self.rows:
+            batch = graph(self.batch(rows)[0]).numpy()
             for row, output in zip(rows, batch, strict=True):
                 outputs[row] = output
         return outputs
@@ -130,10 +141,11 @@ def fit(head, loss, train_data, dev_data, epochs, seed):
     model = keras.Sequential([inputs, keras.layers.Masking(), *mix, *head()])
     model.compile(keras.optimizers.Adam(2e-3), loss)
     model.fit(
-        Batches(*train_data, np.random.default_rng(seed)),
-        validation_data=Batches(*dev_data),
+        Batches(*train_data, np.random.default_rng(seed)).dataset(),
+        validation_data=Batches(*dev_data).dataset(),
         epochs=epochs,
         callbacks=[best_epoch()],
+        shuffle=False,  # `Batches` does
         verbose=0,
     )
     return model

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -11,8 +12,8 @@ def test_batches_hold_each_sentence_once(has_token_labels):
     labels = [[n] * x.shape[1] for n, x in enumerate(data)] if has_token_labels else range(20)
     batches = vectors.Batches(data, list(labels), rng, size=6)
     seen = []
-    for index, rows in enumerate(batches.rows):
-        x, y = batches[index]
+    for rows in batches.rows:
+        x, y = batches.batch(rows)
         assert y.shape == (x.shape[:2] if has_token_labels else x.shape[:1])
         for k, row in enumerate(rows):
             count = data[row].shape[1]
@@ -26,6 +27,22 @@ def test_batches_hold_each_sentence_once(has_token_labels):
     sums = batches.predict(lambda x: x[:, :, 0])
     for row, first in zip(data, sums, strict=True):
         np.testing.assert_allclose(first[: row.shape[1]], row[0, :, 0], atol=1e-6)
+
+
+def test_training_where_the_first_batches_are_equally_wide():
+    """Keras reads the shapes of a `PyDataset` from its first two batches."""
+    data = [np.ones((1, n, 3)) for n in [2] * 64 + [4] * 32]
+    parts = data, [[1] * x.shape[1] for x in data]
+    head = [keras.layers.Dense(2, activation="softmax")]
+    model = vectors.fit(lambda: head, "sparse_categorical_crossentropy", parts, parts, 2, 0)
+    assert len(model.history.history["val_loss"]) == 2
+
+
+def test_each_epoch_has_another_order():
+    data = [np.full((1, 2, 3), n) for n in range(8)]
+    dataset = vectors.Batches(data, range(8), np.random.default_rng(0), 1).dataset()
+    orders = [tuple(int(y[0]) for _, y in dataset) for _ in range(4)]
+    assert all(sorted(order) == list(range(8)) for order in orders) and len(set(orders)) == 4
 
 
 def test_shares_of_a_mix():

@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
+import browser
 import numpy as np
 import pytest
 
@@ -56,9 +57,9 @@ def test_only_such_folders_are_replaced(bank, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
-@pytest.mark.slow
-def test_tensorboard_shows_them(bank, tmp_path):
-    """Asks a running TensorBoard what its page asks."""
+@pytest.fixture
+def tensorboard(bank, tmp_path):
+    """The address of a TensorBoard that shows two layers."""
     labels = ["river", "money", "money"]
     write_projector(bank, tmp_path / "run", layers=[1, 2], labels=labels)
     with socket.socket() as sock:
@@ -66,31 +67,45 @@ def test_tensorboard_shows_them(bank, tmp_path):
         port = sock.getsockname()[1]
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path / "run")]
     command += ["--host", "127.0.0.1", "--port", str(port), "--load_fast=false"]
-    address = f"http://127.0.0.1:{port}/data/plugin/projector/"
+    address = f"http://127.0.0.1:{port}/"
     with open(tmp_path / "log", "w") as log, subprocess.Popen(command, stdout=log, stderr=log) as p:
         try:
-
-            def get(path):
-                with urllib.request.urlopen(address + path, timeout=20) as response:
-                    return response.read()
-
             for _ in range(240):
                 try:
-                    runs = json.loads(get("runs"))
+                    runs = json.loads(get(address, "runs"))
                     break
                 except urllib.error.URLError:
                     assert p.poll() is None, (tmp_path / "log").read_text()
                     time.sleep(0.5)
             assert runs == ["."]
-            config = json.loads(get("info?run=."))
-            tensors = {entry["tensorName"]: entry["tensorShape"] for entry in config["embeddings"]}
-            assert tensors == {"layer 1": [3, 16], "layer 2": [3, 16]}
-            content = get("tensor?run=.&name=layer%202")
-            np.testing.assert_array_equal(
-                np.frombuffer(content, "<f4").reshape(3, 16), bank.vectors[2]
-            )
-            metadata = get("metadata?run=.&name=layer%202").decode("utf-8").splitlines()
-            assert metadata[0] == "token\tline\tcontext\tlabel" and len(metadata) == 4
-            assert metadata[1] == "bank\t1\tThey sat on the [bank] .\triver"
+            yield address
         finally:
             p.terminate()
+
+
+def get(address, path):
+    url = f"{address}data/plugin/projector/{path}"
+    with urllib.request.urlopen(url, timeout=20) as response:
+        return response.read()
+
+
+@pytest.mark.slow
+def test_tensorboard_reads_them(tensorboard, bank):
+    """Asks a running TensorBoard what its page asks."""
+    config = json.loads(get(tensorboard, "info?run=."))
+    tensors = {entry["tensorName"]: entry["tensorShape"] for entry in config["embeddings"]}
+    assert tensors == {"layer 1": [3, 16], "layer 2": [3, 16]}
+    content = get(tensorboard, "tensor?run=.&name=layer%202")
+    np.testing.assert_array_equal(np.frombuffer(content, "<f4").reshape(3, 16), bank.vectors[2])
+    metadata = get(tensorboard, "metadata?run=.&name=layer%202").decode("utf-8").splitlines()
+    assert metadata[0] == "token\tline\tcontext\tlabel" and len(metadata) == 4
+    assert metadata[1] == "bank\t1\tThey sat on the [bank] .\triver"
+
+
+@pytest.mark.slow
+def test_its_page_shows_them_in_a_browser(tensorboard, tmp_path):
+    with browser.open_page(f"{tensorboard}#projector", tmp_path / "profile") as page:
+        found = page.text_with("Points:\n3\n")
+    for text in ("2 tensors found", "layer 1", "layer 2", "3x16", "Dimension:\n16\n"):
+        assert text in found
+    assert {"token", "line", "context", "label"} <= set(found.split("\n"))

@@ -30,7 +30,8 @@ def progress_bar(total, is_shown):
     if is_notebook or not console.file.isatty():
         lines = _ProgressLines(total, console)
         yield lines.advance
-        lines.show()
+        if lines.shown != lines.count:
+            lines.show()
         return
     columns = [
         rich.progress.TextColumn("{task.description}"),
@@ -56,6 +57,7 @@ class _ProgressLines:
         self.total = "" if total is None else f"/{total:,}"
         self.console = console
         self.count = 0
+        self.shown = None  # the count of the last line
         self.start = self.last = time.monotonic()
 
     def advance(self, count):
@@ -64,7 +66,7 @@ class _ProgressLines:
             self.show()
 
     def show(self):
-        self.last = time.monotonic()
+        self.last, self.shown = time.monotonic(), self.count
         seconds = self.last - self.start
         line = f"sentences: {self.count:,}{self.total}, {seconds:,.0f} s"
         self.console.print(line, highlight=False, soft_wrap=True)

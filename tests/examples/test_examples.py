@@ -42,6 +42,7 @@ def test_layers():
     assert vectors.shape == (2, 64) and np.all(np.isfinite(vectors)) and np.any(vectors != 0)
 
 
+@pytest.mark.slow
 def test_tflite_inference(tmp_path):
     pytest.importorskip("ai_edge_litert")
     module = example("tflite_inference")

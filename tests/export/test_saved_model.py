@@ -111,6 +111,14 @@ def exported(request, model, small_folder, tmp_path_factory):
     return Exported(path, request.param, model)
 
 
+ONE_BY_DEFAULT = pytest.mark.parametrize(
+    "exported",
+    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
+    indirect=True,
+    scope="module",
+)
+
+
 def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
     path, ops, model = exported
     batches = list(BATCHES)
@@ -167,6 +175,7 @@ def test_weights_are_stored_once(exported):
     assert sorted(os.listdir(path.parent)) == ["1"]
 
 
+@ONE_BY_DEFAULT
 def test_the_command_line_tool_shows_every_signature(exported):
     path, _, model = exported
     tool = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
@@ -187,6 +196,7 @@ def test_the_tokens_signature_refuses_wrong_lengths(exported):
             run(tokens=tokens, sequence_len=tf.constant([length]))
 
 
+@ONE_BY_DEFAULT
 def test_a_c_program_gets_the_same_numbers(exported, tmp_path, record_property):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:

@@ -331,7 +331,7 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo):
     np.testing.assert_allclose(stateful.embed(["One"])[0], elmo.embed(["One"])[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("part", ["mix", "all"])
+@pytest.mark.parametrize("part", [pytest.param("mix", marks=pytest.mark.slow), "all"])
 def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
     elmo = Elmo.from_pretrained(one_layer_folder)
     elmo(SENTENCES)  # traced before
@@ -429,7 +429,9 @@ def test_parameters_of_the_published_shapes():
         assert sum(config.num_parameters().values()) == count
 
 
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize(
+    "policy", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)]
+)
 def test_mixed_precision(one_layer_folder, policy):
     elmo = Elmo.from_pretrained(one_layer_folder)
     mixed = Elmo.from_pretrained(one_layer_folder, dtype=policy)

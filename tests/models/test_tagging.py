@@ -179,6 +179,7 @@ def test_padded_tokens_for_a_model_with_a_tokenizer(tagger):
         model(strings(padded(SENTENCES, "")))
 
 
+@pytest.mark.slow
 def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
     # Where the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch in its place.
     inputs = keras.Input((), dtype="string")
@@ -189,6 +190,7 @@ def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
     np.testing.assert_allclose(distributed, plain, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_convolution_over_short_texts(one_layer_folder):
     model = keras.Sequential(
         [
@@ -208,11 +210,14 @@ def test_a_convolution_over_short_texts(one_layer_folder):
 @pytest.mark.parametrize(
     "shape, kwargs",
     [
-        ((None,), {"ragged": True, "max_tokens": WIDTH}),
-        ((None,), {"tokenizer": None}),
-        ((WIDTH,), {"tokenizer": None}),
+        pytest.param(
+            (None,), {"ragged": True, "max_tokens": WIDTH}, id="ragged", marks=pytest.mark.slow
+        ),
+        pytest.param((None,), {"tokenizer": None}, id="padded"),
+        pytest.param(
+            (WIDTH,), {"tokenizer": None}, id="padded to a fixed width", marks=pytest.mark.slow
+        ),
     ],
-    ids=["ragged", "padded", "padded to a fixed width"],
 )
 def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
     model = tagger(shape, **kwargs)

@@ -36,13 +36,16 @@ def send_at(step, number=signal.SIGINT):
     "change",
     [
         {},
-        {
-            "num_negatives": 0,
-            "zero_starts": False,
-            "optimizer": "adam",
-            "learning_rate": 0.01,
-            "dtype": "mixed_bfloat16",
-        },
+        pytest.param(
+            {
+                "num_negatives": 0,
+                "zero_starts": False,
+                "optimizer": "adam",
+                "learning_rate": 0.01,
+                "dtype": "mixed_bfloat16",
+            },
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["defaults", "full softmax, Adam, bfloat16"],
 )

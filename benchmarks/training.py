@@ -137,7 +137,7 @@ def parts(task):
     @tf.function(reduce_retracing=True)
     def update(gradients):
         gradients, _ = clip([sum_repeated_rows(g) for g in gradients], options.clip_norm)
-        trainer.optimizer.apply(gradients, tf.constant(0.0))
+        trainer.training_step.optimizer.apply(gradients, tf.constant(0.0))
 
     shape = (2, options.batch_size, options.unroll_steps, size)
     inputs, flat = tf.random.normal(shape), tf.random.normal((2, shape[1] * shape[2], size))

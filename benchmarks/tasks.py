@@ -7,7 +7,8 @@
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation. Seconds are those of one training; the time to embed the texts does not count where it is
 done once. All rows of a task share the head, the optimizer and the way to choose the epoch. The
-file is written after each row; `--tasks` measures some of the tables anew.
+file is written after each row. `--tasks` measures some of the tables anew, and `--resume` only the
+rows that the file lacks.
 """
 
 import functools
@@ -27,16 +28,16 @@ import vectors  # noqa: E402
 EPOCHS = 20
 
 
-def sentiment(model, files, seeds, epochs, report):
+def sentiment(model, files, seeds, epochs, report, skip):
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(model)
 
-    classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds, report)
+    classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds, report, skip)
 
 
-def tags(model, files, seeds, epochs, report, has_crf):
+def tags(model, files, seeds, epochs, report, skip, has_crf):
     elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
-    tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report)
+    tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report, skip)
 
 
 class Task(typing.NamedTuple):
@@ -47,8 +48,8 @@ class Task(typing.NamedTuple):
         score: string. What is measured.
         files: string. The data, with `{}` for train, dev and test.
         small: string. The data of the examples that is read in their place to try it.
-        run: a function of the model's name, the files, seeds, epochs, and a function that takes
-            each row.
+        run: a function of the model's name, the files, seeds, epochs, a function that takes each
+            row, and the names of rows that are left out.
     """
 
     title: str
@@ -99,6 +100,7 @@ def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, help="only these")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
     parser.add_argument(
         "--data",
@@ -113,7 +115,7 @@ def main():
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
-    if options.tasks:
+    if options.tasks or options.resume:
         results["tables"] = report.earlier_tables(options.output, "tasks", results)
     for name in options.tasks or TASKS:
         task = TASKS[name]
@@ -121,15 +123,17 @@ def main():
         folder = vectors.DATA if options.small else options.data
         pattern = task.small if options.small else task.files
         files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
-        table = results["tables"][task.title] = []
+        kept = results["tables"].get(task.title, []) if options.resume else []
+        table = results["tables"][task.title] = kept
+        names = {row["vectors"] for row in kept}
 
-        def add(found, table=table, task=task):
+        def add(found, table=table, task=task, names=names):
             vectors.report_rows(found)
-            table += rows(found, task.score)
+            table += [row for row in rows(found, task.score) if row["vectors"] not in names]
             report.write(options.output, "tasks", results, report.head_of_model(results))
 
         epochs = 2 if options.small else EPOCHS
-        task.run(options.model, files, range(options.seeds), epochs, add)
+        task.run(options.model, files, range(options.seeds), epochs, add, names)
     print((options.output / "tasks.md").read_text(encoding="utf-8"))
 
 

@@ -88,11 +88,12 @@ def most_frequent_tags(sentences, tags, others):
     return [[best.get(word, usual) for word in words] for words in others]
 
 
-def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.report_rows):
+def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.report_rows, skip=()):
     """Trains and scores a tagger for each layer and for their mix.
 
     Args:
         report: a function that is called with each row when it is done.
+        skip: the names of rows with ELMo that are left out.
 
     Returns:
         A dict of rows, see `vectors.compare`; the tags; and the tagger that was trained last,
@@ -117,7 +118,7 @@ def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.re
         found = predict(model, test_data, has_crf)
         return score(right, [[names[k] for k in row] for row in found])
 
-    of_vectors, model = vectors.compare(elmo, data, make, rate, seeds, report)
+    of_vectors, model = vectors.compare(elmo, data, make, rate, seeds, report, skip)
     return results | of_vectors, names, model
 
 

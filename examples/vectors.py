@@ -156,7 +156,7 @@ def best_epoch():
     return keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)
 
 
-def compare(elmo, data, make, rate, seeds, report):
+def compare(elmo, data, make, rate, seeds, report, skip=()):
     """Trains and scores a model on each layer alone, and on the learned mix of all.
 
     Args:
@@ -164,14 +164,17 @@ def compare(elmo, data, make, rate, seeds, report):
         make: a function of the first two and a seed, which returns a trained model.
         rate: a function of a model and the third, which returns its score (%).
         report: a function that is called with each row when it is done, `report_rows` for example.
+        skip: the names of rows that are left out.
 
     Returns:
         A dict of rows: `"scores"` of each training, its `"seconds"` of the processor (all cores
         added up), and `"shares"` of the layers in the mix; and the model that was trained last,
         which is on the mix.
     """
-    layers, results = list(range(elmo.config.num_layers + 1)), {}
+    layers, results, model = list(range(elmo.config.num_layers + 1)), {}, None
     for name, chosen in {**{f"layer {k}": [k] for k in layers}, "mix": layers}.items():
+        if name in skip:
+            continue
         parts = [([x[chosen] for x in sentences], labels) for sentences, labels in data]
         scores, seconds = [], []
         for seed in seeds:

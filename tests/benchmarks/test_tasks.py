@@ -47,3 +47,14 @@ def test_it_runs(small_folder, tmp_path):
             "layer 2",
         ]
         assert "mix" in names
+    # What is there is not measured again.
+    del tables["Sentiment (SST-2)"][3:]
+    results = json.loads((tmp_path / "tasks.json").read_text()) | {"tables": tables}
+    tables["Sentiment (SST-2)"][2]["accuracy (%)"] = 12.5
+    (tmp_path / "tasks.json").write_text(json.dumps(results))
+    result = subprocess.run([*command, "--resume"], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert "layer 0" not in result.stdout.partition("`")[0] and "layer 1" in result.stdout
+    again = json.loads((tmp_path / "tasks.json").read_text())["tables"]
+    assert again["Sentiment (SST-2)"][:3] == tables["Sentiment (SST-2)"]
+    assert len(again["Sentiment (SST-2)"]) == 8

@@ -1,5 +1,4 @@
 import dataclasses
-import gc
 import os
 import pathlib
 import random
@@ -16,11 +15,6 @@ import keras_elmo
 # TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-
-# What the imports made stays as long as the process. Garbage collections that walk it each time take a
-# tenth of the time of the tests.
-gc.collect()
-gc.freeze()
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

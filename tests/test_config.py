@@ -341,7 +341,7 @@ VALUES = st.recursive(
 ) | st.sampled_from([[[1, 2]] * 50_000, dict.fromkeys(map(str, range(50_000))), [[1, 10**4200]]])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_no_message_is_long(data):
     options = copy.deepcopy(ORIGINAL)

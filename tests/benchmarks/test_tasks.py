@@ -8,7 +8,6 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.slow
 def test_a_row_has_the_mean_and_the_standard_deviation():
     results = {
         "baseline": {"scores": [50.0]},

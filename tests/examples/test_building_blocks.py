@@ -31,11 +31,7 @@ def inputs_of(name, sentences):
     return keras_elmo.strings(sentences).to_tensor("")
 
 
-SOME = [pytest.param("pooled", marks=pytest.mark.slow), "words"]
-SOME += [pytest.param(name, marks=pytest.mark.slow) for name in ("mixes", "other")]
-
-
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", ["pooled", "words", "mixes", "other"])
 def test_padding_changes_nothing_and_files_give_the_same(models, name, tmp_path):
     model = models[name]
     if name == "other":

@@ -179,7 +179,6 @@ def test_padded_tokens_for_a_model_with_a_tokenizer(tagger):
         model(strings(padded(SENTENCES, "")))
 
 
-@pytest.mark.slow
 def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
     # Where the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch in its place.
     inputs = keras.Input((), dtype="string")
@@ -190,7 +189,6 @@ def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
     np.testing.assert_allclose(distributed, plain, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_a_convolution_over_short_texts(one_layer_folder):
     model = keras.Sequential(
         [

@@ -141,24 +141,19 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(
-    scope="module", params=["two processes", pytest.param("two devices", marks=pytest.mark.slow)]
-)
-def name(request):
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def results(name, folder):
-    """What each process gives. The two run at the same time."""
+def results(folder):
+    """What each process gives, by the names of the tests below. All run at the same time."""
     workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
     clusters = [
         {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
         for index in range(2)
     ]
-    environments = [{}]
-    if name == "two processes":
-        environments = [{"TF_CONFIG": json.dumps(cluster)} for cluster in clusters]
+    runs = [
+        ("two processes", {"TF_CONFIG": json.dumps(clusters[0])}),
+        ("two processes", {"TF_CONFIG": json.dumps(clusters[1])}),
+        ("two devices", {}),
+    ]
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     processes = [
         subprocess.Popen(
@@ -168,14 +163,14 @@ def results(name, folder):
             stderr=subprocess.PIPE,
             text=True,
         )
-        for environment in environments
+        for name, environment in runs
     ]
-    found = []
+    found = {}
     try:
-        for process in processes:
+        for process, (name, _) in zip(processes, runs, strict=True):
             out, err = process.communicate(timeout=400)
             assert process.returncode == 0, err[-3000:]
-            found.append(json.loads(out.splitlines()[-1]))
+            found.setdefault(name, []).append(json.loads(out.splitlines()[-1]))
     finally:
         for process in processes:
             process.kill()
@@ -187,30 +182,34 @@ def expected(folder):
     return run_alone(folder)
 
 
-def test_two_equal_one(results, expected, name):
-    assert len(results) == (2 if name == "two processes" else 1)
-    for result in results:
+REPLICAS = pytest.mark.parametrize("name, count", [("two processes", 2), ("two devices", 1)])
+
+
+@REPLICAS
+def test_two_equal_one(results, expected, name, count):
+    assert len(results[name]) == count
+    for result in results[name]:
         np.testing.assert_allclose(result["whole"]["losses"], expected["losses"], atol=1e-4)
         np.testing.assert_allclose(result["whole"]["bias"], expected["bias"], atol=1e-4)
 
 
-def test_two_go_on_from_a_checkpoint(results, expected):
+@REPLICAS
+def test_two_go_on_from_a_checkpoint(results, expected, name, count):
     """The chief wrote the state of every lane."""
-    for result in results:
+    for result in results[name]:
         np.testing.assert_allclose(result["resumed"]["losses"], expected["losses"][4:], atol=1e-4)
         np.testing.assert_allclose(result["resumed"]["bias"], expected["bias"], atol=1e-4)
 
 
-def test_the_step_is_traced_once(results):
+@REPLICAS
+def test_the_step_is_traced_once(results, name, count):
     """Though the batches of all runs differ in their numbers of words."""
-    assert {result["num_traces"] for result in results} == {1}
+    assert [result["num_traces"] for result in results[name]] == [1] * count
 
 
-def test_where_one_is_asked_to_stop_both_do(results, name, folder):
-    if name != "two processes":
-        pytest.skip("one process has no other")
+def test_where_one_is_asked_to_stop_both_do(results, folder):
     message = "go on from the checkpoint of step 5 with --resume"
-    assert [result["stopped"] for result in results] == [message] * 2
+    assert [result["stopped"] for result in results["two processes"]] == [message] * 2
     checkpoints = str(folder / "two processes stopped/checkpoints")
     assert tf.train.latest_checkpoint(checkpoints).endswith("ckpt-5")
 

@@ -74,10 +74,13 @@ def open_page(url, profile):
     command = [program, "--headless", "--no-sandbox", f"--user-data-dir={profile}"]
     command += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # WebGL without a GPU
     command += ["--remote-debugging-port=0", url]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            ready = next(line for line in process.stderr if "DevTools listening on" in line)
-            port = ready.split(":")[2].split("/")[0]
+            port_file = profile / "DevToolsActivePort"
+            while not port_file.exists() or not port_file.read_text():
+                assert process.poll() is None, f"{program} ended with status {process.returncode}"
+                time.sleep(0.1)
+            port = port_file.read_text().split()[0]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=60) as response:
                 pages = json.load(response)
             (address,) = [p["webSocketDebuggerUrl"] for p in pages if p["type"] == "page"]

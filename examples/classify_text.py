@@ -34,6 +34,10 @@ def read(path):
             )
         if line:
             rows.append((text, label.strip()))
+    if not rows:
+        raise ValueError(
+            f"{path} must hold lines of a text, a tab and a label. Received: blank lines only"
+        )
     return [text for text, _ in rows], [label for _, label in rows]
 
 
@@ -87,7 +91,7 @@ def train_on_strings(elmo, train, dev, num_labels, part, epochs, seed):
         np.array(train[1]),
         validation_data=(keras_elmo.strings(dev[0]), np.array(dev[1])),
         epochs=epochs,
-        callbacks=[vectors.best_epoch()],
+        callbacks=vectors.callbacks(),
         verbose=0,
     )
     return classifier
@@ -107,7 +111,7 @@ def compare(
 
     Returns:
         A dict of rows, see `vectors.compare`; the labels; and the classifier that was trained last,
-        which takes raw strings.
+        which takes raw strings, or `None` where no row of raw strings was asked for.
     """
     texts = [read(file) for file in files]
     names = sorted(set(texts[0][1]))
@@ -139,6 +143,7 @@ def compare(
     of_vectors, _ = vectors.compare(elmo, data, make, rate, seeds, report, skip)
     results |= of_vectors
     strings = [(part[0], row) for part, row in zip(texts, numbers, strict=True)]
+    classifier = None
     for part in parts:
         name = f"on raw strings, {part} trained"
         if name in skip:

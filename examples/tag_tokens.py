@@ -41,6 +41,8 @@ def read(path):
             sentences.append([token for token, _ in row])
             tags.append([tag for _, tag in row])
             row = []
+    if not sentences:
+        raise ValueError(f"{path} must hold lines of a token and a tag. Received: blank lines only")
     return sentences, tags
 
 

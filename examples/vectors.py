@@ -2,6 +2,7 @@
 
 import pathlib
 import statistics
+import sys
 import time
 
 import keras
@@ -144,16 +145,29 @@ def fit(head, loss, train_data, dev_data, epochs, seed):
         Batches(*train_data, np.random.default_rng(seed)).dataset(),
         validation_data=Batches(*dev_data).dataset(),
         epochs=epochs,
-        callbacks=[best_epoch()],
+        callbacks=callbacks(),
         shuffle=False,  # `Batches` does
         verbose=0,
     )
     return model
 
 
-def best_epoch():
-    """Ends a training that gets no better, and goes back to its best epoch."""
-    return keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)
+class EpochLine(keras.callbacks.Callback):
+    """Shows in a terminal which epoch is running, in one line that is gone after the training."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if sys.stderr.isatty():
+            text = f"\rtraining: epoch {epoch + 1} of at most {self.params['epochs']}"
+            print(text, end="", file=sys.stderr, flush=True)
+
+    def on_train_end(self, logs=None):
+        if sys.stderr.isatty():
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def callbacks():
+    """What ends a training that gets no better, and goes back to its best epoch."""
+    return [keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True), EpochLine()]
 
 
 def compare(elmo, data, make, rate, seeds, report, skip=()):
@@ -169,7 +183,7 @@ def compare(elmo, data, make, rate, seeds, report, skip=()):
     Returns:
         A dict of rows: `"scores"` of each training, its `"seconds"` of the processor (all cores
         added up), and `"shares"` of the layers in the mix; and the model that was trained last,
-        which is on the mix.
+        which is on the mix unless that was left out.
     """
     layers, results, model = list(range(elmo.config.num_layers + 1)), {}, None
     for name, chosen in {**{f"layer {k}": [k] for k in layers}, "mix": layers}.items():

@@ -16,6 +16,9 @@ def test_reading(tmp_path):
     path.write_text("a film\tgood\na bad film\n", encoding="utf-8")
     with pytest.raises(ValueError, match="line 2 of .*a.tsv: 'a bad film'"):
         classify_text.read(path)
+    path.write_text("\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="a.tsv must hold lines.*Received: blank lines only"):
+        classify_text.read(path)
 
 
 def test_a_label_that_no_training_text_has(tmp_path):

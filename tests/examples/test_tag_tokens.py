@@ -27,6 +27,12 @@ def test_a_line_without_a_token_or_a_tag(tmp_path, line):
         tag_tokens.read(tmp_path / "a.txt")
 
 
+def test_a_file_without_sentences(tmp_path):
+    (tmp_path / "a.txt").write_text("\n\n")
+    with pytest.raises(ValueError, match="a.txt must hold lines.*Received: blank lines only"):
+        tag_tokens.read(tmp_path / "a.txt")
+
+
 def test_scores():
     right = [["B-a", "I-a", "O"], ["B-b"]]
     assert tag_tokens.score(right, [["B-a", "I-a", "O"], ["O"]]) == pytest.approx(100 * 2 / 3)

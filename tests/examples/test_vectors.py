@@ -1,3 +1,5 @@
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -52,6 +54,19 @@ def test_shares_of_a_mix():
     assert mix.shares() == [0.25, 0.75]
     x = np.arange(12, dtype=np.float32).reshape(1, 2, 6)
     np.testing.assert_allclose(mix(x), x[..., :3] / 4 + x[..., 3:] * 3 / 4, atol=1e-6)
+
+
+@pytest.mark.parametrize("has_terminal", [True, False])
+def test_a_terminal_shows_the_epoch(has_terminal, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: has_terminal)
+    line = vectors.EpochLine()
+    line.set_params({"epochs": 5})
+    line.on_epoch_begin(1)
+    line.on_train_end()
+    shown = capsys.readouterr().err.split("\r")
+    assert [text.strip() for text in shown if text.strip()] == (
+        ["training: epoch 2 of at most 5"] if has_terminal else []
+    )
 
 
 def test_rows(capsys):

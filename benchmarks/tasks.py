@@ -32,7 +32,8 @@ def sentiment(model, files, seeds, epochs, report, skip):
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(model)
 
-    classify_text.compare(make_elmo, files, ("mix", "all"), epochs, seeds, report, skip)
+    rows = classify_text.TRAININGS
+    classify_text.compare(make_elmo, files, rows, epochs, seeds, report, skip)
 
 
 def tags(model, files, seeds, epochs, report, skip, has_crf):

@@ -3,8 +3,8 @@
 python examples/classify_text.py [--model MODEL] [--output CLASSIFIER.keras] [TRAIN DEV TEST]
 
 The files have a text, a tab and a label on each line; the labels may be any words. Without files, a
-few reviews in examples/data are read. The last rows are a `keras.Sequential` on raw strings: first
-with ELMo frozen but for its mix, and with --fine-tune also with all of ELMo trained.
+few reviews in examples/data are read. The last rows are a `keras.Sequential` on raw strings: with
+ELMo frozen but for its mix, and with --fine-tune also one whose training goes on with all of ELMo.
 The program needs scikit-learn: pip install "keras_elmo[examples]".
 """
 
@@ -66,46 +66,55 @@ def bag_of_words(train, dev, test):
     return 100 * best.score(features.transform(test[0]), test[1])
 
 
-def train_on_strings(elmo, train, dev, num_labels, part, epochs, seed):
+# How the rows on raw strings train: the parts of ELMo that train one after another (see `Elmo`),
+# and the learning rates. A large rate would make ELMo forget what it knows.
+TRAININGS = {
+    "on raw strings, mix trained": {"mix": 2e-3},
+    "on raw strings, then all trained": {"mix": 2e-3, "all": 5e-4},
+}
+
+
+def train_on_strings(elmo, train, dev, num_labels, rates, epochs, seed):
     """The same head in a `keras.Sequential` on raw strings.
 
     Args:
         train, dev: texts, and the numbers of their labels.
-        part: the part of ELMo that trains, see `Elmo`.
+        rates: a value of `TRAININGS`.
     """
     keras.utils.set_random_seed(seed)
-    elmo.trainable_part = part
+    embedding = keras_elmo.ElmoEmbedding(elmo)
     classifier = keras.Sequential(
-        [
-            keras.Input(shape=(), dtype="string"),
-            keras_elmo.ElmoEmbedding(elmo),
-            *head(num_labels),
-        ]
+        [keras.Input(shape=(), dtype="string"), embedding, *head(num_labels)]
     )
-    # A small rate for fine-tuning: ELMo knows much that a large one would make it forget.
-    rate = 2e-3 if part == "mix" else 5e-4
-    loss = "sparse_categorical_crossentropy"
-    classifier.compile(keras.optimizers.Adam(rate), loss, metrics=["accuracy"])
-    classifier.fit(
-        keras_elmo.strings(train[0]),
-        np.array(train[1]),
-        validation_data=(keras_elmo.strings(dev[0]), np.array(dev[1])),
-        epochs=epochs,
-        callbacks=vectors.callbacks(),
-        verbose=0,
-    )
+    for part, rate in rates.items():
+        embedding.trainable_part = part
+        classifier.compile(keras.optimizers.Adam(rate), "sparse_categorical_crossentropy")
+        classifier.fit(
+            keras_elmo.strings(train[0]),
+            np.array(train[1]),
+            validation_data=(keras_elmo.strings(dev[0]), np.array(dev[1])),
+            epochs=epochs,
+            callbacks=vectors.callbacks(),
+            verbose=0,
+        )
     return classifier
 
 
 def compare(
-    make_elmo, files, parts=("mix",), epochs=20, seeds=(0,), report=vectors.report_rows, skip=()
+    make_elmo,
+    files,
+    trainings=tuple(TRAININGS)[:1],
+    epochs=20,
+    seeds=(0,),
+    report=vectors.report_rows,
+    skip=(),
 ):
     """Trains and scores the baselines, a classifier of each layer and the mix, and on raw strings.
 
     Args:
         make_elmo: a function without arguments that returns an `Elmo`. Each training on raw strings
             begins with a new one.
-        parts: the parts of ELMo that train with a classifier on raw strings, a row for each.
+        trainings: the names of the rows on raw strings, keys of `TRAININGS`.
         report: a function that is called with each row when it is done.
         skip: the names of rows with ELMo that are left out.
 
@@ -144,14 +153,13 @@ def compare(
     results |= of_vectors
     strings = [(part[0], row) for part, row in zip(texts, numbers, strict=True)]
     classifier = None
-    for part in parts:
-        name = f"on raw strings, {part} trained"
-        if name in skip:
-            continue
+    for name in (name for name in trainings if name not in skip):
         results[name] = {"scores": [], "seconds": []}
         for seed in seeds:
             start = time.process_time()
-            classifier = train_on_strings(make_elmo(), *strings[:2], len(names), part, epochs, seed)
+            classifier = train_on_strings(
+                make_elmo(), *strings[:2], len(names), TRAININGS[name], epochs, seed
+            )
             results[name]["seconds"].append(time.process_time() - start)
             found = classifier.predict(keras_elmo.strings(texts[2][0]), verbose=0)
             results[name]["scores"].append(100 * float(np.mean(found.argmax(-1) == right)))
@@ -163,16 +171,16 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     vectors.add_arguments(parser, "reviews.{}.tsv")
     parser.add_argument("--tokenizer", default="whitespace", help="see keras_elmo.Elmo")
-    parser.add_argument("--fine-tune", action="store_true", help="also train all of ELMo")
+    parser.add_argument("--fine-tune", action="store_true", help="add a row with ELMo fine-tuned")
     parser.add_argument("--output", help="where to write the last classifier (*.keras)")
     options = vectors.parse(parser, arguments)
 
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(options.model, tokenizer=options.tokenizer)
 
-    parts = ["mix", "all"] if options.fine_tune else ["mix"]
+    trainings = list(TRAININGS)[: 2 if options.fine_tune else 1]
     results, names, classifier = compare(
-        make_elmo, options.files, parts, options.epochs, range(options.seeds)
+        make_elmo, options.files, trainings, options.epochs, range(options.seeds)
     )
     if options.output:
         classifier.save(options.output)

@@ -51,6 +51,8 @@ class BiLM(keras.layers.Layer):
             `</S>`. The forward direction reads the first, and the backward direction the second,
             before each sequence, from a zero state. They have no outputs, and are computed once for
             all rows. They cannot be given together with an `initial_state`.
+        training: bool. Whether a gradient will be computed. The loop may then prepare a faster one;
+            the numbers are the same. Keras sets it in `fit`.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
@@ -122,7 +124,8 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
-        self._traced_runs = {}  # from the name of a loop to the function that runs it
+        # From the name of a loop and `training` to the function that runs the loop.
+        self._traced_runs = {}
         self._thread = threading.local()  # see `using_loop`
         self.supports_jit = LOOPS[self._loop_name()].supports_xla
         self.supports_masking = True
@@ -178,7 +181,7 @@ class BiLM(keras.layers.Layer):
             ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_sizes
         ]
 
-    def call(self, inputs, mask=None, initial_state=None, boundaries=None):
+    def call(self, inputs, mask=None, initial_state=None, boundaries=None, training=False):
         self._check(inputs.shape, mask, initial_state)
         batch_size = ops.shape(inputs)[0]
         if boundaries is not None:
@@ -192,7 +195,7 @@ class BiLM(keras.layers.Layer):
         if mask is None:
             mask = ops.ones_like(inputs[..., 0], dtype="bool")
         initial_state = [ops.cast(tensor, inputs.dtype) for tensor in initial_state]
-        outputs, state = self._traced_run()(inputs, mask, initial_state)
+        outputs, state = self._traced_run(bool(training))(inputs, mask, initial_state)
         return (outputs, state) if self.return_state else outputs
 
     def read_streams(
@@ -263,17 +266,17 @@ class BiLM(keras.layers.Layer):
         chosen = getattr(self._thread, "loop", None) or self.loop
         return chosen or ("packed" if on_tensorflow else "rnn")
 
-    def _traced_run(self):
-        """The function of `(inputs, mask, state)` that runs the loop. It is made once per loop."""
-        name = self._loop_name()
-        if name not in self._traced_runs:
-            loop_class = find_loop(name)
+    def _traced_run(self, training):
+        """The function of `(inputs, mask, state)` that runs the loop. It is made once."""
+        key = self._loop_name(), training
+        if key not in self._traced_runs:
+            loop_class = find_loop(key[0])
 
             def run(inputs, mask, state):
-                return self._run_layers(loop_class(mask), [inputs, inputs], state)
+                return self._run_layers(loop_class(mask, training), [inputs, inputs], state)
 
-            self._traced_runs[name] = loop_class.traced(run)
-        return self._traced_runs[name]
+            self._traced_runs[key] = loop_class.traced(run)
+        return self._traced_runs[key]
 
     def _run_layers(self, loop, directions, state, dropout=None):
         """Runs all LSTM layers with a loop, from the lowest to the highest.

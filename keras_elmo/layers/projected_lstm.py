@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_clips, check_integers
-from keras_elmo.layers.matmul import matmul
+from keras_elmo.layers.matmul import matmul, with_fast_gradient
 
 # `compute_input_gates` adds this to the forget gate, as TensorFlow 1's LSTMCell does. The files
 # hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
@@ -27,7 +27,6 @@ def projected_lstm_step(
     projection_kernel=None,
     cell_clip=None,
     projection_clip=None,
-    fast_gradient=False,
 ):
     """Computes one step of the LSTM.
 
@@ -43,11 +42,10 @@ def projected_lstm_step(
         m: float, (rows, projection_dim). The previous output. `None` stands for zeros, and saves
             the product with U.
         c: float, (rows, units). The previous cell. `None` stands for zeros.
-        recurrent_kernel: float, (projection_dim, 4 * units). U.
-        projection_kernel: float, (units, projection_dim), or `None`. P.
+        recurrent_kernel: float, (projection_dim, 4 * units), or a `FastKernel` of it. U.
+        projection_kernel: float, (units, projection_dim), or a `FastKernel` of it, or `None`. P.
         cell_clip: float or `None`.
         projection_clip: float or `None`.
-        fast_gradient: bool. See `matmul`.
 
     Returns:
         `(m', c')`, shaped as `m` and `c`.
@@ -56,7 +54,7 @@ def projected_lstm_step(
     """
     gates = input_gates
     if m is not None:
-        gates = gates + matmul(m, recurrent_kernel, fast_gradient)
+        gates = gates + matmul(m, recurrent_kernel)
     i, j, f, o = ops.split(gates, 4, axis=-1)  # each (rows, units)
     remembered = 0 if c is None else ops.sigmoid(f) * c
     c = remembered + ops.sigmoid(i) * ops.tanh(j)
@@ -64,7 +62,7 @@ def projected_lstm_step(
         c = ops.clip(c, -cell_clip, cell_clip)
     m = ops.sigmoid(o) * ops.tanh(c)
     if projection_kernel is not None:
-        m = matmul(m, projection_kernel, fast_gradient)
+        m = matmul(m, projection_kernel)
         if projection_clip is not None:
             m = ops.clip(m, -projection_clip, projection_clip)
     return m, c
@@ -194,19 +192,23 @@ class ProjectedLSTMCell(keras.layers.Layer):
         """Reads the weights once, for many steps.
 
         Args:
-            fast_gradient: bool. See `matmul`.
+            fast_gradient: bool. Also transpose the kernels, see `with_fast_gradient`.
 
         Returns:
             A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.
         """
+
+        def read(kernel):
+            kernel = self._cast(kernel)
+            return with_fast_gradient(kernel) if fast_gradient else kernel
+
         projection = self.projection_kernel
         return functools.partial(
             projected_lstm_step,
-            recurrent_kernel=self._cast(self.recurrent_kernel),
-            projection_kernel=None if projection is None else self._cast(projection),
+            recurrent_kernel=read(self.recurrent_kernel),
+            projection_kernel=None if projection is None else read(projection),
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip,
-            fast_gradient=fast_gradient,
         )
 
     def call(self, inputs, states):

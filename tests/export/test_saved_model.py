@@ -42,8 +42,8 @@ OPERATIONS = set(
     Sigmoid Size Softmax Split Squeeze StatefulPartitionedCall StatelessIf StatelessWhile
     StaticRegexFullMatch StaticRegexReplace StopGradient StridedSlice StringJoin StringLength Sub
     Substr Sum Tanh TensorListConcatV2 TensorListFromTensor TensorListGetItem TensorListReserve
-    TensorListSetItem TensorListStack Tile TopKV2 Transpose Unique Unpack UpperBound VarHandleOp
-    Where While ZerosLike
+    TensorListSetItem TensorListSplit TensorListStack Tile TopKV2 Transpose Unique Unpack UpperBound
+    VarHandleOp Where While ZerosLike
     RegexSplitWithOffsets
     """.split()
 )

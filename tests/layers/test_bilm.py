@@ -43,13 +43,14 @@ def test_a_projection_to_more_than_the_units():
     assert BiLM.from_config(fast.get_config()).get_config() == fast.get_config()
 
 
-def test_the_default_loop_equals_keras_rnn(pair):
+@pytest.mark.parametrize("training", [False, True])
+def test_the_default_loop_equals_keras_rnn(pair, training):
     inputs, mask = make_batch(pair[0].input_dim, seed=6, holes=True)
     state = [random_normal(tensor.shape) for tensor in pair[0].zero_state(6)]
 
     def results(layer):
         def call():
-            outputs, final_state = layer(inputs, mask=mask, initial_state=state)
+            outputs, final_state = layer(inputs, mask=mask, initial_state=state, training=training)
             return [*outputs, *final_state]
 
         return run(call, [inputs, *state], layer.trainable_variables)

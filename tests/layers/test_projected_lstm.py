@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.layers import ProjectedLSTMCell
+from keras_elmo.layers.matmul import with_fast_gradient
 from keras_elmo.layers.projected_lstm import compute_input_gates, projected_lstm_step
 
 ROWS, FEATURES, UNITS, PROJECTION_DIM = 3, 4, 6, 5
@@ -37,7 +38,8 @@ def test_a_step_is_its_equations(has_projection, clips, fast_gradient):
     size = PROJECTION_DIM if has_projection else UNITS
     input_gates, m, c = random(ROWS, 4 * UNITS), random(ROWS, size), random(ROWS, UNITS)
     kernels = random(size, 4 * UNITS), random(UNITS, size) if has_projection else None
-    actual = projected_lstm_step(input_gates, m, c, *kernels, *clips, fast_gradient)
+    given = [k if k is None or not fast_gradient else with_fast_gradient(k) for k in kernels]
+    actual = projected_lstm_step(input_gates, m, c, *given, *clips)
     expected = numpy_step(input_gates, m, c, *kernels, clips)
     for one, other in zip(actual, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)

@@ -2,7 +2,7 @@
 
 `BiLM` uses a loop like this:
 
-    loop = PackedLoop(mask)
+    loop = PackedLoop(mask, training)
     directions = loop.enter([inputs, inputs])     # the inputs of the forward and backward direction
     for each LSTM layer:
         directions, states = loop.run_layer(rnn_layers, directions, states)
@@ -16,7 +16,7 @@ training and for the boundaries, and so they are not in the table `LOOPS`.
 
 To add a loop called "fast" that users can choose:
 
-1. Write a subclass of `Loop`, made from the mask alone, in a file of its own, `fast.py`.
+1. Write a subclass of `Loop`, made from the mask and `training`, in a file of its own, `fast.py`.
 2. Add a row to `LOOPS`.
 3. Describe it in the docstring of `BiLM`, under `loop`.
 4. Write tests/layers/loops/test_fast.py, which compares it with `RNNLoop` as test_padded.py does.
@@ -57,8 +57,9 @@ LOOPS = {
 class Loop:
     """The interface of a loop. Each call of `BiLM` makes a new loop.
 
-    A loop of the table `LOOPS` is made from the mask: `loop_class(mask)`, where the mask is bool,
-    (batch, tokens). Real tokens may be anywhere in a row.
+    A loop of the table `LOOPS` is made from the mask and a bool: `loop_class(mask, training)`. The
+    mask is bool, (batch, tokens). Real tokens may be anywhere in a row. `training` says that a
+    gradient will be computed. A loop may then prepare a faster one.
 
     A loop handles a pair of tensors, one for the forward and one for the backward direction of the
     biLM. Between `enter` and `leave` both have a form that the loop chooses. In this form, the sum

@@ -92,13 +92,16 @@ class PackedLoop(Loop):
 
     Args:
         mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
+        training: bool. Whether a gradient will be computed. If so, the kernels are also transposed,
+            once for all steps.
         is_backward_reversed: bool. `True`: the inputs of both directions are in the order of the
             text, and the backward direction reads its inputs from the end. `False`: the inputs of
             each direction are in the order in which it reads them.
     """
 
-    def __init__(self, mask, is_backward_reversed=True):
+    def __init__(self, mask, training=False, is_backward_reversed=True):
         self.mask = mask
+        self.training = training
         self.packing = pack(mask)
         # For each direction: the packed index of each real token, row by row.
         backward = self.packing.backward if is_backward_reversed else self.packing.forward
@@ -124,7 +127,7 @@ class PackedLoop(Loop):
         # The packed form needs the rows with the longest first; the caller gets its own order back.
         states = [[tf.gather(tensor, order) for tensor in pair] for pair in states]
         cells = [layer.cell for layer in layers]
-        outputs, states = _run_cells(cells, directions, self.packing, states)
+        outputs, states = _run_cells(cells, directions, self.packing, states, self.training)
         rank = tf.math.invert_permutation(order)
         return outputs, [[tf.gather(tensor, rank) for tensor in pair] for pair in states]
 
@@ -141,7 +144,7 @@ class PackedLoop(Loop):
         return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
 
 
-def _run_cells(cells, inputs, packing, states):
+def _run_cells(cells, inputs, packing, states, training):
     """Runs several cells side by side over packed inputs.
 
     Args:
@@ -150,6 +153,7 @@ def _run_cells(cells, inputs, packing, states):
         packing: the `Packing`.
         states: list of pairs `(m, c)`, one for each cell. Their rows are in the order of
             `packing.order`.
+        training: see `PackedLoop`.
 
     Returns:
         outputs: list of floats, (N, projection_dim), packed like the inputs.
@@ -159,7 +163,7 @@ def _run_cells(cells, inputs, packing, states):
     # A row without tokens takes no step. Its state is returned unchanged.
     num_started = num_rows[0]
     started = [(m[:num_started], c[:num_started]) for m, c in states]
-    outputs, final_c = _run_steps(cells, inputs, packing, started)
+    outputs, final_c = _run_steps(cells, inputs, packing, started, training)
     last_step = packing.lengths[:num_started] - 1  # (rows that started,), like the following
     final_m_index = tf.gather(packing.offsets, last_step) + tf.range(num_started)
     # In `final_c` the shortest rows come first, and rows of the same length keep their order.
@@ -175,7 +179,7 @@ def _run_cells(cells, inputs, packing, states):
     return outputs, final_states
 
 
-def _run_steps(cells, inputs, packing, states):
+def _run_steps(cells, inputs, packing, states, training):
     """Runs the steps of `_run_cells`, for the rows that have tokens.
 
     Args:
@@ -183,6 +187,7 @@ def _run_steps(cells, inputs, packing, states):
         inputs: list of floats, (N, features).
         packing: the `Packing`.
         states: list of pairs `(m, c)`, of those rows alone.
+        training: see `PackedLoop`.
 
     Returns:
         outputs: list of floats, (N, projection_dim).
@@ -194,29 +199,32 @@ def _run_steps(cells, inputs, packing, states):
     output_size, units = cells[0].output_size, cells[0].units
     row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
     array_shapes = [tf.TensorShape(None)] * len(cells)
+    steps = [cell.make_step(fast_gradient=training) for cell in cells]
     # The shapes of the loop variables of both loops: the step, `state`, `outputs` and `final_c`.
     invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
 
-    def make_array(features):
+    def make_array(size, features):
         return tf.TensorArray(
-            inputs[0].dtype, size=num_steps, infer_shape=False, element_shape=(None, features)
+            inputs[0].dtype, size=size, infer_shape=False, element_shape=(None, features)
         )
 
     def run_block(start, state, outputs, final_c):
         # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
         end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
-        block_offset = offsets[start]
-        input_gates = [  # (tokens of the block, 4 * units)
-            cell.input_gates(x[block_offset : offsets[end]])
+        # An array with a tensor (rows, 4 * units) for each step of the block. (The gradient of a
+        # slice would be as large as the block, in every step.)
+        input_gates = [
+            make_array(end - start, 4 * units).split(
+                cell.input_gates(x[offsets[start] : offsets[end]]), num_rows[start:end]
+            )
             for cell, x in zip(cells, inputs, strict=True)
         ]
 
         def run_step(t, state, outputs, final_c):
-            step_rows = slice(offsets[t] - block_offset, offsets[t + 1] - block_offset)
             num_continuing = num_rows[t + 1]
             next_state, next_outputs, next_final_c = [], [], []
-            for k, cell in enumerate(cells):
-                m, c = cell.make_step()(input_gates[k][step_rows], state[2 * k], state[2 * k + 1])
+            for k, step in enumerate(steps):
+                m, c = step(input_gates[k].read(t - start), state[2 * k], state[2 * k + 1])
                 next_outputs.append(outputs[k].write(t, m))
                 # The last rows of the step belong to the sentences that end here.
                 next_final_c.append(final_c[k].write(t, c[num_continuing:]))
@@ -231,8 +239,8 @@ def _run_steps(cells, inputs, packing, states):
         )
 
     state = [tensor for pair in states for tensor in pair]  # m and c of each cell
-    outputs = [make_array(output_size) for _ in cells]
-    final_c = [make_array(units) for _ in cells]
+    outputs = [make_array(num_steps, output_size) for _ in cells]
+    final_c = [make_array(num_steps, units) for _ in cells]
     _, _, outputs, final_c = tf.while_loop(
         lambda t, *_: t < num_steps,
         run_block,

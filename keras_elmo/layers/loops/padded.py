@@ -16,9 +16,10 @@ class PaddedLoop(TimeMajorLoop):
 
     Args:
         mask: bool, (batch, tokens).
+        training: bool. It changes nothing in this loop.
     """
 
-    def __init__(self, mask):
+    def __init__(self, mask, training=False):
         self.is_real = tf.expand_dims(tf.transpose(mask), -1)  # (tokens, batch, 1)
 
     def enter(self, directions):

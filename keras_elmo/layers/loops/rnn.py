@@ -12,9 +12,10 @@ class RNNLoop(Loop):
 
     Args:
         mask: bool, (batch, tokens).
+        training: bool. It changes nothing in this loop.
     """
 
-    def __init__(self, mask):
+    def __init__(self, mask, training=False):
         self.mask = mask
 
     def enter(self, directions):

@@ -57,11 +57,27 @@ def test_packing_of_random_masks(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_equals_rnn_loop(seed):
-    assert_equals_rnn_loop(PackedLoop, seed)
+    assert_equals_rnn_loop(lambda mask: PackedLoop(mask, training=seed >= 6), seed)
 
 
 def test_one_graph_runs_batches_of_any_shape():
     assert_graph_equals_rnn_loop(PackedLoop)
+
+
+def test_steps_in_training_multiply_by_no_transposed_kernel():
+    layers, mask = make_layers(1), make_mask(1)
+    inputs, states = make_inputs(layers, mask, 1)
+
+    def count(training):
+        loop = PackedLoop(tf.constant(mask), training)
+        function = tf.function(lambda: run(loop, layers, inputs, states), autograph=False)
+        graph = function.get_concrete_function().graph.as_graph_def()
+        nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+        return sum(node.op == "MatMul" and node.attr["transpose_b"].b for node in nodes)
+
+    # For each direction: the input gates, of many rows; and otherwise both kernels of the step.
+    assert layers[0].cell.projection_kernel is not None
+    assert (count(True), count(False)) == (2, 6)
 
 
 @pytest.mark.parametrize("seed", range(4))

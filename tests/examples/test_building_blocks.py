@@ -51,6 +51,36 @@ def test_padding_changes_nothing_and_files_give_the_same(models, name, tmp_path)
     np.testing.assert_allclose(again(inputs_of(name, TOKENS)), together, atol=1e-6)
 
 
+def test_training_drops_numbers(models):
+    texts = inputs_of("pooled", TOKENS)
+    once, again = (models["pooled"](texts, training=True).numpy() for _ in range(2))
+    assert not np.allclose(once, again)
+
+
+@pytest.mark.parametrize("name", ["words", "mixes"])
+def test_the_norm_takes_the_scale_off(models, name):
+    model = models[name]
+    before = model(inputs_of(name, TOKENS))
+    elmo = next(layer for layer in model.layers if layer.name.startswith("elmo"))
+    for mix in getattr(elmo, "elmo", elmo).mixes:
+        mix.gamma.assign(10.0)
+    after = model(inputs_of(name, TOKENS))
+    for mix in getattr(elmo, "elmo", elmo).mixes:
+        mix.gamma.assign(1.0)
+    np.testing.assert_allclose(after, before, atol=0.02)
+
+
+@pytest.mark.slow
+def test_it_runs_with_the_packaged_model():
+    shapes = {name: tuple(output.shape) for name, output in building_blocks.main().items()}
+    assert shapes == {
+        "pooled_classifier": (2, 2),
+        "tagger_with_word_vectors": (2, 5, 3),
+        "tagger_with_two_mixes": (2, 5, 3),
+        "mix_of_another_encoder": (2, 3, 32),
+    }
+
+
 def test_the_masked_maximum_reads_no_padding():
     x = np.array([[[-1.0, 2.0], [-3.0, 1.0], [9.0, 9.0]]], np.float32)
     mask = np.array([[True, True, False]])

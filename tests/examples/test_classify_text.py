@@ -39,7 +39,7 @@ def test_baselines():
 @pytest.mark.slow
 def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     path = tmp_path / "classifier.keras"
-    results, names, classifier = classify_text.main(["--epochs", "8", "--output", str(path)])
+    results, names, classifier = classify_text.main(["--output", str(path)])
     assert list(results) == [
         "the most frequent label",
         "bag of words, logistic regression",
@@ -51,7 +51,9 @@ def test_it_runs_on_its_own_data_and_the_classifier_is_saved(tmp_path, capsys):
     ]
     scores = {name: row["scores"][0] for name, row in results.items()}
     assert min(scores["layer 0"], scores["on raw strings, mix trained"]) > 75
-    assert len(results["mix"]["shares"]) == 3 and sum(results["mix"]["shares"]) == pytest.approx(1)
+    assert len(results["mix"]["shares"]) == 3 and sum(results["mix"]["shares"]) == pytest.approx(
+        1, abs=0.011
+    )
     assert f"{scores['mix']:.1f}" in capsys.readouterr().out
     texts, labels = classify_text.read(vectors.DATA / "reviews.train.tsv")
     assert classifier.predict(keras_elmo.strings([""]), verbose=0).shape == (1, 2)

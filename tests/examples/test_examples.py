@@ -71,5 +71,6 @@ def test_train_bilm(tmp_path, capsys):
 
 def test_the_index_names_every_example():
     index = (ROOT / "examples/README.md").read_text()
-    for path in (ROOT / "examples").glob("*.py"):
-        assert f"({path.name})" in index
+    for pattern in ("*.py", "*.ipynb"):
+        for path in (ROOT / "examples").glob(pattern):
+            assert f"({path.name})" in index

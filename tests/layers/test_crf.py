@@ -37,6 +37,14 @@ def all_paths(scores):
     return list(itertools.product(range(scores.shape[1]), repeat=len(scores)))
 
 
+def brute_force(layer, scores, mask, right):
+    """Over all paths of a sentence: log-partition, best score, and log-likelihood of `right`."""
+    scores = scores[mask]
+    values = [score_of(layer, scores, list(path)) for path in all_paths(scores)]
+    log_partition = np.logaddexp.reduce(values)
+    return log_partition, max(values), score_of(layer, scores, right[mask]) - log_partition
+
+
 def test_200_random_cases_equal_brute_force():
     rng = np.random.default_rng(0)
     for _ in range(40):
@@ -48,14 +56,10 @@ def test_200_random_cases_equal_brute_force():
         right[~mask] = 99  # what is masked need not be a tag
         losses = np.asarray(CRFLoss(reduction=None)(right, outputs))
         for row, is_real in enumerate(mask):
-            real = scores[row, is_real]
-            values = [score_of(layer, real, list(path)) for path in all_paths(real)]
-            log_partition = np.logaddexp.reduce(values)
-            assert totals[row] == pytest.approx(log_partition, abs=1e-5)
-            best = score_of(layer, real, found[row, is_real])
-            assert best == pytest.approx(max(values), abs=1e-5)
-            log_likelihood = score_of(layer, real, right[row, is_real]) - log_partition
-            assert losses[row].sum() == pytest.approx(-log_likelihood, abs=1e-5)
+            expected = brute_force(layer, scores[row], is_real, right[row])
+            best = score_of(layer, scores[row, is_real], found[row, is_real])
+            actual = totals[row], best, -losses[row].sum()
+            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
             assert not losses[row, ~is_real].any()
 
 
@@ -125,11 +129,17 @@ np.testing.assert_array_equal(CRFDecoder()(outputs), case["tags"])
 def loss(weights, scores):
     outputs, _ = layer.stateless_call(weights, [], scores, mask=case["mask"])
     return CRFLoss(reduction="sum")(case["right"], outputs)
-value, gradients = jax.value_and_grad(loss)([v.value for v in layer.trainable_variables],
-                                           case["scores"])
+value, (gradients, of_scores) = jax.value_and_grad(loss, argnums=(0, 1))(
+    [v.value for v in layer.trainable_variables], case["scores"])
 np.testing.assert_allclose(value, case["loss"], rtol=1e-5)
-for k, gradient in enumerate(gradients):
+for k, gradient in enumerate([*gradients, of_scores]):
+    assert np.all(np.isfinite(gradient)) and np.any(gradient)
     np.testing.assert_allclose(gradient, case[f"g{{k}}"], atol=1e-4)
+
+outputs = layer(case["short_scores"], mask=case["short_mask"])
+totals = layer.log_partition(case["short_scores"], case["short_mask"])
+losses = CRFLoss(reduction=None)(case["short_right"], outputs)
+np.savez({found!r}, totals=totals, tags=CRFDecoder()(outputs), losses=losses)
 print("same")
 """
 
@@ -143,23 +153,35 @@ def test_jax_gives_the_same(tmp_path):
     right = rng.integers(0, 5, (3, 500))
     layer.build(scores.shape)
     with tf.GradientTape() as tape:
-        outputs = layer(scores, mask=mask)
+        variable = tf.Variable(scores)
+        outputs = layer(variable, mask=mask)
         loss = CRFLoss(reduction="sum")(right, outputs)
-    gradients = tape.gradient(loss, [v.value for v in layer.trainable_variables])
+    gradients = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), variable])
     arrays = {f"w{k}": v.numpy() for k, v in enumerate(layer.trainable_variables)}
     arrays |= {f"g{k}": g.numpy() for k, g in enumerate(gradients)}
     tags = CRFDecoder()(outputs)
-    case = str(tmp_path / "case.npz")
-    np.savez(
-        case, scores=scores, mask=mask, right=right, outputs=outputs, tags=tags, loss=loss, **arrays
-    )
+    # And 200 short cases, for brute force.
+    short = {
+        "short_scores": rng.normal(size=(200, 3, 5), scale=2).astype(np.float32),
+        "short_mask": rng.random((200, 3)) < 0.8,
+        "short_right": rng.integers(0, 5, (200, 3)),
+    }
+    case, found = str(tmp_path / "case.npz"), str(tmp_path / "found.npz")
+    arrays |= {"outputs": outputs, "tags": tags, "loss": loss, **short}
+    np.savez(case, scores=scores, mask=mask, right=right, **arrays)
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(case=case)],
+        [sys.executable, "-c", SCRIPT.format(case=case, found=found)],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
         text=True,
     )
     assert result.stdout.strip() == "same", result.stderr[-3000:]
+    with np.load(found) as arrays:
+        totals, tags, losses = arrays["totals"], arrays["tags"], arrays["losses"]
+    for row, case in enumerate(zip(*short.values(), strict=True)):
+        best = score_of(layer, case[0][case[1]], tags[row, case[1]])
+        actual = totals[row], best, -losses[row].sum()
+        np.testing.assert_allclose(actual, brute_force(layer, *case), rtol=0, atol=1e-5)
 
 
 def tagger():

@@ -4,7 +4,7 @@ from keras_elmo.cli.plot import cosines, mix, probe, training, word
 from keras_elmo.cli.subcommand import add_subcommand
 
 HELP = "draw vectors, mixes, probes and trainings"
-DESCRIPTION = "Draws a picture, PNG or SVG, 800 pixels wide."
+DESCRIPTION = "Draws a picture: PNG, 800 pixels wide, or SVG."
 
 
 def add_arguments(parser):

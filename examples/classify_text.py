@@ -147,11 +147,9 @@ def compare(
         found = np.array(vectors.Batches(*test_data).predict(lambda x: model(x, training=False)))
         return 100 * float(np.mean(found.argmax(-1) == right))
 
-    elmo = make_elmo()
-    data = [(vectors.embed(elmo, part[0]), row) for part, row in zip(texts, numbers, strict=True)]
-    of_vectors, _ = vectors.compare(elmo, data, make, rate, seeds, report, skip)
-    results |= of_vectors
     strings = [(part[0], row) for part, row in zip(texts, numbers, strict=True)]
+    of_vectors, _ = vectors.compare(make_elmo(), strings, make, rate, seeds, report, skip)
+    results |= of_vectors
     classifier = None
     for name in (name for name in trainings if name not in skip):
         results[name] = {"scores": [], "seconds": []}

@@ -104,8 +104,8 @@ def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.re
     texts = [read(file) for file in files]
     names = sorted({tag for row in texts[0][1] for tag in row})
     number_of = {tag: k for k, tag in enumerate(names)}
-    data = [
-        (vectors.embed(elmo, sentences), [[number_of.get(tag, 0) for tag in row] for row in tags])
+    numbers = [
+        (sentences, [[number_of.get(tag, 0) for tag in row] for row in tags])
         for sentences, tags in texts
     ]
     right = texts[2][1]
@@ -120,7 +120,7 @@ def compare(elmo, files, has_crf=False, epochs=20, seeds=(0,), report=vectors.re
         found = predict(model, test_data, has_crf)
         return score(right, [[names[k] for k in row] for row in found])
 
-    of_vectors, model = vectors.compare(elmo, data, make, rate, seeds, report, skip)
+    of_vectors, model = vectors.compare(elmo, numbers, make, rate, seeds, report, skip)
     return results | of_vectors, names, model
 
 

@@ -170,13 +170,15 @@ def callbacks():
     return [keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True), EpochLine()]
 
 
-def compare(elmo, data, make, rate, seeds, report, skip=()):
+def compare(elmo, texts, make, rate, seeds, report, skip=()):
     """Trains and scores a model on each layer alone, and on the learned mix of all.
 
     Args:
-        data: vectors of all layers and labels, three times: to train, to choose the epoch, to test.
-        make: a function of the first two and a seed, which returns a trained model.
-        rate: a function of a model and the third, which returns its score (%).
+        texts: three pairs of sentences and labels: to train, to choose the epoch, to test.
+        make: a function of the vectors and labels of the first two and a seed, which returns a
+            trained model.
+        rate: a function of a model and the vectors and labels of the third, which returns its score
+            (%).
         report: a function that is called with each row when it is done, `report_rows` for example.
         skip: the names of rows that are left out.
 
@@ -186,9 +188,10 @@ def compare(elmo, data, make, rate, seeds, report, skip=()):
         which is on the mix unless that was left out.
     """
     layers, results, model = list(range(elmo.config.num_layers + 1)), {}, None
-    for name, chosen in {**{f"layer {k}": [k] for k in layers}, "mix": layers}.items():
-        if name in skip:
-            continue
+    rows = {**{f"layer {k}": [k] for k in layers}, "mix": layers}
+    rows = {name: chosen for name, chosen in rows.items() if name not in skip}
+    data = [(embed(elmo, sentences), labels) for sentences, labels in texts] if rows else []
+    for name, chosen in rows.items():
         parts = [([x[chosen] for x in sentences], labels) for sentences, labels in data]
         scores, seconds = [], []
         for seed in seeds:

@@ -66,6 +66,7 @@ def test_two_runs_do_not_write_one_folder(folder, one_layer_folder, capsys):
     process = killed.start(command(one_layer_folder, "out", "--shard-size", "100"))
     killed.wait_for(process, lambda: killed.shards_in("out"))
     process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)  # until all of its threads stand still
     parts = killed.parts_in("out")
     assert main(command(one_layer_folder, "out", "--shard-size", "100")) == 2
     assert "out must not be written by two processes at once" in capsys.readouterr().err

@@ -56,4 +56,4 @@ def test_it_runs(small_folder, tmp_path):
     assert "layer 0" not in result.stdout.partition("`")[0] and "layer 1" in result.stdout
     again = json.loads((tmp_path / "tasks.json").read_text())["tables"]
     assert again["Sentiment (SST-2)"][:3] == tables["Sentiment (SST-2)"]
-    assert len(again["Sentiment (SST-2)"]) == 8
+    assert len(again["Sentiment (SST-2)"]) == 9

@@ -6,9 +6,10 @@
 
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation. Seconds are those of one training; the time to embed the texts does not count where it is
-done once. All rows of a task share the head, the optimizer and the way to choose the epoch. The
-file is written after each row. `--tasks` measures some of the tables anew, and `--resume` only the
-rows that the file lacks.
+done once. All rows of a task share the head, the optimizer and the way to choose the epoch. With
+`--text FILE` there is a row for static vectors that are made from this text, too. The file is
+written after each row. `--tasks` measures some of the tables anew, and `--resume` only the rows
+that the file lacks.
 """
 
 import functools
@@ -20,6 +21,7 @@ import typing
 
 import keras_elmo
 from benchmarks import report
+from benchmarks.static_vectors import StaticVectors
 from keras_elmo.cli.main import main as command_line
 
 sys.path.insert(0, str(report.ROOT / "examples"))  # scripts, which import each other plainly
@@ -29,25 +31,34 @@ import vectors  # noqa: E402
 
 EPOCHS = 20
 TRAINED_FURTHER = "mix, the biLM first trained on these texts"
+STATIC = "static vectors"
 
 
-def sentiment(model, files, seeds, epochs, report, skip):
+def sentiment(model, files, seeds, epochs, report, skip, static):
     def make_elmo():
         return keras_elmo.Elmo.from_pretrained(model)
 
     rows = classify_text.TRAININGS
     classify_text.compare(make_elmo, files, rows, epochs, seeds, report, skip)
-    if TRAINED_FURTHER in skip:
-        return
+    if static is not None and STATIC not in skip:
+        only = report_one(report, "layer 0", STATIC)
+        classify_text.compare(lambda: static, files, (), epochs, seeds, only, ["mix"])
+    if TRAINED_FURTHER not in skip:
+        layers = [f"layer {k}" for k in range(make_elmo().config.num_layers + 1)]
+        only = report_one(report, "mix", TRAINED_FURTHER)
+        with tempfile.TemporaryDirectory() as folder:
+            elmo = keras_elmo.Elmo.from_pretrained(train_further(model, files[0], folder))
+            classify_text.compare(lambda: elmo, files, (), epochs, seeds, only, layers)
 
-    def report_mix(found):
-        if "mix" in found:
-            report({TRAINED_FURTHER: found["mix"]})
 
-    layers = [f"layer {k}" for k in range(make_elmo().config.num_layers + 1)]
-    with tempfile.TemporaryDirectory() as folder:
-        elmo = keras_elmo.Elmo.from_pretrained(train_further(model, files[0], folder))
-        classify_text.compare(lambda: elmo, files, (), epochs, seeds, report_mix, layers)
+def report_one(report, name, new_name):
+    """A function for `report` that takes one row, and gives it another name."""
+
+    def take(found):
+        if name in found:
+            report({new_name: found[name]})
+
+    return take
 
 
 def train_further(model, file, folder):
@@ -64,9 +75,12 @@ def train_further(model, file, folder):
     return output
 
 
-def tags(model, files, seeds, epochs, report, skip, has_crf):
+def tags(model, files, seeds, epochs, report, skip, static, has_crf):
     elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
     tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report, skip)
+    if static is not None and STATIC not in skip:
+        only = report_one(report, "layer 0", STATIC)
+        tag_tokens.compare(static, files, has_crf, epochs, seeds, only, ["mix"])
 
 
 class Task(typing.NamedTuple):
@@ -78,7 +92,7 @@ class Task(typing.NamedTuple):
         files: string. The data, with `{}` for train, dev and test.
         small: string. The data of the examples that is read in their place to try it.
         run: a function of the model's name, the files, seeds, epochs, a function that takes each
-            row, and the names of rows that are left out.
+            row, the names of rows that are left out, and `StaticVectors` or `None`.
     """
 
     title: str
@@ -130,6 +144,7 @@ def main():
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, help="only these")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    parser.add_argument("--text", type=pathlib.Path, help="tokenised; makes static vectors")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
     parser.add_argument(
         "--data",
@@ -146,6 +161,7 @@ def main():
     )
     if options.tasks or options.resume:
         results["tables"] = report.earlier_tables(options.output, "tasks", results)
+    static = options.text and StaticVectors(options.text)
     for name in options.tasks or TASKS:
         task = TASKS[name]
         print(task.title, flush=True)
@@ -162,7 +178,7 @@ def main():
             report.write(options.output, "tasks", results, report.head_of_model(results))
 
         epochs = 2 if options.small else EPOCHS
-        task.run(options.model, files, range(options.seeds), epochs, add, names)
+        task.run(options.model, files, range(options.seeds), epochs, add, names, static)
     print((options.output / "tasks.md").read_text(encoding="utf-8"))
 
 

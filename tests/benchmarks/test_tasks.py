@@ -33,7 +33,8 @@ def test_a_row_has_the_mean_and_the_standard_deviation():
 @pytest.mark.slow
 def test_it_runs(small_folder, tmp_path):
     command = [sys.executable, "-m", "benchmarks.tasks", "--small", "--seeds", "1"]
-    command += ["--output", str(tmp_path), str(small_folder)]
+    text = ROOT / "examples/data/reviews.train.tsv"
+    command += ["--output", str(tmp_path), "--text", str(text), str(small_folder)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr[-3000:]
     tables = json.loads((tmp_path / "tasks.json").read_text())["tables"]
@@ -45,7 +46,7 @@ def test_it_runs(small_folder, tmp_path):
             "layer 1",
             "layer 2",
         ]
-        assert "mix" in names
+        assert "mix" in names and names.count("static vectors") == 1
     # What is there is not measured again.
     del tables["Sentiment (SST-2)"][3:]
     results = json.loads((tmp_path / "tasks.json").read_text()) | {"tables": tables}
@@ -56,4 +57,4 @@ def test_it_runs(small_folder, tmp_path):
     assert "layer 0" not in result.stdout.partition("`")[0] and "layer 1" in result.stdout
     again = json.loads((tmp_path / "tasks.json").read_text())["tables"]
     assert again["Sentiment (SST-2)"][:3] == tables["Sentiment (SST-2)"]
-    assert len(again["Sentiment (SST-2)"]) == 9
+    assert len(again["Sentiment (SST-2)"]) == 10

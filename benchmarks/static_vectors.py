@@ -1,0 +1,88 @@
+"""`StaticVectors`: one vector for each word of a text, a baseline beside the layers of a biLM."""
+
+import collections
+import pathlib
+import types
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.extmath import randomized_svd
+
+
+class StaticVectors:
+    """Vectors of words from how often they stand near each other in a text.
+
+    The counts of near pairs become positive pointwise mutual information, of which a truncated
+    singular value decomposition keeps `dim` numbers for each word. It embeds sentences as an `Elmo`
+    with a single layer does.
+
+    Args:
+        file: path of a text, one sentence a line, its tokens separated by spaces.
+        dim: int. The size of a vector.
+        window: int. Words stand near each other where their distance is at most this. A pair of the
+            distance k counts 1 / k.
+        min_count: int. A word that occurs less often has no vector of its own.
+
+    Reference: Levy, Goldberg and Dagan 2015, "Improving Distributional Similarity with Lessons
+    Learned from Word Embeddings": smoothed contexts, and square roots of the singular values.
+    """
+
+    def __init__(self, file, dim=256, window=5, min_count=5):
+        self.config = types.SimpleNamespace(num_layers=0)
+        lines = pathlib.Path(file).read_text(encoding="utf-8").splitlines()
+        counts = collections.Counter(word for line in lines for word in line.split())
+        words = [word for word, count in counts.most_common() if count >= min_count]
+        self._row_of = {word: k for k, word in enumerate(words)}
+        information = positive_mutual_information(self._count_pairs(lines, window))
+        left, values, _ = randomized_svd(information, dim, random_state=0)
+        vectors = left * np.sqrt(values)  # (words, dim)
+        # The last row is for words without a vector. Zeros would be masked, as padding is.
+        self._vectors = np.vstack([vectors, vectors.mean(axis=0)]).astype(np.float32)
+
+    def _rows(self, words):
+        """The row of each word: its own, that of its lower-case form, or -1."""
+        find = self._row_of.get
+        return [find(word, find(word.lower(), -1)) for word in words]
+
+    def _count_pairs(self, lines, window):
+        """How often each word stands near each other word: sparse, (words, words)."""
+        gap = [-1] * window  # No pair reaches over the end of a sentence.
+        rows = np.array([row for line in lines for row in self._rows(line.split()) + gap], np.int32)
+        shape = (len(self._row_of),) * 2
+        pairs = scipy.sparse.csr_matrix(shape, dtype=np.float32)
+        for distance in range(1, window + 1):
+            first, second = rows[:-distance], rows[distance:]
+            both = (first >= 0) & (second >= 0)
+            weights = np.full(both.sum(), 1 / distance, np.float32)
+            pairs += scipy.sparse.csr_matrix((weights, (first[both], second[both])), shape)
+        return pairs + pairs.T
+
+    def embed_stream(self, sentences, layers="all"):
+        """Yields the vectors of each sentence, float32, (1, tokens, dim).
+
+        Args:
+            sentences: strings whose tokens are separated by spaces, or lists of tokens.
+            layers: "all", as for `Elmo.embed_stream`.
+        """
+        for sentence in sentences:
+            words = sentence.split() if isinstance(sentence, str) else sentence
+            yield self._vectors[self._rows(words)][None]
+
+
+def positive_mutual_information(pairs, smoothing=0.75):
+    """max(0, log(p(word, context) / (p(word) p'(context)))), where p' ~ count ** smoothing.
+
+    Args:
+        pairs: sparse floats, (words, contexts). How often each pair was counted.
+
+    Returns:
+        The same form.
+    """
+    pairs = pairs.tocoo()
+    of_words = np.asarray(pairs.sum(axis=1)).ravel()
+    of_contexts = np.asarray(pairs.sum(axis=0)).ravel() ** smoothing
+    expected = of_words[pairs.row] * of_contexts[pairs.col] / of_contexts.sum()
+    values = np.maximum(0, np.log(pairs.data / expected))
+    result = scipy.sparse.csr_matrix((values, (pairs.row, pairs.col)), pairs.shape)
+    result.eliminate_zeros()
+    return result

@@ -78,7 +78,7 @@ def senses(elmo, folder):
 
 
 def main():
-    parser = report.parser("benchmarks.probes", __doc__, "probes", "less text")
+    parser = report.parser("benchmarks.probes", __doc__, "probes", "less text, one noun")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument(
         "--data",
@@ -91,8 +91,8 @@ def main():
     ewt = options.data / "ud-english-ewt"
     tables = {"bank": bank(elmo)}
     tables["parts of speech"] = speech(elmo, ewt, most=50) if options.small else speech(elmo, ewt)
-    if not options.small:
-        tables["senses"] = senses(elmo, options.data / "coarse-wsd-20")
+    nouns = options.data / "coarse-wsd-20"
+    tables["senses"] = senses(elmo, nouns / "digit" if options.small else nouns)
     import tensorflow as tf
 
     results = report.results_of_model(options.model, [f"TensorFlow {tf.__version__}"])

@@ -24,3 +24,8 @@ def test_they_run(shared, small_folder, tmp_path):
     speech = tables["parts of speech"]
     assert [row["vectors"] for row in speech] == ["most frequent tag", *names, "mix"]
     assert all(0 < row["test, accuracy (%)"] < 100 for row in speech)
+    (digit,) = tables["senses"]
+    assert digit["noun"] == "digit" and digit["senses"] == 2 and digit["tested"] == 42
+    kinds = ["most frequent sense", *names, "average"]
+    assert list(digit)[3:] == [f"F1 (%), {kind}" for kind in kinds]
+    assert digit["F1 (%), layer 0"] == digit["F1 (%), most frequent sense"] == pytest.approx(44.0)

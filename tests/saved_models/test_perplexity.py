@@ -1,0 +1,52 @@
+import importlib.util
+import pathlib
+
+import numpy as np
+import pytest
+
+import keras_elmo
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def script():
+    path = ROOT / "saved_models" / "tiny" / "perplexity.py"
+    spec = importlib.util.spec_from_file_location("perplexity", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A text in which each word tells the next one, and a held-out part of two sources."""
+    sentence = "a b c d e f g h .\n"
+    (tmp_path / "heldout").mkdir()
+    (tmp_path / "train.txt").write_text(sentence * 400)
+    (tmp_path / "heldout.txt").write_text(sentence * 4)
+    (tmp_path / "heldout" / "known.txt").write_text(sentence * 4)
+    (tmp_path / "heldout" / "backwards.txt").write_text("h g f e d c b a .\n" * 4)
+    (tmp_path / "vocab.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *"abcdefgh."]) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_only_the_softmax_learns(script, folder, small_folder):
+    with pytest.warns(UserWarning, match="holds no softmax"):
+        model = keras_elmo.BiLanguageModel.from_pretrained(small_folder, folder / "vocab.txt")
+    before = [weight.numpy() for weight in model.bilm.weights + model.character_encoder.weights]
+    script.train_softmax(model, folder / "train.txt", 3)
+    after = [weight.numpy() for weight in model.bilm.weights + model.character_encoder.weights]
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.slow
+def test_what_resembles_the_text_has_the_lower_perplexity(script, folder, small_folder):
+    names = [str(small_folder)]
+    results = script.compare(folder, folder / "vocab.txt", names, 300)[names[0]]
+    assert list(results) == ["backwards", "known", "all"]
+    assert results["known"] == pytest.approx(results["all"])
+    assert results["known"] < 0.98 * results["backwards"]
+    assert results["backwards"] < 12  # as many as there are words

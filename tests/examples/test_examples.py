@@ -1,22 +1,16 @@
 """The examples run, and do what they say."""
 
-import importlib.util
-import pathlib
-
 import numpy as np
 import pytest
+from scripts import ROOT, load_script
 
 import keras_elmo
 
 SMALL = {"units": 16, "projection_dim": 8, "filters": [(1, 8), (2, 8)], "num_highway": 1}
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def example(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(f"examples/{name}.py")
 
 
 def test_polysemy():

@@ -1,21 +1,13 @@
-import importlib.util
-import pathlib
-
 import numpy as np
 import pytest
+from scripts import load_script
 
 import keras_elmo
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def script():
-    path = ROOT / "saved_models" / "tiny" / "perplexity.py"
-    spec = importlib.util.spec_from_file_location("perplexity", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("saved_models/tiny/perplexity.py")
 
 
 @pytest.fixture

@@ -1,6 +1,4 @@
-import importlib.util
 import os
-import pathlib
 import random
 import re
 import stat
@@ -11,6 +9,7 @@ import pytest
 from files import datasets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scripts import load_script
 from weights.parts import CELL, TINY, Parts, assert_same
 
 from keras_elmo import ElmoConfig
@@ -258,11 +257,7 @@ def test_damaged_file_is_refused_or_read_but_breaks_nothing(file, parts):
 @pytest.fixture(scope="module")
 def package():
     """What packs the model in the package, with checksums."""
-    path = pathlib.Path(__file__).parents[2] / "saved_models" / "tiny" / "package.py"
-    spec = importlib.util.spec_from_file_location("package", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("saved_models/tiny/package.py")
 
 
 @pytest.fixture

@@ -172,15 +172,15 @@ def run_python(arguments, folder, **variables):
     )
 
 
-def test_layers_need_no_tensorflow_on_jax(tmp_path):
+def test_public_names_without_tensorflow_on_jax(tmp_path):
+    """(What the layers compute there, without TensorFlow too, is in layers/test_jax.py.)"""
     if importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
     code = """
 import sys
 sys.modules["tensorflow"] = sys.modules["tensorflow_text"] = None  # importing them now fails
 import keras, keras_elmo
-layer = keras_elmo.CharCNNEmbedding(filters=[(1, 2), (2, 3)], num_highway=1, projection_dim=4)
-print(keras.backend.backend(), layer(keras.ops.ones((2, 3, 5), "int32")).shape)
+print(keras.backend.backend())
 from keras_elmo import *
 print(*keras_elmo.__all__)
 try:
@@ -190,8 +190,8 @@ except ImportError as error:
 print(hasattr(keras_elmo, "Elmos"))
 """
     result = run_python(["-c", code], tmp_path, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
-    shape, names, error, has_other = result.stdout.splitlines() or [result.stderr]
-    assert shape == "jax (2, 3, 4)"
+    backend, names, error, has_other = result.stdout.splitlines() or [result.stderr]
+    assert backend == "jax"
     assert {"BiLM", "ElmoConfig", "ScalarMix", "read_embeddings"} < set(names.split())
     assert error == (
         "`keras_elmo.Elmo` works on Keras's TensorFlow backend alone. On other backends, use the "

@@ -309,7 +309,7 @@ class BiLM(keras.layers.Layer):
         """The state after the boundaries, which is the same in every row."""
         directions = [embedding[None, None] for embedding in boundaries]  # (1, 1, projection_dim)
         _, state = self._run_layers(FirstStepLoop(), directions, [None] * 4 * self.num_layers)
-        return [ops.repeat(tensor, batch_size, axis=0) for tensor in state]
+        return [ops.broadcast_to(tensor, (batch_size, tensor.shape[1])) for tensor in state]
 
     def compute_mask(self, inputs, mask=None):
         masks = [mask] * (self.num_layers + 1)

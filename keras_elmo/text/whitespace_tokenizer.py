@@ -39,7 +39,7 @@ class WhitespaceTokenizer:
         if ops not in OPS:
             raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
         self.ops = ops
-        self._compiled = None
+        self._traced = None
 
     def tokenize(self, strings):
         """The tokens of each string.
@@ -62,13 +62,11 @@ class WhitespaceTokenizer:
             Three `RaggedTensor`s, (batch, None): the tokens (string), and for each token the index
             of its first byte and of the byte after its last (int64).
         """
-        strings = tf.convert_to_tensor(strings, tf.string)
-        if not tf.executing_eagerly():
-            return self._tokenize(strings)
-        if self._compiled is None:  # without a graph it takes ten times as long
+        # Graphs call what was traced once, too: to trace it takes a fifth of the time of a model.
+        if self._traced is None:
             signature = [tf.TensorSpec([None], tf.string)]
-            self._compiled = TracedFunction(self._tokenize, input_signature=signature)
-        return self._compiled(strings)
+            self._traced = TracedFunction(self._tokenize, input_signature=signature)
+        return self._traced(tf.convert_to_tensor(strings, tf.string))
 
     def _tokenize(self, strings):
         row_lengths, starts, ends = self._split(blank_whitespace(strings))

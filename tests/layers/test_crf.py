@@ -21,26 +21,22 @@ def random_case(rng, batch=3):
     return layer, scores, mask
 
 
-def score_of(layer, scores, path):
-    """The score of a sequence of tags, by the formula in the docstring."""
-    if not len(path):
-        return 0.0
+def score_of(layer, scores, paths):
+    """The scores of sequences of tags, (..., tokens), by the formula in the docstring."""
+    if not len(scores):
+        return np.zeros(paths.shape[:-1])
     weights = layer.start, layer.transitions, layer.end
     start, transitions, end = (np.asarray(x, np.float64) for x in weights)
-    total = (
-        start[path[0]] + end[path[-1]] + scores[np.arange(len(path)), path].sum(dtype=np.float64)
-    )
-    return total + sum(transitions[i, j] for i, j in itertools.pairwise(path))
-
-
-def all_paths(scores):
-    return list(itertools.product(range(scores.shape[1]), repeat=len(scores)))
+    of_tags = scores.astype(np.float64)[np.arange(len(scores)), paths].sum(-1)
+    of_pairs = transitions[paths[..., :-1], paths[..., 1:]].sum(-1)
+    return start[paths[..., 0]] + of_tags + of_pairs + end[paths[..., -1]]
 
 
 def brute_force(layer, scores, mask, right):
     """Over all paths of a sentence: log-partition, best score, and log-likelihood of `right`."""
     scores = scores[mask]
-    values = [score_of(layer, scores, list(path)) for path in all_paths(scores)]
+    paths = np.array(list(itertools.product(range(scores.shape[1]), repeat=len(scores))))
+    values = score_of(layer, scores, paths)
     log_partition = np.logaddexp.reduce(values)
     return log_partition, max(values), score_of(layer, scores, right[mask]) - log_partition
 
@@ -148,9 +144,9 @@ def test_jax_gives_the_same(tmp_path):
     pytest.importorskip("jax")
     rng = np.random.default_rng(2)
     layer = CRF(initializer=keras.initializers.RandomNormal(stddev=1.0))
-    scores = rng.normal(size=(3, 500, 5)).astype(np.float32)
-    mask = rng.random((3, 500)) < 0.8
-    right = rng.integers(0, 5, (3, 500))
+    scores = rng.normal(size=(3, 100, 5)).astype(np.float32)
+    mask = rng.random((3, 100)) < 0.8
+    right = rng.integers(0, 5, (3, 100))
     layer.build(scores.shape)
     with tf.GradientTape() as tape:
         variable = tf.Variable(scores)

@@ -43,7 +43,8 @@ def tokens_and_width(inputs, tokenizer, max_tokens):
     is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
     if is_padded and inputs.shape.rank == 2:
         return tokens, num_columns(inputs)
-    return tokens, tf.maximum(tf.cast(tokens.bounding_shape()[1], tf.int32), 1)
+    longest = tf.reduce_max(tokens.row_lengths())  # the smallest int64 if there is no row
+    return tokens, tf.cast(tf.maximum(longest, 1), tf.int32)
 
 
 def symbolic_width(inputs, tokenizer, max_tokens):

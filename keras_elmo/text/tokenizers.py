@@ -1,5 +1,7 @@
 """`get_tokenizer`: a tokenizer by its name or config."""
 
+import functools
+
 import keras
 
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
@@ -20,7 +22,7 @@ def get_tokenizer(identifier):
             serialised tokenizer, or `None` for text that is tokenised already.
 
     Returns:
-        A tokenizer, or `None`.
+        A tokenizer, the same one for the same name, or `None`.
 
     Raises:
         ValueError: the identifier is none of these.
@@ -29,10 +31,16 @@ def get_tokenizer(identifier):
     if isinstance(identifier, dict):
         tokenizer = keras.saving.deserialize_keras_object(identifier)
     elif isinstance(identifier, str) and identifier in TOKENIZERS:
-        tokenizer = TOKENIZERS[identifier]()
+        tokenizer = _by_name(identifier)
     if tokenizer is None or hasattr(tokenizer, "tokenize"):
         return tokenizer
     raise ValueError(
         '`tokenizer` must be "whitespace", "treebank", "space", None for tokenised text, or '
         f"an object with a method `tokenize`. Received: tokenizer={identifier!r}"
     )
+
+
+@functools.cache
+def _by_name(name):
+    """One tokenizer for all models: each would trace its own."""
+    return TOKENIZERS[name]()

@@ -1,13 +1,12 @@
 """Two processes or devices, each with a part of the lanes, train as one with all of them does.
 
-Each process traces the step once, and makes every run that a test needs with it.
+Each process makes one run that is stopped, and one that goes on where it was stopped.
 """
 
 import dataclasses
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -64,7 +63,7 @@ def run_alone(folder):
 
 
 def run_replicas(folder, name):
-    """What a process of the test does: whole runs, a resumed run, and a run that is stopped."""
+    """What a process of the test does: a run that is stopped, and one that goes on from there."""
     if name == "two devices":
         (processor,) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(2)]
@@ -73,53 +72,38 @@ def run_replicas(folder, name):
     else:
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
     corpus = open_corpus(folder)
+    losses = []
 
-    def make(output):
+    def make():
         with strategy.scope():
-            trainer = make_trainer(corpus, folder / output, OPTIONS, steps=STEPS)
+            trainer = make_trainer(corpus, folder / name, OPTIONS, steps=STEPS)
             with pytest.raises(RuntimeError, match="outside of the strategy's scope"):
                 trainer.run()
         return trainer
 
-    def run(trainer, at_step_4=lambda: None):
-        losses = []
+    def stop_at_step_4(figures):
+        losses.append(figures["loss"])
+        # Of two processes, only the second is asked to stop.
+        if figures["step"] == 4 and (name == "two devices" or not stopped.is_chief()):
+            os.kill(os.getpid(), signal.SIGTERM)
 
-        def report(figures):
-            losses.append(figures["loss"])
-            if figures["step"] == 4:
-                at_step_4()
+    stopped = make()
+    with pytest.raises(Interrupted) as error:
+        stopped.run(stop_at_step_4)
 
-        trainer.run(report)
-        return {"losses": losses, "bias": trainer.model.softmax.bias.numpy().tolist()}
-
-    whole = make(f"{name} whole")
-
-    def keep_checkpoint():
-        whole.save()
-        if whole.is_chief():
-            shutil.copytree(whole.folder, folder / f"{name} resumed")
-
-    results = {"whole": run(whole, keep_checkpoint)}
-
-    resumed = make(f"{name} resumed")
+    resumed = make()
     spoil(resumed)
-    if not resumed.restore() or resumed.step != 4:
-        raise AssertionError(f"It resumed at step {resumed.step}")
-    results["resumed"] = run(resumed)
-
-    if name == "two processes":
-        stopped = make(f"{name} stopped")
-
-        def stop_second_process():
-            if not stopped.is_chief():
-                os.kill(os.getpid(), signal.SIGTERM)
-
-        try:
-            run(stopped, stop_second_process)
-        except Interrupted as error:
-            results["stopped"] = str(error)
-    results["num_traces"] = whole.training_step.num_traces
-    return results
+    if not resumed.restore():
+        raise AssertionError("There was no checkpoint")
+    first_step = resumed.step
+    resumed.run(lambda figures: losses.append(figures["loss"]))
+    return {
+        "losses": losses,
+        "bias": resumed.model.softmax.bias.numpy().tolist(),
+        "message": str(error.value),
+        "resumed at": first_step,
+        "num_traces": [trainer.training_step.num_traces for trainer in (stopped, resumed)],
+    }
 
 
 def free_ports(count):
@@ -187,31 +171,26 @@ REPLICAS = pytest.mark.parametrize("name, count", [("two processes", 2), ("two d
 
 @REPLICAS
 def test_two_equal_one(results, expected, name, count):
+    """Though they were stopped and went on from a checkpoint, which has the state of every lane."""
     assert len(results[name]) == count
     for result in results[name]:
-        np.testing.assert_allclose(result["whole"]["losses"], expected["losses"], atol=1e-4)
-        np.testing.assert_allclose(result["whole"]["bias"], expected["bias"], atol=1e-4)
-
-
-@REPLICAS
-def test_two_go_on_from_a_checkpoint(results, expected, name, count):
-    """The chief wrote the state of every lane."""
-    for result in results[name]:
-        np.testing.assert_allclose(result["resumed"]["losses"], expected["losses"][4:], atol=1e-4)
-        np.testing.assert_allclose(result["resumed"]["bias"], expected["bias"], atol=1e-4)
+        np.testing.assert_allclose(result["losses"], expected["losses"], atol=1e-4)
+        np.testing.assert_allclose(result["bias"], expected["bias"], atol=1e-4)
 
 
 @REPLICAS
 def test_the_step_is_traced_once(results, name, count):
-    """Though the batches of all runs differ in their numbers of words."""
-    assert [result["num_traces"] for result in results[name]] == [1] * count
+    """Though the batches of a run differ in their numbers of words."""
+    assert [result["num_traces"] for result in results[name]] == [[1, 1]] * count
 
 
-def test_where_one_is_asked_to_stop_both_do(results, folder):
+@REPLICAS
+def test_where_one_is_asked_to_stop_all_do(results, folder, name, count):
     message = "go on from the checkpoint of step 5 with --resume"
-    assert [result["stopped"] for result in results["two processes"]] == [message] * 2
-    checkpoints = str(folder / "two processes stopped/checkpoints")
-    assert tf.train.latest_checkpoint(checkpoints).endswith("ckpt-5")
+    assert [result["message"] for result in results[name]] == [message] * count
+    assert [result["resumed at"] for result in results[name]] == [5] * count
+    checkpoints = str(folder / name / "checkpoints")
+    assert tf.train.latest_checkpoint(checkpoints).endswith(f"ckpt-{STEPS}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,31 @@ def test_tokenizer_and_none_are_themselves():
     assert text.get_tokenizer(None) is None
 
 
+def test_models_share_the_tokenizer_of_a_name():
+    assert text.get_tokenizer("treebank") is text.get_tokenizer("treebank")
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+@pytest.mark.parametrize("ops", OPS)
+def test_a_tokenizer_is_traced_once_for_all_graphs(tokenizer, ops):
+    class Counting(tokenizer):
+        traces = 0
+
+        def _tokenize(self, strings):
+            self.traces += 1
+            return super()._tokenize(strings)
+
+    counting, expected = Counting(ops=ops), tokenizer(ops).tokenize(["a b", "c"]).to_list()
+    for _ in range(2):
+        data = tf.data.Dataset.from_tensors(["a b", "c"]).map(counting.tokenize)
+        assert next(iter(data)).to_list() == expected
+        graph = tf.function(counting.tokenize, input_signature=[tf.TensorSpec([None], tf.string)])
+        assert graph(tf.constant(["a b", "c"])).to_list() == expected
+        del data, graph  # the trace outlives the graph that made it
+        assert counting.tokenize(["a b", "c"]).to_list() == expected
+    assert counting.traces == 1
+
+
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("ops", OPS)
 def test_tokenizer_by_its_config(tokenizer, ops):

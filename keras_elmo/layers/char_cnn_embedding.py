@@ -228,8 +228,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         for i, (width, count) in enumerate(self.filters):
             x = embedded[:, : lengths[i]] if lengths else embedded
             # A VALID convolution is a matrix product with the windows.
-            num_windows = ops.shape(x)[1] - width + 1
-            windows = [x[:, k : k + num_windows] for k in range(width)]
+            windows = [x[:, k : k - width + 1 or None] for k in range(width)]
             windows = ops.concatenate(windows, axis=-1)  # (N, windows, width * character_dim)
             kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
             # Without an initial value, Keras refuses to compute the maximum if there is no token.

@@ -1,6 +1,7 @@
 """`StaticVectors`: one vector for each word of a text, a baseline beside the layers of a biLM."""
 
 import collections
+import functools
 import pathlib
 import types
 
@@ -14,11 +15,11 @@ class StaticVectors:
 
     The counts of near pairs become positive pointwise mutual information, of which a truncated
     singular value decomposition keeps `dim` numbers for each word. It embeds sentences as an `Elmo`
-    with a single layer does.
+    with a single layer does. The text is read when the first sentence is embedded.
 
     Args:
         file: path of a text, one sentence a line, its tokens separated by spaces.
-        dim: int. The size of a vector.
+        dim: int. The size of a vector; the number of words where that is less.
         window: int. Words stand near each other where their distance is at most this. A pair of the
             distance k counts 1 / k.
         min_count: int. A word that occurs less often has no vector of its own.
@@ -28,34 +29,33 @@ class StaticVectors:
     """
 
     def __init__(self, file, dim=256, window=5, min_count=5):
+        self.file = pathlib.Path(file)
+        self.dim, self.window, self.min_count = dim, window, min_count
         self.config = types.SimpleNamespace(num_layers=0)
-        lines = pathlib.Path(file).read_text(encoding="utf-8").splitlines()
-        counts = collections.Counter(word for line in lines for word in line.split())
-        words = [word for word, count in counts.most_common() if count >= min_count]
-        self._row_of = {word: k for k, word in enumerate(words)}
-        information = positive_mutual_information(self._count_pairs(lines, window))
-        left, values, _ = randomized_svd(information, dim, random_state=0)
+
+    @property
+    def name(self):
+        """Says which text it is."""
+        size = self.file.stat().st_size / 1e6
+        return f"static vectors of {self.file.name} ({size:.1f} MB)"
+
+    @functools.cached_property
+    def _table(self):
+        """The row of each word that has one, and float32, (words + 1, dim).
+
+        The last row is for words without a vector. Zeros would be masked, as padding is.
+        """
+        lines = self.file.read_text(encoding="utf-8").split("\n")
+        counts = collections.Counter(word for line in lines for word in _split(line))
+        words = [word for word, count in counts.most_common() if count >= self.min_count]
+        row_of = {word: k for k, word in enumerate(words)}
+        rows = [_find_rows(row_of, _split(line)) for line in lines]
+        information = positive_mutual_information(count_pairs(rows, len(words), self.window))
+        left, values, _ = randomized_svd(information, self.dim, random_state=0)
         vectors = left * np.sqrt(values)  # (words, dim)
-        # The last row is for words without a vector. Zeros would be masked, as padding is.
-        self._vectors = np.vstack([vectors, vectors.mean(axis=0)]).astype(np.float32)
-
-    def _rows(self, words):
-        """The row of each word: its own, that of its lower-case form, or -1."""
-        find = self._row_of.get
-        return [find(word, find(word.lower(), -1)) for word in words]
-
-    def _count_pairs(self, lines, window):
-        """How often each word stands near each other word: sparse, (words, words)."""
-        gap = [-1] * window  # No pair reaches over the end of a sentence.
-        rows = np.array([row for line in lines for row in self._rows(line.split()) + gap], np.int32)
-        shape = (len(self._row_of),) * 2
-        pairs = scipy.sparse.csr_matrix(shape, dtype=np.float32)
-        for distance in range(1, window + 1):
-            first, second = rows[:-distance], rows[distance:]
-            both = (first >= 0) & (second >= 0)
-            weights = np.full(both.sum(), 1 / distance, np.float32)
-            pairs += scipy.sparse.csr_matrix((weights, (first[both], second[both])), shape)
-        return pairs + pairs.T
+        mean = vectors.mean(axis=0)
+        vectors[information.getnnz(axis=1) == 0] = mean  # words that are near no other
+        return row_of, np.vstack([vectors, mean]).astype(np.float32)
 
     def embed_stream(self, sentences, layers="all"):
         """Yields the vectors of each sentence, float32, (1, tokens, dim).
@@ -64,9 +64,44 @@ class StaticVectors:
             sentences: strings whose tokens are separated by spaces, or lists of tokens.
             layers: "all", as for `Elmo.embed_stream`.
         """
+        row_of, vectors = self._table
         for sentence in sentences:
-            words = sentence.split() if isinstance(sentence, str) else sentence
-            yield self._vectors[self._rows(words)][None]
+            words = _split(sentence) if isinstance(sentence, str) else sentence
+            yield vectors[_find_rows(row_of, words)][None]
+
+
+def _split(line):
+    """The tokens of a sentence. No-break spaces and the like are parts of tokens."""
+    return [word for word in line.split(" ") if word]
+
+
+def _find_rows(row_of, words):
+    """The row of each word: its own, that of its lower-case form, or -1."""
+    find = row_of.get
+    return [find(word, find(word.lower(), -1)) for word in words]
+
+
+def count_pairs(sentences, num_words, window):
+    """How often each word stands near each other word.
+
+    Args:
+        sentences: lists of rows, from -1, which is a word without a row.
+        num_words: int.
+        window: int. The largest distance of a pair, which counts 1 / distance.
+
+    Returns:
+        Sparse float32, (num_words, num_words).
+    """
+    gap = [-1] * window  # No pair reaches over the end of a sentence.
+    rows = np.array([row for sentence in sentences for row in [*sentence, *gap]], np.int32)
+    shape = (num_words, num_words)
+    pairs = scipy.sparse.csr_matrix(shape, dtype=np.float32)
+    for distance in range(1, window + 1):
+        first, second = rows[:-distance], rows[distance:]
+        both = (first >= 0) & (second >= 0)
+        weights = np.full(both.sum(), 1 / distance, np.float32)
+        pairs += scipy.sparse.csr_matrix((weights, (first[both], second[both])), shape)
+    return pairs + pairs.T
 
 
 def positive_mutual_information(pairs, smoothing=0.75):

@@ -7,7 +7,7 @@
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation. Seconds are those of one training; the time to embed the texts does not count where it is
 done once. All rows of a task share the head, the optimizer and the way to choose the epoch. With
-`--text FILE` there is a row for static vectors that are made from this text, too. The file is
+`--text FILE` there is a row for static vectors that are made from this text, too. The results are
 written after each row. `--tasks` measures some of the tables anew, and `--resume` only the rows
 that the file lacks.
 """
@@ -31,7 +31,6 @@ import vectors  # noqa: E402
 
 EPOCHS = 20
 TRAINED_FURTHER = "mix, the biLM first trained on these texts"
-STATIC = "static vectors"
 
 
 def sentiment(model, files, seeds, epochs, report, skip, static):
@@ -40,8 +39,8 @@ def sentiment(model, files, seeds, epochs, report, skip, static):
 
     rows = classify_text.TRAININGS
     classify_text.compare(make_elmo, files, rows, epochs, seeds, report, skip)
-    if static is not None and STATIC not in skip:
-        only = report_one(report, "layer 0", STATIC)
+    if static is not None and static.name not in skip:
+        only = report_one(report, "layer 0", static.name)
         classify_text.compare(lambda: static, files, (), epochs, seeds, only, ["mix"])
     if TRAINED_FURTHER not in skip:
         layers = [f"layer {k}" for k in range(make_elmo().config.num_layers + 1)]
@@ -78,8 +77,8 @@ def train_further(model, file, folder):
 def tags(model, files, seeds, epochs, report, skip, static, has_crf):
     elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
     tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report, skip)
-    if static is not None and STATIC not in skip:
-        only = report_one(report, "layer 0", STATIC)
+    if static is not None and static.name not in skip:
+        only = report_one(report, "layer 0", static.name)
         tag_tokens.compare(static, files, has_crf, epochs, seeds, only, ["mix"])
 
 

@@ -171,7 +171,7 @@ def _prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens):
             "Received: an Elmo with stateful=True"
         )
     tokenizer = None if takes_only_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
-    if isinstance(tokenizer, text.WhitespaceTokenizer):
+    if isinstance(tokenizer, text.WhitespaceTokenizer) and tokenizer.ops != ops:
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:
         tokenizer = _LimitedTokenizer(tokenizer, max_tokens)

@@ -22,7 +22,7 @@ def get_tokenizer(identifier):
             serialised tokenizer, or `None` for text that is tokenised already.
 
     Returns:
-        A tokenizer, the same one for the same name, or `None`.
+        A tokenizer, or `None`. A name always gives the same object.
 
     Raises:
         ValueError: the identifier is none of these.
@@ -42,5 +42,5 @@ def get_tokenizer(identifier):
 
 @functools.cache
 def _by_name(name):
-    """One tokenizer for all models: each would trace its own."""
+    """One tokenizer for all models. Otherwise each model would trace its own."""
     return TOKENIZERS[name]()

@@ -12,7 +12,7 @@ SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # where none is given, by optimizer
 
-NUM_NEGATIVES = 1024  # the original's number, where the vocabulary is large enough
+NUM_NEGATIVES = 1024  # where the vocabulary is large enough; the original's script has 8,192
 
 # The keys of options.json, and the arguments that they stand for.
 _KEYS = {
@@ -39,8 +39,8 @@ class TrainingOptions:
         learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
         clip_norm: positive float or `None`. The largest norm of all gradients together.
         num_negatives: int, at most half of the vocabulary's words. The number of samples of the
-            softmax for each direction and batch. 0 is the full softmax. `None` is the original's
-            1,024, or half of the words where that is less.
+            softmax for each direction and batch. 0 is the full softmax. `None` is 1,024, or half of
+            the words where that is less. (The original's script has 8,192.)
         epochs: positive float. How many times the corpus is read.
         schedule: `"constant"`; or `"linear"` or `"cosine"`, by which the learning rate falls to
             zero.

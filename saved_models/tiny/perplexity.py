@@ -2,10 +2,11 @@
 
     python saved_models/tiny/perplexity.py TEXT VOCABULARY MODEL [MODEL ...]
 
-TEXT is a folder that corpus.py made. The files of a model hold no softmax, and models that were
-trained with different vocabularies predict different words. Here each model gets a new softmax,
-which is trained on TEXT/train.txt while the model is frozen: with the same vocabulary and as many
-steps for all. The perplexities are those of the full softmax.
+TEXT is a folder that corpus.py made. The packaged and the published files of a model hold no
+softmax, and models that were trained with different vocabularies predict different words. So each
+model gets a new softmax here, in the place of its own where it has one. It is trained on
+TEXT/train.txt while the model is frozen, with the same vocabulary and as many steps for all. The
+perplexities are those of the full softmax.
 """
 
 import argparse
@@ -24,6 +25,7 @@ def train_softmax(model, text, steps, seed=0):
         model: a `BiLanguageModel`.
         text: path of the training text.
         steps: int. The number of steps of 64 x 20 tokens.
+        seed: int. The seed of the softmax and of the order of the text.
     """
     model.character_encoder.trainable = model.bilm.trainable = False
     model.initialize_softmax(seed)

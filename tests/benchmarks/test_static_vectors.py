@@ -16,14 +16,28 @@ def test_mutual_information_of_a_small_table():
     np.testing.assert_allclose(result, expected, atol=1e-6)
 
 
-def test_pairs_are_counted_by_distance_and_within_a_sentence(tmp_path):
-    (tmp_path / "text.txt").write_text("a b c\nc a\n")
-    vectors = StaticVectors(tmp_path / "text.txt", dim=2, window=2, min_count=1)
-    counts = vectors._count_pairs(["a b c", "c a"], 2).toarray()
-    a, b, c = vectors._rows("abc")
-    assert counts[a, b] == counts[b, c] == 1
-    assert counts[a, c] == counts[c, a] == 0.5 + 1
-    assert counts[a, a] == counts[b, b] == counts[c, c] == 0
+def test_the_counts_of_contexts_are_smoothed():
+    counts = scipy.sparse.csr_matrix([[3.0, 1.0], [13.0, 0.0]])
+    result = static_vectors.positive_mutual_information(counts, smoothing=0.5).toarray()
+    # The contexts' counts are 16 and 1, so p' is 4/5 and 1/5; p of the words is 4/17 and 13/17.
+    expected = [[0, np.log(1 / 17 / (4 / 17 * 1 / 5))], [np.log(13 / 17 / (13 / 17 * 4 / 5)), 0]]
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+def test_pairs_are_counted_by_distance_and_within_a_sentence():
+    counts = static_vectors.count_pairs([[0, 1, 2], [2, 0], [0, -1, 1]], 3, window=2).toarray()
+    assert counts.tolist() == [[0, 1 + 0.5, 0.5 + 1], [1 + 0.5, 0, 1], [0.5 + 1, 1, 0]]
+
+
+def test_only_spaces_and_line_ends_split(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a\u00a0b  c\u2028d\ne\n", encoding="utf-8")
+    vectors = StaticVectors(path, dim=2, min_count=1)
+    assert set(vectors._table[0]) == {"a\u00a0b", "c\u2028d", "e"}
+    # A word that is near no other has the mean vector, like an unknown one.
+    alone, unknown = next(vectors.embed_stream(["e f"]))[0]
+    np.testing.assert_array_equal(alone, unknown)
+    assert vectors.name == "static vectors of text.txt (0.0 MB)"
 
 
 def test_words_of_like_neighbours_have_like_vectors(tmp_path):

@@ -39,8 +39,9 @@ folder = sys.argv[1]
 data = np.load(folder + "/data.npz")
 ids = data["ids"]
 model.set_weights([data[f"weight{i}"] for i in range(len(model.weights))])
-for i, output in enumerate(model.predict(ids, verbose=0)):  # compiled
-    np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
+for outputs in model(ids), model.predict(ids, verbose=0):  # eager, and compiled
+    for i, output in enumerate(outputs):
+        np.testing.assert_allclose(output, data[f"output{i}"], atol=1e-5)
 trained = keras.Model(model.inputs, model.outputs[4])  # the mean
 trained.compile("sgd", "mse")
 loss = trained.fit(ids, data["output4"] + 1, epochs=3, verbose=0).history["loss"]

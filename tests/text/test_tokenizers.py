@@ -1,6 +1,8 @@
 """`get_tokenizer`, and what is true of every tokenizer."""
 
+import copy
 import json
+import pickle
 import re
 import sys
 
@@ -53,6 +55,15 @@ def test_a_tokenizer_is_traced_once_for_all_graphs(tokenizer, ops):
         del data, graph  # the trace outlives the graph that made it
         assert counting.tokenize(["a b", "c"]).to_list() == expected
     assert counting.traces == 1
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_a_traced_tokenizer_is_copied_and_pickled(tokenizer):
+    traced = tokenizer()
+    expected = traced.tokenize(["a b", "c"]).to_list()
+    for copied in (copy.deepcopy(traced), pickle.loads(pickle.dumps(traced))):
+        assert copied.tokenize(["a b", "c"]).to_list() == expected
+        assert copied.get_config() == traced.get_config()
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)

@@ -104,6 +104,11 @@ def _add_training_options(group):
         f"({NUM_NEGATIVES}, or as many as there may be)",
     )
     add("dtype", "of the arithmetic", choices=DTYPES)
+    add(
+        "bfloat16_products",
+        "multiply matrices in bfloat16, for processors with instructions for it",
+        action=argparse.BooleanOptionalAction,
+    )
     add("seed", "", type=int, metavar="N")
 
 

@@ -1,9 +1,13 @@
-"""`matmul`: a matrix product whose gradient can be made faster."""
+"""`matmul`: a matrix product whose gradient, and whose arithmetic, can be made faster."""
 
+import contextlib
+import threading
 from typing import NamedTuple
 
 import keras
 from keras import ops
+
+_thread = threading.local()  # see `products_in`
 
 
 class FastKernel(NamedTuple):
@@ -11,11 +15,30 @@ class FastKernel(NamedTuple):
 
     Attributes:
         kernel: float, (n, m).
-        transposed: float, (m, n).
+        factor: float, (n, m). The kernel in the dtype of the products.
+        transposed: float, (m, n), of the same dtype.
     """
 
     kernel: object
+    factor: object
     transposed: object
+
+
+@contextlib.contextmanager
+def products_in(dtype):
+    """A context in which this thread makes kernels whose products are computed in another dtype.
+
+    It holds for every `FastKernel` that is made in it, and so in training alone. The factors are
+    rounded to that dtype, and a product is given back in the dtype of its first factor.
+
+    Args:
+        dtype: string, such as `"bfloat16"`; or `None`, for the dtype of the factors.
+    """
+    before, _thread.dtype = getattr(_thread, "dtype", None), dtype
+    try:
+        yield
+    finally:
+        _thread.dtype = before
 
 
 def with_fast_gradient(kernel):
@@ -36,7 +59,8 @@ def with_fast_gradient(kernel):
         return kernel
     # TensorFlow's graph optimizer would merge a plain transposition with the product again. It does
     # not do so for a batch of one matrix.
-    return FastKernel(kernel, ops.squeeze(ops.transpose(kernel[None], (0, 2, 1)), 0))
+    factor = ops.cast(kernel, getattr(_thread, "dtype", None) or kernel.dtype)
+    return FastKernel(kernel, factor, ops.squeeze(ops.transpose(factor[None], (0, 2, 1)), 0))
 
 
 def matmul(x, kernel, fast_gradient=False):
@@ -46,7 +70,7 @@ def matmul(x, kernel, fast_gradient=False):
         x: float, (..., n).
         kernel: float, (n, m), or a `FastKernel` of one.
         fast_gradient: bool. Make a `FastKernel` of the kernel. The values and the gradients are the
-            same.
+            same, except in the context of `products_in`.
 
     Returns:
         float, (..., m).
@@ -59,16 +83,20 @@ def matmul(x, kernel, fast_gradient=False):
     if not isinstance(kernel, FastKernel):
         return ops.matmul(x, kernel)
 
-    def product(x, values):
+    def product(x, _, factor):
+        x_factor = ops.cast(x, factor.dtype)
+
         def gradient(*arguments, upstream=None):
             upstream = arguments[0] if upstream is None else upstream
-            rows = ops.reshape(x, (-1, values.shape[0]))  # (rows, n)
-            upstream_rows = ops.reshape(upstream, (-1, values.shape[1]))  # (rows, m)
+            upstream = ops.cast(upstream, factor.dtype)
+            rows = ops.reshape(x_factor, (-1, factor.shape[0]))  # (rows, n)
+            upstream_rows = ops.reshape(upstream, (-1, factor.shape[1]))  # (rows, m)
             return (
-                ops.matmul(upstream, kernel.transposed),
-                ops.matmul(ops.transpose(rows), upstream_rows),
+                ops.cast(ops.matmul(upstream, kernel.transposed), x.dtype),
+                ops.cast(ops.matmul(ops.transpose(rows), upstream_rows), x.dtype),
+                None,  # The gradient of a kernel is not rounded before it is added to others.
             )
 
-        return ops.matmul(x, values), gradient
+        return ops.cast(ops.matmul(x_factor, factor), x.dtype), gradient
 
-    return ops.custom_gradient(product)(x, kernel.kernel)
+    return ops.custom_gradient(product)(x, kernel.kernel, kernel.factor)

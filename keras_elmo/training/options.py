@@ -51,6 +51,9 @@ class TrainingOptions:
             sentences that are embedded do. Otherwise the state is carried on there too, as the
             original always does, and the model never learns to start from a zero state.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
+        bfloat16_products: bool. Whether the character encoder and the biLM multiply matrices in
+            bfloat16, and compute all else in float32. It is for processors that have instructions
+            for it (`avx512_bf16`).
         seed: int. The seed of the weights, the order of sentences, dropout and samples.
 
     Raises:
@@ -72,6 +75,7 @@ class TrainingOptions:
     shuffle: bool = True
     zero_starts: bool = True
     dtype: str = "float32"
+    bfloat16_products: bool = False
     seed: int = 0
 
     def __post_init__(self):
@@ -103,7 +107,7 @@ class TrainingOptions:
         )
         is_fraction = _is_number(self.dropout) and 0 <= self.dropout < 1
         check("dropout", is_fraction, "a number from 0, below 1")
-        for name in ("shuffle", "zero_starts"):
+        for name in ("shuffle", "zero_starts", "bfloat16_products"):
             check(name, isinstance(getattr(self, name), bool), "True or False")
         check("optimizer", self.optimizer in OPTIMIZERS, f"one of {list(OPTIMIZERS)}")
         check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")

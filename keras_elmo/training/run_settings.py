@@ -43,7 +43,8 @@ def check_same_run(before, now, folder):
         ValueError: a setting has changed; every such setting is named.
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
-    before = {"optimizer": "adagrad", **before}  # Before 0.2.0 there was no other.
+    # Before 0.2.0 there was no other way.
+    before = {"optimizer": "adagrad", "bfloat16_products": False, **before}
     if now["schedule"] == "constant":  # The run may go on for longer.
         before = {**before, "epochs": now["epochs"], "steps": now["steps"]}
     changes = [

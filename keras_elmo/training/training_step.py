@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_elmo.layers.matmul import products_in
 from keras_elmo.training.optimizer import clip, make_optimizer, sum_repeated_rows
 
 
@@ -65,7 +66,8 @@ class TrainingStep:
         if self.options.zero_starts:
             starts_sentence = batch["starts_sentence"][:, None]  # (batch, 1)
             state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
-        with tf.GradientTape() as tape:
+        product_dtype = "bfloat16" if self.options.bfloat16_products else None
+        with tf.GradientTape() as tape, products_in(product_dtype):
             losses, state = self._losses(batch, state)
             # This is the original's objective: the sum over a window's tokens, and the mean over
             # lanes and directions.

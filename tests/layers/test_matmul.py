@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.layers.matmul import matmul
+from keras_elmo.layers.matmul import matmul, products_in, with_fast_gradient
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (0, 4)])
@@ -24,3 +24,44 @@ def test_values_and_gradients_are_those_of_a_plain_product(shape):
     for wrap in (lambda f: f, tf.function):
         for one, other in zip(wrap(run)(True), run(False), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_products_in_another_dtype():
+    """Factors are rounded, and so is each product; a gradient keeps the dtype of its factor."""
+    rng = np.random.default_rng(0)
+    x, kernel, upstream = (
+        tf.constant(rng.normal(size=shape), "float32") for shape in [(3, 5, 8), (8, 6), (3, 5, 6)]
+    )
+
+    def rounded(value):
+        return tf.cast(tf.cast(value, "bfloat16"), "float32").numpy()
+
+    def run():
+        with tf.GradientTape() as tape, products_in("bfloat16"):
+            tape.watch([x, kernel])
+            y = matmul(x, with_fast_gradient(kernel))
+        return [y, *tape.gradient(y, [x, kernel], output_gradients=upstream)]
+
+    x_rounded, kernel_rounded, upstream_rounded = map(rounded, (x, kernel, upstream))
+    expected = [
+        x_rounded @ kernel_rounded,
+        upstream_rounded @ kernel_rounded.T,
+        x_rounded.reshape(-1, 8).T @ upstream_rounded.reshape(-1, 6),
+    ]
+    for wrap in (lambda f: f, tf.function):
+        for found, wanted in zip(wrap(run)(), expected, strict=True):
+            assert found.dtype == "float32"
+            np.testing.assert_array_equal(found, rounded(found))
+            np.testing.assert_allclose(found, wanted, rtol=2**-7, atol=1e-2)
+            assert np.abs(wanted - rounded(wanted)).max() > 0
+
+
+def test_products_in_another_dtype_end_with_the_context():
+    x = tf.constant([[1 + 2**-10]])
+    with products_in("bfloat16"):
+        with products_in(None):
+            assert matmul(x, x, fast_gradient=True).dtype == x.dtype
+            assert matmul(x, x, fast_gradient=True) != 1
+        assert matmul(x, x, fast_gradient=True) == 1
+        assert matmul(x, x) != 1
+    assert matmul(x, x, fast_gradient=True) != 1

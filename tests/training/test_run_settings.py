@@ -25,6 +25,7 @@ def test_the_same_run_is_gone_on_with(settings):
     [
         {"dropout": 0.5}, {"unroll_steps": 6}, {"batch_size": 3}, {"seed": 1}, {"shuffle": False},
         {"zero_starts": False}, {"optimizer": "adam"}, {"dtype": "mixed_bfloat16"},
+        {"bfloat16_products": True},
     ],
 )  # fmt: skip
 def test_other_options_are_another_run(settings, change):

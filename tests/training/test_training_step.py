@@ -108,3 +108,19 @@ def test_a_sampled_step_reads_the_samples(corpus):
     changes = [{}, {"negatives": other["negatives"]}, {"num_draws": batch["num_draws"] + 9}]
     losses = [take_step(trainer, {**batch, **change})[0].numpy() for change in changes]
     assert np.all(losses[0] != losses[1]) and np.all(losses[0] != losses[2])
+
+
+def test_a_step_with_bfloat16_products_is_near_one_without(corpus):
+    """The weights and the state stay float32, and the losses differ by the rounding alone."""
+    losses = []
+    for bfloat16_products in (False, True):
+        options = dataclasses.replace(OPTIONS, dropout=0.0, bfloat16_products=bfloat16_products)
+        trainer = make_trainer(corpus, options=options)
+        state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
+        loss, norm, _, state = take_step(trainer, first_batch(trainer, np.any), state, 0.3)
+        assert {tensor.dtype for tensor in [*state, *trainer.training_step.variables]} == {
+            tf.float32
+        }
+        losses.append([*loss.numpy(), norm.numpy()])
+    np.testing.assert_allclose(*losses, rtol=0.02)
+    assert np.all(np.asarray(losses[0]) != losses[1])

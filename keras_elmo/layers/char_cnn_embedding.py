@@ -205,7 +205,8 @@ class CharCNNEmbedding(keras.layers.Layer):
             rows = ops.take(self.word_embedding, ops.maximum(words - 1, 0), axis=0)  # (N, word_dim)
             outputs = ops.concatenate([ops.cast(rows, outputs.dtype), outputs], axis=-1)
         if self.projection_dim is not None:
-            outputs = matmul(outputs, self.projection_kernel, training) + self.projection_bias
+            outputs = matmul(outputs, self.projection_kernel, training)
+            outputs = ops.add(outputs, self.projection_bias)
         outputs = ops.where(mask, outputs, ops.zeros_like(outputs))
         return ops.reshape(outputs, (*leading, self.output_dim))
 
@@ -223,16 +224,19 @@ class CharCNNEmbedding(keras.layers.Layer):
         """
         lengths = None if mask is None else self._lengths(ids, mask)
         ids = ids[:, : lengths[-1]] if lengths else ids
-        embedded = ops.take(table, ids, axis=0)  # (N, characters, character_dim)
+        # A slice of the first axis is contiguous. (characters, N, character_dim)
+        embedded = ops.take(table, ops.transpose(ids), axis=0)
+        num_characters, num_tokens, _ = ops.shape(embedded)
         features = []
         for i, (width, count) in enumerate(self.filters):
-            x = embedded[:, : lengths[i]] if lengths else embedded
             # A VALID convolution is a matrix product with the windows.
-            windows = [x[:, k : k - width + 1 or None] for k in range(width)]
-            windows = ops.concatenate(windows, axis=-1)  # (N, windows, width * character_dim)
+            num_windows = (lengths[i] if lengths else num_characters) - width + 1
+            size = (num_windows, num_tokens, self.character_dim)
+            windows = [ops.slice(embedded, (k, 0, 0), size) for k in range(width)]
+            windows = ops.concatenate(windows, axis=-1)  # (windows, N, width * character_dim)
             kernel = ops.reshape(self.convolution_kernels[i], (-1, count))
             # Without an initial value, Keras refuses to compute the maximum if there is no token.
-            highest = ops.max(matmul(windows, kernel, training), axis=1, initial=-math.inf)
+            highest = ops.max(matmul(windows, kernel, training), axis=0, initial=-math.inf)
             features.append(highest + self.convolution_biases[i])
         activate = keras.activations.get(self.activation)
         return activate(ops.concatenate(features, axis=-1))

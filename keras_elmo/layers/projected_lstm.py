@@ -87,7 +87,8 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
     """
     units = bias.shape[0] // 4
     is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # (4 * units,)
-    return matmul(inputs, kernel, fast_gradient) + (bias + FORGET_BIAS * is_forget)
+    # TensorFlow has a fast gradient for the bias of `ops.add`, and none for that of `+`.
+    return ops.add(matmul(inputs, kernel, fast_gradient), bias + FORGET_BIAS * is_forget)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

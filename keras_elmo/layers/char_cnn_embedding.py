@@ -224,8 +224,9 @@ class CharCNNEmbedding(keras.layers.Layer):
         """
         lengths = None if mask is None else self._lengths(ids, mask)
         ids = ids[:, : lengths[-1]] if lengths else ids
-        # A slice of the first axis is contiguous. (characters, N, character_dim)
-        embedded = ops.take(table, ops.transpose(ids), axis=0)
+        embedded = ops.take(table, ids, axis=0)  # (N, characters, character_dim)
+        # Slices of the first axis are contiguous. (characters, N, character_dim)
+        embedded = ops.transpose(embedded, (1, 0, 2))
         num_characters, num_tokens, _ = ops.shape(embedded)
         features = []
         for i, (width, count) in enumerate(self.filters):

@@ -33,17 +33,18 @@ BATCHES = [SENTENCES, SENTENCES[:1], (SENTENCES * 50)[:300]]
 # TensorFlow Serving 2.12 to 2.20 has them. The last is of tensorflow-text, and linked there too.
 OPERATIONS = set(
     """
-    AddV2 All Any Assert AssignVariableOp BatchMatMulV2 BroadcastTo Cast ConcatV2 Const Cumsum
-    DecodePaddedRaw DecodeRaw DenseBincount DisableCopyOnRead EnsureShape Equal ExpandDims Fill
-    FloorDiv GatherNd GatherV2 Greater GreaterEqual Identity If InvertPermutation Less LessEqual
-    LogicalAnd LowerBound MatMul Max Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual
-    OnesLike Pack Pad PartitionedCall Placeholder Prod RaggedTensorToTensor Range ReadVariableOp
-    RealDiv ReduceJoin Relu Reshape RestoreV2 SaveV2 ScatterNd Select SelectV2 Shape ShardedFilename
-    Sigmoid Size Softmax Split Squeeze StatefulPartitionedCall StatelessIf StatelessWhile
-    StaticRegexFullMatch StaticRegexReplace StopGradient StridedSlice StringJoin StringLength Sub
-    Substr Sum Tanh TensorListConcatV2 TensorListFromTensor TensorListGetItem TensorListReserve
-    TensorListSetItem TensorListSplit TensorListStack Tile TopKV2 Transpose Unique Unpack UpperBound
-    VarHandleOp Where While ZerosLike
+    AddV2 All Any Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2 Const
+    Cumsum DecodePaddedRaw DecodeRaw DenseBincount DisableCopyOnRead EnsureShape Equal
+    ExpandDims Fill FloorDiv GatherNd GatherV2 Greater GreaterEqual Identity If
+    InvertPermutation Less LessEqual LogicalAnd LowerBound MatMul Max Maximum MergeV2Checkpoints
+    Minimum Mul Neg NoOp NotEqual OnesLike Pack Pad PartitionedCall Placeholder Prod
+    RaggedTensorToTensor Range ReadVariableOp RealDiv ReduceJoin Relu Reshape RestoreV2 SaveV2
+    ScatterNd Select SelectV2 Shape ShardedFilename Sigmoid Size Slice Softmax Split Squeeze
+    StatefulPartitionedCall StatelessIf StatelessWhile StaticRegexFullMatch StaticRegexReplace
+    StopGradient StridedSlice StringJoin StringLength Sub Substr Sum Tanh TensorListConcatV2
+    TensorListFromTensor TensorListGetItem TensorListReserve TensorListSetItem TensorListSplit
+    TensorListStack Tile TopKV2 Transpose Unique Unpack UpperBound VarHandleOp Where While
+    ZerosLike
     RegexSplitWithOffsets
     """.split()
 )

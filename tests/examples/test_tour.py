@@ -22,6 +22,20 @@ def shown(notebook):
     ]
 
 
+def take_log(notebook):
+    """Takes the outputs to standard error away. Returns their lines, but for one of Keras's LSTM.
+
+    On processors with AVX-512, oneDNN says that it does not transpose the LSTM's mask.
+    """
+    lines = []
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        for output in [output for output in outputs if output.get("name") == "stderr"]:
+            outputs.remove(output)
+            lines += output.text.splitlines()
+    return [line for line in lines if "oneDNN supports DT_BOOL only" not in line]
+
+
 @pytest.mark.slow
 def test_the_notebook_runs_and_shows_what_it_shows(tmp_path):
     shutil.copytree(ROOT / "examples/data", tmp_path / "data")
@@ -34,11 +48,11 @@ def test_the_notebook_runs_and_shows_what_it_shows(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     client = nbclient.NotebookClient(notebook, timeout=600, resources=resources)
     client.execute(env=environment)
+    log = take_log(notebook)
     found = shown(notebook)
     assert [kinds for kinds, _ in found] == [kinds for kinds, _ in stored]
     # Nothing of TensorFlow's log, and the same numbers but for the training's.
-    streams = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert not [output for output in streams if output.get("name") == "stderr"]
+    assert not log
     for (_, text), (_, text_before) in zip(found, stored, strict=True):
         if not text.startswith(("array", "accuracy")):
             assert text == text_before

@@ -1,0 +1,90 @@
+"""The text of `tiny`, made of a few sentences for each source."""
+
+import gzip
+import json
+import sys
+
+import pytest
+from scripts import load_script
+
+# Treebank's form, and what the package's tokenizer makes of it.
+CONTRACTED = "`` They do n't know -LRB- yet -RRB- , '' said Europe 's gon na ."
+TOKENISED = "\" They don 't know ( yet ) , \" said Europe 's gonna ."
+
+
+@pytest.fixture(scope="module")
+def script():
+    return load_script("saved_models/tiny/corpus.py")
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    for name in ("books", "english-text", "ud-english-ewt", "wikitext-2"):
+        (folder / name).mkdir(parents=True)
+    novels = [f"Chapter {k}, she didn't say." for k in range(4000)]
+    with gzip.open(folder / "books/novels.txt.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join([*novels, *novels, ""]))
+    with gzip.open(folder / "books/textbooks.txt.gz", "wt", encoding="utf-8") as file:
+        file.write("CHAPTER 1, SHE DIDN'T SAY.\nA cell divides.\n")
+    (folder / "english-text/masc.txt").write_text(CONTRACTED + "\n")
+    (folder / "english-text/inaugural.txt").write_text("My fellow citizens .\n")
+    (folder / "english-text/state-union.txt").write_text("The state is strong .\n")
+    words = ["1-2\tdon't\t_", "1\tdo\t_", "2\tn't\t_", "3\tgo\t_", "3.1\tgo\t_", "4\t.\t_"]
+    (folder / "ud-english-ewt/train.conllu").write_text(
+        "# text = don't go.\n" + "\n".join(words) + "\n\n"
+    )
+    (folder / "wikitext-2/valid.txt").write_text(
+        " = A heading = \n The well @-@ known <unk> sang . It rained . \n"
+    )
+    return folder
+
+
+@pytest.fixture
+def made(script, data, tmp_path, monkeypatch):
+    """The folder that the script makes."""
+    monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text")])
+    script.main()
+    return tmp_path / "text"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_all_sources_are_in_the_tokenizers_form(made):
+    sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
+    expected = [TOKENISED, "My fellow citizens .", "The state is strong .", "A cell divides ."]
+    expected += ["don 't go .", "The well-known <UNK> sang .", "It rained ."]
+    assert {line.lower() for line in expected} <= sentences
+    assert len(sentences) == 4000 + len(expected)
+    assert "chapter 7 , she didn 't say ." in sentences
+
+
+def test_no_sentence_is_there_twice_nor_both_held_out_and_trained_on(made):
+    train, heldout = read(made / "train.txt"), read(made / "heldout.txt")
+    lines = [line.lower() for line in train + heldout]
+    assert len(lines) == len(set(lines))
+    of_sources = [line for path in (made / "heldout").iterdir() for line in read(path)]
+    assert sorted(of_sources) == sorted(heldout)
+    assert 0 < len(heldout) < 20  # one novel's sentence of 1,000
+
+
+def test_sentences_are_mixed_and_some_are_lower_cased(made):
+    train = read(made / "train.txt")
+    chapters = [int(line.split()[1]) for line in train if line.lower().startswith("chapter")]
+    assert chapters != sorted(chapters)
+    lower = sum(line == line.lower() for line in train)
+    assert 1 / 10 < lower / len(train) < 1 / 6.5  # one of eight
+    assert not any("<unk>" in line for line in train)
+
+
+def test_counts_are_those_of_the_files(made):
+    counts = json.loads((made / "sources.json").read_text())
+    train = read(made / "train.txt")
+    assert counts["train"]["sentences"] == len(train)
+    assert counts["train"]["tokens"] == sum(len(line.split()) for line in train)
+    of_sources = [
+        row["sentences"] for name, row in counts.items() if name not in ("train", "heldout")
+    ]
+    assert len(of_sources) == 7 and sum(of_sources) == len(train)

@@ -46,7 +46,7 @@ def test_tflite_inference(tmp_path):
     for values in cosines.values():
         assert values.shape == (len(words),) and values.min() > 0.99
     words, outputs = module.embed(module.load(str(tmp_path / "elmo.tflite")), "")
-    assert words == [] and outputs["elmo"].shape == (0, 256)
+    assert words == [] and outputs["elmo"].shape == (0, 512)
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def write_probe_data(folder):
     text = "\n".join(row + 6 * "\t_" for row in rows) + "\n\n"
     for part in ("train", "dev", "test"):
         (folder / f"{part}.conllu").write_text(4 * text, encoding="utf-8")
-    for word in ("java", "bass", "arm"):
+    for word in ("java", "spring", "arm"):
         (folder / "coarse-wsd-20" / word).mkdir(parents=True)
         for part in ("train", "test"):
             path = folder / "coarse-wsd-20" / word / part

@@ -5,9 +5,10 @@ import errno
 import gzip
 import os
 import re
+import secrets
 import shutil
 import socket
-import tempfile
+import stat
 import zlib
 
 try:
@@ -20,42 +21,75 @@ except ImportError:  # Windows
 def replacing_file(path):
     """A temporary file beside `path`, which is renamed to `path` at the end.
 
-    After an error the temporary file is removed, and a file that was there before is untouched.
-    What a killed process left beside the same path is removed first.
-
-    Args:
-        path: the file to write, in an existing folder.
+    See `replacing_files`, of which this is the form for one file.
 
     Yields:
         The path of the temporary file, which exists and is empty.
+    """
+    with replacing_files(path) as (temporary,):
+        yield temporary
+
+
+@contextlib.contextmanager
+def replacing_files(*paths):
+    """Temporary files, each beside one of `paths`, which are renamed to these at the end.
+
+    All are on the disk before the first of them is renamed, so only a moment lies between the first
+    rename and the last one. A file has the permissions of the file that it replaces. After an error
+    the temporary files are removed, and the files that were there before are untouched. What a
+    killed process left beside the same paths is removed first.
+
+    Args:
+        *paths: the files to write, in existing folders.
+
+    Yields:
+        list of the paths of the temporary files, which exist and are empty.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        IsADirectoryError: `path` is a folder.
+        IsADirectoryError: a path is a folder.
     """
-    path = os.fspath(path)
-    folder, name = os.path.split(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {path}")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"A file must be named, not a folder. Received: {path}")
-    _remove_stale(folder, name)
-    handle, temporary = tempfile.mkstemp(prefix=_prefix(name), suffix=_SUFFIX, dir=folder)
-    os.close(handle)
+    targets = {}  # by temporary file: the file that it becomes
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp's files are the owner's alone
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())  # a name must not reach the disk before what it names
-        os.replace(temporary, path)
+        for path in map(os.fspath, paths):
+            folder, name = os.path.split(os.path.abspath(path))
+            if not os.path.isdir(folder):
+                raise FileNotFoundError(f"{folder} must be an existing folder. Received: {path}")
+            if os.path.isdir(path):
+                raise IsADirectoryError(f"A file must be named, not a folder. Received: {path}")
+            _remove_stale(folder, name)
+            temporary = _temporary_path(folder, name)
+            targets[temporary] = path
+            # What replaces a private file is private from its first byte on.
+            mode = _mode_of(path)
+            mode = 0o666 if mode is None else mode | stat.S_IRUSR | stat.S_IWUSR
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        yield list(targets)
+        for temporary, path in targets.items():
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())  # a name must not reach the disk before what it names
+            _set_mode(temporary, _mode_of(path))
+        for temporary, path in targets.items():
+            os.replace(temporary, path)
     except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        if isinstance(error, OSError) and error.filename == temporary:
-            error.filename = path  # what the user knows
+        for temporary in targets:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
+        if isinstance(error, OSError) and error.filename in targets:
+            error.filename = targets[error.filename]  # what the user knows
         raise
+
+
+def _mode_of(path):
+    """The permissions of a file or folder, or `None` if there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    return None
+
+
+def _set_mode(path, mode):
+    if mode is not None:
+        os.chmod(path, mode)
 
 
 @contextlib.contextmanager
@@ -73,20 +107,21 @@ def replacing_folder(path, overwrite):
     parent, name = os.path.split(path)
     with making_folder(parent):
         _remove_stale(parent, name)
-        holder = tempfile.mkdtemp(prefix=_prefix(name), suffix=_SUFFIX, dir=parent)
+        holder = _temporary_path(parent, name)
+        temporary, replaced = os.path.join(holder, name), os.path.join(holder, name + _REPLACED)
         try:
-            temporary = os.path.join(holder, name)
+            os.mkdir(holder, 0o700)
             yield temporary
-            replaced = os.path.join(holder, name + _REPLACED)
+            mode = _mode_of(path)
             if overwrite and os.path.lexists(path):
                 os.rename(path, replaced)
-            try:
-                os.rename(temporary, path)
-            except BaseException:
-                if os.path.lexists(replaced) and not os.path.lexists(path):
-                    os.rename(replaced, path)
-                raise
+            os.rename(temporary, path)
+            _set_mode(path, mode)
         finally:
+            # An exception may come at any place: what was there before is put back first, and where
+            # that is interrupted, too, nothing is removed.
+            if os.path.lexists(replaced) and not os.path.lexists(path):
+                os.rename(replaced, path)
             shutil.rmtree(holder, ignore_errors=True)
 
 
@@ -97,8 +132,8 @@ def making_folder(path):
     while not os.path.lexists(folder):
         made.append(folder)
         folder = os.path.dirname(folder)
-    os.makedirs(path, exist_ok=True)
     try:
+        os.makedirs(path, exist_ok=True)
         yield
     except BaseException:
         with contextlib.suppress(OSError):  # one that is not empty ends it
@@ -108,13 +143,17 @@ def making_folder(path):
 
 
 @contextlib.contextmanager
-def locked_folder(path):
+def locked_folder(path, names=""):
     """Locks an existing folder against other processes that lock it, also those of other machines.
 
     The system takes the lock away when the process ends, however it ends. What an earlier holder of
-    the lock left in the folder, under temporary names, is removed: no other process writes there.
-    Where a file system has no locks, only what dead processes of this machine left is removed, as
-    `replacing_file` does.
+    the lock left in the folder, under temporary names of its files, is removed: no other process
+    writes there. Where a file system has no locks, only what dead processes of this machine left is
+    removed, as `replacing_file` does.
+
+    Args:
+        path: the folder.
+        names: str, a regular expression of the names of the files that holders of the lock write.
 
     Raises:
         BlockingIOError: another process has locked the folder.
@@ -123,8 +162,9 @@ def locked_folder(path):
     try:
         is_locked = folder is not None and _lock(folder, path)
         if is_locked:
+            temporary = re.compile(rf"\.({names})\.[A-Za-z0-9-]+\.\d+\.\w+\{_SUFFIX}")
             for entry in os.listdir(path):
-                if entry.startswith(".") and entry.endswith(_SUFFIX):
+                if temporary.fullmatch(entry):
                     with contextlib.suppress(OSError):
                         os.remove(os.path.join(path, entry))
         yield
@@ -165,8 +205,8 @@ _SUFFIX = ".part"
 _REPLACED = ".replaced"  # within a temporary folder: NAME.replaced was in its place before
 
 
-def _prefix(name):
-    return f".{name}.{_host()}.{os.getpid()}."
+def _temporary_path(folder, name):
+    return os.path.join(folder, f".{name}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}{_SUFFIX}")
 
 
 def _host():

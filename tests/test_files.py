@@ -1,7 +1,9 @@
 import gzip
 import os
 import re
+import signal
 import socket
+import stat
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from keras_elmo.files import (
     making_folder,
     open_text,
     replacing_file,
+    replacing_files,
     replacing_folder,
 )
 
@@ -46,6 +49,148 @@ def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
         with replacing_file(tmp_path / "file") as temporary:
             raise OSError(28, "No space left on device", temporary)
     assert caught.value.filename == str(tmp_path / "file")
+
+
+def test_several_files_appear_together(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths[:2]:
+        path.write_text("old")
+    written = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: written.append(paths[0].read_text()))
+    with replacing_files(*paths) as temporaries:
+        for temporary in temporaries:
+            with open(temporary, "w") as stream:
+                stream.write("new")
+        assert [path.exists() for path in paths] == [True, True, False]
+    # All were on the disk before the first one took its place.
+    assert written == ["old"] * 3 and [path.read_text() for path in paths] == ["new"] * 3
+    with pytest.raises(ValueError), replacing_files(*paths):
+        raise ValueError
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_permissions_are_those_of_what_was_there(tmp_path):
+    def mode_of(path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+
+    path, folder = tmp_path / "file", tmp_path / "folder"
+    before = os.umask(0o027)
+    try:
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o640
+        assert mode_of(path) == 0o640
+        os.chmod(path, 0o600)
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o600
+        assert mode_of(path) == 0o600
+        os.chmod(path, 0o444)  # the new one can be written until it takes its place
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o640
+        assert mode_of(path) == 0o444
+        for mode in (0o750, 0o700):
+            with replacing_folder(folder, True) as temporary:
+                os.mkdir(temporary)
+            assert mode_of(folder) == mode
+            os.chmod(folder, 0o700)
+    finally:
+        os.umask(before)
+
+
+def test_no_umask_is_set_while_other_threads_make_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", None)
+    with replacing_file(tmp_path / "file"):
+        pass
+
+
+def write_file(folder, overwrite=True):
+    with replacing_file(folder / "out") as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+
+
+def write_files(folder, overwrite=True):
+    with replacing_files(folder / "out", folder / "more") as temporaries:
+        for temporary in temporaries:
+            with open(temporary, "w") as stream:
+                stream.write("new")
+
+
+def write_folder(folder, overwrite=True):
+    with replacing_folder(folder / "out", overwrite) as temporary:
+        os.mkdir(temporary)
+        with open(os.path.join(temporary, "file"), "w") as stream:
+            stream.write("new")
+
+
+def content(path):
+    if path.is_dir():
+        return {name: (path / name).read_text() for name in os.listdir(path)}
+    return path.read_text() if path.exists() else None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("write", [write_file, write_files, write_folder])
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatch, dead):
+    """A real SIGINT comes before each instruction of files.py, one after the other."""
+    monkeypatch.setattr(files, "_host", lambda: "here")
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    old, new = [{"file": text} if write is write_folder else text for text in ("old", "new")]
+    place, is_interrupted = 0, True
+    try:
+        while is_interrupted:
+            folder = tmp_path / str(place)
+            folder.mkdir()
+            if exists and write is write_folder:
+                (folder / "out").mkdir()
+                (folder / "out" / "file").write_text("old")
+            elif exists:
+                (folder / "out").write_text("old")
+            is_interrupted = interrupt_at(place, lambda: write(folder))  # noqa: B023
+            found = content(folder / "out")
+            assert found in ([old, new] if exists else [None, new]), (place, os.listdir(folder))
+            if not is_interrupted:
+                assert found == new
+            rest = set(os.listdir(folder)) - {"out", "more"}
+            # What stays after an interrupted cleanup is removed when this process is dead.
+            for name in rest:
+                os.rename(folder / name, folder / name.replace(f".{os.getpid()}.", f".{dead}."))
+            for name in ("out", "more"):
+                files._remove_stale(str(folder), name)
+            assert set(os.listdir(folder)) <= {"out", "more"}, (place, rest)
+            assert content(folder / "out") in ([old, new] if exists else [None, new])
+            place += 1
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert place > 100
+
+
+def interrupt_at(place, function):
+    """Calls a function with a SIGINT before instruction `place` of files.py; whether it came."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            count += 1
+            if count == place + 1:
+                sys.settrace(None)
+                os.kill(os.getpid(), signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -133,19 +278,19 @@ def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):
 
 
 def test_a_folder_is_locked_once_and_cleared(tmp_path):
-    names = {".a.elsewhere.1.abc.part", "a.part", ".a", "file"}
-    for name in names:
+    of_others = {".film.part", ".film.here.1.abc.part", ".a.elsewhere.part", "a.part", ".a", "file"}
+    for name in {*of_others, ".a.elsewhere.1.abc.part"}:
         (tmp_path / name).write_text("half")
-    with locked_folder(tmp_path):
+    with locked_folder(tmp_path, "a|b-[0-9]"):
         # A lock of another open file, as another process has it.
-        assert set(os.listdir(tmp_path)) == names - {".a.elsewhere.1.abc.part"}
-        (tmp_path / ".b.here.2.abc.part").write_text("of the holder")
+        assert set(os.listdir(tmp_path)) == of_others
+        (tmp_path / ".b-7.here.2.abc.part").write_text("of the holder")
         with pytest.raises(BlockingIOError, match="must not be written by two processes at once"):
-            with locked_folder(tmp_path):
+            with locked_folder(tmp_path, "a|b-[0-9]"):
                 pass
-        assert (tmp_path / ".b.here.2.abc.part").exists()
-    with locked_folder(tmp_path):
-        assert not (tmp_path / ".b.here.2.abc.part").exists()
+        assert (tmp_path / ".b-7.here.2.abc.part").exists()
+    with locked_folder(tmp_path, "a|b-[0-9]"):
+        assert set(os.listdir(tmp_path)) == of_others
 
 
 def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
@@ -155,7 +300,7 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(files.fcntl, "flock", refuse)
-    with locked_folder(tmp_path), locked_folder(tmp_path):
+    with locked_folder(tmp_path, "a"), locked_folder(tmp_path, "a"):
         assert os.listdir(tmp_path) == [".a.elsewhere.1.abc.part"]
 
 

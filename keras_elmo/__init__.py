@@ -14,7 +14,7 @@ import fails, all that was written meanwhile is shown.
 import contextlib
 import sys
 
-from keras_elmo import quiet
+from keras_elmo import quiet, signals
 from keras_elmo._version import __version__
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "strings",
 ]
 
+signals.end_command_at_once()
 # A TensorFlow that is imported already has logged what it logs.
 _is_loaded = "tensorflow" in sys.modules
 with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():

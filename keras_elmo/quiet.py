@@ -77,6 +77,11 @@ def find_devices():
     _has_devices = True
 
 
+def standard_error():
+    """The descriptor of the process's standard error, also while it is redirected."""
+    return _STDERR if _kept is None else _kept
+
+
 @contextlib.contextmanager
 def _redirected():
     global _kept

@@ -1,6 +1,7 @@
 """`keras-elmo embed --format parquet`: files of sentences to a folder of vectors."""
 
 import logging
+import signal
 import sys
 
 from keras_elmo.checks import check_integers
@@ -14,6 +15,7 @@ from keras_elmo.features.arrow import check_pyarrow
 from keras_elmo.features.inputs import find_files
 from keras_elmo.features.run import POOLED_SHARD_SIZE, SHARD_SIZE
 from keras_elmo.models import Elmo
+from keras_elmo.signals import Interrupted
 
 
 def add_arguments(parser):
@@ -92,8 +94,9 @@ def run(options, is_named_like_a_file):
             if progress.last is None:
                 raise
             done = f"{progress.last.shards:,} of {counted(progress.last.total_shards, 'shard')}"
-            raise type(error)(
-                f"{options.output} has {done}; run the same command again to go on"
+            raise Interrupted(
+                f"{options.output} has {done}; run the same command again to go on",
+                getattr(error, "signal_number", signal.SIGINT),
             ) from None
     if not options.quiet:
         state = "" if progress.last.new_rows or not manifest["rows"] else "; nothing was missing"

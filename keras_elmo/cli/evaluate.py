@@ -64,13 +64,13 @@ def run(options):
     with reading_progress(corpus.files, not options.quiet) as progress:
         corpus.counts(progress)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(options.model, options.vocabulary)
-    with PredictionCount() as progress:
+    with PredictionCount(is_shown=not options.quiet) as progress:
         result = training.evaluate(
             bilm,
             corpus.sentences(),
             options.batch_size,
             options.unroll_steps,
-            None if options.quiet else progress,
+            progress,
         )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "

@@ -3,10 +3,15 @@
 import argparse
 import contextlib
 import io
+import os
+import select
 import sys
 
 from keras_elmo.features.lines import Lines
 from keras_elmo.files import open_text
+from keras_elmo.signals import check_signals
+
+_SECONDS = 0.2  # between two looks for signals while nothing comes from standard input
 
 
 class CountedLines(Lines):
@@ -31,11 +36,36 @@ def open_lines(path, is_counted, *args):
         *args: those of `Lines` after `name`.
     """
     if path == "-":
-        yield Lines(sys.stdin.buffer, "standard input", *args)
+        yield Lines(_standard_input(), "standard input", *args)
         return
     with open_text(path) as file:
         kind = CountedLines if is_counted and file.seekable() else Lines
         yield kind(file, path, *args)
+
+
+def _standard_input():
+    """Standard input as a binary file that a signal ends, also where nothing comes."""
+    try:
+        return io.BufferedReader(_Descriptor(sys.stdin.fileno()))
+    except io.UnsupportedOperation:  # a stand-in without a descriptor
+        return sys.stdin.buffer
+
+
+class _Descriptor(io.RawIOBase):
+    """A file descriptor for reading. While it waits, it looks for signals (not on Windows)."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while os.name != "nt" and not select.select([self._descriptor], [], [], _SECONDS)[0]:
+            check_signals()
+        data = os.read(self._descriptor, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def add_encoding_arguments(parser, text):

@@ -1,11 +1,9 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
-import threading
 
 import keras_elmo
 from keras_elmo.cli import (
@@ -25,6 +23,7 @@ from keras_elmo.cli import (
 )
 from keras_elmo.cli.subcommand import add_subcommand
 from keras_elmo.cli.wording import as_typed
+from keras_elmo.signals import check_signals, noting_signals, stop_line
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
 _USER_ERRORS = (
@@ -39,12 +38,6 @@ _USER_ERRORS = (
 _ERROR_STATUS = 2
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
-
-    signal_number = signal.SIGTERM
-
-
 def main(arguments=None):
     """Runs the command line.
 
@@ -53,18 +46,18 @@ def main(arguments=None):
 
     Returns:
         The exit status: 0; 2 after an error, with one line on standard error; 2 without a line if
-        the reader of the output has gone; 130 after Ctrl-C, and 143 after SIGTERM.
+        the reader of the output has gone; 130 after Ctrl-C, and 143 after SIGTERM, which take
+        effect after the batch that is being computed. A second one ends the process at once.
     """
     options = make_parser().parse_args(arguments)
     try:
-        with _raising_on_sigterm():
+        with noting_signals(second_handler=signal.SIG_DFL):
             options.run(options)
             sys.stdout.flush()
+            check_signals("all was done already")
     except KeyboardInterrupt as error:
         number = getattr(error, "signal_number", signal.SIGINT)
-        event = "terminated" if number == signal.SIGTERM else "interrupted"
-        outcome = str(error) or "nothing was written"
-        print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
+        print(stop_line(number, str(error) or "nothing was written"), file=sys.stderr)
         return 128 + number  # as a shell says it
     except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,21 +99,3 @@ def make_parser():
     for module in modules:
         add_subcommand(commands, module)
     return parser
-
-
-@contextlib.contextmanager
-def _raising_on_sigterm():
-    """SIGTERM raises an exception, as Ctrl-C does, so that what was begun is cleaned up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python takes handlers in the main thread alone
-        return
-
-    def stop(*_):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would interrupt the cleanup
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)

@@ -9,6 +9,8 @@ import time
 import rich.console
 import rich.progress
 
+from keras_elmo.signals import check_signals
+
 _LINE_INTERVAL = 10  # seconds between two lines, where there is no terminal
 _COUNT_INTERVAL = 0.5  # seconds after which a count in the terminal is shown anew
 
@@ -118,17 +120,25 @@ class CorpusProgress:
 
 
 class PredictionCount:
-    """The number of predictions so far, in one line of a terminal; elsewhere nothing."""
+    """The number of predictions so far, in one line of a terminal; elsewhere nothing.
 
-    def __init__(self):
+    A call raises `Interrupted` after a signal.
+
+    Args:
+        is_shown: bool.
+    """
+
+    def __init__(self, is_shown=True):
+        self.is_shown = is_shown and sys.stderr.isatty()
         self.count, self.shown = 0, 0.0
 
     def __enter__(self):
         return self
 
     def __call__(self, count):
+        check_signals()
         self.count += count
-        if sys.stderr.isatty() and time.monotonic() > self.shown + _COUNT_INTERVAL:
+        if self.is_shown and time.monotonic() > self.shown + _COUNT_INTERVAL:
             self.shown = time.monotonic()
             print(f"\r{self.count:,} predictions", end="", file=sys.stderr, flush=True)
 

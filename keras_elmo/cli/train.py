@@ -1,8 +1,10 @@
 """`keras-elmo train`: text files to a biLM."""
 
 import argparse
+import contextlib
 import dataclasses
 import os
+import re
 import warnings
 
 import tensorflow as tf
@@ -13,12 +15,14 @@ from keras_elmo.cli.model_argument import MODEL_HELP, model_source, open_model
 from keras_elmo.cli.training_report import describe_corpus, say, step_report
 from keras_elmo.cli.wording import counted, defaults_of
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files import making_folder
+from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.quiet import find_devices
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.optimizer import OPTIMIZERS
 from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
+from keras_elmo.training.replicas import Replicas
+from keras_elmo.weights.model_files import FILES
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -119,8 +123,14 @@ def _option(name):
 
 def run(options):
     corpus, heldout = _check(options)
-    with making_folder(options.output):
-        _train(options, corpus, heldout)
+    with making_folder(options.output), contextlib.ExitStack() as stack:
+        strategy = _strategy()
+        with strategy.scope():
+            is_chief = Replicas().is_chief()
+        if is_chief:  # of several workers, which share the folder, it alone writes there
+            stack.enter_context(locked_folder(options.output, "|".join(map(re.escape, FILES))))
+            _check_output(options)  # another run may have ended there since
+        _train(options, corpus, heldout, strategy)
 
 
 def _check(options):
@@ -133,6 +143,15 @@ def _check(options):
     for path in (options.vocabulary, options.options):
         if path is not None:
             open(path, "rb").close()  # where it may not be read, Python says so best
+    _check_output(options)
+    if options.init:
+        with open_model(options.init):
+            pass
+    return corpus, heldout
+
+
+def _check_output(options):
+    """Refuses a folder with another run, or with a model, so that neither is lost."""
     is_begun = os.path.exists(os.path.join(options.output, "checkpoints", "checkpoint"))
     if is_begun and not options.resume:
         raise FileExistsError(
@@ -143,18 +162,14 @@ def _check(options):
             f"{options.output} holds a model, but no checkpoint; give another folder, and the "
             "model with --init to go on from its weights"
         )
-    if options.init:
-        with open_model(options.init):
-            pass
-    return corpus, heldout
 
 
-def _train(options, corpus, heldout):
+def _train(options, corpus, heldout, strategy):
     config, arguments, vocabulary = _settings(options)
     describe_corpus("training", corpus, vocabulary, not options.quiet)
     if heldout:
         unknown = describe_corpus("held-out", heldout, vocabulary, not options.quiet)
-    with _strategy().scope():
+    with strategy.scope():
         bilm = _make_model(options, config, vocabulary, arguments)
         trainer = training.Trainer(
             bilm,

@@ -19,6 +19,7 @@ from keras_elmo.export.signatures import (
 )
 from keras_elmo.files import replacing_folder
 from keras_elmo.models import Elmo
+from keras_elmo.signals import check_signals
 from keras_elmo.text.whitespace_tokenizer import OPS
 
 STORAGE = ("float32", "bfloat16", "float16")
@@ -115,7 +116,9 @@ def export_saved_model(
         else:
             signatures = {"serving_default": module.function(function, inputs, named_outputs)}
         # Traced while the models are prepared.
-        signatures = {name: f.get_concrete_function() for name, f in signatures.items()}
+        for name, function in signatures.items():
+            signatures[name] = function.get_concrete_function()
+            check_signals()
     module.track(signatures.values())
     with replacing_folder(path, overwrite) as temporary:
         tf.saved_model.save(module, temporary, signatures=signatures)
@@ -124,6 +127,7 @@ def export_saved_model(
             serving.write_warmup(temporary, warmup_inputs)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
+        check_signals()
 
 
 def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):

@@ -8,6 +8,7 @@ from keras_elmo.export import tflite_graph
 from keras_elmo.export.tflite_metadata import describe, metadata, with_metadata
 from keras_elmo.files import replacing_file
 from keras_elmo.models import Elmo
+from keras_elmo.signals import check_signals
 
 __all__ = ["INPUTS", "QUANTIZATIONS", "check_path", "export_tflite", "metadata"]
 
@@ -64,11 +65,13 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
     check_path(path, overwrite)
     with replacing_file(path) as temporary:
         function = tflite_graph.concrete_function(elmo, inputs, batch)
+        check_signals()
         model = with_metadata(
             _convert(elmo, function, quantize), describe(elmo, function, inputs, quantize)
         )
         with open(temporary, "wb") as file:
             file.write(model)
+        check_signals()
 
 
 def check_path(path, overwrite):

@@ -16,6 +16,7 @@ from keras_elmo.models.sentences import (
     read_tokens,
     within_budget,
 )
+from keras_elmo.signals import check_signals
 
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
@@ -117,6 +118,7 @@ def _embed_group(elmo, group, choices, token_budget, advance):
         for row, *chosen in zip(batch, *arrays, strict=True):
             results[row] = dict(zip(choices, chosen, strict=True))
         advance(len(batch), len(word_index))
+        check_signals()
     for row, result in enumerate(results):
         results[row] = None  # the group's memory goes as its arrays are taken
         yield result

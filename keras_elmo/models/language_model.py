@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers
-from keras_elmo.files import replacing_file
 from keras_elmo.models import initial_weights
 from keras_elmo.models.constructor_check import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
@@ -18,10 +17,9 @@ from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Softmax
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.traced_function import TracedFunction
-from keras_elmo.weights import hdf5, tf_checkpoint
+from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
+from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
-VOCABULARY_FILE = "vocab.txt"
-SOFTMAX_FILE = "softmax.hdf5"
 _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
 
 
@@ -338,6 +336,12 @@ class BiLanguageModel(ContextualModel):
         elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
             model.has_softmax = False
             missing = f"has a softmax for its own {VOCABULARY_FILE}, and another was given"
+        elif not _belongs_to_weights(softmax_path, folder):
+            model.has_softmax = False
+            missing = (
+                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as where "
+                "saving was interrupted"
+            )
         else:
             hdf5.load_weights(softmax_path, softmax=model.softmax)
         if not model.has_softmax:
@@ -362,16 +366,18 @@ class BiLanguageModel(ContextualModel):
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
         read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
 
+        All files are written before the first of them takes its place. The softmax's file says to
+        which weights it belongs, and with others it is not loaded.
+
         Args:
             folder: path; made where it does not exist.
         """
-        super().save_pretrained(folder)
-        with replacing_file(os.path.join(folder, VOCABULARY_FILE)) as path:
-            self.vocabulary.save(path)
+        softmax = self.softmax if self.has_softmax else None
+        model_files.save_folder(
+            folder, self.config, self.character_encoder, self.bilm, softmax, self.vocabulary
+        )
         softmax_path = os.path.join(folder, SOFTMAX_FILE)
-        if self.has_softmax:
-            hdf5.save_weights(softmax_path, softmax=self.softmax)
-        elif os.path.exists(softmax_path):  # of the model that was there
+        if softmax is None and os.path.exists(softmax_path):  # of the model that was there
             os.remove(softmax_path)
 
     def _check_softmax(self):
@@ -395,3 +401,10 @@ class BiLanguageModel(ContextualModel):
         model = cls(**config)
         model.has_softmax = has_softmax
         return model
+
+
+def _belongs_to_weights(softmax_path, folder):
+    """Whether the softmax of a folder may belong to its weights."""
+    with sources.open_model(folder) as (_, weights):
+        is_path = isinstance(weights, str | os.PathLike)
+        return not is_path or hdf5.is_companion(softmax_path, weights)

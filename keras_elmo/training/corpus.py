@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from keras_elmo.files import open_text
+from keras_elmo.signals import check_signals
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 _PROGRESS_LINES = 5_000  # lines between two calls of a progress function
@@ -98,6 +99,7 @@ class Corpus:
             for line_number, sentence in _read_sentences(file, progress):
                 num_sentences, num_tokens = num_sentences + 1, num_tokens + len(sentence)
                 num_unknown += len(sentence) - sum(map(known.__contains__, sentence))
+                check_signals()
                 if len(sentence) > _MAX_SENTENCE_TOKENS:
                     warnings.warn(
                         f"{file}, line {line_number}: {len(sentence):,} tokens; is there a "
@@ -190,6 +192,7 @@ def count_words(corpus, progress=None):
     for file in corpus.files:
         for _, sentence in _read_sentences(file, progress):
             counts.update(sentence)
+            check_signals()
     return counts
 
 

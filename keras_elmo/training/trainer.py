@@ -1,6 +1,5 @@
 """`Trainer`: trains a biLM on a corpus, with checkpoints."""
 
-import contextlib
 import math
 import os
 
@@ -8,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
+from keras_elmo.signals import Interrupted, check_signals, noted_signal, noting_signals
 from keras_elmo.training.checkpoints import Checkpoints
 from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.evaluation import evaluate
@@ -15,7 +15,6 @@ from keras_elmo.training.events import event_log
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.run_settings import check_same_run, file_counts, run_settings
 from keras_elmo.training.run_state import RunState
-from keras_elmo.training.signals import StopSignals
 from keras_elmo.training.stream import Stream
 from keras_elmo.training.training_step import TrainingStep
 
@@ -84,7 +83,6 @@ class Trainer:
         self.last_checkpoint_step = None
         self.last_evaluation_step = 0
         self.best_perplexity = math.inf  # the lowest one of the held-out text
-        self._stop = StopSignals(self._stop_message)
 
     def is_chief(self):
         """Whether this process writes the files. Of several workers it is the first."""
@@ -116,11 +114,12 @@ class Trainer:
         self.model.has_softmax = True
         has_log = self.folder is not None and self.is_chief()
         log_folder = os.path.join(self.folder, _LOGS) if has_log else None
-        with event_log(log_folder) as log, self._stop:
+        with event_log(log_folder) as log, noting_signals():
             if self._is_evaluation_due():  # The run before was stopped during this evaluation.
                 self._evaluate()
             if self.step < self.num_steps:
-                self._trace()
+                self.training_step.trace(self.stream.training_specs(), self.state)
+                self._check_signals()
             while self.step < self.num_steps:
                 figures, must_stop = self._train_one_step(iterators)
                 must_evaluate = self._is_evaluation_due() and not must_stop
@@ -134,7 +133,8 @@ class Trainer:
                 if report is not None:
                     report(figures)
                 if must_stop:
-                    raise self._stop.error()
+                    check_signals(self._stop_message())
+                    raise Interrupted(self._stop_message())  # the signal came to another replica
             if self.heldout is None:
                 self._save_model()
         return self.best_perplexity
@@ -145,15 +145,14 @@ class Trainer:
             self.corpus, order_seed, replica_index, self.replicas.count, self.step
         )
 
-    def _trace(self):
-        """Traces the step before its first call, which takes seconds. A signal then raises at once.
+    def _check_signals(self, *_):
+        """Raises `Interrupted` after a signal.
 
         Several replicas may be in several processes, which must stop after the same step. With
-        several replicas, a signal takes effect after the first step.
+        several replicas, a signal takes effect after the next step.
         """
-        is_alone = self.replicas.count == 1
-        with self._stop.raising() if is_alone else contextlib.nullcontext():
-            self.training_step.trace(self.stream.training_specs(), self.state)
+        if self.replicas.count == 1:
+            check_signals(self._stop_message())
 
     def _train_one_step(self, iterators):
         """Trains on the next window of every lane.
@@ -170,7 +169,7 @@ class Trainer:
             batch,
             self.state,
             tf.constant(learning_rate, tf.float32),
-            tf.constant(float(self._stop.is_set())),
+            tf.constant(float(noted_signal() is not None)),
         )
         losses, norm, stop = (self.replicas.first_local(result).numpy() for result in results)
         self.step += 1
@@ -189,7 +188,7 @@ class Trainer:
             )
         # Several replicas agree within the step, so that all processes stop after the same step.
         # With one replica, a signal that came during the step counts too.
-        must_stop = bool(stop) if self.replicas.count > 1 else self._stop.is_set()
+        must_stop = bool(stop) if self.replicas.count > 1 else noted_signal() is not None
         return figures, must_stop
 
     def _is_evaluation_due(self):
@@ -198,18 +197,12 @@ class Trainer:
         return self.step >= self.num_steps or self.step % self.evaluate_every == 0
 
     def _evaluate(self):
-        def check_signals(_):
-            # Several replicas may be in several processes, and each process evaluates by itself:
-            # they stop together after their next step.
-            if self._stop.is_set() and self.replicas.count == 1:
-                raise self._stop.error()
-
         result = evaluate(
             self.model,
             self.heldout.sentences(),
             self.options.batch_size,
             self.options.unroll_steps,
-            check_signals,
+            self._check_signals,
         )
         self.last_evaluation_step = self.step
         if result["perplexity"] < self.best_perplexity or self.best_perplexity == math.inf:

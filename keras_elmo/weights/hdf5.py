@@ -1,6 +1,7 @@
 """Reads and writes the original weight files (HDF5), through the table of `layout.py`."""
 
 import contextlib
+import hashlib
 import os
 
 import h5py
@@ -10,6 +11,10 @@ from keras_elmo.files import replacing_file
 from keras_elmo.weights.assign import READ_ERRORS, assign_weights
 from keras_elmo.weights.hdf5_file import create_hdf5
 from keras_elmo.weights.layout import weight_table
+
+# The attributes of a file: the digest of its weights, and of those that it belongs to.
+_DIGEST = "keras_elmo_sha256"
+_COMPANION = "keras_elmo_weights_sha256"
 
 
 def load_weights(file, character_encoder=None, bilm=None, softmax=None):
@@ -51,13 +56,55 @@ def save_weights(file, character_encoder=None, bilm=None, softmax=None):
         bilm: a built `BiLM`, or `None`, likewise.
         softmax: a built `Softmax`, or `None`, likewise.
     """
-    with replacing_file(file) as temporary, create_hdf5(temporary) as target:
+    with replacing_file(file) as temporary:
+        write_weights(temporary, character_encoder, bilm, softmax)
+
+
+def write_weights(path, character_encoder=None, bilm=None, softmax=None, companion=None):
+    """Writes a weight file as `save_weights` does, but straight to its place.
+
+    Args:
+        path: the file to write.
+        character_encoder, bilm, softmax: see `save_weights`.
+        companion: str, or `None`. The digest of the weight file to which this file belongs.
+
+    Returns:
+        The digest of the weights, a str, which the file has as an attribute.
+    """
+    digest = hashlib.sha256()
+    with create_hdf5(path) as target:
         for entry in weight_table(character_encoder, bilm, softmax):
             dataset = target.create_dataset(entry.name, entry.shape, np.float32)
             for variable, selection in entry.pieces():
                 values = np.asarray(variable.numpy(), np.float32)
+                digest.update(np.ascontiguousarray(values))
                 # A variable that fills the whole dataset may lack an axis that the dataset has.
                 dataset[selection] = values.reshape(entry.shape) if selection == () else values
+        target.attrs[_DIGEST] = digest.hexdigest()
+        if companion is not None:
+            target.attrs[_COMPANION] = companion
+    return digest.hexdigest()
+
+
+def is_companion(file, weights):
+    """Whether a file of weights may belong to another one.
+
+    Args:
+        file: path of a file that `write_weights` wrote with the digest of its companion, or of
+            another weight file, which says nothing of that.
+        weights: path of the weight file.
+    """
+    companion = _attribute(file, _COMPANION)
+    return companion is None or companion == _attribute(weights, _DIGEST)
+
+
+def _attribute(path, name):
+    """An attribute of an HDF5 file; `None` if it has none, or cannot be read."""
+    try:
+        with h5py.File(path, "r") as file:
+            return file.attrs.get(name)
+    except READ_ERRORS:
+        return None
 
 
 @contextlib.contextmanager

@@ -3,38 +3,57 @@
 import json
 import os
 
-from keras_elmo.files import making_folder, replacing_file
+from keras_elmo.files import making_folder, replacing_files
 from keras_elmo.options_file import DICTIONARY_FILE
 from keras_elmo.weights import hdf5, manylangs, tf_checkpoint
 
 OPTIONS_FILE = "options.json"
 WEIGHTS_FILE = "weights.hdf5"
+VOCABULARY_FILE = "vocab.txt"
+SOFTMAX_FILE = "softmax.hdf5"
+FILES = (OPTIONS_FILE, WEIGHTS_FILE, DICTIONARY_FILE, VOCABULARY_FILE, SOFTMAX_FILE)
 
 
-def save_folder(folder, config, character_encoder, bilm):
+def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabulary=None):
     """Writes a model's folder, which `Elmo.from_pretrained` and the originals can read.
+
+    All files are written before the first of them takes its place.
 
     Args:
         folder: path. The folder is made if it does not exist.
         config: an `ElmoConfig`.
         character_encoder: a built `CharCNNEmbedding`.
         bilm: a built `BiLM`.
+        softmax: a built `Softmax`, or `None`. Its file says to which weights it belongs.
+        vocabulary: a `Vocabulary`, or `None`.
     """
-    with making_folder(folder):
-        hdf5.save_weights(os.path.join(folder, WEIGHTS_FILE), character_encoder, bilm)
-        options = config.to_options()
+    options = config.to_options()
+    names = [WEIGHTS_FILE, OPTIONS_FILE]
+    if config.dictionary is not None:
+        names.append(DICTIONARY_FILE)
+    if vocabulary is not None:
+        names.append(VOCABULARY_FILE)
+    if softmax is not None:
+        names.append(SOFTMAX_FILE)
+    paths = [os.path.join(folder, name) for name in names]
+    with making_folder(folder), replacing_files(*paths) as temporaries:
+        temporary = dict(zip(names, temporaries, strict=True))
+        digest = hdf5.write_weights(temporary[WEIGHTS_FILE], character_encoder, bilm)
+        if softmax is not None:
+            hdf5.write_weights(temporary[SOFTMAX_FILE], softmax=softmax, companion=digest)
+        if vocabulary is not None:
+            vocabulary.save(temporary[VOCABULARY_FILE])
         if config.dictionary is not None:
             # In a file of its own: options stay short, so that people can read them.
-            _save_json(folder, DICTIONARY_FILE, options["dictionary"])
+            _write_json(temporary[DICTIONARY_FILE], options["dictionary"])
             options["dictionary"] = DICTIONARY_FILE
-        _save_json(folder, OPTIONS_FILE, options, indent=2)
+        _write_json(temporary[OPTIONS_FILE], options, indent=2)
 
 
-def _save_json(folder, name, content, indent=None):
-    with replacing_file(os.path.join(folder, name)) as path:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=indent)
-            file.write("\n")
+def _write_json(path, content, indent=None):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=indent)
+        file.write("\n")
 
 
 def load_file(path, **parts):

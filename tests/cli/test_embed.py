@@ -14,6 +14,7 @@ import pytest
 from keras_elmo import Elmo
 from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
+from keras_elmo.signals import check_signals
 
 SENTENCES = ["The cat sat .", "Hello", "naïve 猫 😀", "The cat sat ."]
 TEXT = "\n".join(SENTENCES) + "\n"
@@ -376,6 +377,7 @@ def test_existing_output_is_untouched_after_an_error(
         yield np.zeros((3, 1, 16), "float32")
         if error is signal.SIGTERM:
             os.kill(os.getpid(), error)
+            check_signals()
         raise error
 
     monkeypatch.setattr(Elmo, "embed_stream", stopped)

@@ -149,7 +149,7 @@ def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
     monkeypatch.setattr(embed_folder, "CorpusProgress", Killed)
     result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
     assert result == status and err.startswith(f"keras-elmo: {event}")
-    assert re.search("; out has [12] of 3 shards; run the same command again to go on\n", err)
+    assert re.search("; out has [123] of 3 shards; run the same command again to go on\n", err)
     assert not [name for name in os.listdir("out") if name.endswith(".part")]
     monkeypatch.undo()
 

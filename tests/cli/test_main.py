@@ -98,20 +98,16 @@ def test_interruption_is_status_130(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "keras-elmo: interrupted; nothing was written\n")
 
 
-def test_sigterm_is_status_143_and_the_second_one_is_ignored(capsys, monkeypatch):
-    cleaned = []
+def test_sigterm_is_status_143(capsys, monkeypatch, small_folder):
+    def terminated(options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("The handler does not raise.")
 
-    def terminated(source):
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-        finally:
-            os.kill(os.getpid(), signal.SIGTERM)
-            cleaned.append(True)
-
-    monkeypatch.setattr("keras_elmo.weights.sources.open_model", terminated)
+    monkeypatch.setattr(info, "run", terminated)
     before = signal.getsignal(signal.SIGTERM)
-    assert main(["info", "small"]) == 143 and cleaned
-    assert capsys.readouterr() == ("", "keras-elmo: terminated; nothing was written\n")
+    assert main(["info", str(small_folder)]) == 143
+    said = "keras-elmo: terminated; all was done already\n"
+    assert capsys.readouterr() == ("The handler does not raise.\n", said)
     assert signal.getsignal(signal.SIGTERM) is before
 
 

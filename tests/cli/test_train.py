@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import pytest
 from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
+from keras_elmo.files import locked_folder
 from keras_elmo.weights import presets
 
 OPTIONS = {
@@ -214,14 +216,36 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys
         assert 0 < difference < 0.5
 
 
-def test_signal_while_it_traces_ends_it_at_once(corpus_copy, capsys, monkeypatch):
-    def killed(*_, **__):
-        os.kill(os.getpid(), signal.SIGTERM)
-        raise AssertionError("it went on")
+def test_signal_while_it_traces_ends_it_after_the_trace(corpus_copy, capsys, monkeypatch):
+    read_windows = BiLanguageModel.read_windows
+
+    def killed(*args, **kwargs):
+        signal.raise_signal(signal.SIGTERM)
+        monkeypatch.undo()
+        return read_windows(*args, **kwargs)
 
     monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
     assert main([*TRAIN, "-o", "model", "--steps", "2"]) == 143
     assert capsys.readouterr().err.endswith("keras-elmo: terminated; nothing was kept\n")
+
+
+def test_two_runs_do_not_write_one_folder(corpus_copy, capsys, monkeypatch):
+    os.mkdir("model")
+    with locked_folder("model"):  # as another process has it
+        assert main([*TRAIN, "-o", "model", "--steps", "2", "-q"]) == 2
+    assert "model must not be written by two processes at once" in capsys.readouterr().err
+    assert os.listdir("model") == []
+
+    @contextlib.contextmanager
+    def locked_by_another_run_that_ends(folder, names):
+        with open(f"{folder}/options.json", "w") as file:
+            file.write("of the other run")
+        yield
+
+    monkeypatch.setattr(train, "locked_folder", locked_by_another_run_that_ends)
+    assert main([*TRAIN, "-o", "model", "--steps", "2", "-q"]) == 2
+    assert "model holds a model, but no checkpoint" in capsys.readouterr().err
+    assert os.listdir("model") == ["options.json"]
 
 
 def command(*arguments):
@@ -251,3 +275,14 @@ def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy, seed):
     assert one == pytest.approx(other, abs=1e-6)
     for variable, same in zip(*(model.variables for model in models), strict=True):
         np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_of_two_runs_at_once_one_is_refused(corpus_copy):
+    """Repeats the default test with two processes."""
+    arguments = command(*TRAIN, "-o", "model", "--steps", "300", "-q")
+    runs = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(2)]
+    found = sorted((run.wait(), run.stderr.read().decode()) for run in runs)
+    assert [status for status, _ in found] == [0, 2], found
+    assert "must not be written by two processes at once" in found[1][1]
+    assert BiLanguageModel.from_pretrained("model").has_softmax

@@ -1,5 +1,8 @@
 import json
+import os
+import warnings
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -213,3 +216,50 @@ def test_a_softmax_of_another_vocabulary(folder):
     (folder / "vocab.txt").unlink()
     with pytest.raises(ValueError, match=r"shape: softmax/W, expected \(4, 8\), in the file"):
         BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", "a"])
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_a_save_that_is_killed_mixes_no_two_models(folder, small_config, monkeypatch, count):
+    """Killed after any number of renames, it leaves no weights beside another model's softmax."""
+    other = BiLanguageModel(small_config, VOCABULARY)
+    other.initialize(seed=3)
+    replace, calls = os.replace, []
+
+    def killed(*args):
+        if len(calls) == count:
+            raise KeyboardInterrupt
+        calls.append(replace(*args))
+
+    monkeypatch.setattr(os, "replace", killed)
+    if count < 4:
+        with pytest.raises(KeyboardInterrupt):
+            other.save_pretrained(folder)
+    else:
+        other.save_pretrained(folder)  # four files
+    monkeypatch.undo()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded = BiLanguageModel.from_pretrained(folder)
+    is_whole = count in (0, 4)
+    assert loaded.has_softmax == is_whole
+    messages = [str(warning.message) for warning in caught]
+    assert is_whole or "was saved with other weights" in messages[0]
+    other.save_pretrained(folder)
+    again = BiLanguageModel.from_pretrained(folder)
+    for found, wanted in zip(again.score(SENTENCES), other.score(SENTENCES), strict=True):
+        np.testing.assert_allclose(np.concatenate(found), np.concatenate(wanted), atol=1e-5)
+
+
+def test_a_softmax_does_not_go_with_the_weights_of_an_elmo(folder, small_config):
+    Elmo(small_config).save_pretrained(folder)
+    with pytest.warns(UserWarning, match="was saved with other weights"):
+        assert not BiLanguageModel.from_pretrained(folder).has_softmax
+
+
+def test_a_softmax_that_names_no_weights_goes_with_any(folder):
+    """Files of 0.1.0, and the published ones, say nothing of the weights."""
+    with h5py.File(folder / "softmax.hdf5", "a") as file:
+        file.attrs.clear()
+    with h5py.File(folder / "weights.hdf5", "a") as file:
+        file.attrs.clear()
+    assert BiLanguageModel.from_pretrained(folder).has_softmax

@@ -17,9 +17,9 @@ import pytest
 import tensorflow as tf
 from training.letters import OPTIONS, make_model, make_trainer, spoil, write_letters
 
+from keras_elmo.signals import Interrupted
 from keras_elmo.training import Corpus, Stream
 from keras_elmo.training.optimizer import Adagrad, clip, sum_repeated_rows
-from keras_elmo.training.signals import Interrupted
 
 STEPS = 6
 OPTIONS = dataclasses.replace(

@@ -18,8 +18,8 @@ from training.letters import (
 )
 
 from keras_elmo import BiLanguageModel
+from keras_elmo.signals import Interrupted
 from keras_elmo.training import Corpus, Trainer, TrainingOptions, evaluate, read_options
-from keras_elmo.training.signals import Interrupted
 
 
 def send_at(step, number=signal.SIGINT):
@@ -98,17 +98,19 @@ def test_the_step_is_traced_once(corpus, tmp_path):
     assert trainer.training_step.num_traces == 1
 
 
-def test_a_signal_while_it_traces_raises_at_once(corpus, tmp_path, monkeypatch):
+def test_a_signal_while_it_traces_ends_it_after_the_trace(corpus, tmp_path, monkeypatch):
     read_windows, calls = BiLanguageModel.read_windows, []
 
     def killed(*args, **kwargs):
-        calls.append(os.kill(os.getpid(), signal.SIGTERM))
+        if not calls:
+            os.kill(os.getpid(), signal.SIGTERM)
+        calls.append("TensorFlow's C++ is on the stack, and the handler did not raise")
         return read_windows(*args, **kwargs)
 
     monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
     with pytest.raises(Interrupted, match="nothing was kept") as caught:
         Trainer(make_model(), corpus, OPTIONS, tmp_path / "run", steps=5).run()
-    assert caught.value.signal_number == signal.SIGTERM and calls == []
+    assert caught.value.signal_number == signal.SIGTERM and len(calls) == 1
 
 
 def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):

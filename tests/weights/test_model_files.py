@@ -45,7 +45,7 @@ def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
     def fail(*args):
         raise OSError("no space")
 
-    monkeypatch.setattr(model_files.hdf5, "save_weights", fail)
+    monkeypatch.setattr(model_files.hdf5, "write_weights", fail)
     with pytest.raises(OSError, match="no space"):
         save(tmp_path / "model", parts)
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,111 @@
+"""SIGINT and SIGTERM: they stop a run between two of its batches.
+
+Python runs a signal handler between any two of its instructions, also of those that TensorFlow's
+C++ calls. An exception that a handler raises there ends in a crash or in another error. So no
+handler of this package raises: the first signal is noted, and `check_signals` raises where only
+plain Python is on the stack.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+
+from keras_elmo import quiet
+
+_STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_noted = None  # the number of the first signal within `noting_signals`
+_is_noting = False
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal stopped a run. The message says what was kept.
+
+    Args:
+        message: str.
+        signal_number: SIGINT or SIGTERM.
+    """
+
+    def __init__(self, message="", signal_number=signal.SIGINT):
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+@contextlib.contextmanager
+def noting_signals(second_handler=None):
+    """A context in which the first SIGINT or SIGTERM is noted, and interrupts nothing.
+
+    Inside of another such context, and in other threads than the main one, nothing changes. A
+    signal that the process ignores stays ignored.
+
+    Args:
+        second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
+            handled the signals before.
+    """
+    global _noted, _is_noting
+    if _is_noting or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = {number: signal.getsignal(number) or signal.SIG_DFL for number in _STOP_SIGNALS}
+    previous = {n: handler for n, handler in previous.items() if handler is not signal.SIG_IGN}
+
+    def note(number, _):
+        global _noted
+        _noted = number
+        for each, handler in previous.items():
+            signal.signal(each, handler if second_handler is None else second_handler)
+
+    _is_noting = True
+    try:
+        for number in previous:
+            signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        _noted, _is_noting = None, False
+
+
+def noted_signal():
+    """The number of the signal that was noted, or `None`."""
+    return _noted
+
+
+def check_signals(message=""):
+    """Raises `Interrupted` if a signal was noted. Long work calls it after each of its parts.
+
+    Args:
+        message: str. What was kept.
+    """
+    if _noted is not None:
+        raise Interrupted(message, _noted)
+
+
+def stop_line(signal_number, outcome):
+    """What the command line says of a signal that stopped it."""
+    return f"keras-elmo: {_STOP_SIGNALS[signal_number]}; {outcome}"
+
+
+def end_command_at_once():
+    """Lets signals end the process with one line, if it is the command line.
+
+    The package calls it before it imports TensorFlow, which takes seconds. Nothing needs a cleanup
+    then.
+    """
+    is_script = os.path.basename(sys.argv[0]).removesuffix(".exe") == "keras-elmo"
+    # While Python looks for the module, `python -m keras_elmo a b` has the arguments -m a b.
+    module = sys.orig_argv[-len(sys.argv)].removeprefix("-m") if sys.argv[0] == "-m" else ""
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if not is_main_thread or not (is_script or module == "keras_elmo"):
+        return
+
+    def end(number, _):
+        with contextlib.suppress(OSError):  # nobody reads it
+            line = stop_line(number, "nothing was written")
+            os.write(quiet.standard_error(), f"{line}\n".encode())
+        os._exit(128 + number)
+
+    for number in _STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)

@@ -18,6 +18,7 @@ import numpy as np
 from keras_elmo.annotated_files import read_conllu, read_senses
 from keras_elmo.layers import ScalarMix
 from keras_elmo.occurrences import unit_vectors
+from keras_elmo.signals import check_signals
 
 TAG_BASELINE = "most frequent tag"
 SENSE_BASELINE = "most frequent sense"
@@ -202,6 +203,7 @@ def _linear_scores(vectors, labels, weights):
         # What more passes would gain is below a thousandth.
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(x, labels[None])
+    check_signals()
     del x
     return {
         name: float(np.mean(classifier.predict((mixed(layers) - mean) / deviation) == labels[name]))

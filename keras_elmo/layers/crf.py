@@ -115,7 +115,7 @@ class CRF(keras.layers.Layer):
         """
         emissions, is_real, is_first = self._emissions(inputs, mask)
         totals = _log_sum_exp(self._joint(emissions, is_real, is_first))
-        # The total of the first token, and what the backward messages to the others were lowered by.
+        # The total of the first token, and by what the backward messages to others were lowered.
         values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))
         return ops.sum(ops.where(is_real, values, 0.0), axis=1)
 

@@ -130,7 +130,7 @@ class ElmoEmbedding(keras.layers.Layer):
         self.elmo.trainable_part = part
 
     def __call__(self, inputs, *args, **kwargs):
-        outputs = super().__call__(call_strings(inputs), *args, **kwargs)
+        outputs = super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
         if isinstance(outputs, keras.KerasTensor) and self.output_name != "default":
             give_symbolic_mask(outputs)
         return outputs

@@ -216,11 +216,6 @@ class BiLanguageModel(ContextualModel):
         ['The', 'cat', 'sat']
         """
         self._check_softmax()
-        if not isinstance(sentence, str | bytes | list | tuple | np.ndarray):
-            raise TypeError(
-                "`sentence` must be one sentence: a string, or a list of tokens. "
-                f"Received: {type(sentence).__name__}"
-            )
         check_integers(1, k=k)
         if k > len(self.vocabulary):
             raise ValueError(

@@ -166,7 +166,8 @@ class ContextualModel(keras.Model):
             NumPy array, float32, (words, projection_dim).
 
         Raises:
-            ValueError: the words have another shape than that of a list.
+            ValueError: the words have another shape than that of a list, or most of them hold
+                whitespace, like sentences.
             TypeError: one of them is no string.
 
         Example:
@@ -186,7 +187,7 @@ class ContextualModel(keras.Model):
 
         Args:
             sentences: list, array, tensor or iterable of raw strings, or of lists of tokens, which
-                are not split again.
+                are not split again. `strings` says what each form means.
 
         Returns:
             A list of lists of `str`, of at most `max_tokens` tokens where the model has such a

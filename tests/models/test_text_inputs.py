@@ -220,3 +220,24 @@ def test_words_are_tokens(elmo):
         warnings.simplefilter("error")
         alone = elmo.token_embeddings(tf.constant(["New York"]))
     np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)
+
+
+def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings(one_layer_folder):
+    model = keras.Sequential(
+        [
+            keras.Input((), dtype="string"),
+            ElmoEmbedding(one_layer_folder, "default"),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile("sgd", "mse")
+    one = model.predict(strings("a b"), verbose=0)
+    assert one.shape == (1, 1)
+    np.testing.assert_allclose(model(strings("a b")), one, atol=1e-6)
+    objects, labels = np.array(["a b", "c", "d e f"], object), np.zeros(3)
+    for texts in (objects, strings(objects), objects):
+        vectors = model.predict(texts, batch_size=2, verbose=0)
+        np.testing.assert_allclose(vectors, model(strings(objects)), atol=1e-6)
+        model.fit(
+            texts, labels, batch_size=2, verbose=0, validation_data=(strings(objects), labels)
+        )

@@ -2,9 +2,11 @@
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
+from keras_elmo import text
 from keras_elmo.checks import check_integers, shown
 
 _SENTENCES_PER_READ = 1024  # sentences that are tokenised together
@@ -124,7 +126,9 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
         if is_cut:
             break
     _check_found(found, wanted, missed, fold, is_cut)
-    vectors = elmo.embed_stream(found.sentences, layers="all", progress=progress)
+    # As a tensor, the tokens are not checked for whitespace once more.
+    tokens = text.strings(found.sentences)
+    vectors = elmo.embed_stream(tokens, layers="all", progress=progress)
     counts = np.bincount(found.sentence_index)
     ends = np.cumsum(counts)
     rows = [
@@ -137,11 +141,9 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
 
 def _tokenized(elmo, sentences):
     """The tokens of each sentence, of which a few are read ahead."""
-    if isinstance(sentences, str):
-        raise TypeError(
-            "`sentences` must be a list of sentences; for one, pass [sentence]. "
-            f"Received: {shown(sentences)}"
-        )
+    if not isinstance(sentences, Iterator | list | tuple):
+        yield from elmo.tokenize(sentences)  # arrays and tensors mean what they mean in a call
+        return
     sentences = iter(sentences)
     while ahead := list(itertools.islice(sentences, _SENTENCES_PER_READ)):
         yield from elmo.tokenize(ahead)

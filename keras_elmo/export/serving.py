@@ -22,13 +22,17 @@ def warmup_inputs(texts, takes_only_tokens):
     Raises:
         ValueError: the texts are not what the model takes.
     """
-    tensor = text.strings(list(texts))
-    if isinstance(tensor, tf.RaggedTensor) != takes_only_tokens:
+    tensor = text.strings(texts)
+    is_column = not isinstance(tensor, tf.RaggedTensor) and tensor.shape[-1] == 1
+    is_tokens = tensor.shape.rank == 2 and (takes_only_tokens or not is_column)
+    if is_tokens != takes_only_tokens:
         form = "lists of tokens" if takes_only_tokens else "strings"
         raise ValueError(
             f"`warmup_texts` must be {form}, which is what the model takes. Received: {texts!r}"
         )
-    return {"tokens": tensor.to_tensor("")} if takes_only_tokens else {"text": tensor}
+    if takes_only_tokens:
+        return {"tokens": text.to_tokens(tensor, None).to_tensor("")}
+    return {"text": tf.reshape(tensor, [-1])}
 
 
 def write_warmup(path, inputs):

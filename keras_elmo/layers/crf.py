@@ -3,8 +3,11 @@
 import keras
 from keras import ops
 
-# Stands for the logarithm of zero: finite, so that no gradient becomes NaN.
-_IMPOSSIBLE = -1e30
+# Fills the outputs of a masked token. No real token has it, since the logarithm of a probability is
+# at most 0, and every float dtype holds it exactly. So the mask goes with the outputs to the loss,
+# the metric and the decoder, also through files, casts and Keras models that keep no Keras mask.
+_MASKED = 1.0
+_IMPOSSIBLE = float("-inf")  # the logarithm of the probability 0
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -23,8 +26,13 @@ class CRF(keras.layers.Layer):
 
     The layer computes in float32, whatever the dtype policy is.
 
-    Masking: masked tokens are passed over, wherever they stand. In the result such a token has the
-    tag of the token before it.
+    Forbidden tags: a value of -inf in `inputs`, `start`, `transitions` or `end` gives every
+    sequence that needs it the probability 0. Training leaves a transition of -inf as it is, but
+    weight decay would make it NaN: use -1e30 there.
+
+    Masking: masked tokens are passed over, wherever they stand, and what the inputs hold there does
+    not matter. In the result every value of such a token is 1, which no logarithm of a probability
+    can be.
 
     Args:
         initializer: initializer of `start`, `transitions` and `end`.
@@ -38,6 +46,8 @@ class CRF(keras.layers.Layer):
     Returns:
         float32, (batch, tokens, tags, tags). `[b, t, i, j]` is the log-probability that token t
         has tag j, if the token before it has tag i. (For a first token it is the same for each i.)
+        It is -inf where no sequence has these two tags, and NaN where the scores of the sentence
+        are NaN.
 
     Raises:
         ValueError: the inputs do not have three axes, or the number of tags is not known.
@@ -54,6 +64,12 @@ class CRF(keras.layers.Layer):
     >>> model.compile("adam", keras_elmo.CRFLoss(), metrics=[keras_elmo.CRFAccuracy()])
     >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
     >>> tags = keras_elmo.CRFDecoder()(model.predict(keras_elmo.strings(padded_tokens)))
+
+    Tag 2 never follows tag 0 from now on:
+
+    >>> transitions = np.zeros((num_tags, num_tags))
+    >>> transitions[0, 2] = -np.inf
+    >>> model.layers[-1].transitions.assign(transitions)
 
     Reference: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
     """
@@ -78,14 +94,13 @@ class CRF(keras.layers.Layer):
         self.end = self.add_weight(shape=(tags,), initializer=self.initializer, name="end")
 
     def call(self, inputs, mask=None):
-        scores, is_real, is_first = self._scores(inputs, mask)
-        after = self._log_sum_after(scores, is_real)  # (batch, tokens, tags)
-        is_first = is_first[..., None, None]
-        transitions = ops.where(is_first, 0.0, ops.convert_to_tensor(self.transitions))
+        emissions, is_real, is_first = self._emissions(inputs, mask)
+        joint = self._joint(emissions, is_real, is_first)
         # Each tag's share among all ways to go on from the tag before it.
-        outputs = ops.log_softmax(transitions + (scores + after)[:, :, None, :], axis=-1)
-        same_tag = ops.where(ops.eye(scores.shape[-1], dtype="bool"), 0.0, _IMPOSSIBLE)
-        return ops.where(is_real[..., None, None], outputs, same_tag)
+        is_dead = _all_impossible(joint)
+        outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)
+        outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
+        return ops.where(is_real[..., None, None], outputs, _MASKED)
 
     def log_partition(self, inputs, mask=None):
         """The logarithm of the sum over all sequences of tags of exp(score).
@@ -95,41 +110,56 @@ class CRF(keras.layers.Layer):
             mask: bool, (batch, tokens), or `None`.
 
         Returns:
-            float32, (batch,). 0 for a sentence without a real token.
+            float32, (batch,). 0 for a sentence without a real token, and -inf where no sequence is
+            possible.
         """
-        # log p(y) = score(y) - log_partition for any tags y, so also where every tag is the first.
-        outputs = self.call(inputs, mask)
-        scores, is_real, is_first = self._scores(inputs, mask)
-        steps = ops.where(is_first, 0.0, ops.convert_to_tensor(self.transitions)[0, 0])
-        values = scores[..., 0] + steps - outputs[..., 0, 0]
+        emissions, is_real, is_first = self._emissions(inputs, mask)
+        totals = _log_sum_exp(self._joint(emissions, is_real, is_first))
+        # The total of the first token, and by what the backward messages to others were lowered.
+        values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))
         return ops.sum(ops.where(is_real, values, 0.0), axis=1)
 
-    def _scores(self, inputs, mask):
+    def _emissions(self, inputs, mask):
         """The scores with those of start and end added, and which tokens are real and first."""
-        scores = ops.cast(inputs, "float32")
+        emissions = ops.cast(inputs, "float32")
         if mask is None:
-            mask = ops.ones_like(scores[..., 0], dtype="bool")
+            mask = ops.ones_like(emissions[..., 0], dtype="bool")
         is_real = ops.cast(mask, "bool")
         count = ops.cumsum(ops.cast(is_real, "int32"), axis=1)  # real tokens up to each
         is_first = ops.logical_and(is_real, count == 1)
         is_last = ops.logical_and(is_real, count == count[:, -1:])
-        scores = scores + ops.where(is_first[..., None], ops.convert_to_tensor(self.start), 0.0)
-        scores = scores + ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
-        return scores, is_real, is_first
+        # A masked token may hold NaN, whose gradient would be NaN even where it is not used.
+        emissions = ops.where(is_real[..., None], emissions, 0.0)
+        emissions += ops.where(is_first[..., None], ops.convert_to_tensor(self.start), 0.0)
+        emissions += ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
+        return emissions, is_real, is_first
 
-    def _log_sum_after(self, scores, is_real):
-        """For each token and tag, the logarithm of the sum over all ways to go on after it.
+    def _joint(self, emissions, is_real, is_first):
+        """The logarithm of the sum of exp(score) over all ways to go on with a tag after another.
 
-        The values of a token have a maximum of 0. Only their differences matter to `call`, and
+        Returns:
+            float, (batch, tokens, tag before, tag), up to a constant for each token.
+        """
+        messages = self._backward_messages(emissions, is_real)
+        transitions = ops.convert_to_tensor(self.transitions)
+        transitions = ops.where(is_first[..., None, None], 0.0, transitions)
+        return transitions + (emissions + messages)[:, :, None, :]
+
+    def _backward_messages(self, emissions, is_real):
+        """The backward messages of the forward-backward algorithm, (batch, tokens, tags).
+
+        For each token and tag, this is the logarithm of the sum over all ways to go on after it.
+        The messages of a token have a maximum of 0: only their differences matter to `call`, and
         over a long sentence the sums would grow until float32 lost the digits of these.
         """
 
-        def step(after, scores):
-            paths = self.transitions + (scores + after)[:, None, :]  # (batch, tags, tags)
-            before = ops.logsumexp(paths, axis=-1)
-            return before - ops.max(before, axis=-1, keepdims=True)
+        def step(message, emission):
+            paths = self.transitions + (emission + message)[:, None, :]  # (batch, tags, tags)
+            before = _log_sum_exp(paths)
+            maximum = ops.max(before, axis=-1, keepdims=True)
+            return before - ops.where(ops.isfinite(maximum), maximum, 0.0)
 
-        return values_before_steps(step, ops.zeros_like(scores[:, 0]), scores, is_real, True)
+        return masked_scan(step, ops.zeros_like(emissions[:, 0]), emissions, is_real, reverse=True)
 
     def compute_mask(self, inputs, mask=None):
         return mask
@@ -147,7 +177,9 @@ class CRF(keras.layers.Layer):
 class CRFDecoder(keras.layers.Layer):
     """The most likely sequence of tags, by the algorithm of Viterbi.
 
-    A masked token has the tag of the token before it.
+    It holds no pair of tags of the probability 0, unless every sequence does.
+
+    Masking: a masked token has the tag of the token before it.
 
     Args:
         **kwargs: `name`.
@@ -176,7 +208,10 @@ class CRFDecoder(keras.layers.Layer):
 
     def call(self, inputs):
         check_outputs(inputs)
-        steps = ops.transpose(inputs, (1, 0, 2, 3))  # (tokens, batch, tags, tags)
+        same_tag = ops.where(ops.eye(inputs.shape[-1], dtype="bool"), 0.0, _IMPOSSIBLE)
+        is_real = token_mask(inputs)[..., None, None]
+        steps = ops.where(is_real, inputs, same_tag)
+        steps = ops.transpose(steps, (1, 0, 2, 3))  # (tokens, batch, tags, tags)
 
         def step_back(best_after, log_probabilities):
             return ops.max(log_probabilities + best_after[:, None, :], axis=-1), best_after
@@ -207,7 +242,7 @@ class CRFDecoder(keras.layers.Layer):
         return config
 
 
-def values_before_steps(step, start, inputs, is_real, reverse=False):
+def masked_scan(step, start, inputs, is_real, reverse=False):
     """Steps from token to token, past those that are masked.
 
     Args:
@@ -242,4 +277,16 @@ def check_outputs(outputs):
 
 def token_mask(outputs):
     """Which tokens were not masked, bool, (batch, tokens)."""
-    return ops.min(outputs, axis=(2, 3)) > _IMPOSSIBLE / 2
+    return outputs[..., 0, 0] != _MASKED
+
+
+def _log_sum_exp(values):
+    """`ops.logsumexp` over the last axis, whose gradient is finite also where all are -inf."""
+    is_dead = _all_impossible(values)
+    sums = ops.logsumexp(ops.where(is_dead, 0.0, values), axis=-1)
+    return ops.where(is_dead[..., 0], _IMPOSSIBLE, sums)
+
+
+def _all_impossible(values):
+    """Whether all values of the last axis are -inf; the axis is kept."""
+    return ops.all(values == _IMPOSSIBLE, axis=-1, keepdims=True)

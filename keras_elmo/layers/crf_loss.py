@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import CRFDecoder, check_outputs, token_mask, values_before_steps
+from keras_elmo.layers.crf import CRFDecoder, check_outputs, masked_scan, token_mask
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -13,6 +13,13 @@ class CRFLoss(keras.losses.Loss):
     Each token has a loss of its own, minus the log-probability of its tag after the right tag
     before it, and the loss of a sentence is their sum. Keras takes the mean over the real tokens
     of a batch, as it does for a tagger that ends with a softmax.
+
+    Where the right tags are forbidden, their probability is 0, and the loss is +inf. Where the
+    scores are NaN, or a right tag is not one of the model's, the loss is NaN. (A sample weight of 0
+    cannot take such a sentence out: 0 times infinity is NaN. Take it out of the data.)
+
+    Masking: masked tokens have a loss of 0. The mean is that of the real tokens where the outputs
+    have their Keras mask, as in `fit` and `evaluate`; of stored outputs it is that of all tokens.
 
     Args:
         reduction: see `keras.losses.Loss`.
@@ -29,14 +36,17 @@ class CRFLoss(keras.losses.Loss):
     def call(self, y_true, y_pred):
         check_outputs(y_pred)
         numbers = _tag_numbers(y_true)
-        tags = ops.one_hot(numbers, y_pred.shape[-1])  # (batch, tokens, tags)
         mask = token_mask(y_pred)
-
+        tags = ops.one_hot(numbers, y_pred.shape[-1])  # (batch, tokens, tags)
         # Any tag may stand before the first one: its probability is the same after each.
         start = ops.one_hot(ops.zeros_like(numbers[:, 0]), y_pred.shape[-1])
-        before = values_before_steps(lambda _, tag: tag, start, tags, mask)
-        likelihoods = ops.einsum("bti,btij,btj->bt", before, y_pred, tags)
-        return ops.where(mask, -likelihoods, 0.0)
+        before = masked_scan(lambda _, tag: tag, start, tags, mask)
+
+        # The one value of each token is chosen, since 0 times -inf would be NaN.
+        is_pair = before[..., :, None] * tags[..., None, :] > 0  # (batch, tokens, tags, tags)
+        losses = -ops.sum(ops.where(is_pair, y_pred, 0.0), axis=(2, 3))
+        losses = ops.where(ops.any(tags > 0, axis=-1), losses, float("nan"))
+        return ops.where(mask, losses, 0.0)
 
     def get_config(self):
         return {"reduction": self.reduction, "name": self.name}

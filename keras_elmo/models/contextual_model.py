@@ -117,18 +117,23 @@ class ContextualModel(keras.Model):
     # Text in any form
 
     def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(call_strings(inputs), *args, **kwargs)
+        return super().__call__(call_strings(inputs, self.tokenizer), *args, **kwargs)
 
     def fit(self, x=None, *args, validation_data=None, **kwargs):
         if isinstance(validation_data, list | tuple) and validation_data:
-            validation_data = (fit_strings(validation_data[0]), *validation_data[1:])
-        return super().fit(fit_strings(x), *args, validation_data=validation_data, **kwargs)
+            validation_data = (
+                fit_strings(validation_data[0], self.tokenizer),
+                *validation_data[1:],
+            )
+        return super().fit(
+            fit_strings(x, self.tokenizer), *args, validation_data=validation_data, **kwargs
+        )
 
     def evaluate(self, x=None, *args, **kwargs):
-        return super().evaluate(fit_strings(x), *args, **kwargs)
+        return super().evaluate(fit_strings(x, self.tokenizer), *args, **kwargs)
 
     def predict(self, x, *args, **kwargs):
-        x = fit_strings(x)
+        x = fit_strings(x, self.tokenizer)
         if tf.is_tensor(x) and x.shape.rank == 1 and x.shape[0] == 0:  # Keras fails on no batch
             return keras.tree.map_structure(np.asarray, self(x))
         outputs = super().predict(x, *args, **kwargs)
@@ -140,13 +145,13 @@ class ContextualModel(keras.Model):
         )
 
     def train_on_batch(self, x, *args, **kwargs):
-        return super().train_on_batch(fit_strings(x), *args, **kwargs)
+        return super().train_on_batch(fit_strings(x, self.tokenizer), *args, **kwargs)
 
     def test_on_batch(self, x, *args, **kwargs):
-        return super().test_on_batch(fit_strings(x), *args, **kwargs)
+        return super().test_on_batch(fit_strings(x, self.tokenizer), *args, **kwargs)
 
     def predict_on_batch(self, x):
-        return super().predict_on_batch(fit_strings(x))
+        return super().predict_on_batch(fit_strings(x, self.tokenizer))
 
     def token_embeddings(self, words):
         """The embeddings of words by themselves, as the biLM reads them.
@@ -161,7 +166,8 @@ class ContextualModel(keras.Model):
             NumPy array, float32, (words, projection_dim).
 
         Raises:
-            ValueError: the words have another shape than that of a list.
+            ValueError: the words have another shape than that of a list, or most of them hold
+                whitespace, like sentences.
             TypeError: one of them is no string.
 
         Example:
@@ -169,7 +175,7 @@ class ContextualModel(keras.Model):
         >>> elmo.token_embeddings(["cat", "dog"]).shape
         (2, 512)
         """
-        words = words_to_bytes(words)
+        words = words_to_bytes(words, self.tokenizer)
         distinct = sorted(set(words), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
         embeddings = self._token_encoder.from_many_words(distinct).numpy()[2:]
@@ -181,7 +187,7 @@ class ContextualModel(keras.Model):
 
         Args:
             sentences: list, array, tensor or iterable of raw strings, or of lists of tokens, which
-                are not split again.
+                are not split again. `strings` says what each form means.
 
         Returns:
             A list of lists of `str`, of at most `max_tokens` tokens where the model has such a
@@ -372,16 +378,19 @@ class ContextualModel(keras.Model):
         }
 
 
-def words_to_bytes(words):
+def words_to_bytes(words, tokenizer):
     """Words, a list of strings in any form, as a list of bytes.
 
     Raises:
-        ValueError: they have another shape.
+        ValueError: they have another shape, or are hardly words (see `text.check_tokens`).
         TypeError: they hold something else than strings.
     """
-    words = text.strings(words)
-    if isinstance(words, tf.RaggedTensor) or words.shape.rank != 1:
+    tensor = text.strings(words)
+    if isinstance(words, str | bytes) or tensor.shape.rank != 1:
         raise ValueError(
-            f"The words must be a list of strings. Received: strings of shape {tuple(words.shape)}"
+            f"The words must be a list of strings. Received: strings of shape {tuple(tensor.shape)}"
         )
-    return words.numpy().tolist()
+    tokens = tensor.numpy().tolist()
+    if tensor is not words:
+        text.check_tokens(tokens, tokenizer)
+    return tokens

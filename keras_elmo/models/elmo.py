@@ -71,9 +71,7 @@ class Elmo(ContextualModel):
             arithmetic of these dtypes this is slower than float32.
 
     Call arguments:
-        inputs: string. Raw strings, () or (batch,) or (batch, 1), as tensors, lists or arrays;
-            tokens, as lists of lists or a RaggedTensor (batch, None); with `tokenizer=None` also
-            tokens (batch, tokens), padded at the end with `""`.
+        inputs: text, as raw strings or as tokens: `strings` says what each form means.
 
     Returns:
         A dict, with D = 2 * projection_dim:
@@ -87,7 +85,8 @@ class Elmo(ContextualModel):
         - `"tokens"`: string, (batch, tokens), padded with `""`.
 
     Raises:
-        ValueError: an argument is out of range, or an input has a wrong shape.
+        ValueError: an argument is out of range, an input has a wrong shape, or most tokens of an
+            input hold whitespace.
         TypeError: an input holds something else than strings.
 
     Example:
@@ -257,7 +256,8 @@ class Elmo(ContextualModel):
 
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the model's
-                tokenizer, or of lists of tokens, which are not split again.
+                tokenizer, or of lists of tokens, which are not split again. `strings` says what
+                each form means.
             layers: what to return, or a list of such choices:
 
                 - the name of an output: `"elmo"` (or `"elmo_2"`, ...), the learned mix;
@@ -279,7 +279,8 @@ class Elmo(ContextualModel):
             dict of such arrays by what was chosen. `tokenize` gives the tokens that they belong to.
 
         Raises:
-            ValueError: `layers` or `token_budget` is not as said above.
+            ValueError: `layers` or `token_budget` is not as said above, or most tokens hold
+                whitespace.
             TypeError: a sentence is neither a string nor a list of strings.
 
         Example:

@@ -32,7 +32,8 @@ class ElmoEmbedding(keras.layers.Layer):
             `elmo` is none yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
-        inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` must begin
+        inputs: string, (batch,) and whatever else `Elmo` takes: `strings` says what each form
+            means. A `keras.Sequential` must begin
             with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers; for
             tokens, padded with `""` (and `tokenizer=None`) or ragged, with
             `keras.Input(shape=(None,), dtype="string")`.
@@ -130,7 +131,7 @@ class ElmoEmbedding(keras.layers.Layer):
         self.elmo.trainable_part = part
 
     def __call__(self, inputs, *args, **kwargs):
-        outputs = super().__call__(call_strings(inputs), *args, **kwargs)
+        outputs = super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
         if isinstance(outputs, keras.KerasTensor) and self.output_name != "default":
             give_symbolic_mask(outputs)
         return outputs

@@ -148,7 +148,8 @@ class BiLanguageModel(ContextualModel):
 
         Args:
             sentences: list, array, tensor or iterable of raw strings, split by the tokenizer
-                (`tokenize` gives the tokens), or of lists of tokens.
+                (`tokenize` gives the tokens), or of lists of tokens. `strings` says what each form
+                means.
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
                 A longer sentence is a batch by itself.
 
@@ -196,7 +197,7 @@ class BiLanguageModel(ContextualModel):
         """The most likely words at each place of a sentence: lexical substitutes.
 
         Args:
-            sentence: a string, split by the tokenizer, or a list of tokens.
+            sentence: a string, split by the tokenizer, or a list or array of tokens.
             k: int.
 
         Returns:
@@ -205,7 +206,8 @@ class BiLanguageModel(ContextualModel):
             each, the most likely first.
 
         Raises:
-            ValueError: `k` is out of range, or the model has no trained softmax.
+            ValueError: `k` is out of range, the model has no trained softmax, or most tokens hold
+                whitespace, like a list of sentences.
             TypeError: `sentence` is neither a string nor a list of strings.
 
         Example:
@@ -214,11 +216,6 @@ class BiLanguageModel(ContextualModel):
         ['The', 'cat', 'sat']
         """
         self._check_softmax()
-        if not isinstance(sentence, str | bytes | list | tuple | np.ndarray):
-            raise TypeError(
-                "`sentence` must be one sentence: a string, or a list of tokens. "
-                f"Received: {type(sentence).__name__}"
-            )
         check_integers(1, k=k)
         if k > len(self.vocabulary):
             raise ValueError(

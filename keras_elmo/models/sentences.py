@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.checks import shown
 
 # Enough rows for matrix products near the machine's peak, where sentences are of usual length.
 TOKEN_BUDGET = 4096
@@ -26,6 +27,10 @@ def tokenize(tokenizer, sentences, max_tokens=None):
     ]
 
 
+class Tokens(list):
+    """Sentences that are tokens for sure, as lists of bytes: they are not checked again."""
+
+
 def as_sentences(tokenizer, sentences):
     """Sentences as an iterable, each a string or a list of strings.
 
@@ -35,11 +40,17 @@ def as_sentences(tokenizer, sentences):
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
-            f"Received: {sentences!r}"
+            f"Received: {shown(sentences)}"
         )
     if hasattr(sentences, "__array__") or tf.is_tensor(sentences):
         # Arrays and tensors mean what they mean in a call.
-        return text.to_tokens(text.strings(sentences), tokenizer).to_list()
+        return Tokens(text.to_tokens(text.strings_for(sentences, tokenizer), tokenizer).to_list())
+    if isinstance(sentences, tf.data.Dataset):
+        raise TypeError(
+            "`sentences` must be sentences, and a tf.data.Dataset is read in batches. Use "
+            "`predict`, or pass `dataset.unbatch().as_numpy_iterator()` of a dataset of batches. "
+            f"Received: a dataset of {sentences.element_spec}"
+        )
     if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
         raise TypeError(
             "`sentences` must be a list, an array or another iterable of sentences. "
@@ -102,9 +113,18 @@ def num_tokens(sentence):
 
 def read_tokens(tokenizer, sentences, max_tokens):
     """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
+    is_checked, may_refuse = isinstance(sentences, Tokens), True
     sentences = iter(sentences)
     while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
-        for tokens in _tokenize(tokenizer, ahead):
+        ahead = [_as_python(sentence) for sentence in ahead]
+        tokenized = _tokenize(tokenizer, ahead)
+        if not is_checked:
+            rows = [row for row, s in zip(tokenized, ahead, strict=True) if isinstance(s, list)]
+            words = [token for row in rows for token in row]
+            may_refuse &= len(rows) == len(ahead)  # Beside raw strings, lists are meant as such.
+            is_checked = text.check_tokens(words, tokenizer, may_refuse)  # it warns once
+        may_refuse = False  # The vectors of the first sentences may have been taken.
+        for tokens in tokenized:
             yield tokens[:max_tokens]
 
 
@@ -127,17 +147,26 @@ def _tokenize(tokenizer, sentences):
     return tokens
 
 
+def _as_python(sentence):
+    """A sentence as a string or a list; an array or tensor of shape () is a string."""
+    if isinstance(sentence, str | bytes | list):
+        return sentence
+    if isinstance(sentence, tuple):
+        return list(sentence)
+    if hasattr(sentence, "__array__"):
+        return np.asarray(sentence).tolist()
+    raise _not_a_sentence(f"{shown(sentence)} ({type(sentence).__name__})")
+
+
 def _checked_tokens(sentence):
     """The tokens of a sentence that is a list of strings, as bytes."""
-    if not isinstance(sentence, list | tuple | np.ndarray) or getattr(sentence, "ndim", 1) == 0:
-        raise TypeError(
-            "Each sentence must be a string or a list of strings. "
-            f"Received: {sentence!r} ({type(sentence).__name__})"
-        )
-    tokens = text.strings(list(sentence))
+    if not isinstance(sentence, list):
+        raise _not_a_sentence(f"{shown(sentence)} ({type(sentence).__name__})")
+    tokens = text.strings(sentence)
     if isinstance(tokens, tf.RaggedTensor):
-        raise TypeError(
-            "Each sentence must be a string or a list of strings. "
-            f"Received: a list of lists, {sentence!r}"
-        )
+        raise _not_a_sentence(f"a list of lists, {shown(sentence)}")
     return tokens.numpy().tolist()
+
+
+def _not_a_sentence(received):
+    return TypeError(f"Each sentence must be a string or a list of strings. Received: {received}")

@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras_elmo import text
 
 
-def call_strings(inputs):
+def call_strings(inputs, tokenizer=None):
     """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are."""
     if isinstance(inputs, keras.KerasTensor):
         if inputs.dtype != "string":
@@ -15,13 +15,21 @@ def call_strings(inputs):
                 f"Received: an input of dtype {inputs.dtype}"
             )
         return inputs
-    return text.strings(inputs)
+    return text.strings_for(inputs, tokenizer)
 
 
-def fit_strings(inputs):
-    """The inputs of `fit`: text as tensors. What holds batches already stays as it is."""
-    is_text = isinstance(inputs, str | bytes | list | tuple) or hasattr(inputs, "__array__")
-    return text.strings(inputs) if is_text else inputs
+def fit_strings(inputs, tokenizer=None):
+    """The inputs of `fit`: text as tensors. What holds batches already stays as it is.
+
+    A column of raw strings, (batch, 1), becomes (batch,): Keras traces a graph for shapes of any
+    rank once it has seen two ranks, and such a graph cannot tell raw strings from tokens.
+    """
+    if not (isinstance(inputs, str | bytes | list | tuple) or hasattr(inputs, "__array__")):
+        return inputs
+    tensor = text.strings_for(inputs, tokenizer)
+    is_padded = tensor.shape.rank == 2 and not isinstance(tensor, tf.RaggedTensor)
+    is_column = is_padded and tokenizer is not None and tensor.shape[1] == 1
+    return tensor[:, 0] if is_column else tensor
 
 
 def tokens_and_width(inputs, tokenizer, max_tokens):

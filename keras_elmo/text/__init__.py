@@ -8,7 +8,13 @@ from keras_elmo.text.character_ids import (
     rows_of_sentences,
 )
 from keras_elmo.text.character_scheme import character_scheme
-from keras_elmo.text.inputs import first_tokens, strings, to_tokens
+from keras_elmo.text.inputs import (
+    check_tokens,
+    first_tokens,
+    strings,
+    strings_for,
+    to_tokens,
+)
 from keras_elmo.text.tokenizers import get_tokenizer
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
@@ -22,9 +28,11 @@ __all__ = [
     "character_ids",
     "character_scheme",
     "check_character_ids",
+    "check_tokens",
     "first_tokens",
     "get_tokenizer",
     "rows_of_sentences",
     "strings",
+    "strings_for",
     "to_tokens",
 ]

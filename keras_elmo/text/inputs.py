@@ -1,9 +1,15 @@
-"""Converts the text that a user passes to tensors of strings, and those to tensors of tokens."""
+"""Converts the text that a user passes to tensors of strings, and those to tensors of tokens.
+
+What each form means is said in `strings`, and is the same wherever text is taken.
+"""
+
+import warnings
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.checks import shown
 from keras_elmo.quiet import find_devices
 
 _RULE = (
@@ -18,14 +24,24 @@ def strings(texts):
     Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor most arrays and
     pandas objects that hold strings. They take the result of this function.
 
+    The form says what text is, for this function and for every method that takes text:
+
+    - one string, or an array or tensor of shape (): a raw string, which is a batch of one;
+    - a list, or an array or tensor (batch,): raw strings, one for each sentence;
+    - a list of lists, or a RaggedTensor (batch, None): tokens, which are never split again;
+    - an array or tensor (batch, 1): a column of raw strings; (batch, tokens): tokens that are
+      padded at the end with `""`, for a model with `tokenizer=None`, where (batch, 1) are tokens,
+      too.
+
     Args:
         texts: `str` or `bytes`; a list, tuple, NumPy array (of dtype `<U`, `S`, object or
             StringDType) or pandas Series of them, or of lists of them; or a string tensor or
-            RaggedTensor, which is returned unchanged.
+            RaggedTensor, which is returned unchanged if it has an axis.
 
     Returns:
-        A string tensor of the same shape. For lists of lists, a RaggedTensor, (batch, None); its
-        method `to_tensor()` pads the lists to the length of the longest.
+        A string tensor of the same shape, and of shape (1,) for one string. For lists of lists, a
+        RaggedTensor, (batch, None); its method `to_tensor()` pads the lists to the length of the
+        longest.
 
     Raises:
         TypeError: `texts` holds something that is not a string, for example a missing value. The
@@ -45,10 +61,10 @@ def strings(texts):
             raise TypeError(f"{_RULE} Received: a tensor of dtype {texts.dtype.name}")
         if texts.shape.rank is not None and texts.shape.rank > 2:
             raise ValueError(f"{_RULE} Received: a tensor of shape {tuple(texts.shape)}")
-        return texts
+        return tf.reshape(texts, (1,)) if texts.shape.rank == 0 else texts
     find_devices()
     if isinstance(texts, str | bytes):
-        return tf.constant(characters.text_to_bytes(texts))
+        return tf.constant([characters.text_to_bytes(texts)])
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
         texts = np.asarray(texts)  # pandas objects, and arrays of other libraries
     if isinstance(texts, np.ndarray):
@@ -61,7 +77,7 @@ def strings(texts):
         if texts.ndim != 1:
             columns = texts.shape[-1] if texts.ndim else 1
             words = [_checked_bytes(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
-            return tf.reshape(tf.constant(words, tf.string), texts.shape)
+            return tf.reshape(tf.constant(words, tf.string), texts.shape or (1,))
         texts = texts.tolist()
     if not isinstance(texts, list | tuple):
         raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
@@ -86,6 +102,64 @@ def _checked_bytes(word, row):
     if word is None or is_nan or type(word).__name__ == "NAType":
         cure = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
     raise TypeError(f"{_RULE} Received: {word!r} ({type(word).__name__}) in row {row}{cure}")
+
+
+def strings_for(texts, tokenizer):
+    """Like `strings`, for a model with a tokenizer: lists of tokens are checked.
+
+    A RaggedTensor is not: its type says that it holds tokens.
+
+    Args:
+        texts: see `strings`.
+        tokenizer: see `to_tokens`.
+
+    Raises:
+        ValueError: see `check_tokens`.
+    """
+    tensor = strings(texts)
+    if isinstance(tensor, tf.RaggedTensor) and tensor is not texts and tf.executing_eagerly():
+        check_tokens(tensor.flat_values.numpy().tolist(), tokenizer)
+    return tensor
+
+
+def check_tokens(tokens, tokenizer, may_refuse=True):
+    """Warns of tokens that hold whitespace, at which the tokenizer would split them.
+
+    Args:
+        tokens: list of bytes. The tokens of lists of lists, all together.
+        tokenizer: see `to_tokens`. Without one there is nothing to warn of.
+        may_refuse: bool. Whether to raise an error where these are hardly tokens.
+
+    Returns:
+        Whether there was a warning.
+
+    Raises:
+        ValueError: more than half of the tokens hold such whitespace.
+    """
+    if tokenizer is None:
+        return False
+    spaced = [token for token in tokens if len(token.decode("utf-8", "replace").split()) > 1]
+    if not spaced:
+        return False
+    counts = tokenizer.tokenize(tf.constant(spaced)).row_lengths().numpy()
+    split = [token for token, count in zip(spaced, counts, strict=True) if count > 1]
+    if not split:
+        return False
+    message = (
+        "Lists of strings in a list are tokens, which are not split again, and must not hold "
+        f"whitespace. Received: {shown(split[0].decode('utf-8', 'replace'))} as a token"
+    )
+    if may_refuse and 2 * len(split) > len(tokens):
+        raise ValueError(
+            f'{message}; pass raw strings as "a cat", not as ["a cat"]. Where these are tokens, '
+            "pass `keras_elmo.strings(...)` of them, or make the model with `tokenizer=None`"
+        )
+    warnings.warn(
+        f"{message}, and {len(split):,} of {len(tokens):,} tokens with whitespace. They are taken "
+        "as they are; `keras_elmo.strings(...)` of them is taken without this warning",
+        stacklevel=2,
+    )
+    return True
 
 
 def to_tokens(texts, tokenizer):

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from keras_elmo.checks import check_integers, shown
+from keras_elmo.checks import check_integers, is_clip, is_integer, is_number, shown
 from keras_elmo.config import ElmoConfig
 from keras_elmo.options_file import read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
@@ -82,6 +82,10 @@ class TrainingOptions:
         if self.learning_rate is None:
             rate = LEARNING_RATES.get(self.optimizer, 1.0)  # An unknown name is refused below.
             object.__setattr__(self, "learning_rate", rate)
+        for name, value in vars(self).items():
+            if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
+                value = int(value) if is_integer(value) else float(value)
+                object.__setattr__(self, name, value)
         faults = []
 
         def check(name, is_right, rule):
@@ -101,11 +105,9 @@ class TrainingOptions:
                 faults.append(str(error))
         for name in ("learning_rate", "epochs"):
             value = getattr(self, name)
-            check(name, _is_positive(value), "a positive number")
-        check(
-            "clip_norm", self.clip_norm is None or _is_positive(self.clip_norm), "positive, or None"
-        )
-        is_fraction = _is_number(self.dropout) and 0 <= self.dropout < 1
+            check(name, is_number(value) and 0 < value < math.inf, "a positive number")
+        check("clip_norm", is_clip(self.clip_norm), "positive, or None")
+        is_fraction = is_number(self.dropout) and 0 <= self.dropout < 1
         check("dropout", is_fraction, "a number from 0, below 1")
         for name in ("shuffle", "zero_starts", "bfloat16_products"):
             check(name, isinstance(getattr(self, name), bool), "True or False")
@@ -143,14 +145,6 @@ class TrainingOptions:
             "cosine": (1 + math.cos(math.pi * share_done)) / 2,
         }[self.schedule]
         return self.learning_rate * factor
-
-
-def _is_number(value):
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_positive(value):
-    return _is_number(value) and 0 < value < math.inf
 
 
 def read_options(path):

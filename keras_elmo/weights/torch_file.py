@@ -411,9 +411,15 @@ def _make_tensor(storage, offset, shape, strides):
         raise _RefusedError(f"a tensor of another kind, of shape {_said(shape)}")
     last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
     count = math.prod(shape)
-    if offset > storage.count or count > storage.count or (count and last >= storage.count):
+    is_outside = (
+        offset > storage.count or count > storage.count or (count and last >= storage.count)
+    )
+    # NumPy bounds the axes of an array also where one of them is 0.
+    if is_outside or math.prod(n or 1 for n in shape) >= 1 << 58:
         raise _RefusedError(
             f"a tensor outside its storage: shape {_said(shape)}, strides "
             f"{_said(strides)}, offset {_said(offset)}, in a storage of {storage.count:,} numbers"
         )
+    # The stride of an axis of one number matters to nobody, and may be too large for NumPy.
+    strides = tuple(s if count and n > 1 else 0 for n, s in zip(shape, strides, strict=True))
     return _Tensor(storage, offset, shape, strides)

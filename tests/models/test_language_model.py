@@ -105,13 +105,34 @@ def test_what_is_no_list_of_sentences(model):
     for scores in map(model.score, forms):
         for one, other in zip(scores, model.score(SENTENCES), strict=True):
             np.testing.assert_allclose(one.forward, other.forward, atol=1e-6)
-    for sentence in (None, 3, {"a": 1}, tf.constant("the"), (word for word in "ab")):
-        with pytest.raises(TypeError, match="must be one sentence: a string, or a list of tokens"):
+    for sentence in (None, 3, {"a": 1}, (word for word in "ab"), [["the", "cat"]]):
+        with pytest.raises(TypeError, match="must be a string or a list of strings. Received"):
             model.top_words(sentence, k=2)
-    for sentence in ([["the", "cat"]], [3], np.array("the"), np.array([["the"]])):
+    for sentence in ([3], np.array([["the"]]), tf.ragged.constant([["the"]])):
         with pytest.raises(TypeError, match="Received"):
             model.top_words(sentence, k=2)
-    assert model.top_words(np.array(["the", "cat"]), k=2) == model.top_words("the cat", k=2)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        b"the cat",
+        np.array("the cat"),
+        tf.constant("the cat"),
+        ["the", "cat"],
+        ("the", b"cat"),
+        np.array(["the", "cat"]),
+        np.array(["the", "cat"], object),
+        tf.constant(["the", "cat"]),
+    ],
+)
+def test_top_words_of_one_sentence_in_any_form(model, sentence):
+    assert model.top_words(sentence, k=2) == model.top_words("the cat", k=2)
+
+
+def test_top_words_of_a_list_of_one_sentence(model):
+    with pytest.raises(ValueError, match=r"'the cat' as a token; pass raw strings as \"a cat\""):
+        model.top_words(["the cat"], k=2)
 
 
 def test_parts_of_the_softmax_change_nothing(model, monkeypatch):

@@ -6,7 +6,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import WhitespaceTokenizer, strings, to_tokens
+from keras_elmo.text import SpaceTokenizer, WhitespaceTokenizer, check_tokens, strings, to_tokens
 
 TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
 RULE = "Text must be a string, a list"
@@ -17,12 +17,20 @@ CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna
 
 
 @pytest.mark.parametrize(
-    "text", ["a cat", b"a cat", np.str_("a cat"), np.array("a cat"), np.array(b"a cat")]
+    "text",
+    [
+        "a cat",
+        b"a cat",
+        np.str_("a cat"),
+        np.array("a cat"),
+        np.array(b"a cat"),
+        tf.constant("a cat"),
+    ],
 )
-def test_one_string_has_no_axes(text):
+def test_one_string_is_a_batch_of_one(text):
     tensor = strings(text)
-    assert tensor.dtype == tf.string and tensor.shape == ()
-    assert tensor.numpy() == b"a cat"
+    assert tensor.dtype == tf.string and tensor.shape == (1,)
+    assert tensor.numpy().tolist() == [b"a cat"]
 
 
 FORMS = {
@@ -115,7 +123,7 @@ def test_empty_batches():
 
 def test_tensors_are_returned_as_they_are():
     for tensor in (
-        tf.constant("a"),
+        tf.constant(["a"]),
         tf.constant([["a"], ["b"]]),
         tf.ragged.constant([["a"], ["b", "c"]]),
     ):
@@ -135,7 +143,7 @@ def test_tensors_of_a_graph_are_returned_as_they_are():
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8), max_size=5))
 def test_any_str_is_taken_surrogates_and_nul_included(texts):
     # Two equal lists of one string have one encoding, alone or among others.
-    assert strings(texts).numpy().tolist() == [strings(text).numpy() for text in texts]
+    assert strings(texts).numpy().tolist() == [strings(text).numpy()[0] for text in texts]
 
 
 @settings(deadline=None, max_examples=60)
@@ -189,6 +197,29 @@ def test_other_than_strings_are_refused(texts, received):
 def test_more_than_two_axes_are_refused(texts, received):
     with pytest.raises(ValueError, match=rf"{RULE}.*Received: {re.escape(received)}$"):
         strings(texts)
+
+
+# check_tokens()
+
+
+@pytest.mark.parametrize("tokenizer", [None, TOKENIZER, SpaceTokenizer()])
+def test_whitespace_that_the_tokenizer_does_not_split_is_no_fault(tokenizer, recwarn):
+    is_fault = tokenizer is TOKENIZER
+    plain = [b"a", b"", b" a ", "\u00e9".encode(), b"\xff", b"don't"]
+    assert not check_tokens(plain, tokenizer)
+    for token in (b"a\tb", "a\u00a0b".encode(), "a\u3000b".encode(), b"a\x1cb"):
+        assert check_tokens([token, *plain], tokenizer) == is_fault
+    assert len(recwarn) == 4 * is_fault
+
+
+def test_more_than_half_of_the_tokens_with_whitespace_are_an_error():
+    tokens = [b"a b", b"c d", b"e"]
+    with pytest.raises(ValueError, match="pass raw strings.*keras_elmo.strings.*tokenizer=None"):
+        check_tokens(tokens, TOKENIZER)
+    with pytest.warns(UserWarning, match="2 of 3 tokens"):
+        assert check_tokens(tokens, TOKENIZER, may_refuse=False)
+    with pytest.warns(UserWarning, match="2 of 4 tokens"):
+        assert check_tokens([*tokens, b"f"], TOKENIZER)
 
 
 # to_tokens()

@@ -1,5 +1,8 @@
+import dataclasses
 import json
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from keras_elmo.training import TrainingOptions, read_options
@@ -26,6 +29,22 @@ def test_learning_rate_follows_the_optimizer_unless_it_is_given():
     assert TrainingOptions().learning_rate == 0.2
     assert TrainingOptions(optimizer="adam").learning_rate == 0.001
     assert TrainingOptions(optimizer="adam", learning_rate=0.5).learning_rate == 0.5
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, Fraction])
+def test_numbers_of_any_kind_become_those_of_python(kind):
+    values = {"dropout": 0.25, "learning_rate": 0.5, "clip_norm": 2.0, "epochs": 3.0}
+    options = TrainingOptions(
+        **{name: kind(value) for name, value in values.items()}, batch_size=np.int64(8)
+    )
+    assert options == TrainingOptions(**values, batch_size=8)
+    json.dumps(dataclasses.asdict(options))  # a run's settings
+    for name in values:
+        with pytest.raises(ValueError, match=f"`{name}` must be"):
+            TrainingOptions(**{name: kind(-1)})
+    with pytest.raises(ValueError, match="`dropout` must be.*Received: nan"):
+        TrainingOptions(dropout=np.float32("nan"))
+    assert isinstance(TrainingOptions(epochs=3).epochs, int)
 
 
 def test_options_out_of_range_are_all_named():

@@ -74,6 +74,20 @@ def test_tensors_may_share_a_storage_and_be_transposed(make):
     assert tensors["number"] == WEIGHT[2, 3]
 
 
+@each_format
+@pytest.mark.parametrize("stride", [1, 1 << 62, 1 << 80])
+def test_strides_of_axes_without_steps_do_not_matter(make, stride):
+    state = {
+        "empty": Tensor("0", WEIGHT, shape=(0, 4), strides=(stride, stride)),
+        "row": Tensor("0", WEIGHT, offset=4, shape=(1, 4), strides=(stride, 1)),
+        "number": Tensor("0", WEIGHT, offset=11, shape=(1, 1), strides=(stride, stride)),
+    }
+    tensors = read(make({}, state, {"0": WEIGHT}))
+    assert tensors["empty"].shape == (0, 4)
+    np.testing.assert_array_equal(tensors["row"], WEIGHT[1:2])
+    assert tensors["number"] == WEIGHT[2, 3]
+
+
 def test_files_of_other_byte_order():
     data = legacy_bytes(ARRAYS, system={**SYSTEM, "little_endian": False})
     for name, array in read(data).items():
@@ -209,6 +223,9 @@ def test_a_pickle_is_of_a_megabyte_at_most():
         ({"shape": (1,) * 70, "strides": (1,) * 70}, "a tensor of another kind"),
         ({"shape": ("3", 4), "strides": (4, 1)}, "a tensor of another kind"),
         ({"shape": (0, 1 << 62), "strides": (1, 1), "offset": 99}, "outside its storage"),
+        ({"shape": (0, 1 << 62), "strides": (1, 1)}, "outside its storage"),
+        ({"shape": (1 << 31, 0, 1 << 31), "strides": (1, 1, 1)}, "outside its storage"),
+        ({"shape": (0, 1 << 64), "strides": (1, 1)}, "outside its storage"),
     ],
 )
 def test_a_tensor_or_storage_that_does_not_fit(make, tensor, message):

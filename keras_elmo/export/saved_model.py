@@ -106,13 +106,13 @@ def export_saved_model(
         raise ValueError("`pooled_only` is for an `Elmo`. Received: another model")
     takes_tokens = tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
     inputs = input_specs(model, takes_tokens)
-    strings = [spec for spec in inputs if spec.dtype == tf.string]
-    has_tokens = any(map(has_token_axis, strings))
-    takes_only_tokens = takes_tokens or all(map(has_token_axis, strings))
+    shapes = [spec.shape.as_list() for spec in inputs if spec.dtype == tf.string]
+    are_tokens = [has_token_axis(spec) for spec in inputs if spec.dtype == tf.string]
+    takes_only_tokens = takes_tokens or all(are_tokens)
     if takes_only_tokens and tokenizer is not None:
         raise ValueError(
             "`tokenizer` is for a model that takes raw strings. "
-            f"Received: a model of tokens, with inputs of shape {strings[0].shape}"
+            f"Received: a model of tokens, with inputs of shapes {shapes}"
         )
     if warmup_texts is not None:
         if len(inputs) > 1:
@@ -123,7 +123,7 @@ def export_saved_model(
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
-            is_of_tokens = takes_only_tokens or (has_tokens and elmo.tokenizer is None)
+            is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
             stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens))
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e._token_encoder.scheme.tables]

@@ -25,17 +25,18 @@ def input_specs(model, takes_tokens):
         ValueError: a subclassed model takes several inputs, whose dtypes it does not know; or a
             signature cannot have an argument of an input's name.
     """
-    inputs = getattr(model, "inputs", None)
-    if inputs is None:
+    structure = _symbolic_inputs(model)
+    if structure is None:
         _refuse_several_inputs(model)
         return [TOKENS_INPUT if takes_tokens else TEXT_INPUT]
+    inputs = keras.tree.flatten(structure)
     if len(inputs) == 1 and inputs[0].dtype == "string":
         if not (takes_tokens or has_token_axis(inputs[0])):
             return [TEXT_INPUT]
         return [tf.TensorSpec([None, *inputs[0].shape[1:]], tf.string, "tokens")]
     names = [tensor.name for tensor in inputs]
-    if isinstance(model.input, dict) and len(model.input) == len(inputs):
-        names = keras.tree.flatten({key: key for key in model.input})  # in the order of the inputs
+    if isinstance(structure, dict) and len(structure) == len(inputs):
+        names = keras.tree.flatten({key: key for key in structure})  # in the order of the inputs
     wrong = [name for name in names if not _is_argument_name(name)]
     if wrong:
         raise ValueError(
@@ -47,6 +48,14 @@ def input_specs(model, takes_tokens):
         tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype, name)
         for tensor, name in zip(inputs, names, strict=True)
     ]
+
+
+def _symbolic_inputs(model):
+    """A Keras model's inputs, in the structure in which it takes them; `None`: it does not know."""
+    inputs = getattr(model, "inputs", None)
+    if inputs is None:
+        return None
+    return inputs[0] if isinstance(model, keras.Sequential) else model.input
 
 
 def _is_argument_name(name):
@@ -87,9 +96,10 @@ def calling(model, max_tokens):
             ]
             with tf.control_dependencies(checks):
                 tensors = [tf.identity(tensor) for tensor in tensors]
-        if isinstance(model, keras.Sequential) or not hasattr(model, "inputs"):
+        structure = _symbolic_inputs(model)
+        if structure is None:
             return model(*tensors)
-        return model(keras.tree.pack_sequence_as(model.input, tensors))
+        return model(keras.tree.pack_sequence_as(structure, tensors))
 
     return call
 

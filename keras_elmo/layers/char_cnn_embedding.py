@@ -259,7 +259,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         dtype = keras.backend.standardize_dtype(character_ids.dtype)
         if "int" not in dtype:
             raise TypeError(
-                "Character ids must be integers (int32). "
+                "Character ids must be integers: a model begins with keras.Input(shape=(None, 50), "
+                'dtype="int32"). '
                 f"Received: a tensor of dtype {dtype} and shape {tuple(character_ids.shape)}"
             )
         widest = max(width for width, _ in self.filters)

@@ -313,13 +313,13 @@ def faults(folder):
         return arrays_of(loaded.serve(*arguments))
 
     ways = {
-        ".keras": lambda: call(keras.models.load_model(folder / "model.keras"), inputs),
-        "JSON and .weights.h5": from_json_and_weights,
-        "Model.export": exported,
+        "model.keras": lambda: call(keras.models.load_model(folder / "model.keras"), inputs),
+        "model.weights.h5": from_json_and_weights,
+        "exported": exported,
     }
-    if not (folder / "exported").exists():
-        del ways["Model.export"]
     for way, load in ways.items():
+        if not (folder / way).exists():
+            continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:

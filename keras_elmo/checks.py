@@ -3,6 +3,8 @@
 import math
 import numbers
 
+import keras
+
 ACTIVATIONS = ("relu", "tanh")
 # Errors name so many unknown keys, and so many characters of a value or of a key: a message is not
 # as long as the file.
@@ -74,3 +76,15 @@ def are_filters(value):
             for pair in value
         )
     )
+
+
+def stands_for_a_shape(tensor):
+    """Whether a tensor of floats has no values, and stands for a shape alone.
+
+    Keras makes the weights of a loaded subclassed model by a call on the shapes of its inputs. It
+    has not stored the dtypes, and takes float32, also in the place of strings and integers.
+    """
+    if not keras.backend.is_float_dtype(tensor.dtype):
+        return False
+    with keras.SymbolicScope() as scope:
+        return scope.original_scope is not None  # Keras is in a call on shapes

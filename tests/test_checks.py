@@ -1,5 +1,6 @@
 import math
 
+import keras
 import numpy as np
 import pytest
 
@@ -87,3 +88,17 @@ def test_filters(value):
 )
 def test_what_are_no_filters(value):
     assert not checks.are_filters(value)
+
+
+def test_floats_stand_for_a_shape_only_while_keras_calls_on_shapes():
+    inputs = [keras.Input((2,), dtype=dtype) for dtype in ("float32", "float16", "int32", "string")]
+    seen = []
+
+    class Seen(keras.layers.Layer):
+        def call(self, tensors):
+            seen.append([checks.stands_for_a_shape(tensor) for tensor in tensors])
+            return tensors[0]
+
+    Seen(autocast=False)(inputs)
+    assert seen == [[True, True, False, False]]
+    assert not any(map(checks.stands_for_a_shape, inputs))

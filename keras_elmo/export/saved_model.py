@@ -11,9 +11,10 @@ from keras_elmo.export import serving
 from keras_elmo.export.exported_module import ExportedModule
 from keras_elmo.export.operations import check_operations, operations
 from keras_elmo.export.signatures import (
-    TEXT_INPUTS,
+    calling,
     elmo_signatures,
-    from_padded_tokens,
+    has_token_axis,
+    input_specs,
     named_outputs,
     refuse_longer,
 )
@@ -57,9 +58,15 @@ def export_saved_model(
     axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
     where the others take `text`; its outputs are as wide as that.
 
+    A Keras model of several inputs, of strings or numbers, takes each by its name: its key in the
+    model's dict of inputs, or the name of its `keras.Input`. Inputs of strings with a token axis
+    are padded tokens. Where there are also raw strings, each `Elmo` keeps its tokenizer, and one
+    without reads the tokens.
+
     Args:
-        model: a stateless `Elmo`, or a Keras model whose one input is strings, (batch,) or
-            (batch, tokens).
+        model: a stateless `Elmo`, or a Keras model that holds one. A subclassed model can have only
+            one input, raw strings, or tokens where its `Elmo` has no tokenizer; for others export
+            `keras.Model(inputs, model(inputs))`.
         path: folder to write. TensorFlow Serving looks for a number, as in `elmo/1`.
         tokenizer: what `Elmo` takes, in the place of the model's own. `None`: its own. With one, an
             `Elmo` of tokens takes `text` too.
@@ -72,7 +79,7 @@ def export_saved_model(
         max_tokens: int, or `None`. A longer sentence is refused with an error that says so.
         warmup_texts: list of strings (of lists of tokens, for a model of tokens), or `None`. A
             request that TensorFlow Serving runs when it loads the model (needs
-            tensorflow-serving-api).
+            tensorflow-serving-api). Not for a model of several inputs.
         max_batch_size: int, or `None`. Rows of a batch that TensorFlow Serving makes of requests:
             written as `batching_params.pbtxt`.
         overwrite: bool. Replace an existing folder.
@@ -98,19 +105,30 @@ def export_saved_model(
         )
     if pooled_only and not isinstance(model, Elmo):
         raise ValueError("`pooled_only` is for an `Elmo`. Received: another model")
-    takes_only_tokens = _takes_only_tokens(model, elmos, tokenizer)
+    takes_tokens = tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
+    inputs = input_specs(model, takes_tokens)
+    shapes = [spec.shape.as_list() for spec in inputs if spec.dtype == tf.string]
+    are_tokens = [has_token_axis(spec) for spec in inputs if spec.dtype == tf.string]
+    takes_only_tokens = takes_tokens or all(are_tokens)
+    if takes_only_tokens and tokenizer is not None:
+        raise ValueError(
+            "`tokenizer` is for a model that takes raw strings. "
+            f"Received: a model of tokens, with inputs of shapes {shapes}"
+        )
     if warmup_texts is not None:
+        if len(inputs) > 1:
+            names = [spec.name for spec in inputs]
+            raise ValueError(
+                f"`warmup_texts` is for a model of one input. Received: a model of inputs {names}"
+            )
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
-            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens))
+            is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
+            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens))
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e._token_encoder.scheme.tables]
-        if takes_only_tokens:
-            _, columns = _token_shape(model) or (None, None)
-            function, inputs = from_padded_tokens(model, columns, max_tokens)
-        else:
-            function, inputs = model, TEXT_INPUTS
+        function = calling(model, max_tokens)
         if isinstance(model, Elmo):
             signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)
         else:
@@ -147,34 +165,15 @@ def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
         )
 
 
-def _takes_only_tokens(model, elmos, tokenizer):
-    """Whether no signature takes raw strings, so that the default ones take padded tokens."""
-    shape = _token_shape(model)
-    if not shape or shape[1] == 1:
-        return tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
-    if tokenizer is not None:
-        raise ValueError(
-            "`tokenizer` is for a model that takes raw strings. "
-            f"Received: a model of tokens, with inputs of shape {shape}"
-        )
-    return True
-
-
-def _token_shape(model):
-    """The shape (batch, tokens) of a Keras model's input; `()` where it has no such input."""
-    shape = () if isinstance(model, Elmo) else getattr(model, "input_shape", ())
-    return shape if isinstance(shape, tuple) and len(shape) == 2 else ()
-
-
 @contextlib.contextmanager
-def _prepared(elmo, tokenizer, ops, max_tokens, takes_only_tokens):
+def _prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens):
     """A context in which an `Elmo` is as it is exported: no XLA, the tokenizer as asked for."""
     if elmo.stateful:
         raise ValueError(
             "A stateful model cannot be exported: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
-    tokenizer = None if takes_only_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
+    tokenizer = None if is_of_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer) and tokenizer.ops != ops:
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:

@@ -1,33 +1,107 @@
 """The signatures of a SavedModel: what each takes and returns."""
 
+import keyword
+
 import keras
 import tensorflow as tf
 
 from keras_elmo import text
 
-TEXT_INPUTS = [tf.TensorSpec([None], tf.string, "text")]
+TEXT_INPUT = tf.TensorSpec([None], tf.string, "text")
+TOKENS_INPUT = tf.TensorSpec([None, None], tf.string, "tokens")
 
 
-def from_padded_tokens(model, columns, max_tokens):
-    """A function that calls the model with padded tokens.
+def input_specs(model, takes_tokens):
+    """What a Keras model takes, as a list of `tf.TensorSpec`s.
+
+    A single input of strings is called `text`, or `tokens` if it has a token axis. Other inputs
+    have their key in the model's dict of inputs, or else the name of their `keras.Input`.
 
     Args:
         model: the Keras model.
-        columns: int or `None`. The width of the input.
-        max_tokens: int or `None`. A longer sentence is refused.
+        takes_tokens: bool. Whether every `Elmo` in it takes tokens and no raw strings.
 
-    Returns:
-        A pair: the function, and its inputs as a list of `tf.TensorSpec`s.
+    Raises:
+        ValueError: a subclassed model takes several inputs, whose dtypes it does not know; or a
+            signature cannot have an argument of an input's name.
+    """
+    structure = _symbolic_inputs(model)
+    if structure is None:
+        _refuse_several_inputs(model)
+        return [TOKENS_INPUT if takes_tokens else TEXT_INPUT]
+    inputs = keras.tree.flatten(structure)
+    if len(inputs) == 1 and inputs[0].dtype == "string":
+        if not (takes_tokens or has_token_axis(inputs[0])):
+            return [TEXT_INPUT]
+        return [tf.TensorSpec([None, *inputs[0].shape[1:]], tf.string, "tokens")]
+    names = [tensor.name for tensor in inputs]
+    if isinstance(structure, dict) and len(structure) == len(inputs):
+        names = keras.tree.flatten({key: key for key in structure})  # in the order of the inputs
+    wrong = [name for name in names if not _is_argument_name(name)]
+    if wrong:
+        raise ValueError(
+            "The inputs of a model are exported under their names, which must be ASCII letters, "
+            'digits and `_`, a letter first: keras.Input(..., name="text"). '
+            f"Received: {wrong}"
+        )
+    return [
+        tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype, name)
+        for tensor, name in zip(inputs, names, strict=True)
+    ]
+
+
+def _symbolic_inputs(model):
+    """A Keras model's inputs, in the structure in which it takes them; `None`: it does not know."""
+    inputs = getattr(model, "inputs", None)
+    if inputs is None:
+        return None
+    return inputs[0] if isinstance(model, keras.Sequential) else model.input
+
+
+def _is_argument_name(name):
+    """Whether a signature of TensorFlow can have an argument of this name, without renaming it."""
+    is_plain = name.isascii() and name.isidentifier() and name[0] != "_"
+    return is_plain and name != "self" and not keyword.iskeyword(name)
+
+
+def _refuse_several_inputs(model):
+    config = model.get_build_config() or {}
+    shapes = config.get("shapes_dict", config.get("input_shape", ()))
+    if isinstance(shapes, dict) or any(isinstance(shape, list | tuple) for shape in shapes):
+        raise ValueError(
+            "A subclassed model of several inputs does not know their dtypes: export "
+            "keras.Model(inputs, model(inputs)), where each of the inputs is a keras.Input with a "
+            f"name and a dtype. Received: {type(model).__name__} with inputs of shapes {shapes}"
+        )
+
+
+def has_token_axis(tensor):
+    """Whether an input is tokens, string (batch, tokens), and not raw strings."""
+    return tensor.dtype == "string" and len(tensor.shape) == 2 and tensor.shape[1] != 1
+
+
+def calling(model, max_tokens):
+    """A function that calls the model with a tensor for each of its inputs.
+
+    Args:
+        model: the Keras model.
+        max_tokens: int or `None`. A longer sentence of padded tokens is refused.
     """
 
-    def call(tokens):
-        if max_tokens is None:
-            return model(tokens)
-        lengths = text.to_tokens(tokens, None).row_lengths()
-        with tf.control_dependencies([check_lengths(lengths, max_tokens)]):
-            return model(tf.identity(tokens))
+    def call(*tensors):
+        if max_tokens is not None:
+            checks = [
+                check_lengths(text.to_tokens(tensor, None).row_lengths(), max_tokens)
+                for tensor in filter(has_token_axis, tensors)
+            ]
+            with tf.control_dependencies(checks):
+                tensors = [tf.identity(tensor) for tensor in tensors]
+        structure = _symbolic_inputs(model)
+        if structure is None:
+            return model(*tensors)
+        return model(keras.tree.pack_sequence_as(structure, tensors))
 
-    return call, [tf.TensorSpec([None, columns], tf.string, "tokens")]
+    return call
 
 
 def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_tokens):
@@ -60,7 +134,7 @@ def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_token
         return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))
 
     tokens_inputs = [
-        tf.TensorSpec([None, None], tf.string, "tokens"),
+        TOKENS_INPUT,
         tf.TensorSpec([None], tf.int32, "sequence_len"),
     ]
     default = module.function(model_function, inputs, dict)

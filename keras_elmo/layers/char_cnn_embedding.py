@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
-from keras_elmo.checks import ACTIVATIONS, are_filters, check_integers
+from keras_elmo.checks import ACTIVATIONS, are_filters, check_integers, stands_for_a_shape
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.matmul import matmul
 
@@ -178,6 +178,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         return trim_characters and keras.backend.backend() == "tensorflow"
 
     def call(self, character_ids, trim_characters=None, groups=1, training=False):
+        if stands_for_a_shape(character_ids):
+            character_ids = ops.cast(character_ids, "int32")
         self._check(character_ids)
         trim_characters = self.trim_characters if trim_characters is None else trim_characters
         # The leading axes (...) are flattened to N tokens.
@@ -257,7 +259,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         dtype = keras.backend.standardize_dtype(character_ids.dtype)
         if "int" not in dtype:
             raise TypeError(
-                "Character ids must be integers (int32). "
+                "Character ids must be integers: a model begins with keras.Input(shape=(None, 50), "
+                'dtype="int32"). '
                 f"Received: a tensor of dtype {dtype} and shape {tuple(character_ids.shape)}"
             )
         widest = max(width for width, _ in self.filters)

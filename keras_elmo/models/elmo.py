@@ -373,6 +373,10 @@ class Elmo(ContextualModel):
             mask = tf.sequence_mask(lengths, width + self._num_boundaries)
         return self._output_names.masks(mask)
 
+    def compute_output_shape(self, input_shape):
+        specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
+        return {name: spec.shape for name, spec in specs.items()}
+
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
         width = symbolic_width(inputs, self.tokenizer, self.max_tokens)

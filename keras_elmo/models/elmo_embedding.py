@@ -16,7 +16,8 @@ class ElmoEmbedding(keras.layers.Layer):
     """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`.
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (Where the labels
+    are a list, Keras's error, `Unrecognized data type`, names the texts.)
 
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
@@ -33,10 +34,11 @@ class ElmoEmbedding(keras.layers.Layer):
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes: `strings` says what each form
-            means. A `keras.Sequential` must begin
-            with `keras.Input(shape=(), dtype="string")`, or Keras takes the input for numbers; for
-            tokens, padded with `""` (and `tokenizer=None`) or ragged, with
-            `keras.Input(shape=(None,), dtype="string")`.
+            means. A `keras.Sequential` begins with `keras.Input(shape=(), dtype="string")`; for tokens, padded with `""` (and
+            `tokenizer=None`) or ragged, with `keras.Input(shape=(None,), dtype="string")`. Without
+            an `Input` it takes the shape of its first batch, so tokens keep that batch's width.
+            Where it is the first layer of another `keras.Sequential`, it needs an `Input`, or Keras
+            takes the input for numbers.
 
     Returns:
         float, (batch, tokens, D), or (batch, D) for `"default"`.
@@ -112,6 +114,20 @@ class ElmoEmbedding(keras.layers.Layer):
         self.supports_jit = False
         self.built = True
 
+    # As Keras's `TextVectorization` has it: the layer's inputs are strings, and its parts, which
+    # compute with floats, have their own dtype. A `keras.Sequential` without an `Input` makes an
+    # input of this dtype.
+
+    @property
+    def compute_dtype(self):
+        """`"string"`."""
+        return "string"
+
+    @property
+    def variable_dtype(self):
+        """`"string"`."""
+        return "string"
+
     @property
     def trainable(self):
         """bool. See `Elmo`."""
@@ -147,6 +163,9 @@ class ElmoEmbedding(keras.layers.Layer):
             return None if self.output_name == "default" else mask
         masks = self.elmo.compute_mask(inputs)
         return None if masks is None else masks[self.output_name]
+
+    def compute_output_shape(self, input_shape):
+        return self.elmo.compute_output_shape(input_shape)[self.output_name]
 
     def compute_output_spec(self, inputs, training=None):
         return self.elmo.compute_output_spec(inputs)[self.output_name]

@@ -4,10 +4,15 @@ import keras
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.checks import stands_for_a_shape
 
 
 def call_strings(inputs, tokenizer=None):
-    """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are."""
+    """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are.
+
+    A tensor that stands for a shape (see `stands_for_a_shape`) becomes one of strings; of tokens
+    whose number is not known it becomes ragged, which models with and without a tokenizer take.
+    """
     if isinstance(inputs, keras.KerasTensor):
         if inputs.dtype != "string":
             raise TypeError(
@@ -15,6 +20,16 @@ def call_strings(inputs, tokenizer=None):
                 f"Received: an input of dtype {inputs.dtype}"
             )
         return inputs
+    if tf.is_tensor(inputs) and inputs.dtype.is_floating and not tf.executing_eagerly():
+        if not stands_for_a_shape(inputs):
+            raise TypeError(
+                "Text must be strings. (Keras's `Model.export` takes the inputs of a subclassed "
+                "model for numbers: pass it input_signature=[tf.TensorSpec([None], tf.string)].) "
+                f"Received: a tensor of dtype {inputs.dtype.name}"
+            )
+        inputs = tf.strings.as_string(inputs)
+        if inputs.shape.rank == 2 and inputs.shape[1] is None:
+            inputs = tf.RaggedTensor.from_tensor(inputs)
     return text.strings_for(inputs, tokenizer)
 
 

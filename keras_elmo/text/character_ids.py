@@ -5,6 +5,7 @@ import functools
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.inputs import strings, to_tokens
 
 
@@ -115,6 +116,8 @@ def check_character_ids(ids, scheme, has_boundaries=False):
             after padding, or the sentence boundaries are not as `has_boundaries` says.
     """
     ids = tf.convert_to_tensor(ids)
+    if stands_for_a_shape(ids):
+        ids = tf.cast(ids, tf.int32)
     if not ids.dtype.is_integer:
         raise TypeError(f"Character ids must be integers. Received: dtype {ids.dtype.name}")
     if ids.shape.rank != 3 or ids.shape[-1] != scheme.ids_per_token:

@@ -52,7 +52,11 @@ def strings(texts):
 
     >>> strings(["one sentence", "another"]).shape
     TensorShape([2])
-    >>> model.fit(strings(texts), labels)
+
+    Beside a tensor Keras takes no list of labels: its error, `Unrecognized data type`, names the
+    texts, but means the labels.
+
+    >>> model.fit(strings(texts), np.array(labels))
     """
     if isinstance(texts, tf.RaggedTensor) or tf.is_tensor(texts):
         if isinstance(texts, tf.SparseTensor):

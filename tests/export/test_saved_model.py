@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from models.keras_forms import TwoInputs
 
 import keras_elmo
 from keras_elmo.export import serving
@@ -332,6 +333,87 @@ def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
         run(tf.constant(["a " * 101]))
+
+
+WORDS = [["so", "good"], ["bad", ""]]
+SEVERAL = {
+    "text": tf.constant(["a good film", "bad"]),
+    "words": tf.constant(WORDS),
+    "numbers": tf.constant([[0.5, -1.0, 2.0], [1.0, 0.0, 3.0]]),
+    "count": tf.constant([[3], [1]]),
+}
+
+
+def several_inputs(model, as_dict):
+    """A Keras model of raw strings, tokens, floats and integers."""
+    inputs = {
+        "text": keras.Input((), dtype="string", name="text"),
+        "words": keras.Input((None,), dtype="string", name="words"),
+        "numbers": keras.Input((3,), name="numbers"),
+        "count": keras.Input((1,), dtype="int32", name="count"),
+    }
+    of_tokens = keras_elmo.Elmo.from_config({**model.get_config(), "tokenizer": None})
+    parts = [
+        keras_elmo.ElmoEmbedding(model, output="default")(inputs["text"]),
+        keras_elmo.ElmoEmbedding(of_tokens, output="default")(inputs["words"]),
+        inputs["numbers"],
+        keras.layers.Embedding(5, 2)(inputs["count"])[:, 0],
+    ]
+    outputs = keras.layers.Dense(2)(keras.layers.Concatenate()(parts))
+    return keras.Model(inputs if as_dict else list(inputs.values()), outputs)
+
+
+@pytest.mark.parametrize("as_dict", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_several_inputs_are_arguments_by_name(model, as_dict, tmp_path):
+    several = several_inputs(model, as_dict)
+    keras_elmo.export_saved_model(several, tmp_path / "1", ops="core", max_tokens=3)
+    loaded = tf.saved_model.load(tmp_path / "1")
+    run = loaded.signatures["serving_default"]
+    specs = run.structured_input_signature[1]
+    assert {name: (spec.dtype, spec.shape.as_list()) for name, spec in specs.items()} == {
+        "text": (tf.string, [None]),
+        "words": (tf.string, [None, None]),
+        "numbers": (tf.float32, [None, 3]),
+        "count": (tf.int32, [None, 1]),
+    }
+    expected = several(SEVERAL if as_dict else list(SEVERAL.values()))
+    np.testing.assert_allclose(run(**SEVERAL)["output_0"], expected, atol=1e-5)
+    for name, long in [("text", ["a b c d", "a"]), ("words", [["a"] * 4, [""] * 4])]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at most 3 tokens"):
+            run(**{**SEVERAL, name: tf.constant(long)})
+
+
+def test_a_subclassed_model_of_several_inputs_is_exported_through_a_functional_one(model, tmp_path):
+    several = TwoInputs(keras_elmo.ElmoEmbedding(model, output="default"))
+    data = [SEVERAL["text"], SEVERAL["numbers"]]
+    expected = several(data)
+    with pytest.raises(ValueError, match=r"keras.Model\(inputs, model\(inputs\)\).*TwoInputs"):
+        keras_elmo.export_saved_model(several, tmp_path / "1")
+    inputs = [
+        keras.Input((), dtype="string", name="text"),
+        keras.Input((3,), name="numbers"),
+    ]
+    keras_elmo.export_saved_model(keras.Model(inputs, several(inputs)), tmp_path / "1")
+    loaded = tf.saved_model.load(tmp_path / "1")
+    outputs = loaded.signatures["serving_default"](text=data[0], numbers=data[1])
+    np.testing.assert_allclose(outputs["output_0"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["my text", "my-text", "_text", "class", "2nd"])
+def test_several_inputs_with_names_that_no_argument_can_have(model, name, tmp_path):
+    inputs = [keras.Input((), dtype="string", name=name), keras.Input((3,), name="numbers")]
+    vectors = keras_elmo.ElmoEmbedding(model, output="default")(inputs[0])
+    several = keras.Model(inputs, keras.layers.Concatenate()([vectors, inputs[1]]))
+    with pytest.raises(ValueError, match=f"a letter first.*Received.*{name}"):
+        keras_elmo.export_saved_model(several, tmp_path / "1")
+    assert not os.listdir(tmp_path)
+
+
+def test_several_inputs_take_no_warm_up_texts(model, tmp_path):
+    with pytest.raises(ValueError, match="of one input. Received: a model of inputs .*'numbers'"):
+        keras_elmo.export_saved_model(
+            several_inputs(model, as_dict=False), tmp_path / "1", warmup_texts=["a"]
+        )
 
 
 def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):

@@ -108,6 +108,9 @@ def test_bad_arguments(kwargs, message):
 def test_float_ids():
     with pytest.raises(TypeError, match="must be integers.*Received.*float32"):
         CharCNNEmbedding(FILTERS)(tf.ones((2, 3, 50)))
+    without_input = keras.Sequential([CharCNNEmbedding(FILTERS), keras.layers.Dense(1)])
+    with pytest.raises(TypeError, match=r'keras.Input\(shape=\(None, 50\), dtype="int32"\)'):
+        without_input(tf.ones((2, 3, 50), tf.int32))
 
 
 @pytest.mark.parametrize("bad", [-1, 262])

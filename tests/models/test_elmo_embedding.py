@@ -83,6 +83,24 @@ def test_one_elmo_in_two_layers_is_trained_once(elmo):
     assert len(model.trainable_variables) == 2 + 2
 
 
+def test_keras_blames_the_texts_where_the_labels_are_a_list(one_layer_folder):
+    """As docs/text.md and the docstrings say."""
+    model = classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
+    texts = strings(TEXTS)
+    labels = LABELS.tolist()
+    message = "Unrecognized data type: x=.*a good film"
+    for method, data in [
+        (model.fit, {"y": labels}),
+        (model.fit, {"y": tuple(labels)}),
+        (model.evaluate, {"y": labels}),
+        (model.fit, {"y": LABELS, "sample_weight": labels}),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            method(texts, verbose=0, **data)
+    with pytest.raises(ValueError, match="Invalid dtype: str"):
+        model.evaluate(texts, LABELS.astype(str), verbose=0)
+
+
 class Batches(keras.utils.PyDataset):
     def __len__(self):
         return 3

@@ -1,0 +1,339 @@
+"""Models in every form that Keras has, and a program that loads them in a fresh process.
+
+    python keras_forms.py FOLDER
+
+reads what `test_keras_forms.save` wrote into the folders of this folder, and prints as JSON what is
+wrong with each.
+"""
+
+import json
+import pathlib
+import sys
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo import CRF, BiLM, CharCNNEmbedding, ElmoEmbedding, ScalarMix
+from keras_elmo.text import batch_to_ids
+
+TEXTS = ["a good film", "bad , bad film .", "so good"]
+TOKENS = [text.split() for text in TEXTS]
+NUMBERS = tf.constant([[0.5, -1.0], [2.0, 0.25], [0.0, 1.0]])
+IDS = np.random.default_rng(0).integers(1, 262, (3, 4, 12)).astype(np.int32)
+IDS[0, 2:] = 0  # padding
+IDS = tf.constant(IDS)
+
+
+def registered(cls):
+    return keras.saving.register_keras_serializable("forms")(cls)
+
+
+class Holder(keras.Model):
+    """A subclassed model that holds a layer, or a model, and has others above it."""
+
+    def __init__(self, held, **kwargs):
+        super().__init__(**kwargs)
+        if isinstance(held, dict):
+            held = keras.saving.deserialize_keras_object(held)
+        self.held = held
+        self.make_layers()
+
+    def make_layers(self):
+        self.head = keras.layers.Dense(2)
+
+    def get_config(self):
+        held = keras.saving.serialize_keras_object(self.held)
+        return {**super().get_config(), "held": held}
+
+
+@registered
+class OneLayerAbove(Holder):
+    def call(self, inputs):
+        return self.head(self.held(inputs))
+
+
+@registered
+class SeveralLayersAbove(Holder):
+    def make_layers(self):
+        self.hidden = keras.layers.Dense(4, activation="tanh")
+        self.lstm = keras.layers.Bidirectional(keras.layers.LSTM(3))
+        self.head = keras.layers.Dense(2)
+
+    def call(self, inputs, training=False):
+        outputs = self.hidden(self.held(inputs, training=training))
+        return self.head(self.lstm(outputs))
+
+
+@registered
+class OwnBuild(OneLayerAbove):
+    def build(self, input_shape):
+        self.scale = self.add_weight(shape=(), initializer="ones", name="scale")
+        self.head.build(self.held.compute_output_shape(input_shape))
+
+    def call(self, inputs):
+        return self.scale * super().call(inputs)
+
+
+@registered
+class HoldsElmo(Holder):
+    def call(self, inputs):
+        outputs = self.held(inputs)
+        return self.head(keras.ops.max(outputs["elmo"], axis=1) + outputs["default"])
+
+
+@registered
+class TwoInputs(Holder):
+    """Takes a dict, or a list."""
+
+    def call(self, inputs):
+        text, numbers = inputs.values() if isinstance(inputs, dict) else inputs
+        return self.head(keras.ops.concatenate([self.held(text), numbers], axis=-1))
+
+
+@registered
+class TwoArguments(Holder):
+    # Without this method Keras remembers the shape of the first argument alone.
+    def build(self, text_shape, numbers_shape):
+        width = self.held.compute_output_shape(text_shape)[-1] + numbers_shape[-1]
+        self.head.build((None, width))
+
+    def call(self, text, numbers):
+        return self.head(keras.ops.concatenate([self.held(text), numbers], axis=-1))
+
+
+@registered
+class Shared(Holder):
+    """Two texts pass one layer."""
+
+    def call(self, inputs):
+        one, other = inputs
+        return self.head(self.held(one) * self.held(other))
+
+
+@registered
+class FromIds(Holder):
+    """The numeric layers, on character ids."""
+
+    def make_layers(self):
+        self.bilm = BiLM(8, 6)
+        self.mix = ScalarMix()
+        self.head = keras.layers.Dense(2)
+        self.crf = CRF("glorot_uniform")
+
+    def call(self, ids):
+        return self.crf(self.head(self.mix(self.bilm(self.held(ids)))))
+
+
+@registered
+class ElmoFromIds(Holder):
+    def call(self, ids):
+        return self.head(self.held.from_character_ids(ids)["default"])
+
+
+@registered
+class OwnLayer(keras.layers.Layer):
+    """A layer, not a model, that holds one and has others above it."""
+
+    def __init__(self, held, **kwargs):
+        super().__init__(**kwargs)
+        if isinstance(held, dict):
+            held = keras.saving.deserialize_keras_object(held)
+        self.held = held
+        self.head = keras.layers.Dense(2)
+
+    def build(self, input_shape):
+        self.head.build(self.held.compute_output_shape(input_shape))
+
+    def call(self, inputs):
+        return self.head(self.held(inputs))
+
+    def get_config(self):
+        held = keras.saving.serialize_keras_object(self.held)
+        return {**super().get_config(), "held": held}
+
+
+def texts():
+    return keras_elmo.strings(TEXTS)
+
+
+def tokens():
+    return keras_elmo.strings(TOKENS).to_tensor("")
+
+
+def text_input(**kwargs):
+    return keras.Input((), dtype="string", **kwargs)
+
+
+def tagger(*layers):
+    return keras.Sequential([*layers, keras.layers.Dense(3), CRF("glorot_uniform")])
+
+
+def functional(embedding):
+    inputs = text_input(name="text"), keras.Input((2,), name="numbers")
+    outputs = keras.layers.Concatenate()([embedding(inputs[0]), inputs[1]])
+    hidden = keras.layers.Dense(3, activation="relu")(outputs)
+    return keras.Model(inputs, [keras.layers.Dense(1)(hidden), keras.layers.Dense(2)(hidden)])
+
+
+def shared(embedding):
+    inputs = [text_input(name="one"), text_input(name="other")]
+    one, other = map(embedding, inputs)
+    return keras.Model(inputs, keras.layers.Dense(2)(one * other))
+
+
+def on_one_input(layer, *more):
+    inputs = text_input()
+    outputs = layer(inputs)
+    for other in more:
+        outputs = other(outputs)
+    return keras.Model(inputs, outputs)
+
+
+def numeric(encoder):
+    inputs = keras.Input((None, 12), dtype="int32")
+    mixed = ScalarMix()(BiLM(8, 6)(encoder(inputs)))
+    return keras.Model(inputs, CRF("glorot_uniform")(keras.layers.Dense(3)(mixed)))
+
+
+def encoder():
+    return CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6)
+
+
+def mean(elmo, **kwargs):
+    return ElmoEmbedding(elmo, output="default", **kwargs)
+
+
+def dense(units):
+    return keras.layers.Dense(units)
+
+
+def both():
+    return {"text": texts(), "numbers": NUMBERS}
+
+
+def two_texts():
+    return [texts(), texts()[::-1]]
+
+
+# Each form: a function that makes the model, of an `Elmo` and of one without a tokenizer, and a
+# function that makes what the model is called on.
+FORMS = {
+    "Sequential": (
+        lambda elmo, _: keras.Sequential([text_input(), mean(elmo, dropout=0.5), dense(2)]),
+        texts,
+    ),
+    "Sequential without Input": (
+        lambda elmo, _: keras.Sequential([mean(elmo), dense(2)]),
+        texts,
+    ),
+    "tagger": (
+        lambda _, elmo: tagger(keras.Input((None,), dtype="string"), ElmoEmbedding(elmo)),
+        tokens,
+    ),
+    "tagger without Input": (lambda _, elmo: tagger(ElmoEmbedding(elmo)), tokens),
+    "functional": (lambda elmo, _: functional(mean(elmo)), lambda: [texts(), NUMBERS]),
+    "shared layer": (lambda elmo, _: shared(mean(elmo)), two_texts),
+    "subclassed": (lambda elmo, _: OneLayerAbove(mean(elmo)), texts),
+    "several layers above": (lambda elmo, _: SeveralLayersAbove(ElmoEmbedding(elmo)), texts),
+    "own build": (lambda elmo, _: OwnBuild(mean(elmo)), texts),
+    "rows of one text": (lambda elmo, _: OneLayerAbove(mean(elmo)), lambda: texts()[:, None]),
+    "padded tokens": (lambda _, elmo: SeveralLayersAbove(ElmoEmbedding(elmo)), tokens),
+    "ragged tokens": (
+        lambda elmo, _: SeveralLayersAbove(ElmoEmbedding(elmo)),
+        lambda: keras_elmo.strings(TOKENS),
+    ),
+    "ragged tokens, no tokenizer": (
+        lambda _, elmo: SeveralLayersAbove(ElmoEmbedding(elmo)),
+        lambda: keras_elmo.strings(TOKENS),
+    ),
+    "Elmo": (lambda elmo, _: HoldsElmo(elmo), texts),
+    "Elmo on ids": (lambda elmo, _: ElmoFromIds(elmo), lambda: batch_to_ids(TOKENS)),
+    "dict of inputs": (lambda elmo, _: TwoInputs(mean(elmo)), both),
+    "list of inputs": (lambda elmo, _: TwoInputs(mean(elmo)), lambda: [texts(), NUMBERS]),
+    "several arguments": (lambda elmo, _: TwoArguments(mean(elmo)), both),
+    "subclassed, shared layer": (lambda elmo, _: Shared(mean(elmo)), two_texts),
+    "Sequential in subclassed": (
+        lambda elmo, _: OneLayerAbove(keras.Sequential([text_input(), mean(elmo), dense(3)])),
+        texts,
+    ),
+    "Sequential without Input in subclassed": (
+        lambda elmo, _: OneLayerAbove(keras.Sequential([mean(elmo), dense(3)])),
+        texts,
+    ),
+    "functional in subclassed": (
+        lambda elmo, _: OneLayerAbove(on_one_input(mean(elmo), dense(3))),
+        texts,
+    ),
+    "subclassed in subclassed": (lambda elmo, _: OneLayerAbove(OneLayerAbove(mean(elmo))), texts),
+    "subclassed in mixed precision": (
+        lambda elmo, _: OneLayerAbove(OneLayerAbove(mean(elmo)), dtype="mixed_bfloat16"),
+        texts,
+    ),
+    "subclassed in functional": (
+        lambda elmo, _: on_one_input(OneLayerAbove(mean(elmo)), dense(3)),
+        texts,
+    ),
+    "own layer": (lambda elmo, _: on_one_input(OwnLayer(mean(elmo)), dense(3)), texts),
+    "own layer in subclassed": (lambda elmo, _: OneLayerAbove(OwnLayer(mean(elmo))), texts),
+    "numeric layers": (lambda *_: numeric(encoder()), lambda: IDS),
+    "numeric layers, subclassed": (lambda *_: FromIds(encoder()), lambda: IDS),
+}
+
+
+def call(model, inputs):
+    """The model's outputs as a list of arrays."""
+    return arrays_of(model(**inputs) if isinstance(model, TwoArguments) else model(inputs))
+
+
+def arrays_of(outputs):
+    return [np.asarray(output, np.float32) for output in keras.tree.flatten(outputs)]
+
+
+def faults(folder):
+    """What is wrong with the files of a form in a fresh process."""
+    inputs = FORMS[folder.name][1]()
+    with np.load(folder / "outputs.npz") as arrays:
+        expected = list(arrays.values())
+
+    def from_json_and_weights():
+        model = keras.models.model_from_json((folder / "model.json").read_text())
+        model.load_weights(folder / "model.weights.h5")
+        return call(model, inputs)
+
+    def exported():
+        loaded = tf.saved_model.load(str(folder / "exported"))
+        arguments = [inputs]
+        if json.loads((folder / "model.json").read_text())["class_name"] == "Functional":
+            arguments = inputs if isinstance(inputs, list) else [inputs]
+        elif folder.name == "several arguments":
+            arguments = inputs.values()
+        return arrays_of(loaded.serve(*arguments))
+
+    ways = {
+        "model.keras": lambda: call(keras.models.load_model(folder / "model.keras"), inputs),
+        "model.weights.h5": from_json_and_weights,
+        "exported": exported,
+    }
+    for way, load in ways.items():
+        if not (folder / way).exists():
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                found = load()
+            except Exception as error:
+                yield f"{way}: {type(error).__name__}: {error}"
+                continue
+        yield from (f"{way}: {w.message}" for w in caught if w.category is UserWarning)
+        difference = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
+        if not difference <= 1e-6:
+            yield f"{way}: differs by {difference}"
+
+
+if __name__ == "__main__":
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # see conftest
+    folders = sorted(pathlib.Path(sys.argv[1]).iterdir())
+    print(json.dumps({folder.name: list(faults(folder)) for folder in folders}))

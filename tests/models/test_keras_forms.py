@@ -1,0 +1,181 @@
+"""Every form of a Keras model with layers of ours, built, saved and loaded in every way."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import keras_forms
+from models.keras_forms import FORMS, TEXTS
+
+from keras_elmo import Elmo, ElmoEmbedding, strings
+
+# One of each kind: the others differ in one thing from one of these.
+QUICK = [
+    "Sequential without Input",
+    "several layers above",
+    "ragged tokens",
+    "Elmo on ids",
+    "several arguments",
+    "functional in subclassed",
+    "numeric layers, subclassed",
+]
+QUICK_IN_ALL_WAYS = QUICK[:2]  # of the others only the ".keras" file is loaded
+SLOW = [name for name in FORMS if name not in QUICK_IN_ALL_WAYS]
+
+
+@pytest.fixture(scope="module")
+def elmos(one_layer_folder):
+    return [Elmo.from_pretrained(one_layer_folder, tokenizer=t) for t in ("whitespace", None)]
+
+
+@pytest.fixture(scope="module")
+def models(elmos):
+    """A form's model, with random weights, and its inputs and outputs."""
+    made = {}
+
+    def model_of(name):
+        if name not in made:
+            make, inputs = FORMS[name]
+            model, inputs = make(*elmos), inputs()
+            made[name] = model, inputs, keras_forms.call(model, inputs)
+        return made[name]
+
+    return model_of
+
+
+def signature_of(model, inputs):
+    """What `Model.export` must be told of a subclassed model."""
+    if hasattr(model, "inputs"):
+        return None
+    specs = keras.tree.map_structure(tf.type_spec_from_value, inputs)
+    return list(specs.values()) if isinstance(model, keras_forms.TwoArguments) else [specs]
+
+
+def save(model, inputs, outputs, folder, in_all_ways):
+    folder.mkdir()
+    model.save(folder / "model.keras")
+    np.savez(folder / "outputs.npz", *outputs)
+    if not in_all_ways:
+        return
+    model.save_weights(folder / "model.weights.h5")
+    (folder / "model.json").write_text(model.to_json())
+    if not isinstance(inputs, tf.RaggedTensor):  # Keras exports no model of these
+        signature = signature_of(model, inputs)
+        model.export(folder / "exported", verbose=False, input_signature=signature)
+
+
+def faults(names, in_all_ways, models, folder):
+    """What is wrong with these forms here, and with their files in one fresh process, by form."""
+    unsaved = {}
+    for name in names:
+        try:
+            save(*models(name), folder / name, name in in_all_ways)
+        except Exception as error:  # the other forms are looked at all the same
+            unsaved[name] = [f"{type(error).__name__}: {error}"]
+            shutil.rmtree(folder / name, ignore_errors=True)
+    script = pathlib.Path(keras_forms.__file__)
+    result = subprocess.run(
+        [sys.executable, str(script), str(folder)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return {**json.loads(result.stdout), **unsaved}
+
+
+@pytest.fixture(scope="module")
+def quick_faults(models, tmp_path_factory):
+    return faults(QUICK, QUICK_IN_ALL_WAYS, models, tmp_path_factory.mktemp("quick"))
+
+
+@pytest.fixture(scope="module")
+def slow_faults(models, tmp_path_factory):
+    return faults(SLOW, SLOW, models, tmp_path_factory.mktemp("slow"))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_files_in_a_fresh_process(name, quick_faults):
+    assert quick_faults[name] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_every_file_of_more_forms_in_a_fresh_process(name, slow_faults):
+    assert slow_faults[name] == []
+
+
+QUICK_TO_COPY = ["Sequential without Input", "numeric layers, subclassed"]
+COPIES = [
+    pytest.param(name, way, marks=[] if name in QUICK_TO_COPY else pytest.mark.slow)
+    for name in FORMS
+    for way in ("clone_model", "from_config")
+]
+
+
+@pytest.mark.parametrize("name, way", COPIES)
+def test_copies(name, way, models):
+    model, inputs, expected = models(name)
+    if way == "clone_model":
+        copy = keras.models.clone_model(model)
+    else:
+        copy = type(model).from_config(model.get_config())
+    keras_forms.call(copy, inputs)  # makes the weights
+    copy.set_weights(model.get_weights())
+    for one, other in zip(keras_forms.call(copy, inputs), expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+LABELS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Sequential without Input", pytest.param("subclassed", marks=pytest.mark.slow)],
+)
+def test_it_is_fit_before_it_is_built(name, elmos):
+    model = FORMS[name][0](*elmos)
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    losses = model.fit(strings(TEXTS), LABELS, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    assert model.predict(strings(["a", "b c"]), verbose=0).shape == (2, 2)
+
+
+def test_numbers_are_refused_all_the_same(elmos):
+    layer = ElmoEmbedding(elmos[0], output="default")
+    floats = np.ones((3, 2), np.float32)
+    message = "must be .*strings.*Received: .*float32"
+    subclassed = keras_forms.OneLayerAbove(layer)
+    for call in (layer, tf.function(layer), elmos[0], tf.function(elmos[0]), subclassed):
+        with pytest.raises(TypeError, match=message):
+            call(tf.constant(floats))
+    with pytest.raises(TypeError, match=message):
+        layer(keras.Input((2,)))
+    subclassed.compile("sgd", "mse")
+    with pytest.raises(TypeError, match=message):
+        subclassed.fit(floats, LABELS, verbose=0)
+    subclassed(strings(TEXTS))
+    with pytest.raises(TypeError, match=r"input_signature=\[tf.TensorSpec.*Received.*float32"):
+        subclassed.export("never", verbose=False)
+
+
+def test_a_layer_says_that_it_takes_strings(elmos):
+    layer = ElmoEmbedding(elmos[0], dtype="mixed_bfloat16")
+    assert layer.compute_dtype == layer.variable_dtype == layer.input_dtype == "string"
+    assert ElmoEmbedding.from_config(layer.get_config()).dtype_policy.name == "mixed_bfloat16"
+
+
+@pytest.mark.parametrize("output", ["elmo", "default", "word_emb"])
+def test_the_shape_of_an_output_is_known_from_that_of_the_input(elmos, output):
+    with_tokenizer, without = (ElmoEmbedding(elmo, output=output) for elmo in elmos)
+    expected = {"default": (None, 16), "word_emb": (None, None, 8)}.get(output, (None, None, 16))
+    assert with_tokenizer.compute_output_shape((None,)) == expected
+    expected = {"default": (2, 16), "word_emb": (2, 5, 8)}.get(output, (2, 5, 16))
+    assert without.compute_output_shape((2, 5)) == expected

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 
 import keras_elmo
 from keras_elmo.cli import (
@@ -23,20 +24,16 @@ from keras_elmo.cli import (
     train,
     vocabulary,
 )
-from keras_elmo.cli.subcommand import add_subcommand
+from keras_elmo.cli.subcommand import add_commands, add_subcommand
 from keras_elmo.cli.wording import as_typed
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
-_USER_ERRORS = (
-    FloatingPointError,
-    ImportError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+# TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged files. Other
+# errors are faults of this program, and keep their traceback.
+_USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
 _ERROR_STATUS = 2
+# Where this environment variable is set, every error shows its traceback.
+_DEBUG = "KERAS_ELMO_DEBUG"
 
 
 class _Terminated(KeyboardInterrupt):
@@ -73,8 +70,10 @@ def main(arguments=None):
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
-        message = " ".join(str(error).split()) or type(error).__name__
-        message = as_typed(message, options.typed)
+        if os.environ.get(_DEBUG):
+            traceback.print_exc()
+        lines = filter(None, map(str.strip, str(error).splitlines()))
+        message = as_typed(" ".join(lines) or type(error).__name__, options.typed)
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
@@ -83,11 +82,14 @@ def main(arguments=None):
 def make_parser():
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
-        prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
+        prog="keras-elmo",
+        description="ELMo: contextual word vectors from the original weights.",
+        epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
+        "its traceback stands above the line.",
     )
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = add_commands(parser, "COMMAND")
     modules = (
         embed,
         token_embeddings,

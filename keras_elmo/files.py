@@ -53,7 +53,7 @@ def replacing_file(path):
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.remove(temporary)
-        if isinstance(error, OSError) and error.filename == temporary:
+        if isinstance(error, OSError) and (error.filename == temporary or has_no_room(error)):
             error.filename = path  # what the user knows
         raise
 
@@ -86,8 +86,27 @@ def replacing_folder(path, overwrite):
                 if os.path.lexists(replaced) and not os.path.lexists(path):
                     os.rename(replaced, path)
                 raise
+        except OSError as error:
+            if has_no_room(error):
+                error.filename = path
+            raise
         finally:
             shutil.rmtree(holder, ignore_errors=True)
+
+
+def has_no_room(error):
+    """Whether an error says that a disk or a file is full. Python leaves the file's name out."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def tensorflow_reason(error):
+    """Why TensorFlow could not write a file: its error without operations and temporary names.
+
+    Args:
+        error: a `tf.errors.OpError`.
+    """
+    message = error.message.partition(" [Op:")[0]
+    return (message.partition("; ")[2] or message).partition(" Failed to ")[0]
 
 
 @contextlib.contextmanager

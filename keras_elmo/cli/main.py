@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ from keras_elmo.cli import (
 )
 from keras_elmo.cli.subcommand import add_commands, add_subcommand
 from keras_elmo.cli.wording import as_typed
+from keras_elmo.files import has_no_room
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
 # TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged files. Other
@@ -54,7 +56,7 @@ def main(arguments=None):
     """
     options = make_parser().parse_args(arguments)
     try:
-        with _raising_on_sigterm():
+        with _raising_on_sigterm(), _writing_any_text():
             options.run(options)
             sys.stdout.flush()
     except KeyboardInterrupt as error:
@@ -64,12 +66,15 @@ def main(arguments=None):
         print(f"keras-elmo: {event}; {outcome}", file=sys.stderr)
         return 128 + number  # as a shell says it
     except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return _ERROR_STATUS
     except Exception as error:
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
+        if has_no_room(error) and error.filename is None:  # all other files have their names
+            error.filename = "standard output"
+            _discard_output()
         if os.environ.get(_DEBUG):
             traceback.print_exc()
         lines = filter(None, map(str.strip, str(error).splitlines()))
@@ -77,6 +82,26 @@ def main(arguments=None):
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
+
+
+@contextlib.contextmanager
+def _writing_any_text():
+    """Standard output writes ? for a character that its encoding lacks, such as those of ASCII."""
+    errors = getattr(sys.stdout, "errors", None)
+    if not hasattr(sys.stdout, "reconfigure"):
+        yield  # one of Python's own, as in tests
+        return
+    sys.stdout.reconfigure(errors="replace")
+    try:
+        yield
+    finally:
+        sys.stdout.reconfigure(errors=errors)
+
+
+def _discard_output():
+    """Standard output takes no more: Python would try once more at its exit, and complain."""
+    with contextlib.suppress(io.UnsupportedOperation):  # one of Python's own, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser():

@@ -1,4 +1,5 @@
 import concurrent.futures
+import io
 import os
 import re
 import signal
@@ -151,6 +152,13 @@ def test_the_help_names_the_variable_that_shows_tracebacks(capsys):
     assert "KERAS_ELMO_DEBUG=1" in capsys.readouterr().out
 
 
+def test_a_path_in_an_error_is_as_it_was_typed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = "runs/seed=1,dropout=0.1/steps=2"
+    assert main(["train", "--train", path, "--vocab", path, "-o", "run"]) == 2
+    assert capsys.readouterr().err == f"keras-elmo train: error: There is no file {path}\n"
+
+
 @pytest.mark.parametrize(
     "arguments, commands",
     [
@@ -189,6 +197,49 @@ def test_reader_that_goes_away_gets_no_traceback(tmp_path, small_folder):
     os.close(write_end)
     assert result.stderr == b""
     assert result.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_standard_output_has_a_name(tmp_path, small_folder):
+    path = os.path.dirname(os.path.dirname(keras_elmo.__file__))
+    command = [sys.executable, "-m", "keras_elmo", "info", str(small_folder)]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+            cwd=tmp_path,
+            timeout=120,
+        )
+    message = b"keras-elmo info: error: [Errno 28] No space left on device: 'standard output'\n"
+    assert (result.returncode, result.stderr) == (2, message)
+
+
+def test_an_encoding_without_a_character_shows_a_question_mark(monkeypatch, small_folder):
+    """What a command prints may be of a user's text, or be a name of a file."""
+
+    def show(options):
+        print("caf\xe9 \u2026 \udcff.txt")
+
+    monkeypatch.setattr(info, "run", show)
+    for encoding, shown in [
+        ("ascii", b"caf? ? ?.txt\n"),
+        ("utf-8", "caf\xe9 \u2026 ?.txt\n".encode()),
+    ]:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["info", str(small_folder)]) == 0
+        assert stream.buffer.getvalue() == shown and stream.errors == "strict"
+
+
+def test_the_help_is_ascii(monkeypatch):
+    for arguments in (["--help"], *([module, "--help"] for module in ("similar", "train"))):
+        stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 0
 
 
 def test_commands_describe_themselves():

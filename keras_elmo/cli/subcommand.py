@@ -2,7 +2,7 @@
 
 
 def add_commands(parser, metavar):
-    """Makes place for subcommands, for `add_subcommand`. Without one, the help says which there are.
+    """Makes a command take subcommands; without one, it shows its help, which lists them.
 
     Args:
         parser: the parser of a command.

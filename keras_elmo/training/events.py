@@ -55,8 +55,8 @@ def _naming(folder):
         yield
     except tf.errors.OpError as error:
         raise OSError(
-            f"The log of the run could not be written to {folder}: {tensorflow_reason(error)}. Make "
-            "room, and go on from the last checkpoint with --resume"
+            f"The log of the run could not be written to {folder}: {tensorflow_reason(error)}. "
+            "Make room, and go on from the last checkpoint with --resume"
         ) from None
 
 

@@ -4,7 +4,6 @@ import http.server
 import threading
 import time
 
-
 _MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
 
 

@@ -9,7 +9,7 @@ from keras_elmo.text.character_ids import (
 )
 from keras_elmo.text.character_scheme import character_scheme
 from keras_elmo.text.inputs import first_tokens, strings, to_tokens
-from keras_elmo.text.tokenizers import get_tokenizer
+from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
@@ -27,4 +27,5 @@ __all__ = [
     "rows_of_sentences",
     "strings",
     "to_tokens",
+    "token_spans",
 ]

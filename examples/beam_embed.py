@@ -5,7 +5,7 @@
         --direct_running_mode multi_processing
 
 Options that are not named here are Beam's: which runner, how many workers. It needs
-`pip install 'keras-elmo[beam]'`.
+`pip install "keras-elmo[beam]"`.
 """
 
 import argparse

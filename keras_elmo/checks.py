@@ -6,10 +6,11 @@ import numbers
 import keras
 
 ACTIVATIONS = ("relu", "tanh")
-# Errors name so many unknown keys, and so many characters of a value or of a key: a message is not
-# as long as the file.
+# Errors name so many unknown keys or faults, and so many characters of a value or of a key: a
+# message is not as long as the file.
 _MOST_NAMES = 8
 _MOST_SHOWN = 60
+_MOST_LINE = 300  # of a fault, with the names and values in it
 
 
 def shown(value):
@@ -21,6 +22,16 @@ def shown(value):
     if len(text) <= _MOST_SHOWN:
         return text
     return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+def first_lines(faults):
+    """The first of some faults for an error message, a line each, and how many more there are."""
+    lines = []
+    for fault in faults[:_MOST_NAMES]:
+        fault = "".join(c if c.isprintable() else repr(c)[1:-1] for c in fault[: _MOST_LINE + 1])
+        lines.append(fault if len(fault) <= _MOST_LINE else f"{fault[:_MOST_LINE]}...")
+    more = len(faults) - len(lines)
+    return "\n  ".join(lines) + (f"\n  and {more:,} more" if more else "")
 
 
 def first_of(names):

@@ -31,6 +31,12 @@ _CHAR_CNN_KEYS = frozenset(
         "max_characters_per_token",
     }
 )
+# What a config may have at most. A file with more is damaged or hostile, and memory of that size
+# would be taken before its weights are looked at. The original has 2 layers, 7 filters, 50
+# characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
+_MAX_LAYERS = 100  # of each kind, and filters
+_MAX_CHARACTERS = 1000
+_MAX_PARAMETERS = 10**9  # 4 GB as float32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,16 +47,16 @@ class ElmoConfig:
         units: int. Size of an LSTM cell (4096 in the original).
         projection_dim: int. Size of an LSTM's output and of a token embedding (512). If it is
             equal to `units`, there is no projection matrix, and `projection_clip` does not apply.
-        num_layers: int. LSTM layers in each direction (2).
+        num_layers: int, at most 100. LSTM layers in each direction (2).
         cell_clip: positive float or `None`. Cells are clipped to `[-cell_clip, cell_clip]`.
         projection_clip: positive float or `None`. The same for projected outputs.
         use_skip_connections: bool. Each layer but the first adds its input to its output.
         character_dim: int. Size of a character embedding (16).
-        filters: sequence of `(width, count)`, the character convolutions.
-        num_highway: int, 0 or more. Highway layers after the convolutions (2).
+        filters: sequence of at most 100 pairs `(width, count)`, the character convolutions.
+        num_highway: int from 0 to 100. Highway layers after the convolutions (2).
         activation: `"relu"` or `"tanh"`, after the convolutions.
-        max_characters: int. Characters of a word, including the begin-word and the end-word
-            character (50).
+        max_characters: int, at most 1,000. Characters of a word, including the begin-word and the
+            end-word character (50).
         dictionary: a `Dictionary`, or `None`. `None`: characters are bytes, as in the original.
             With a dictionary they are code points that it numbers, as in ELMoForManyLangs; then the
             LSTMs and the token embeddings always have a projection, whatever their sizes.
@@ -58,7 +64,8 @@ class ElmoConfig:
             words (0).
 
     Raises:
-        ValueError: a value is out of range. The message names every such value.
+        ValueError: a value is out of range, or the model would have more than 1,000,000,000
+            parameters. The message names every such value.
 
     Example:
 
@@ -91,25 +98,32 @@ class ElmoConfig:
             if not ok(value):
                 faults.append(f"`{name}` must be {rule}. Received: {name}={shown(value)}")
 
-        for name, least in [
-            ("units", 1),
-            ("projection_dim", 1),
-            ("num_layers", 1),
-            ("character_dim", 1),
-            ("num_highway", 0),
-            ("max_characters", 3),
-            ("word_dim", 0),
+        for name, least, most in [
+            ("units", 1, None),
+            ("projection_dim", 1, None),
+            ("num_layers", 1, _MAX_LAYERS),
+            ("character_dim", 1, None),
+            ("num_highway", 0, _MAX_LAYERS),
+            ("max_characters", 3, _MAX_CHARACTERS),
+            ("word_dim", 0, None),
         ]:
             check(
                 name,
-                lambda v, least=least: is_integer(v) and v >= least,
-                f"an integer of at least {least}",
+                lambda v, least=least, most=most: (
+                    is_integer(v) and v >= least and (most is None or v <= most)
+                ),
+                f"an integer of at least {least}" + (f" and at most {most:,}" if most else ""),
             )
         for name in ("cell_clip", "projection_clip"):
             check(name, is_clip, "a positive number, or None for no clipping")
         check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
         check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
-        check("filters", are_filters, "a non-empty list of [width, count], both positive integers")
+        check(
+            "filters",
+            lambda v: are_filters(v) and len(v) <= _MAX_LAYERS,
+            "a non-empty list of [width, count], both positive integers, and at most "
+            f"{_MAX_LAYERS} pairs",
+        )
         check(
             "dictionary", lambda v: v is None or isinstance(v, Dictionary), "a Dictionary or None"
         )
@@ -128,6 +142,11 @@ class ElmoConfig:
                 "max_characters",
                 lambda v: v >= widest,
                 f"at least the width of the widest filter ({shown(widest)})",
+            )
+        if not faults and (size := sum(self.num_parameters().values())) > _MAX_PARAMETERS:
+            faults.append(
+                f"all sizes together must make at most {_MAX_PARAMETERS:,} parameters. "
+                f"Received: {shown(size)} parameters"
             )
         if faults:
             raise ValueError("\n".join(faults))

@@ -75,8 +75,9 @@ def replacing_files(*paths):
         for temporary in targets:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(temporary)
-        if isinstance(error, OSError) and error.filename in targets:
-            error.filename = targets[error.filename]  # what the user knows
+        if isinstance(error, OSError) and (error.filename in targets or has_no_room(error)):
+            # What the user knows. Where the disk is full, any of the files names it.
+            error.filename = targets.get(error.filename) or os.fspath(paths[0])
         raise
 
 
@@ -117,12 +118,31 @@ def replacing_folder(path, overwrite):
                 os.rename(path, replaced)
             os.rename(temporary, path)
             _set_mode(path, mode)
+        except OSError as error:
+            if has_no_room(error):
+                error.filename = path
+            raise
         finally:
             # An exception may come at any place: what was there before is put back first, and where
             # that is interrupted, too, nothing is removed.
             if os.path.lexists(replaced) and not os.path.lexists(path):
                 os.rename(replaced, path)
             shutil.rmtree(holder, ignore_errors=True)
+
+
+def has_no_room(error):
+    """Whether an error says that a disk or a file is full. Python leaves the file's name out."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def tensorflow_reason(error):
+    """Why TensorFlow could not write a file: its error without operations and temporary names.
+
+    Args:
+        error: a `tf.errors.OpError`.
+    """
+    message = error.message.partition(" [Op:")[0]
+    return (message.partition("; ")[2] or message).partition(" Failed to ")[0]
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
                 # Nine digits tell all float32 apart.
                 np.savetxt(temporary / name, vectors, fmt="%.9g", delimiter="\t")
             else:
-                vectors.tofile(temporary / name)
+                (temporary / name).write_bytes(vectors)  # `tofile` has no number of an error
             config += [
                 "embeddings {",
                 f'  tensor_name: "layer {layer}"',

@@ -38,6 +38,13 @@ def test_first_names_are_listed_in_their_order():
     assert checks.first_of(["a\x1b[0m", "x" * 99]) == f"'a\\x1b[0m', {'x' * 60}..."
 
 
+def test_first_faults_are_listed_a_line_each():
+    assert checks.first_lines(["b", "a"]) == "b\n  a"
+    *_, eighth, more = checks.first_lines([f"f{k}" for k in range(2008)]).splitlines()
+    assert (eighth, more) == ("  f7", "  and 2,000 more")
+    assert checks.first_lines(["a\n\x1b[0m", "x" * 999]) == f"a\\n\\x1b[0m\n  {'x' * 300}..."
+
+
 @pytest.mark.parametrize("value", [0, -3, np.int32(5), np.uint8(1)])
 def test_integers(value):
     assert checks.is_integer(value) and checks.is_number(value)

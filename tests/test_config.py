@@ -48,7 +48,7 @@ def changed(path, value):
 
 @st.composite
 def configs(draw):
-    size = st.integers(1, 5000)
+    size = st.integers(1, 1000)
     clip = st.none() | st.integers(1, 9) | st.floats(0.01, 1e6)
     projection_dim = draw(st.integers(1, 600))
     return ElmoConfig(
@@ -313,6 +313,36 @@ def test_options_of_another_type_are_refused(options):
 
 
 # Bounds
+
+
+@pytest.mark.parametrize("size", [10**8, 10**30, 10**400])
+@pytest.mark.parametrize(
+    "path, message",
+    [
+        ("char_cnn.max_characters_per_token", "`max_characters` must be .* at most 1,000. Rec"),
+        ("lstm.n_layers", "`num_layers` must be .* at most 100. Received: num_layers="),
+        ("char_cnn.n_highway", "`num_highway` must be .* at most 100. Received: num_highway="),
+        ("lstm.dim", "all sizes together must make at most 1,000,000,000 parameters. Received: "),
+        ("lstm.projection_dim", "`projection_dim` must be at most `units`"),
+        ("char_cnn.embedding.dim", "all sizes together must make at most 1,000,000,000 param"),
+        ("char_cnn.filters", "all sizes together must make at most 1,000,000,000 parameters"),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused(path, message, size):
+    options = changed(path, [[1, size]] if path.endswith("filters") else size)
+    with pytest.raises(ValueError, match=message) as caught:
+        ElmoConfig.from_options(options)
+    assert len(str(caught.value)) < 500
+
+
+def test_filters_are_bounded_in_number_and_width():
+    many = [[1, 1]] * 101
+    with pytest.raises(ValueError, match="`filters` must be .* at most 100 pairs"):
+        ElmoConfig(filters=many)
+    assert len(ElmoConfig(filters=many[:100]).filters) == 100
+    with pytest.raises(ValueError, match="`max_characters` must be at least the width of the wid"):
+        ElmoConfig(filters=[[10**8, 1]])
+    assert ElmoConfig(max_characters=1000).max_characters == 1000
 
 
 def test_many_unknown_keys_are_counted():

@@ -51,8 +51,8 @@ def add_arguments(parser):
         "-f",
         "--format",
         choices=["hdf5", "npz", "parquet"],
-        help="of the output (default: what its name says); parquet needs pyarrow: pip install "
-        "'keras-elmo[features]'",
+        help="of the output (default: what its name says); parquet needs pyarrow: "
+        'pip install "keras-elmo[features]"',
     )
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument(

@@ -7,6 +7,7 @@ from keras_elmo.checks import check_integers
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.cli.wording import defaults_of
 from keras_elmo.export import export_saved_model, saved_model
+from keras_elmo.export.operations import needs_tensorflow_text, operations
 from keras_elmo.models import Elmo
 from keras_elmo.text.whitespace_tokenizer import OPS
 
@@ -30,7 +31,8 @@ def add_arguments(parser):
         "--ops",
         default=_DEFAULTS["ops"],
         choices=OPS,
-        help="core: the model loads with TensorFlow alone (default: %(default)s)",
+        help="core: programs in Python load the model with TensorFlow alone; tensorflow-text: they "
+        "must import tensorflow_text first (default: %(default)s)",
     )
     parser.add_argument(
         "--storage",
@@ -89,3 +91,7 @@ def run(options):
         files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
         size = sum(map(os.path.getsize, files))
         print(f"{path}: {size / 1e6:,.1f} MB", file=sys.stderr)
+        need = "with TensorFlow alone"
+        if needs_tensorflow_text(operations(path)):
+            need = "after `import tensorflow_text`; with --ops core, TensorFlow is enough"
+        print(f"Python loads it {need}", file=sys.stderr)

@@ -1,9 +1,12 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import argparse
+import contextlib
+import io
 import os
 import signal
 import sys
+import traceback
 
 import keras_elmo
 from keras_elmo.cli import (
@@ -21,21 +24,18 @@ from keras_elmo.cli import (
     train,
     vocabulary,
 )
-from keras_elmo.cli.subcommand import add_subcommand
+from keras_elmo.cli.subcommand import add_commands, add_subcommand
 from keras_elmo.cli.wording import as_typed
+from keras_elmo.files import has_no_room
 from keras_elmo.signals import check_signals, noting_signals, stop_line
 
 # What a user can mend: files and arguments, a missing library, another backend, too little memory.
-_USER_ERRORS = (
-    FloatingPointError,
-    ImportError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+# TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged files. Other
+# errors are faults of this program, and keep their traceback.
+_USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
 _ERROR_STATUS = 2
+# Where this environment variable is set, every error shows its traceback.
+_DEBUG = "KERAS_ELMO_DEBUG"
 
 
 def main(arguments=None):
@@ -51,7 +51,7 @@ def main(arguments=None):
     """
     options = make_parser().parse_args(arguments)
     try:
-        with noting_signals(second_handler=signal.SIG_DFL):
+        with noting_signals(second_handler=signal.SIG_DFL), _writing_any_text():
             options.run(options)
             sys.stdout.flush()
             check_signals("all was done already")
@@ -60,27 +60,55 @@ def main(arguments=None):
         print(stop_line(number, str(error) or "nothing was written"), file=sys.stderr)
         return 128 + number  # as a shell says it
     except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return _ERROR_STATUS
     except Exception as error:
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
-        message = " ".join(str(error).split()) or type(error).__name__
-        message = as_typed(message, options.typed)
+        if has_no_room(error) and error.filename is None:  # all other files have their names
+            error.filename = "standard output"
+            _discard_output()
+        if os.environ.get(_DEBUG):
+            traceback.print_exc()
+        lines = filter(None, map(str.strip, str(error).splitlines()))
+        message = as_typed(" ".join(lines) or type(error).__name__, options.typed)
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
 
 
+@contextlib.contextmanager
+def _writing_any_text():
+    """Standard output writes ? for a character that its encoding lacks, such as those of ASCII."""
+    errors = getattr(sys.stdout, "errors", None)
+    if not hasattr(sys.stdout, "reconfigure"):
+        yield  # one of Python's own, as in tests
+        return
+    sys.stdout.reconfigure(errors="replace")
+    try:
+        yield
+    finally:
+        sys.stdout.reconfigure(errors=errors)
+
+
+def _discard_output():
+    """Standard output takes no more: Python would try once more at its exit, and complain."""
+    with contextlib.suppress(io.UnsupportedOperation):  # one of Python's own, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def make_parser():
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
-        prog="keras-elmo", description="ELMo: contextual word vectors from the original weights."
+        prog="keras-elmo",
+        description="ELMo: contextual word vectors from the original weights.",
+        epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
+        "its traceback stands above the line.",
     )
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = add_commands(parser, "COMMAND")
     modules = (
         embed,
         token_embeddings,

@@ -1,11 +1,22 @@
-"""Adds a subcommand to the parser of its command."""
+"""Adds subcommands to the parser of their command."""
+
+
+def add_commands(parser, metavar):
+    """Makes a command take subcommands; without one, it shows its help, which lists them.
+
+    Args:
+        parser: the parser of a command.
+        metavar: string. What the help calls the subcommands.
+    """
+    parser.set_defaults(run=lambda _: parser.exit(2, parser.format_help()))
+    return parser.add_subparsers(metavar=metavar)
 
 
 def add_subcommand(commands, module):
     """Adds the subcommand that a module describes.
 
     Args:
-        commands: what `ArgumentParser.add_subparsers` gives.
+        commands: what `add_commands` gives.
         module: a module with `HELP`, `DESCRIPTION`, `add_arguments(parser)` and `run(options)`; it
             has the subcommand's name, with `_` for `-`. One whose `add_arguments` adds
             subcommands of its own has no `run`.

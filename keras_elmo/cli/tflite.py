@@ -15,6 +15,7 @@ DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
     "without TensorFlow. The file says how to call it in its metadata 'keras_elmo' (JSON)."
 )
+_FLOAT32 = "float32"  # weights as they are: the library's `None`
 _DEFAULTS = defaults_of(tflite.export_tflite)
 
 
@@ -31,8 +32,10 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--quantize",
-        choices=[name for name in tflite.QUANTIZATIONS if name is not None],
-        help="weights of half the size, or of a quarter (dynamic range)",
+        default=_FLOAT32,
+        choices=[name or _FLOAT32 for name in tflite.QUANTIZATIONS],
+        help="float32 (default); or weights of half the size, float16, or of a quarter, int8 "
+        "(dynamic range)",
     )
     parser.add_argument(
         "--dynamic-batch", action="store_true", help="any number of sentences, not one"
@@ -61,7 +64,7 @@ def run(options):
             elmo,
             options.file,
             inputs=options.inputs.replace("-", "_"),
-            quantize=options.quantize,
+            quantize=None if options.quantize == _FLOAT32 else options.quantize,
             batch=None if options.dynamic_batch else 1,
             overwrite=options.overwrite,
         )

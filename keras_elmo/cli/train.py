@@ -181,12 +181,9 @@ def _train(options, corpus, heldout, strategy):
             options.checkpoint_every,
             options.evaluate_every,
         )
-    start = "no checkpoint yet: from step 0"
-    if options.resume and trainer.restore():
-        start = f"going on from step {trainer.step:,}"
-    if options.resume and not options.quiet:
-        say(start)
     is_chief = trainer.is_chief()
+    if options.resume:
+        _resume(trainer, is_chief and not options.quiet)
     with step_report(trainer, is_chief and not options.quiet) as report:
         trainer.run(report)
     if is_chief and not options.quiet:
@@ -195,6 +192,21 @@ def _train(options, corpus, heldout, strategy):
             perplexity = f"{trainer.best_perplexity:.2f}"
             best = f", held-out perplexity {perplexity}, {unknown:.1%} of its words unknown"
         say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
+
+
+def _resume(trainer, is_shown):
+    """Goes on from the last checkpoint, and says from which."""
+    start = "no checkpoint yet: from step 0"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if trainer.restore():
+            start = f"going on from step {trainer.step:,} of {trainer.num_steps:,}"
+            if trainer.step >= trainer.num_steps:
+                start = f"the run is at step {trainer.step:,} already; nothing is left to train"
+    if is_shown:
+        say(start)
+        for warning in caught:
+            say(f"warning: {warning.message}")
 
 
 def _settings(options):

@@ -30,9 +30,18 @@ def check_operations(names, ops):
             "The exported graph must hold no Python; a tokenizer or layer must be made of "
             f"TensorFlow's operations. Received: {python}"
         )
-    added = sorted(name for name in names if name.startswith(("TFText", "RegexSplit")))
+    added = sorted(filter(_is_tensorflow_texts, names))
     if ops == "core" and added:
         raise ValueError(
             'With `ops="core"` the tokenizer must be made of TensorFlow\'s own operations. '
             f"Received: {added}"
         )
+
+
+def needs_tensorflow_text(names):
+    """Whether a program in Python must `import tensorflow_text` before it loads the operations."""
+    return any(map(_is_tensorflow_texts, names))
+
+
+def _is_tensorflow_texts(name):
+    return name.startswith(("TFText", "RegexSplit"))

@@ -18,7 +18,7 @@ from keras_elmo.export.signatures import (
     named_outputs,
     refuse_longer,
 )
-from keras_elmo.files import replacing_folder
+from keras_elmo.files import replacing_folder, tensorflow_reason
 from keras_elmo.models import Elmo
 from keras_elmo.signals import check_signals
 from keras_elmo.text.whitespace_tokenizer import OPS
@@ -88,6 +88,7 @@ def export_saved_model(
         ValueError: an argument is out of range, or the model is stateful, or is made of operations
             that other programs do not have.
         FileExistsError: `path` exists, and `overwrite` is `False`.
+        OSError: the folder cannot be written.
 
     Example:
 
@@ -139,10 +140,14 @@ def export_saved_model(
             check_signals()
     module.track(signatures.values())
     with replacing_folder(path, overwrite) as temporary:
-        tf.saved_model.save(module, temporary, signatures=signatures)
+        try:
+            tf.saved_model.save(module, temporary, signatures=signatures)
+            if warmup_texts is not None:
+                serving.write_warmup(temporary, warmup_inputs)
+        except tf.errors.OpError as error:
+            reason = tensorflow_reason(error)
+            raise OSError(f"The model could not be written to {path}: {reason}") from None
         check_operations(operations(temporary), ops)
-        if warmup_texts is not None:
-            serving.write_warmup(temporary, warmup_inputs)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
         check_signals()

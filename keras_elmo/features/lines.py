@@ -67,7 +67,7 @@ class Lines:
         return (
             f"{self.name} must be {self.encoding}, and {lines} cannot be read as such. The first "
             f"is line {number:,}: {shown[:60]!r}. Name the encoding of the file with `encoding` "
-            "(as latin-1, utf-16), or pass errors=replace"
+            '(as latin-1, utf-16), or pass `errors="replace"`'
         )
 
     def _check_key(self, key, number, numbers):

@@ -47,9 +47,9 @@ class ContextualModel(keras.Model):
         **kwargs,
     ):
         if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                f"{type(self).__name__} reads strings, as only the TensorFlow backend does; on "
-                "others use the layers of `keras_elmo.layers`. "
+            raise ValueError(
+                f"{type(self).__name__} reads strings, as only the TensorFlow backend does: set "
+                "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
         find_devices()

@@ -34,9 +34,10 @@ class ElmoEmbedding(keras.layers.Layer):
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes: `strings` says what each form
-            means. A `keras.Sequential` begins with `keras.Input(shape=(), dtype="string")`; for tokens, padded with `""` (and
-            `tokenizer=None`) or ragged, with `keras.Input(shape=(None,), dtype="string")`. Without
-            an `Input` it takes the shape of its first batch, so tokens keep that batch's width.
+            means. A `keras.Sequential` begins with `keras.Input(shape=(), dtype="string")`; for
+            tokens, padded with `""` (and `tokenizer=None`) or ragged, with
+            `keras.Input(shape=(None,), dtype="string")`. Without an `Input` it takes the shape of
+            its first batch, so tokens keep that batch's width.
             Where it is the first layer of another `keras.Sequential`, it needs an `Input`, or Keras
             takes the input for numbers.
 

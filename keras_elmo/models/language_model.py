@@ -320,9 +320,16 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             vocabulary = own_vocabulary
         if vocabulary is None:
+            hint = ""
+            if not tf_checkpoint.has_softmax(folder) and not os.path.isfile(softmax_path):
+                name = source if folder else ",".join(map(str, source))
+                hint = (
+                    ", and no softmax, without which it gives no probabilities: `keras-elmo train "
+                    f"--init {name}` trains one, from these weights"
+                )
             raise ValueError(
-                "A language model needs its vocabulary: pass `vocabulary`, a file with a word "
-                f"a line. There is no {VOCABULARY_FILE} in {source!r}"
+                "A language model needs its vocabulary: pass `vocabulary`, a file with a word a "
+                f"line. There is no {VOCABULARY_FILE} in {source!r}{hint}"
             )
         model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
         missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"

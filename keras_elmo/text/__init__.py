@@ -15,7 +15,7 @@ from keras_elmo.text.inputs import (
     strings_for,
     to_tokens,
 )
-from keras_elmo.text.tokenizers import get_tokenizer
+from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
@@ -35,4 +35,5 @@ __all__ = [
     "strings",
     "strings_for",
     "to_tokens",
+    "token_spans",
 ]

@@ -3,7 +3,9 @@
 import functools
 
 import keras
+import numpy as np
 
+from keras_elmo.characters import text_to_bytes
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
@@ -38,6 +40,47 @@ def get_tokenizer(identifier):
         '`tokenizer` must be "whitespace", "treebank", "space", None for tokenised text, or '
         f"an object with a method `tokenize`. Received: tokenizer={identifier!r}"
     )
+
+
+def token_spans(text, tokenizer="whitespace"):
+    """Where the tokens of a text are, in characters.
+
+    `tokenize_with_offsets` of a tokenizer works in the graph, and counts bytes of UTF-8.
+
+    Args:
+        text: str.
+        tokenizer: see `get_tokenizer`. It has a method `tokenize_with_offsets`.
+
+    Returns:
+        A list of pairs, one for each token: the index of its first character, and of the character
+        after its last.
+
+    Raises:
+        TypeError: `text` is not a string.
+        ValueError: there is no such tokenizer, or it does not give offsets.
+
+    Example:
+
+    >>> [text[start:end] for start, end in token_spans(text := "un caf\u00e9 noir")]
+    ['un', 'caf\u00e9', 'noir']
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"`text` must be a string. Received: {type(text).__name__}")
+    tokenizer = get_tokenizer(tokenizer)
+    if not hasattr(tokenizer, "tokenize_with_offsets"):
+        raise ValueError(
+            "`tokenizer` must have a method `tokenize_with_offsets`. "
+            f"Received: tokenizer={tokenizer!r}"
+        )
+    data = text_to_bytes(text)
+    _, *offsets = tokenizer.tokenize_with_offsets([data])
+    # By the index of a byte, the character that it belongs to; and at the end, their number.
+    sizes = [len(text_to_bytes(character)) for character in text]
+    if sum(sizes) != len(data):  # a surrogate that stands for a byte, beside one that does not
+        sizes = [len(character.encode("utf-8", "surrogatepass")) for character in text]
+    character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])
+    starts, ends = (character_at[offset.flat_values.numpy()].tolist() for offset in offsets)
+    return list(zip(starts, ends, strict=True))
 
 
 @functools.cache

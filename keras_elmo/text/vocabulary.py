@@ -3,6 +3,7 @@
 import os
 
 from keras_elmo import characters
+from keras_elmo.checks import shown
 
 UNK = "<UNK>"
 SPECIALS = (characters.BOS, characters.EOS, UNK)
@@ -40,9 +41,9 @@ class Vocabulary:
         repeated, empty = [], []
         for index, word in enumerate(self.words):
             if word in self.ids:
-                repeated.append(f"{word!r} (lines {self.ids[word] + 1} and {index + 1})")
+                repeated.append(f"{shown(word)} (lines {self.ids[word] + 1} and {index + 1})")
             elif not word or word.split() != [word]:
-                empty.append(f"line {index + 1} ({word!r})")
+                empty.append(f"line {index + 1} ({shown(word)})")
             self.ids.setdefault(word, index)
         faults = []
         if missing := [word for word in SPECIALS if word not in self.ids]:

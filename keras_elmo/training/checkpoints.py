@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_elmo.files import tensorflow_reason
 from keras_elmo.training.run_state import RunState
 
 # The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
@@ -44,8 +45,9 @@ class Checkpoints:
             )
             manager.save(step)
         except (OSError, tf.errors.OpError) as error:
+            reason = error if isinstance(error, OSError) else tensorflow_reason(error)
             raise OSError(
-                f"The checkpoint of step {step} could not be written to {self.folder}: {error}. "
+                f"The checkpoint of step {step} could not be written to {self.folder}: {reason}. "
                 "Make room, and go on from the one before it with --resume"
             ) from None
 

@@ -41,7 +41,10 @@ class Corpus:
             self.files += found
         for file in self.files:
             if os.path.isdir(file):
-                raise IsADirectoryError(f"A corpus is made of files. Received: the folder {file}")
+                raise IsADirectoryError(
+                    f"A corpus is made of files, not a folder; write '{os.path.join(file, '*')}' "
+                    f"for the files in it. Received: {file}"
+                )
             if not os.path.isfile(file):
                 raise ValueError(
                     "A corpus is read several times, and so must be made of files. Received: the "

@@ -6,6 +6,8 @@ import pathlib
 
 import tensorflow as tf
 
+from keras_elmo.files import tensorflow_reason
+
 
 @contextlib.contextmanager
 def event_log(folder):
@@ -16,11 +18,15 @@ def event_log(folder):
 
     Yields:
         A function of a dict, see `Trainer.run`.
+
+    Raises:
+        OSError: the log cannot be written.
     """
     if folder is None:
         yield lambda figures: None
         return
-    writer = tf.summary.create_file_writer(os.fspath(folder))
+    with _naming(folder):
+        writer = tf.summary.create_file_writer(os.fspath(folder))
     # This is what `tf.summary.scalar` writes. That function needs TensorBoard itself.
     metadata = tf.compat.v1.SummaryMetadata(
         plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
@@ -31,14 +37,27 @@ def event_log(folder):
         scalars = {f"train/{name}": figures[name] for name in names}
         for name, value in figures.get("evaluation", {}).items():
             scalars[f"heldout/{name}"] = value
-        with writer.as_default():
+        with _naming(folder), writer.as_default():
             for tag, value in scalars.items():
                 tf.summary.write(tag, tf.constant(value, tf.float32), figures["step"], metadata)
 
     try:
         yield log
     finally:
-        writer.close()
+        with _naming(folder):
+            writer.close()
+
+
+@contextlib.contextmanager
+def _naming(folder):
+    """An error of TensorFlow's names the folder, and is an `OSError`."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        raise OSError(
+            f"The log of the run could not be written to {folder}: {tensorflow_reason(error)}. "
+            "Make room, and go on from the last checkpoint with --resume"
+        ) from None
 
 
 def read_event_log(folder):

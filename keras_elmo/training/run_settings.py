@@ -3,6 +3,12 @@
 import dataclasses
 import hashlib
 import json
+import warnings
+
+_STEPS_DECIDE = (
+    ". With the schedule {schedule!r}, the learning rate of every step depends on the number of "
+    "all steps. To train for longer, begin a new run from the weights of this one"
+)
 
 
 def run_settings(model, options, corpus, num_replicas, num_steps):
@@ -34,6 +40,8 @@ def file_counts(corpus):
 def check_same_run(before, now, folder):
     """Refuses to resume a run with other settings than those that it began with.
 
+    The number of steps may change if the learning rate does not depend on it; a warning says so.
+
     Args:
         before: dict. The settings in the checkpoint.
         now: dict. The settings of the run that is to go on from it.
@@ -45,8 +53,11 @@ def check_same_run(before, now, folder):
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
     # Before 0.2.0 there was no other way.
     before = {"optimizer": "adagrad", "bfloat16_products": False, **before}
-    if now["schedule"] == "constant":  # The run may go on for longer.
-        before = {**before, "epochs": now["epochs"], "steps": now["steps"]}
+    steps, new_steps = before.get("steps"), now["steps"]
+    before["epochs"] = now["epochs"]  # it matters for the steps alone
+    may_change = now["schedule"] == "constant"
+    if may_change:
+        before["steps"] = new_steps
     changes = [
         f"{name}: {before.get(name)!r} before, {now.get(name)!r} now"
         for name in sorted({*before, *now})
@@ -56,4 +67,12 @@ def check_same_run(before, now, folder):
         raise ValueError(
             f"The checkpoint in {folder} is of another run; go on with what it was made "
             f"with, or take another folder. {'; '.join(changes)}"
+            + ("" if may_change or steps == new_steps else _STEPS_DECIDE.format(**now))
+        )
+    if steps not in (None, new_steps):
+        warnings.warn(
+            f"The run in {folder} was begun with {steps:,} steps, and now ends after "
+            f"{new_steps:,}. Its learning rate does not depend on the number of steps: each step "
+            f"is what it would have been in a run of {new_steps:,}",
+            stacklevel=3,
         )

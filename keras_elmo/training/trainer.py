@@ -247,7 +247,9 @@ class Trainer:
             Whether there was one. Without a folder there is none.
 
         Raises:
-            ValueError: it is of a run with other options, vocabulary or corpus.
+            ValueError: it is of a run with other options, vocabulary or corpus; or of another
+                number of steps, and the learning rate depends on it. (Else a warning names both
+                numbers.)
         """
         if self.folder is None:
             return False

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from keras_elmo.checks import first_lines
 from keras_elmo.weights import layout
 
 # The errors that h5py raises for a damaged file. Which one depends on where the damage is.
@@ -24,7 +25,8 @@ def assign_weights(datasets, parts, where, table=layout.weight_table, part_index
 
     Raises:
         ValueError: datasets are missing, are not used, have another shape, are not floats, cannot
-            be read or hold NaN or infinity. The message names all faults.
+            be read or hold NaN or infinity. The message names the first eight faults, and how many
+            more there are.
     """
     entries = table(*parts)
     faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
@@ -38,7 +40,7 @@ def assign_weights(datasets, parts, where, table=layout.weight_table, part_index
         raise ValueError(
             f"{where} does not hold the weights of this model; nothing was changed. Check that "
             "the options and the weights belong together, and that the file is whole:\n  "
-            + "\n  ".join(faults)
+            + first_lines(faults)
         )
     # Each dataset is read a second time. Keeping the first reading would double the memory.
     for entry in entries:

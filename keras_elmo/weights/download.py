@@ -8,13 +8,14 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
-from keras_elmo.files import replacing_file
-from keras_elmo.options_file import read_options_file
+from keras_elmo.files import has_no_room, replacing_file
+from keras_elmo.options_file import MAX_OPTIONS_BYTES, read_options_file
 
 # A download ends with an error after this many seconds in which the server sends nothing. A server
 # with a slow disk needs less, and a user does not take the wait for progress.
 TIMEOUT = 60
 
+_HDF5_BYTES = 16 << 20  # what HDF5 adds to weights, at most
 _BLOCK = 1 << 16  # the bytes between two updates of the progress bar, at most
 
 # One download at a time in this process: threads that ask for the same model share it.
@@ -28,7 +29,8 @@ class RemoteFile(NamedTuple):
         name: str. The name of the downloaded file. A `*.json` must hold options.
         url: str. The file's address.
         size: int. Its size in bytes, or `None` if it is not known.
-        least_size: int. The smallest size in bytes that it can have.
+        least_size: int. The smallest size in bytes that it can have: that of float32 weights. Where
+            the size is not known, the largest is about twice this.
         sha256: str. Its checksum, or `None` if none is published. (This is so for all published
             models. The datasets of their weight files are checked when they are loaded.)
     """
@@ -38,6 +40,15 @@ class RemoteFile(NamedTuple):
     size: int | None = None
     least_size: int = 1
     sha256: str | None = None
+
+    @property
+    def max_size(self):
+        """The largest size in bytes that it can have: a server may send more, without an end."""
+        if self.size is not None:
+            return self.size
+        if self.name.endswith(".json"):
+            return MAX_OPTIONS_BYTES
+        return 2 * self.least_size + _HDF5_BYTES
 
 
 def ensure_file(file, path):
@@ -72,10 +83,12 @@ def _download(file, path):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with replacing_file(path) as temporary:
         try:
-            _receive(file.url, temporary)
+            _receive(file, temporary)
         except TimeoutError:
             raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
         except (OSError, ValueError, http.client.HTTPException) as error:
+            if has_no_room(error):
+                raise
             if isinstance(
                 getattr(error, "reason", None), TimeoutError
             ):  # the time ran out while connecting
@@ -86,18 +99,22 @@ def _download(file, path):
             raise OSError(f"{file.url} {fault}")
 
 
-def _receive(url, path):
+def _receive(file, path):
     import keras
 
     opener = urllib.request.build_opener(_Redirects)
-    with opener.open(url, timeout=TIMEOUT) as response, open(path, "wb") as target:
+    with opener.open(file.url, timeout=TIMEOUT) as response, open(path, "wb") as target:
         size = response.headers.get("Content-Length")
         size = int(size) if size and size.isdecimal() else None
+        if size is not None and size > file.max_size:
+            raise OSError(f"it must have at most {file.max_size:,} bytes. Received: {size:,}")
         progress = keras.utils.Progbar(size, unit_name="byte")
         received = 0
         while block := response.read1(_BLOCK):  # what has arrived, at most a block
-            target.write(block)
             received += len(block)
+            if received > file.max_size:
+                raise OSError(f"it must have at most {file.max_size:,} bytes. Received: more")
+            target.write(block)
             progress.update(received, finalize=received == size)
     if size is not None and received != size:
         raise OSError(f"the connection ended after {received:,} of {size:,} bytes")

@@ -31,7 +31,7 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
     Raises:
         ValueError: the file is not an HDF5 file; or datasets are missing, are not used, have
             another shape, are not floats, cannot be read or hold NaN or infinity. The message
-            names all faults.
+            names the first eight faults, and how many more there are.
         OSError: there is no such file, or it cannot be opened.
 
     Example:

@@ -18,7 +18,7 @@ import os
 import re
 from typing import NamedTuple
 
-from keras_elmo.checks import shown
+from keras_elmo.checks import first_lines, shown
 from keras_elmo.config import ElmoConfig
 from keras_elmo.dictionary import Dictionary, read_dic
 from keras_elmo.options_file import (
@@ -201,7 +201,7 @@ def read_config(where, has, read):
         faults.append(f"`token_embedder.word_dim` is not 0, and there is no {WORDS_FILE}")
     if faults:
         where = os.path.join(where, found[0]) if found else where
-        raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
+        raise ValueError(f"{where} cannot be read:\n  " + first_lines(faults))
     entries = [
         read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
         for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]

@@ -148,7 +148,7 @@ LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
 
 def test_lines_of_another_encoding_are_refused(embed):
     result = embed("in.txt", "-o", "out.hdf5", content=LATIN.encode("latin-1"))
-    message = "in.txt must be utf-8, and 2 lines .* line 2: 'caf\ufffd'. .* --encoding .* --errors"
+    message = "in.txt must be utf-8, and 2 lines .* line 2: 'caf\ufffd'. .* --encoding .* --errors "
     assert_error(result, message)
     assert os.listdir() == ["in.txt"]
 

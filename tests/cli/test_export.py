@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 import tensorflow as tf
 
@@ -19,6 +22,26 @@ def test_it_writes_a_version(small_folder, tmp_path, capsys):
     assert abs(run(tf.constant(["The dog barks"]))["default"] - expected).numpy().max() < 1e-6
     assert main(["export", str(small_folder), str(folder)]) == 2
     assert "1 exists already; give another --version-number, or --overwrite" in _error(capsys)
+
+
+@pytest.mark.parametrize(
+    "options, needs_text",
+    [([], True), (["--ops", "core"], False), (["--tokenizer", "treebank"], True)],
+)
+def test_it_says_what_a_program_must_import(small_folder, tmp_path, capsys, options, needs_text):
+    """As a fresh process finds it."""
+    folder = tmp_path / "elmo"
+    options = [*options, "--pooled-only"]
+    assert main(["export", str(small_folder), str(folder), *options]) == 0
+    *_, line = capsys.readouterr().err.splitlines()
+    assert line.startswith("Python loads it after `import tensorflow_text`; ") == needs_text
+    assert (line == "Python loads it with TensorFlow alone") == (not needs_text)
+    for module, is_enough in [("tensorflow", not needs_text), ("tensorflow_text", True)]:
+        code = f"import {module}, sys, tensorflow; tensorflow.saved_model.load(sys.argv[1])"
+        process = subprocess.run(
+            [sys.executable, "-c", code, str(folder / "1")], capture_output=True, timeout=300
+        )
+        assert (process.returncode == 0) == is_enough, process.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,28 +2,47 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 SIZES = (0, 200, 3_000, 20_000, 60_000)
+MODEL = ["-m", "small", "-q"]
+# The other commands that write, by their outputs. `small` is the model's folder.
+COMMANDS = {
+    "words.txt": ["vocabulary", "text.txt", "-o", "OUTPUT", "-q"],
+    "words.hdf5": ["token-embeddings", "vocab.txt", "-o", "OUTPUT", *MODEL],
+    "exported/1": ["export", "small", "OUTPUT/..", "--pooled-only", "-q"],
+    "model.tflite": ["tflite", "small", "OUTPUT", "-q"],
+    "word.png": ["plot", "word", "a", "text.txt", "-o", "OUTPUT", "--limit", "9", *MODEL],
+    "word.svg": ["plot", "word", "a", "text.txt", "-o", "OUTPUT", "--limit", "9", *MODEL],
+    "projector": ["projector", "text.txt", "a", "-o", "OUTPUT", *MODEL],
+    "projector-tsv": ["projector", "text.txt", "a", "-o", "OUTPUT", "--tsv", *MODEL],
+    "vectors": ["embed", "text.txt", "-o", "OUTPUT", "-f", "parquet", "-l", "top", *MODEL],
+    "run": ["train", "--train", "text.txt", "--vocab", "vocab.txt", "--init", "small", "-o",
+            "OUTPUT", "--steps", "1", "--batch-size", "2", "--unroll-steps", "2", "-q"],
+}  # fmt: skip
 
 # Each limit in turn in one process, which must not be ended by a signal, also not as it exits.
 SCRIPT = """
-import contextlib, io, json, os, resource, signal, sys
+import contextlib, io, json, os, resource, shutil, signal, sys
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond the limit is an error
 from keras_elmo import Elmo
 from keras_elmo.cli.main import main
 
-model, folders, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+model, (folders, sizes, commands) = sys.argv[1], map(json.loads, sys.argv[2:])
 elmo = Elmo.from_pretrained(model, tokenizer="whitespace")
 Elmo.from_pretrained = lambda *_, **__: elmo
 list(elmo.embed(["a b"], layers="all"))  # traces, before there is a limit
 text = os.path.join(os.path.dirname(model), "text.txt")
 with open(text, "w") as file:
     file.writelines(f"a b c d e f g h {number}\\n" for number in range(300))
+os.chdir(os.path.dirname(model))
+with open("vocab.txt", "w") as file:
+    file.writelines(f"{word}\\n" for word in ["<S>", "</S>", "<UNK>", *map(str, range(300))])
 
 
 def run(command):
@@ -68,6 +87,15 @@ for kind, folder in folders.items():
         with limited(size):
             result = save()
         print(json.dumps([kind, *result, "old", sorted(os.listdir(folder))]))
+
+kind, folder = "limit", folders["limit"]
+for name, command in commands.items():
+    output = os.path.join(folder, name)
+    with limited(200):
+        result = run([part.replace("OUTPUT", output) for part in command])
+    if name == "run":  # its logs and checkpoints stay
+        shutil.rmtree(output)
+    print(json.dumps([name, *result, "", sorted(os.listdir(folder))]))
 """
 
 
@@ -80,7 +108,9 @@ def results(tmp_path_factory, small_folder):
     is_mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
     if not is_mounted:
         del folders["disk"]
-    command = [sys.executable, "-c", SCRIPT, str(small_folder), *map(json.dumps, (folders, SIZES))]
+    model = str(shutil.copytree(small_folder, tmp_path_factory.mktemp("model") / "small"))
+    given = map(json.dumps, (folders, SIZES, COMMANDS))
+    command = [sys.executable, "-c", SCRIPT, model, *given]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         result = subprocess.run(
@@ -91,7 +121,7 @@ def results(tmp_path_factory, small_folder):
             subprocess.run(["umount", disk], check=True)
     assert result.returncode == 0, result.stderr
     assert "HDF5" not in result.stderr
-    found = {kind: [] for kind in folders}
+    found = {kind: [] for kind in [*folders, *COMMANDS]}
     for line in result.stdout.splitlines():
         kind, *rest = json.loads(line)
         found[kind].append(rest)
@@ -110,7 +140,18 @@ def test_what_does_not_fit_is_one_line_and_leaves_the_old_file(results, kind):
         if output != "saved":
             assert message.startswith("keras-elmo embed: error: [Errno "), message
             assert names == [output]
-        if output != "out.npz":  # Python's own file does not name it
-            assert "File too large" in message or "No space left" in message
-            assert f"{folders[kind]}/" in message and ".part" not in message
+        assert "File too large" in message or "No space left" in message
+        assert f"{folders[kind]}/" in message and ".part" not in message
         assert kept == "old" and not [name for name in names if "part" in name or name == "saved"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_names_the_file_that_does_not_fit(results, name):
+    found, folders = results
+    ((status, message, _, names),) = found[name]
+    assert status == 2
+    *_, line = message.splitlines()  # before it may stand what the command read
+    assert line.startswith("keras-elmo ") and ": error: " in line
+    assert "File too large" in line and f"{folders['limit']}/{name}" in line, line
+    assert ".part" not in line and "{{" not in line and "[Op" not in line, line
+    assert names == []

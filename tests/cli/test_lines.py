@@ -20,7 +20,7 @@ def test_lines_of_another_encoding_are_counted_and_the_first_is_named(kind):
     message = (
         "in.txt must be utf-8, and 2 lines cannot be read as such. The first is line 2: "
         "'caf\ufffd'. Name the encoding of the file with `encoding` (as latin-1, utf-16), or pass "
-        "errors=replace"
+        '`errors="replace"`'
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         read(LATIN.encode("latin-1"), kind=kind)

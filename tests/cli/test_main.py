@@ -1,4 +1,5 @@
 import concurrent.futures
+import io
 import os
 import re
 import signal
@@ -43,7 +44,6 @@ def test_version(capsys, option):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([], "required: COMMAND"),
         (["dance"], "invalid choice: 'dance'"),
         (["info"], "required: MODEL"),
         (["embed", "-", "-m", "small"], "required: -o/--output"),
@@ -69,12 +69,10 @@ def test_wrong_arguments_end_with_status_2_and_the_usage(capsys, arguments, mess
 @pytest.mark.parametrize(
     "error, message",
     [
-        (ValueError("two\nlines   and spaces"), "two lines and spaces"),
-        (TypeError("a type"), "a type"),
+        (ValueError("two\n  lines:\n\nin my  folder/a=1"), "two lines: in my  folder/a=1"),
         (OSError("a file"), "a file"),
         (FileNotFoundError(2, "No such file or directory", "x"), "No such file or directory: 'x'"),
         (ImportError("no library"), "no library"),
-        (RuntimeError("another backend"), "another backend"),
         (MemoryError(), "MemoryError"),
     ],
 )
@@ -116,13 +114,63 @@ def test_command_runs_in_another_thread(capsys, small_folder):
         assert pool.submit(main, ["info", str(small_folder)]).result() == 0
 
 
-def test_a_fault_of_the_program_is_not_hidden(monkeypatch):
+@pytest.mark.parametrize("fault", [AttributeError, KeyError, RuntimeError, TypeError])
+def test_a_fault_of_the_program_is_not_hidden(monkeypatch, fault):
     def wrong(source):
-        raise AttributeError("a bug")
+        raise fault("a bug")
 
     monkeypatch.setattr("keras_elmo.weights.sources.open_model", wrong)
-    with pytest.raises(AttributeError, match="a bug"):
+    with pytest.raises(fault, match="a bug"):
         main(["info", "small"])
+
+
+@pytest.mark.parametrize("value", ["1", "", None])
+def test_an_environment_variable_shows_the_traceback_of_an_error(capsys, monkeypatch, value):
+    def refuse(source):
+        raise ValueError("not so")
+
+    monkeypatch.setattr("keras_elmo.weights.sources.open_model", refuse)
+    monkeypatch.delenv("KERAS_ELMO_DEBUG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("KERAS_ELMO_DEBUG", value)
+    assert main(["info", "small"]) == 2
+    *traceback, line = capsys.readouterr().err.splitlines()
+    assert line == "keras-elmo info: error: not so"
+    assert bool(traceback) == (value == "1")
+    if traceback:
+        assert traceback[0].startswith("Traceback") and traceback[-1] == "ValueError: not so"
+        assert "in refuse" in "".join(traceback)
+
+
+def test_the_help_names_the_variable_that_shows_tracebacks(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "KERAS_ELMO_DEBUG=1" in capsys.readouterr().out
+
+
+def test_a_path_in_an_error_is_as_it_was_typed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = "runs/seed=1,dropout=0.1/steps=2"
+    assert main(["train", "--train", path, "--vocab", path, "-o", "run"]) == 2
+    assert capsys.readouterr().err == f"keras-elmo train: error: There is no file {path}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, commands",
+    [
+        ([], ["embed", "info", "train"]),
+        (["plot"], ["word", "cosines", "training"]),
+        (["probe"], ["tags", "senses"]),
+    ],
+)
+def test_a_command_without_its_subcommand_shows_them(capsys, arguments, commands):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("usage: keras-elmo")
+    for command in commands:
+        assert re.search(rf"^ +{command} +\w", err, re.MULTILINE)
 
 
 def test_arguments_are_those_of_the_process_by_default(capsys, monkeypatch, small_folder):
@@ -145,6 +193,49 @@ def test_reader_that_goes_away_gets_no_traceback(tmp_path, small_folder):
     os.close(write_end)
     assert result.stderr == b""
     assert result.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_standard_output_has_a_name(tmp_path, small_folder):
+    path = os.path.dirname(os.path.dirname(keras_elmo.__file__))
+    command = [sys.executable, "-m", "keras_elmo", "info", str(small_folder)]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+            cwd=tmp_path,
+            timeout=120,
+        )
+    message = b"keras-elmo info: error: [Errno 28] No space left on device: 'standard output'\n"
+    assert (result.returncode, result.stderr) == (2, message)
+
+
+def test_an_encoding_without_a_character_shows_a_question_mark(monkeypatch, small_folder):
+    """What a command prints may be of a user's text, or be a name of a file."""
+
+    def show(options):
+        print("caf\xe9 \u2026 \udcff.txt")
+
+    monkeypatch.setattr(info, "run", show)
+    for encoding, shown in [
+        ("ascii", b"caf? ? ?.txt\n"),
+        ("utf-8", "caf\xe9 \u2026 ?.txt\n".encode()),
+    ]:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["info", str(small_folder)]) == 0
+        assert stream.buffer.getvalue() == shown and stream.errors == "strict"
+
+
+def test_the_help_is_ascii(monkeypatch):
+    for arguments in (["--help"], *([module, "--help"] for module in ("similar", "train"))):
+        stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 0
 
 
 def test_commands_describe_themselves():

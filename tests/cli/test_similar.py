@@ -47,6 +47,19 @@ def test_the_table_fits_and_shows_each_occurrence(similar):
     assert {line[41:45].lower() for line in lines if line} == {"bank"}
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_the_table_is_written_in_any_encoding(similar, monkeypatch, tmp_path, encoding):
+    text = "caf\xe9 \u4e2d " * 30 + "bank " + "caf\xe9 \u4e2d " * 30 + "bank\n"
+    (tmp_path / "other.txt").write_text(text, encoding="utf-8")
+    stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+    monkeypatch.setattr(sys, "stdout", stream)
+    status, _, err = similar("bank", file="other.txt")
+    assert (status, err) == (0, "")
+    out = stream.buffer.getvalue().decode(encoding)
+    assert out.startswith("2 occurrences of 'bank'") and "?" in out
+    assert ("\xe9" in out) == (encoding != "ascii")
+
+
 def test_json_holds_the_cosines(similar, elmo):
     status, out, _ = similar("bank", "-i", "--json", "--layers", "0,2", "--top", "9")
     result = json.loads(out)

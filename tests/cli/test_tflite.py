@@ -54,6 +54,7 @@ def test_text_with_any_number_of_sentences(run, small_folder):
     "arguments, expected",
     [
         ([], ("character_ids", None, 1, False)),
+        (["--quantize", "float32"], ("character_ids", None, 1, False)),
         (["-i", "text", "--quantize", "int8"], ("text", "int8", 1, False)),
         (
             ["--quantize", "float16", "--dynamic-batch", "--overwrite"],

@@ -100,6 +100,19 @@ def test_a_run_is_not_begun_over(run_copy, capsys):
     assert (run_copy / "model/weights.hdf5").read_bytes() == before
 
 
+def test_another_number_of_steps_is_said(run_copy, run, capsys, trainers):
+    (done,) = re.findall(r"model: (\d+) steps", run[1])
+    assert main([*TRAIN, "-o", "model", "--resume", "--steps", "2000"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert f"going on from step {done} of 2,000" in lines
+    (warning,) = [line for line in lines if line.startswith("warning: ")]
+    assert f"was begun with {done} steps, and now ends after 2,000. " in warning
+    assert main([*TRAIN, "-o", "model", "--resume", "--steps", "2"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert f"the run is at step {done} already; nothing is left to train" in lines
+    assert any(line.startswith("warning: ") for line in lines)
+
+
 def test_run_that_is_done_has_nothing_left_to_do(run_copy, capsys):
     assert main([*TRAIN, "-o", "model", "--resume", "--quiet"]) == 0
     assert capsys.readouterr().err == ""

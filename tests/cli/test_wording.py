@@ -1,5 +1,7 @@
 import dataclasses
 
+import hypothesis
+import hypothesis.strategies as st
 import pytest
 
 from keras_elmo.cli.wording import as_typed, counted, defaults_of
@@ -18,6 +20,17 @@ def test_defaults_of_functions_and_classes():
     assert defaults_of(Options) == {"rate": None}
 
 
+OPTIONS = {
+    "overwrite": "--overwrite",
+    "batch_size": "--size",
+    "vocabulary": "--vocab",
+    "seed": "--seed",
+    "dropout": "--dropout",
+    "encoding": "--encoding",
+    "errors": "--errors",
+}
+
+
 @pytest.mark.parametrize(
     "message, typed",
     [
@@ -26,11 +39,36 @@ def test_defaults_of_functions_and_classes():
         ("pass `vocabulary`, a file", "pass --vocab, a file"),
         ("Make `batch_size` or `unroll_steps` smaller", "Make --size or `unroll_steps` smaller"),
         ("Received: layers='x', k=3; `k`", "Received: layers='x', k=3; `k`"),
+        ('pass `overwrite="x"`, (`overwrite`)', 'pass --overwrite "x", (--overwrite)'),
+        ("No `vocabulary` in batch_size=1. Received: batch_size=1", None),
+        ("/`overwrite` and `overwrite`/a and a`overwrite`", None),
     ],
 )
 def test_messages_name_options_as_they_are_typed(message, typed):
-    options = {"overwrite": "--overwrite", "batch_size": "--size", "vocabulary": "--vocab"}
-    assert as_typed(message, options) == typed
+    assert as_typed(message, OPTIONS) == (typed or message.replace("`vocabulary`", "--vocab"))
+
+
+# Messages of the library, and how the command line shows them. {} is a path.
+MESSAGES = {
+    "{} must be an existing folder. Received: {}": "{} must be an existing folder. Received: {}",
+    "There is no input file. Received: {}": "There is no input file. Received: {}",
+    "Received: {} and {}, which are one file": "Received: {} and {}, which are one file",
+    "[Errno 2] No such file or directory: '{}'": "[Errno 2] No such file or directory: '{}'",
+    "{}, line 3, is not text; name `encoding` or `errors=replace`": (
+        "{}, line 3, is not text; name --encoding or --errors replace"
+    ),
+    "`seed` must be at least 0. Received: seed=-1, in {}": (
+        "--seed must be at least 0. Received: --seed -1, in {}"
+    ),
+}
+PARTS = st.tuples(st.sampled_from([*OPTIONS, "x"]), st.text("ab1=,;.- `", min_size=1, max_size=4))
+PATHS = st.lists(PARTS.map("=".join), min_size=1, max_size=3).map("/".join)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+@hypothesis.given(path=PATHS)
+def test_a_path_with_names_of_options_is_not_changed(message, path):
+    assert as_typed(message.replace("{}", path), OPTIONS) == MESSAGES[message].replace("{}", path)
 
 
 def test_numbers_of_things():

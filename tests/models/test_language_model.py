@@ -216,6 +216,9 @@ def test_weights_without_a_softmax(folder, tmp_path):
     pair = (folder / "options.json", folder / "weights.hdf5")
     with pytest.raises(ValueError, match="needs its vocabulary: pass `vocabulary`"):
         BiLanguageModel.from_pretrained(pair)
+    no_softmax = "no softmax, without which .*: `keras-elmo train --init tiny` trains one"
+    with pytest.raises(ValueError, match=f"needs its vocabulary.* in 'tiny', and {no_softmax}"):
+        BiLanguageModel.from_pretrained("tiny")
     with pytest.warns(UserWarning):
         assert len(BiLanguageModel.from_pretrained(pair, VOCABULARY).vocabulary) == 8
 

@@ -127,6 +127,31 @@ def test_offsets_cut_the_tokens_from_the_source(strings, tokenizer, ops):
         assert all(row[0]), "no token is empty"
 
 
+@settings(deadline=None, max_examples=100)
+@given(st.text() | texts, st.sampled_from(TOKENIZERS))
+def test_spans_cut_the_tokens_from_a_python_string(string, tokenizer):
+    tokenizer = tokenizer_of(tokenizer, OPS[0])
+    (tokens,) = tokenizer.tokenize(tf.constant([string.encode()])).to_list()
+    spans = text.token_spans(string, tokenizer)
+    assert [string[start:end].encode() for start, end in spans] == tokens
+
+
+@pytest.mark.parametrize("name", ["whitespace", "treebank", "space"])
+@pytest.mark.parametrize(
+    "string", ["", "  ", "a\udcff b", "\ud800\udc80 \udc80", "\U0001f600 e\u0301"]
+)
+def test_spans_of_odd_texts(name, string):
+    spans = text.token_spans(string, name)
+    assert "".join(string[start:end] for start, end in spans) == string.replace(" ", "")
+
+
+def test_spans_need_a_string_and_offsets():
+    with pytest.raises(TypeError, match="`text` must be a string. Received: list"):
+        text.token_spans(["a b"])
+    with pytest.raises(ValueError, match="must have a method `tokenize_with_offsets`. Received: t"):
+        text.token_spans("a b", None)
+
+
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("ops", OPS)
 class TestEdges:

@@ -99,7 +99,7 @@ def test_a_line_that_is_hardly_a_sentence(tmp_path):
 def test_files_that_are_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file .*nothing"):
         Corpus([str(tmp_path / "nothing*")])
-    with pytest.raises(IsADirectoryError, match="folder"):
+    with pytest.raises(IsADirectoryError, match="not a folder; write .*[*]. for the files in"):
         Corpus(tmp_path)
     with pytest.raises(FileNotFoundError, match="needs a file"):
         Corpus([])

@@ -54,10 +54,21 @@ def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus,
 
 def test_only_a_constant_learning_rate_may_go_on_for_longer(settings):
     longer = dataclasses.replace(OPTIONS, epochs=5)
-    check_same_run(settings(), settings(longer, steps=20), "run")
-    falling = dataclasses.replace(OPTIONS, schedule="linear")
-    with pytest.raises(ValueError, match="steps: 9 before, 20 now"):
-        check_same_run(settings(falling), settings(falling, steps=20), "run")
+    said = r"The run in run was begun with 9 steps, and now ends after 2,000\. .* a run of 2,000$"
+    with pytest.warns(UserWarning, match=said):
+        check_same_run(settings(), settings(longer, steps=2000), "run")
+    for schedule in ("linear", "cosine"):
+        falling = dataclasses.replace(OPTIONS, schedule=schedule)
+        message = f"steps: 9 before, 20 now. With the schedule '{schedule}', the learning rate of e"
+        with pytest.raises(ValueError, match=message):
+            check_same_run(settings(falling), settings(falling, steps=20), "run")
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+@pytest.mark.filterwarnings("error")
+def test_another_way_to_say_as_many_steps_is_the_same_run(settings, schedule):
+    options = dataclasses.replace(OPTIONS, schedule=schedule)
+    check_same_run(settings(options), settings(dataclasses.replace(options, epochs=9)), "run")
 
 
 def test_checkpoints_of_0_1_0_had_no_optimizer_but_adagrad(settings):

@@ -206,7 +206,8 @@ def test_a_run_made_shorter_leaves_a_model(corpus, tmp_path):
         make_trainer(corpus, tmp_path / "run", steps=30).run(send_at(4))
     assert not (tmp_path / "run/weights.hdf5").exists()
     again = make_trainer(corpus, tmp_path / "run", steps=3)
-    assert again.restore()
+    with pytest.warns(UserWarning, match="begun with 30 steps, and now ends after 3"):
+        assert again.restore()
     again.run()
     assert again.step in (4, 5) and (tmp_path / "run/weights.hdf5").exists()
 
@@ -228,7 +229,8 @@ def test_what_cannot_be_trained_is_refused_at_once(corpus, tmp_path):
 def test_another_run_is_not_gone_on_with(corpus, tmp_path):
     make_trainer(corpus, tmp_path / "run", steps=2).save()
     longer = make_trainer(corpus, tmp_path / "run", steps=9)
-    assert longer.restore()  # to go on for longer is no other run
+    with pytest.warns(UserWarning, match="begun with 2 steps, and now ends after 9"):
+        assert longer.restore()  # to go on for longer is no other run
     options = dataclasses.replace(OPTIONS, dropout=0.5, shuffle=False)
     other = Trainer(longer.model, corpus, options, tmp_path / "run")
     before = values_of(other)

@@ -4,12 +4,15 @@ import http.server
 import threading
 import time
 
+_MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
+
 
 class Server:
     """An HTTP server on this machine: its files, what is wrong with it, and who asked for what."""
 
     def __init__(self):
         self.files, self.requests, self.fault = {}, [], None
+        self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
         server = self
 
@@ -36,8 +39,16 @@ class Server:
                 elif fault == "short":
                     content = content[:-1]
                 self.send_response(200)
-                self.send_header("Content-Length", str(len(content)))
+                if fault == "huge":
+                    self.send_header("Content-Length", str(1 << 50))
+                elif fault != "endless":
+                    self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
+                while fault in ("huge", "endless") and server.num_sent < _MUCH:
+                    try:
+                        server.num_sent += self.wfile.write(bytes(1 << 16))
+                    except ConnectionError:
+                        return
                 half = len(content) // 2
                 self.wfile.write(content[:half])
                 if fault == "stalled":

@@ -133,3 +133,19 @@ def test_faults_of_a_part_that_is_left_out_do_not_matter(datasets, parts, new):
     assert_same(parts.arrays(), before[:split] + new[split:])
     with pytest.raises(ValueError, match="missing: CNN/b_cnn_0"):
         assign_weights(datasets, (parts.character_encoder, None, None), "the source")
+
+
+def test_many_faults_and_long_names_are_cut(datasets, parts):
+    names = [f"extra {number:05}" for number in range(20_000)] + [
+        "long" * 10_000,
+        "line\nbreak\x1b",
+    ]
+    datasets = {**datasets, **dict.fromkeys(names, np.zeros(1))}
+    del datasets["char_embed"]
+    with pytest.raises(ValueError) as caught:
+        assign(datasets, parts)
+    message = str(caught.value)
+    _, first, *_, last = message.splitlines()
+    assert first == "  missing: char_embed, expected shape (261, 3)"
+    assert last == "  and 19,995 more"
+    assert len(message) < 2000

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import json
 import os
@@ -76,6 +77,39 @@ def test_options_that_are_a_login_page_are_refused(server, tmp_path):
     server.files["options.json"] = good
     ensure_file(file, tmp_path / "options.json")
     assert (tmp_path / "options.json").read_bytes() == good
+
+
+@pytest.mark.parametrize("fault, received", [("endless", "more"), ("huge", f"{1 << 50:,}")])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_server_that_sends_too_much_is_given_up(
+    server, file, tmp_path, fault, received, is_known
+):
+    if not is_known:
+        file = file._replace(size=None, sha256=None, least_size=2 << 20)
+    max_size = len(CONTENT) if is_known else 20 << 20
+    (tmp_path / "weights.hdf5").write_bytes(b"old")
+    server.fault = fault
+    message = f"it must have at most {max_size:,} bytes. Received: {received}$"
+    with pytest.raises(OSError, match=message):
+        ensure_file(file, tmp_path / "weights.hdf5")
+    assert server.num_sent < max_size + (64 << 20)  # some are on the way
+    assert os.listdir(tmp_path) == ["weights.hdf5"]
+    assert (tmp_path / "weights.hdf5").read_bytes() == b"old"
+
+
+def test_options_have_a_largest_size_too(server):
+    assert RemoteFile("options.json", f"{server.url}/options.json").max_size == 1 << 20
+
+
+def test_a_full_disk_is_not_the_servers_fault(file, tmp_path, monkeypatch):
+    def write(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(keras.utils.Progbar, "update", write)
+    path = tmp_path / "weights.hdf5"
+    with pytest.raises(OSError, match="No space left") as caught:
+        ensure_file(file, path)
+    assert str(caught.value) == f"[Errno 28] No space left on device: '{path}'"
 
 
 @pytest.mark.parametrize("fault", ["silent", "stalled"])

@@ -207,7 +207,7 @@ def test_faults_of_a_file_are_named_and_nothing_changes(file, parts):
         "missing: char_embed, expected shape (261, 3)",
         "not used: char_embed/inner, shape (3,)",
         "shape: CNN/b_cnn_0, expected (2,), in the file None",
-        "not used: \udcff\udcfe, shape (3,)",
+        r"not used: \udcff\udcfe, shape (3,)",
     ):
         assert fault in str(caught.value)
     assert_same(parts.arrays(), before)

@@ -1,7 +1,7 @@
 """`keras-elmo probe`: what each layer of a model knows."""
 
 from keras_elmo.cli.probe import senses, tags
-from keras_elmo.cli.subcommand import add_subcommand
+from keras_elmo.cli.subcommand import add_commands, add_subcommand
 
 HELP = "measure what each layer of a model knows of tags or word senses"
 DESCRIPTION = (
@@ -11,6 +11,6 @@ DESCRIPTION = (
 
 
 def add_arguments(parser):
-    commands = parser.add_subparsers(dest="probe", required=True, metavar="TASK")
+    commands = add_commands(parser, "TASK")
     for module in (tags, senses):
         add_subcommand(commands, module)

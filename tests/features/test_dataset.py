@@ -1,8 +1,14 @@
+import os
+import random
+import shutil
 import sys
 
 import h5py
+import keras
 import numpy as np
+import pyarrow.parquet
 import pytest
+import tensorflow as tf
 
 from keras_elmo.cli.embed import _write_hdf5, _write_npz
 from keras_elmo.features import dataset, embed_files
@@ -58,7 +64,7 @@ def check(batches, vectors, layers):
     for batch in batches.as_numpy_iterator():
         assert list(batch) == ["id", "mask", *layers]
         lengths = batch["mask"].sum(axis=1)
-        assert batch["mask"].shape[1] == lengths.max()
+        assert batch["mask"].shape[1] == max(1, lengths.max())
         seen += batch["id"].tolist()
         for name, layer in layers.items():
             assert batch[name].shape[:2] == batch["mask"].shape
@@ -153,10 +159,112 @@ def test_only_a_window_is_in_memory(folder, monkeypatch):
     assert max(sizes) <= 64 and sum(sizes) == 700
 
 
+def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
+    """Recurrent layers fail on batches without columns."""
+    (tmp_path / "in.txt").write_text(40 * "\n" + 5 * "the cat sat\n")
+    embed_files(shared_elmo, tmp_path / "in.txt", tmp_path / "out", "top")
+    _write_hdf5(tmp_path / "top.hdf5", [np.zeros((0, 16), np.float32)] * 40, None, False)
+    lstm = keras.layers.LSTM(3)
+    for path, name, rows in (tmp_path / "out", "top", 45), (tmp_path / "top.hdf5", "vectors", 40):
+        batches = list(dataset(path, batch_size=32))
+        assert batches[0]["mask"].shape == (32, 1) and batches[0][name].shape == (32, 1, 16)
+        assert not batches[0]["mask"].numpy().any() and not batches[0][name].numpy().any()
+        outputs = [lstm(batch[name], mask=batch["mask"]) for batch in batches]
+        assert sum(len(output) for output in outputs) == rows
+        assert np.isfinite(np.concatenate(outputs)).all()
+
+
 def test_a_folder_that_is_not_complete(folder, tmp_path):
-    write_manifest(tmp_path, {**read_manifest(folder), "complete": False})
+    write_manifest(tmp_path, {**read_manifest(folder), "complete": False, "shards": []})
     with pytest.raises(ValueError, match="run the command that wrote it again"):
         dataset(tmp_path)
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    """A folder that a test may damage."""
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+def test_a_damaged_folder_is_refused_before_it_is_read(copy):
+    manifest = read_manifest(copy)
+    shards = manifest["shards"]
+    for damaged in (
+        shards[:-1],  # too few
+        [shards[1], shards[0], *shards[2:]],
+        [shards[0], *shards[:-1]],  # two that overlap
+        [{**shards[0], "file": "../in.txt"}, *shards[1:]],
+        [{**shards[0], "rows": 99}, *shards[1:]],
+    ):
+        write_manifest(copy, {**manifest, "shards": damaged})
+        with pytest.raises(ValueError, match="must be a manifest as keras_elmo wrote it.*shard"):
+            dataset(copy)
+    write_manifest(copy, manifest)
+    with open(copy / shards[3]["file"], "ab") as file:
+        file.write(b"x")
+    with pytest.raises(ValueError, match="00003-of-00007.parquet must be .* bytes in the place"):
+        dataset(copy)
+    os.remove(copy / shards[3]["file"])
+    with pytest.raises(FileNotFoundError, match="00003-of-00007"):
+        dataset(copy)
+
+
+def without_digests(path):
+    manifest = read_manifest(path)
+    for shard in manifest["shards"]:
+        del shard["sha256"]
+    write_manifest(path, manifest)
+
+
+def test_swapped_shards_are_refused(copy):
+    first, second = [shard["file"] for shard in read_manifest(copy)["shards"][:2]]
+    one, two = (copy / first).read_bytes(), (copy / second).read_bytes()
+    (copy / first).write_bytes(two)
+    (copy / second).write_bytes(one)
+    manifest = read_manifest(copy)
+    for shard in manifest["shards"]:  # as if they were of one size
+        shard["bytes"] = os.path.getsize(copy / shard["file"])
+    write_manifest(copy, manifest)
+    with pytest.raises(tf.errors.OpError, match="other bytes than were written"):
+        ids(dataset(copy))
+    without_digests(copy)
+    with pytest.raises(tf.errors.OpError, match="other rows than those from 0 on"):
+        ids(dataset(copy))
+
+
+@pytest.mark.parametrize("change", [lambda path: None, without_digests])
+def test_no_flipped_bit_is_read_as_other_values(copy, vectors, change):
+    """With the digests of the manifest, and with the checksums of the pages alone."""
+    change(copy)
+    path = copy / read_manifest(copy)["shards"][0]["file"]
+    content = path.read_bytes()
+    rng = random.Random(0)
+    refused = 0
+    for place in [*rng.sample(range(len(content)), 8), len(content) - 6, 5]:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            check(dataset(copy, max_tokens=4096, batch_size=None), vectors, ALL)
+        except (ValueError, tf.errors.OpError) as error:
+            assert "must be a whole shard of this run; remove it" in str(error)  # noqa: PT017
+            refused += 1
+    assert refused == 10 if change is not without_digests else refused >= 8
+
+
+def test_damage_after_the_first_reading_is_found(copy, vectors):
+    """The digest is compared once; the pages are checked in each reading."""
+    batches = dataset(copy, ["layer_2"])
+    check(batches, vectors, {"layer_2": 2})
+    path = copy / read_manifest(copy)["shards"][0]["file"]
+    content = bytearray(path.read_bytes())
+    column = pyarrow.parquet.read_metadata(path).row_group(0)
+    names = [column.column(k).path_in_schema for k in range(column.num_columns)]
+    place = column.column([n.startswith("layer_2") for n in names].index(True)).data_page_offset
+    content[place + 2000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(tf.errors.OpError, match="must be a whole shard of this run"):
+        check(batches, vectors, {"layer_2": 2})
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.generator_dataset import dataset_from_generator
+from keras_elmo.generator_dataset import dataset_from_generator
 
 SPECS = {
     "index": tf.TensorSpec((), tf.int64),

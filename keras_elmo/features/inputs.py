@@ -63,6 +63,14 @@ def find_files(inputs):
             matches = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
         if not matches or not os.path.exists(matches[0]):
             raise FileNotFoundError(f"There is no such input file. Received: {path}")
+        for match in matches:
+            try:
+                match.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    "The name of an input file must be UTF-8, since the vectors are stored with "
+                    f"it; rename the file. Received: {match!r}"
+                ) from None
         found += matches
     if not found:
         raise ValueError("There must be an input file. Received: an empty list")

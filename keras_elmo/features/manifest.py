@@ -64,18 +64,19 @@ def read_manifest(folder):
     try:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
+        json.dumps(manifest, ensure_ascii=False).encode()  # lone surrogates are not text
         is_ours = manifest["format"] == _FORMAT
         version = manifest["format_version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         is_ours = False
     if not is_ours:
         raise ValueError(f"{path} must be a manifest of keras_elmo. Received: another file")
-    if version != _FORMAT_VERSION:
+    if not is_integer(version) or version != _FORMAT_VERSION:
         raise ValueError(
             f"{path} must have the format version {_FORMAT_VERSION}. "
             f"Received: {shown(version)}; use the version of keras_elmo that wrote it"
         )
-    missing = [name for name in (*_SETTINGS, "rows", "complete", "shards") if name not in manifest]
+    missing = [name for name in _ENTRIES if name not in manifest]
     if missing:
         raise ValueError(f"{path} must be a whole manifest. Received: one without {missing}")
     fault = _fault(manifest)
@@ -120,7 +121,7 @@ def _fault(manifest):
 
 
 def _is_count(value, least=0):
-    return is_integer(value) and value >= least
+    return is_integer(value) and least <= value < 2**63
 
 
 def _is_text(value):

@@ -191,10 +191,10 @@ def _check_folder(folder, manifest, overwrite):
         return None
     old = read_manifest(folder)
     if not overwrite and fingerprint(old) != fingerprint(manifest):
+        found = "; ".join(differences(old, manifest)) or "other settings"
         raise ValueError(
-            f"{folder} holds vectors of another run, and nothing was changed. Received: "
-            f"{'; '.join(differences(old, manifest))}. Name another folder, or replace the "
-            "vectors with `overwrite`"
+            f"{folder} holds vectors of another run, and nothing was changed. Received: {found}. "
+            "Name another folder, or replace the vectors with `overwrite`"
         )
     return old
 

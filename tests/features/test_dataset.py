@@ -1,6 +1,7 @@
 import os
 import random
 import shutil
+import subprocess
 import sys
 
 import h5py
@@ -293,3 +294,66 @@ def test_what_is_no_file_of_vectors(tmp_path):
         pass
     with pytest.raises(ValueError, match="must hold a sentence"):
         dataset(tmp_path / "empty.h5")
+
+
+# The file is read so slowly that a batch is being read when the process ends.
+_EXIT = """
+import sys, time
+import keras, tensorflow as tf
+from keras_elmo import embedding_files
+from keras_elmo.features import dataset
+
+read = embedding_files.EmbeddingsFile.__getitem__
+def slowly(self, index):
+    time.sleep(0.001)
+    return read(self, index)
+embedding_files.EmbeddingsFile.__getitem__ = slowly
+
+class Fails(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        raise RuntimeError("an error in fit")
+
+batches = dataset(sys.argv[1], columns=["layer_1"], shuffle=True, batch_size=20)
+if sys.argv[2] == "fit":
+    batches = batches.map(lambda batch: (batch["layer_1"], tf.cast(batch["id"] % 2, "float32")))
+    layers = [keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
+    model = keras.Sequential(layers)
+    model.compile("sgd", "mse", run_eagerly=True)
+    model.fit(batches, callbacks=[Fails()], verbose=0)
+elif sys.argv[2] == "iterator":
+    iterator = iter(batches)
+    next(iterator)
+elif sys.argv[2] == "repeat":
+    batches = batches.map(lambda batch: batch["layer_1"], num_parallel_calls=2)
+    iterator = iter(batches.repeat().prefetch(8))
+    next(iterator)
+elif sys.argv[2] == "many":
+    iterators = [iter(batches) for _ in range(5)]
+    for iterator in iterators:
+        next(iterator)
+    raise RuntimeError("an error in fit")
+"""
+
+
+def end_of_process(path, form):
+    """The exit status of a process that ends while a batch is being read, and its errors."""
+    command = [sys.executable, "-c", _EXIT, str(path), form]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    process = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=120
+    )  # one that hangs is killed, and the test fails
+    return process.returncode, process.stderr
+
+
+def test_a_process_ends_after_an_error_in_fit(files):
+    status, err = end_of_process(files / "all.hdf5", "fit")
+    assert status == 1 and err.endswith("RuntimeError: an error in fit\n"), err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["fit", "iterator", "repeat", "many"])
+def test_a_process_ends_while_a_batch_is_read(files, form):
+    """Repeats the default test, in every form in which an iterator is left."""
+    for _ in range(6):
+        status, err = end_of_process(files / "all.hdf5", form)
+        assert status == (1 if form in ("fit", "many") else 0), err

@@ -107,3 +107,9 @@ def test_a_file_is_read_once_in_each_pass(folder):
     list(read_files(files, "utf-8", "strict"))
     assert len(opened) == 2
     opened.clear()
+
+
+def test_a_name_that_is_not_text_is_refused(folder):
+    (folder / os.fsdecode(b"\xff.txt")).write_bytes(b"one\n")
+    with pytest.raises(ValueError, match="must be UTF-8.* rename the file"):
+        find_files("*.txt")

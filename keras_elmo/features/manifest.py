@@ -48,8 +48,8 @@ def read_manifest(folder):
     Returns:
         A dict. `"complete"` says whether the folder is finished, with the vectors of all sentences.
         The entry `"shards"` of a finished folder has a dict for each file, in the order of the
-        rows: `"file"`, `"first_id"`, `"rows"`, `"bytes"` and `"sha256"` (which folders of version
-        0.2.0 do not have). It is empty in an unfinished folder.
+        rows: `"file"`, `"first_id"`, `"rows"`, `"bytes"` and `"sha256"` (which folders of the
+        first development versions of 0.2.0 do not have). It is empty in an unfinished folder.
 
     Raises:
         FileNotFoundError: there is no manifest.

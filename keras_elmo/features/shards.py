@@ -87,12 +87,12 @@ def check_footer(path, fingerprint, first_id, num_rows):
 
 
 def check_digest(path, size, sha256):
-    """Checks that a shard has the bytes that the manifest says. It reads the whole file.
+    """Checks that a shard has the bytes that the manifest says.
 
     Args:
         path: the shard.
         size: int. The number of its bytes.
-        sha256: str, or `None` where the manifest is of an earlier version and does not say it.
+        sha256: str, or `None` where the manifest does not say it: then the file is not read.
 
     Raises:
         ValueError: it has other bytes.

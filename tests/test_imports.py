@@ -20,6 +20,7 @@ LEVELS = {
     "annotated_files": 0,
     "checks": 0,
     "files": 0,
+    "generator_dataset": 0,
     "quiet": 0,
     "traced_function": 0,
     "characters": 0,

@@ -7,8 +7,8 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from keras_elmo.checks import check_integers, shown
 from keras_elmo.features.arrow import check_pyarrow, pyarrow
-from keras_elmo.features.columns import vector_columns
-from keras_elmo.features.run import DTYPES
+from keras_elmo.features.columns import as_dtype, sentence_mean, vector_columns
+from keras_elmo.features.manifest import DTYPES
 from keras_elmo.features.shards import vector_type
 from keras_elmo.models import Elmo
 from keras_elmo.models.sentences import TOKEN_BUDGET
@@ -135,8 +135,8 @@ class ElmoModelHandler(ModelHandler):
             for column in columns:
                 array = result[column.choice]
                 if self.pooled:
-                    array = array.sum(axis=0) / max(len(array), 1)
-                array = array.astype(self.dtype, copy=False)
+                    array = sentence_mean(array)
+                array = as_dtype(array, self.dtype, column.name)
                 added[column.name] = array if self.pooled else list(array)
             if both := row.keys() & added.keys():
                 raise ValueError(

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from keras_elmo.checks import shown
 from keras_elmo.models.embed_stream import parse_choices
 from keras_elmo.models.output_names import OutputNames
@@ -55,3 +57,33 @@ def vector_columns(config, layers, num_mixes=1):
             f"columns {', '.join(names)}"
         )
     return columns
+
+
+def sentence_mean(vectors):
+    """The mean over the tokens of a sentence, (D,); zeros for a sentence without tokens.
+
+    Args:
+        vectors: float32, (tokens, D).
+    """
+    return vectors.sum(axis=0) / max(len(vectors), 1)
+
+
+def as_dtype(vectors, dtype, name):
+    """Vectors in the dtype of a column.
+
+    Args:
+        vectors: float32 array.
+        dtype: `"float32"` or `"float16"`.
+        name: str. The column, which the error names.
+
+    Raises:
+        ValueError: a number does not fit into float16.
+    """
+    with np.errstate(over="ignore"):
+        converted = vectors.astype(dtype, copy=False)
+    if dtype == "float16" and (np.isinf(converted) & np.isfinite(vectors)).any():
+        raise ValueError(
+            f"The vectors of {name} do not fit into float16, whose largest number is 65,504; "
+            f"write them as float32. Received: {np.abs(vectors[np.isfinite(vectors)]).max():,.0f}"
+        )
+    return converted

@@ -8,8 +8,10 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers, is_integer, shown
 from keras_elmo.embedding_files import read_embeddings
-from keras_elmo.features.arrow import check_pyarrow, pyarrow
-from keras_elmo.features.manifest import read_manifest
+from keras_elmo.features import shards
+from keras_elmo.features.arrow import check_pyarrow
+from keras_elmo.features.manifest import fingerprint, read_manifest
+from keras_elmo.generator_dataset import dataset_from_generator
 from keras_elmo.models.sentences import within_budget
 
 # What is in memory, and is sorted by length together, ends at the first of these.
@@ -75,7 +77,7 @@ def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, s
             f"{', '.join(source.columns)}. Received: columns={shown(columns)}"
         )
     batches = _Batches(source, chosen, batch_size, max_tokens, shuffle, seed)
-    return tf.data.Dataset.from_generator(batches, output_signature=batches.signature).prefetch(2)
+    return dataset_from_generator(batches, batches.signature)
 
 
 class _Folder:
@@ -99,7 +101,13 @@ class _Folder:
         self.columns = {
             name: (rank, manifest["dtype"], size) for name, size in manifest["layers"].items()
         }
-        self.shards = [os.path.join(path, shard["file"]) for shard in manifest["shards"]]
+        self.shards = [
+            {**shard, "path": os.path.join(path, shard["file"])} for shard in manifest["shards"]
+        ]
+        self._fingerprint = fingerprint(manifest)
+        self._is_checked = set()  # of the shards, their paths
+        for shard in self.shards:
+            shards.check_digest(shard["path"], shard["bytes"], None)
 
     @contextlib.contextmanager
     def open(self):
@@ -107,14 +115,19 @@ class _Folder:
         yield None
 
     def parts(self, _, shard):
-        """What is read at once of a shard: a list."""
-        return [(shard, k) for k in range(pyarrow.parquet.read_metadata(shard).num_row_groups)]
+        """What is read at once of a shard: a list. When it is read first, every byte is checked."""
+        path = shard["path"]
+        if path not in self._is_checked:
+            shards.check_digest(path, shard["bytes"], shard.get("sha256"))
+            shards.check_footer(path, self._fingerprint, shard["first_id"], shard["rows"])
+            self._is_checked.add(path)
+        with shards.open_shard(path) as file:
+            return [(path, group) for group in range(file.num_row_groups)]
 
     def read(self, _, part, names):
         """The sentences of a part, a list of pairs: the id, and a list of arrays."""
         path, group = part
-        with pyarrow.parquet.ParquetFile(path) as file:
-            table = file.read_row_group(group, columns=["id", *names])
+        table = shards.read_group(path, group, ["id", *names])
         columns = [self._arrays(table, name) for name in names]
         return list(zip(table["id"].to_pylist(), zip(*columns, strict=True), strict=True))
 
@@ -230,13 +243,14 @@ class _Batches:
         ids, arrays = zip(*sentences, strict=True)
         batch = {"id": np.array(ids, np.int64)}
         lengths = np.array([self._length(sentence) for sentence in sentences])
+        width = max(1, lengths.max())  # Keras's recurrent layers fail on none.
         if not self._is_pooled:
-            batch["mask"] = np.arange(lengths.max())[None] < lengths[:, None]
+            batch["mask"] = np.arange(width)[None] < lengths[:, None]
         for name, column in zip(self._names, zip(*arrays, strict=True), strict=True):
             _, dtype, size = self._source.columns[name]
             if self._is_pooled:
                 batch[name] = np.stack(column).astype(dtype, copy=False)
                 continue
-            batch[name] = np.zeros((len(column), lengths.max(), size), dtype)
+            batch[name] = np.zeros((len(column), width, size), dtype)
             batch[name][batch["mask"]] = np.concatenate(column)
         return batch

@@ -1,12 +1,15 @@
 """The text files of a run: which they are, what they hold, and their lines in order."""
 
+import contextlib
 import glob
+import gzip
 import hashlib
+import io
 import os
+import zlib
 from typing import NamedTuple
 
 from keras_elmo.features.lines import Lines
-from keras_elmo.files import open_text
 
 _BYTES_PER_READ = 1 << 20
 
@@ -60,6 +63,14 @@ def find_files(inputs):
             matches = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
         if not matches or not os.path.exists(matches[0]):
             raise FileNotFoundError(f"There is no such input file. Received: {path}")
+        for match in matches:
+            try:
+                match.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    "The name of an input file must be UTF-8, since the vectors are stored with "
+                    f"it; rename the file. Received: {match!r}"
+                ) from None
         found += matches
     if not found:
         raise ValueError("There must be an input file. Received: an empty list")
@@ -93,14 +104,9 @@ def scan_files(paths, encoding, errors):
     """
     files = []
     for path in paths:
-        digest, size = hashlib.sha256(), 0
-        with open(path, "rb") as file:
-            while part := file.read(_BYTES_PER_READ):
-                digest.update(part)
-                size += len(part)
-        with open_text(path) as file:
+        with _open_hashed(path) as (file, hashed):
             rows = sum(1 for _ in Lines(file, path, encoding, errors).read())
-        files.append(InputFile(path, size, digest.hexdigest(), rows))
+            files.append(InputFile(path, *hashed.finish(), rows))
     return files
 
 
@@ -116,18 +122,62 @@ def read_files(files, encoding, errors):
         Pairs: the path of the file, and the line, a string.
 
     Raises:
-        ValueError: a file has other lines than when it was scanned.
+        ValueError: a file has other bytes than when it was scanned. More lines are found before
+            they are given, other bytes at the end of the file.
     """
     for file in files:
         count = 0
-        with open_text(file.file) as stream:
+        with _open_hashed(file.file) as (stream, hashed):
             for line in Lines(stream, file.file, encoding, errors).read():
                 count += 1
                 if count > file.rows:
                     break
                 yield file.file, line
-        if count != file.rows:
+            size, sha256 = hashed.finish()
+        if (count, size, sha256) != (file.rows, file.bytes, file.sha256):
             raise ValueError(
-                f"{file.file} must not change while it is read. Received: {file.rows:,} lines when "
-                "the run began, and another number now"
+                f"{file.file} must not change while it is read. Received: {file.rows:,} lines and "
+                f"{file.bytes:,} bytes when the run began, and other ones now; run the same "
+                "command again"
             )
+
+
+@contextlib.contextmanager
+def _open_hashed(path):
+    """A text file for reading bytes, which are hashed as they are read; `*.gz` is decompressed.
+
+    Yields:
+        The binary file object, and the `_HashedFile`.
+
+    Raises:
+        ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
+    """
+    with _HashedFile(path) as hashed:
+        file = io.BufferedReader(hashed, _BYTES_PER_READ)
+        try:
+            yield (gzip.open(file) if path.endswith(".gz") else file), hashed
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+
+
+class _HashedFile(io.FileIO):
+    """A file that hashes the bytes that are read, from its beginning to its end."""
+
+    def __init__(self, path):
+        super().__init__(path, "rb")
+        self._digest, self._size = hashlib.sha256(), 0
+
+    def readinto(self, buffer):
+        count = super().readinto(buffer)
+        self._digest.update(memoryview(buffer)[:count])
+        self._size += count
+        return count
+
+    def seekable(self):
+        return False  # Each byte is read once.
+
+    def finish(self):
+        """The size and the SHA-256 of the whole file, of which the rest is read."""
+        while self.readinto(bytearray(_BYTES_PER_READ)):
+            pass
+        return self._size, self._digest.hexdigest()

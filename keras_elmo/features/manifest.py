@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo._version import __version__
-from keras_elmo.checks import shown
+from keras_elmo.checks import is_integer, shown
 from keras_elmo.features.arrow import pyarrow
+from keras_elmo.features.shards import shard_name
 from keras_elmo.files import replacing_file
 
 # Libraries that read whole folders leave out names that begin with an underscore.
@@ -33,20 +34,26 @@ _SETTINGS = (
 )
 # Where the model was read from decides nothing.
 _NAMES_ALONE = ("source",)
+DTYPES = ("float32", "float16")
 
 
 def read_manifest(folder):
     """Reads the manifest of a folder that `embed_files` wrote.
 
+    The shards themselves are not read: `dataset` and `embed_files` compare them with the manifest.
+
     Args:
         folder: path.
 
     Returns:
-        A dict. `"complete"` says whether all shards are there.
+        A dict. `"complete"` says whether the folder is finished, with the vectors of all sentences.
+        The entry `"shards"` of a finished folder has a dict for each file, in the order of the
+        rows: `"file"`, `"first_id"`, `"rows"`, `"bytes"` and `"sha256"` (which folders of the
+        first development versions of 0.2.0 do not have). It is empty in an unfinished folder.
 
     Raises:
         FileNotFoundError: there is no manifest.
-        ValueError: it is of another kind.
+        ValueError: it is of another kind, or its entries do not fit together.
     """
     path = os.path.join(folder, MANIFEST)
     if not os.path.exists(path):
@@ -57,21 +64,121 @@ def read_manifest(folder):
     try:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
+        json.dumps(manifest, ensure_ascii=False).encode()  # lone surrogates are not text
         is_ours = manifest["format"] == _FORMAT
         version = manifest["format_version"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         is_ours = False
     if not is_ours:
         raise ValueError(f"{path} must be a manifest of keras_elmo. Received: another file")
-    if version != _FORMAT_VERSION:
+    if not is_integer(version) or version != _FORMAT_VERSION:
         raise ValueError(
             f"{path} must have the format version {_FORMAT_VERSION}. "
             f"Received: {shown(version)}; use the version of keras_elmo that wrote it"
         )
-    missing = [name for name in (*_SETTINGS, "rows", "complete", "shards") if name not in manifest]
+    missing = [name for name in _ENTRIES if name not in manifest]
     if missing:
         raise ValueError(f"{path} must be a whole manifest. Received: one without {missing}")
+    fault = _fault(manifest)
+    if fault:
+        raise ValueError(
+            f"{path} must be a manifest as keras_elmo wrote it; remove the folder, and embed "
+            f"again. Received: {fault}"
+        )
     return manifest
+
+
+def num_shards(manifest):
+    """The number of shards; an input without lines has one, which holds the schema."""
+    return max(1, -(-manifest["rows"] // manifest["shard_size"]))
+
+
+def shard_rows(manifest, index):
+    """The number of rows of a shard."""
+    size = manifest["shard_size"]
+    return min(size, manifest["rows"] - index * size)
+
+
+def _fault(manifest):
+    """What is wrong with the entries of a manifest, or `None`."""
+    for name, is_right in _ENTRIES.items():
+        if not is_right(manifest[name]):
+            return f"{name} {shown(manifest[name])}"
+    if manifest["rows"] != sum(file["rows"] for file in manifest["inputs"]):
+        return f"{manifest['rows']:,} rows, which are not those of the inputs"
+    count = num_shards(manifest) if manifest["complete"] else 0
+    if len(manifest["shards"]) != count:
+        return f"{len(manifest['shards']):,} shards in the place of {count:,}"
+    for index, shard in enumerate(manifest["shards"]):
+        place = {
+            "file": shard_name(index, count),
+            "first_id": index * manifest["shard_size"],
+            "rows": shard_rows(manifest, index),
+        }
+        if not _is_shard(shard) or {name: shard[name] for name in place} != place:
+            return f"for shard {index:,} the entry {shown(shard)}"
+    return None
+
+
+def _is_count(value, least=0):
+    return is_integer(value) and least <= value < 2**63
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _is_hash(value):
+    return isinstance(value, str) and len(value) == 64 and value.isalnum() and value.isascii()
+
+
+def _is_dict(value, **entries):
+    """Whether a value is a dict in which each of the entries is right."""
+    return isinstance(value, dict) and all(
+        name in value and is_right(value[name]) for name, is_right in entries.items()
+    )
+
+
+def _is_list(value, is_right):
+    return isinstance(value, list) and all(map(is_right, value))
+
+
+def _is_model(value):
+    return _is_dict(value, source=_is_text, sha256=_is_text) and all(
+        item is None or isinstance(item, str | bool | int) for item in value.values()
+    )
+
+
+def _is_input(value):
+    return _is_dict(value, file=_is_text, bytes=_is_count, sha256=_is_text, rows=_is_count)
+
+
+def _is_shard(value):
+    return _is_dict(
+        value, file=_is_text, first_id=_is_count, rows=_is_count, bytes=_is_count
+    ) and _is_hash(value.get("sha256", 64 * "0"))
+
+
+# What each entry of a manifest must be.
+_ENTRIES = {
+    "model": _is_model,
+    "layers": lambda value: (
+        isinstance(value, dict)
+        and len(value) > 0
+        and all(_is_count(size, 1) for size in value.values())
+    ),
+    "dtype": lambda value: value in DTYPES,
+    "pooled": lambda value: isinstance(value, bool),
+    "shard_size": lambda value: _is_count(value, 1),
+    "token_budget": lambda value: value is None or _is_count(value, 1),
+    "encoding": _is_text,
+    "errors": lambda value: value in ("strict", "replace"),
+    "inputs": lambda value: _is_list(value, _is_input) and len(value) > 0,
+    "rows": _is_count,
+    "versions": lambda value: _is_list(value, _is_dict) and len(value) > 0,
+    "complete": lambda value: isinstance(value, bool),
+    "shards": lambda value: isinstance(value, list),
+}
 
 
 def write_manifest(folder, manifest):

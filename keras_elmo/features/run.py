@@ -11,14 +11,17 @@ from typing import NamedTuple
 from keras_elmo.checks import check_integers, shown
 from keras_elmo.features import shards
 from keras_elmo.features.arrow import check_pyarrow
-from keras_elmo.features.columns import vector_columns
+from keras_elmo.features.columns import sentence_mean, vector_columns
 from keras_elmo.features.inputs import find_files, read_files, scan_files
 from keras_elmo.features.manifest import (
+    DTYPES,
     MANIFEST,
     differences,
     fingerprint,
     new_manifest,
+    num_shards,
     read_manifest,
+    shard_rows,
     versions,
     write_manifest,
 )
@@ -26,7 +29,6 @@ from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models.embed_stream import embed_tokens
 from keras_elmo.models.sentences import read_tokens
 
-DTYPES = ("float32", "float16")
 # Sentences of a shard: a killed run loses two at most, and a library opens one at once. A pooled
 # sentence is one vector, where another is one for each token and layer.
 SHARD_SIZE = 1024
@@ -77,8 +79,9 @@ def embed_files(
 
     A file appears when it is whole. So the process may be killed at any time, and the same call
     goes on with the first file that is missing. It writes the same bytes as a run that was not
-    stopped, on the same machine with the same versions. `_manifest.json` says what made the
-    vectors; a call with another model, input or option changes nothing and raises an error.
+    stopped, on the same machine with the same versions. It reads the files that are there, and
+    refuses a damaged one. `_manifest.json` says what made the vectors, and `"complete": true` when
+    all are there; a call with another model, input or option changes nothing and raises an error.
 
     Args:
         elmo: an `Elmo`, without `keep_sentence_boundaries`.
@@ -102,8 +105,8 @@ def embed_files(
 
     Raises:
         ImportError: pyarrow is not installed.
-        ValueError: an argument is not as said above; the folder holds something else; or a file
-            cannot be decoded, or changes while it is read.
+        ValueError: an argument is not as said above; the folder holds something else, or a damaged
+            file; or a text file cannot be decoded, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
 
     Example:
@@ -145,15 +148,15 @@ def embed_files(
         errors=errors,
     )
     with making_folder(folder), _cleared_folder(folder, manifest, overwrite) as earlier:
-        manifest = {**manifest, "versions": earlier}
-        return _Run(elmo, columns, files, folder, manifest, on_progress).finish()
+        return _Run(elmo, columns, files, folder, {**manifest, **earlier}, on_progress).finish()
 
 
 @contextlib.contextmanager
 def _cleared_folder(folder, manifest, overwrite):
-    """Locks the folder if the run may write there. Yields the versions that wrote there before.
+    """Locks the folder if the run may write there. Nothing is changed where it is refused.
 
-    Nothing is changed where the folder is refused.
+    Yields:
+        What an earlier run noted in the manifest, a dict: its versions, and its shards.
     """
     _check_folder(folder, manifest, overwrite)
     with locked_folder(folder):
@@ -163,11 +166,13 @@ def _cleared_folder(folder, manifest, overwrite):
         elif overwrite:
             # In this order, so that whoever stops this can repeat the old or the new command.
             write_manifest(folder, {**old, "complete": False, "shards": []})
+            count = num_shards(old)
             for name in os.listdir(folder):
-                if name in shards.shard_names(_num_shards(old)):
+                if shards.is_shard_name(name, count):
                     os.remove(os.path.join(folder, name))
             write_manifest(folder, manifest)
-        yield manifest["versions"] if old is None or overwrite else old["versions"]
+        earlier = manifest if old is None or overwrite else old
+        yield {name: earlier[name] for name in ("versions", "shards")}
 
 
 def _check_folder(folder, manifest, overwrite):
@@ -186,30 +191,25 @@ def _check_folder(folder, manifest, overwrite):
         return None
     old = read_manifest(folder)
     if not overwrite and fingerprint(old) != fingerprint(manifest):
+        found = "; ".join(differences(old, manifest)) or "other settings"
         raise ValueError(
-            f"{folder} holds vectors of another run, and nothing was changed. Received: "
-            f"{'; '.join(differences(old, manifest))}. Name another folder, or replace the "
-            "vectors with `overwrite`"
+            f"{folder} holds vectors of another run, and nothing was changed. Received: {found}. "
+            "Name another folder, or replace the vectors with `overwrite`"
         )
     return old
-
-
-def _num_shards(manifest):
-    """The number of shards; an input without lines has one, which holds the schema."""
-    return max(1, -(-manifest["rows"] // manifest["shard_size"]))
 
 
 class _Shard(NamedTuple):
     """The rows of one shard."""
 
-    path: str
+    index: int
     first_id: int
     rows: list  # pairs: the path of the text file, and the line
     tokens: list  # of each line, a list of bytes
 
 
 class _Run:
-    """Writes the shards that are missing.
+    """Writes the shards that are missing, and checks the others.
 
     Three things go on at once: one thread reads and tokenises the next shard, the caller's thread
     embeds, and one thread compresses and writes what is embedded.
@@ -219,31 +219,34 @@ class _Run:
         self._elmo, self._columns, self._files = elmo, columns, files
         self._manifest, self._folder = manifest, folder
         self._on_progress = on_progress or (lambda progress: None)
-        self._has_failed = False
-        self._names = shards.shard_names(_num_shards(manifest))
+        self._names = shards.shard_names(num_shards(manifest))
+        self._fingerprint = fingerprint(manifest)
         self._schema = shards.make_schema(
-            columns, manifest["dtype"], manifest["pooled"], fingerprint(manifest)
+            columns, manifest["dtype"], manifest["pooled"], self._fingerprint
         )
+        # Of each shard that is written or checked, its bytes and its digest.
+        self._written = {}
         self._is_there = [self._check_shard(index) for index in range(len(self._names))]
-        rows = sum(self._num_rows(k) for k, is_there in enumerate(self._is_there) if is_there)
+        rows = sum(shard_rows(manifest, k) for k, is_there in enumerate(self._is_there) if is_there)
         self._progress = Progress(rows, manifest["rows"], sum(self._is_there), len(self._names))
 
     def finish(self):
         """Writes the missing shards and the manifest, which is returned."""
         self._on_progress(self._progress)
-        if not all(self._is_there):
-            self._note_versions()
+        if len(self._written) < len(self._names):
+            if not all(self._is_there):
+                self._note_versions()
+            self._manifest.update(complete=False, shards=[])
             write_manifest(self._folder, self._manifest)
             self._write_shards()
-        names = enumerate(self._names)
         self._manifest["shards"] = [
             {
                 "file": name,
                 "first_id": index * self._manifest["shard_size"],
-                "rows": self._num_rows(index),
-                "bytes": os.path.getsize(os.path.join(self._folder, name)),
+                "rows": shard_rows(self._manifest, index),
+                **self._written[index],
             }
-            for index, name in names
+            for index, name in enumerate(self._names)
         ]
         self._manifest["complete"] = True
         write_manifest(self._folder, self._manifest)
@@ -260,86 +263,65 @@ class _Run:
             )
             self._manifest["versions"] = [*before, now]
 
-    def _num_rows(self, index):
-        """The number of rows that a shard has."""
-        size = self._manifest["shard_size"]
-        return min(size, self._manifest["rows"] - index * size)
+    def _path(self, index):
+        return os.path.join(self._folder, self._names[index])
 
     def _check_shard(self, index):
-        """Whether a shard is there, and what it must be."""
-        path = os.path.join(self._folder, self._names[index])
+        """Whether a shard is there, and what it must be, as far as the manifest knows it."""
+        path, size = self._path(index), self._manifest["shard_size"]
         if not os.path.exists(path):
             return False
-        rows = shards.num_rows(path, fingerprint(self._manifest))
-        if rows != self._num_rows(index):
-            raise ValueError(
-                f"{path} must have {self._num_rows(index):,} rows; remove it, and run the same "
-                f"command again. Received: {rows:,} rows"
-            )
+        rows = shard_rows(self._manifest, index)
+        shards.check_footer(path, self._fingerprint, index * size, rows)
+        if self._manifest["shards"]:
+            noted = self._manifest["shards"][index]
+            shards.check_digest(path, noted["bytes"], noted.get("sha256"))
+            if "sha256" in noted:
+                self._written[index] = {"bytes": noted["bytes"], "sha256": noted["sha256"]}
         return True
 
     def _read_shards(self):
-        """The shards that are missing, one after the other, as `_Shard`s."""
-        settings = self._manifest["encoding"], self._manifest["errors"]
-        lines = read_files(self._files, *settings)
-        for index, name in enumerate(self._names):
-            count = self._num_rows(index)
-            if self._is_there[index]:
-                collections.deque(itertools.islice(lines, count), maxlen=0)  # passes over them
-                continue
-            rows = list(itertools.islice(lines, count))
-            texts = (text for _, text in rows)
-            tokens = list(read_tokens(self._elmo.tokenizer, texts, self._elmo.max_tokens))
-            path = os.path.join(self._folder, name)
-            yield _Shard(path, index * self._manifest["shard_size"], rows, tokens)
+        """The shards that are missing, one after the other, as `_Shard`s.
+
+        Of the others, those that no manifest vouches for are compared with the input.
+        """
+        lines = read_files(self._files, self._manifest["encoding"], self._manifest["errors"])
+        for index in range(len(self._names)):
+            rows = list(itertools.islice(lines, shard_rows(self._manifest, index)))
+            first_id = index * self._manifest["shard_size"]
+            if not self._is_there[index]:
+                texts = (text for _, text in rows)
+                tokens = list(read_tokens(self._elmo.tokenizer, texts, self._elmo.max_tokens))
+                yield _Shard(index, first_id, rows, tokens)
+            elif index not in self._written:
+                path = self._path(index)
+                shards.check_content(path, self._schema, first_id, rows)
+                self._written[index] = {
+                    "bytes": os.path.getsize(path),
+                    "sha256": shards.digest(path),
+                }
         collections.deque(lines, maxlen=0)  # a file that has changed is found at its end
 
     def _write_shards(self):
-        reading = ThreadPoolExecutor(1, "keras_elmo.reading")
-        writing = ThreadPoolExecutor(1, "keras_elmo.writing")
-        written = collections.deque()  # of each waiting job its future, and whether it ends a shard
-        writers = collections.deque(maxlen=2)  # an earlier shard is closed before the next is open
         found = self._read_shards()
-
-        def submit(job, *args, ends_shard=False):
-            written.append((writing.submit(self._unless_failed, job, *args), ends_shard))
-            while len(written) > _MOST_WAITING or (written and written[0][0].done()):
-                take()
-
-        def take():
-            future, ends_shard = written.popleft()
-            future.result()  # raises the error of the job
-            if ends_shard:
-                self._advance(shards=1)
-
+        reading = ThreadPoolExecutor(1, "keras_elmo.reading")
         try:
-            following = reading.submit(next, found, None)
-            while (shard := following.result()) is not None:
+            with _ShardPipeline(self._schema, self._manifest["dtype"], self._note) as pipeline:
                 following = reading.submit(next, found, None)
-                writer = shards.ShardWriter(shard.path, self._schema)
-                writers.append(writer)
-                submit(writer.open)
-                for rows in shards.row_groups(self._embed(shard)):
-                    submit(self._write_rows, writer, rows)
-                submit(writer.close, len(shard.rows), ends_shard=True)
-            while written:
-                take()
+                while (shard := following.result()) is not None:
+                    following = reading.submit(next, found, None)
+                    pipeline.open(shard.index, self._path(shard.index))
+                    for rows in shards.row_groups(self._embed(shard)):
+                        pipeline.write(rows)
+                    pipeline.close(len(shard.rows))
         finally:
             reading.shutdown(cancel_futures=True)
-            writing.shutdown(cancel_futures=True)
-            for writer in writers:
-                writer.abort()
+            found.close()
 
-    def _unless_failed(self, job, *args):
-        """Runs a job of the writing thread. After one has failed, those that wait do nothing."""
-        if self._has_failed:
-            return
-        self._has_failed = True
-        job(*args)
-        self._has_failed = False
-
-    def _write_rows(self, writer, rows):
-        writer.write(shards.make_table(rows, self._schema, self._manifest["dtype"]))
+    def _note(self, index, written):
+        """A shard is in the folder."""
+        self._written[index] = written
+        self._advance(num_shards=1)
 
     def _embed(self, shard):
         """The rows of a shard, as `make_table` takes them."""
@@ -354,15 +336,101 @@ class _Run:
         for index, ((file, text), tokens, result) in numbered:
             arrays = [result[column.choice] for column in self._columns]
             if self._manifest["pooled"]:
-                arrays = [array.sum(axis=0) / max(len(array), 1) for array in arrays]
+                arrays = [sentence_mean(array) for array in arrays]
             yield index, file, text, tokens, arrays
 
-    def _advance(self, rows=0, tokens=0, shards=0):
+    def _advance(self, rows=0, tokens=0, num_shards=0):
         before = self._progress
         self._progress = before._replace(
             rows=before.rows + rows,
-            shards=before.shards + shards,
+            shards=before.shards + num_shards,
             new_rows=before.new_rows + rows,
             new_tokens=before.new_tokens + tokens,
         )
         self._on_progress(self._progress)
+
+
+class _ShardPipeline:
+    """Writes one shard after the other, in a thread of its own.
+
+    Every step of a `ShardWriter` runs in that thread, also that it is given up. A `with` statement
+    waits until all shards are written; after an error it gives up the shard that is not complete.
+
+    Args:
+        schema, dtype: see `make_table`.
+        on_shard: function that is called with the index of each shard that is complete, and what
+            `ShardWriter.close` returned. It is called in the thread of the caller.
+    """
+
+    def __init__(self, schema, dtype, on_shard):
+        self._schema, self._dtype, self._on_shard = schema, dtype, on_shard
+        self._thread = ThreadPoolExecutor(1, "keras_elmo.writing")
+        self._jobs = collections.deque()  # the futures of the jobs that wait
+        self._is_stopped = False
+        self._index = self._writer = None  # of the shard that is open; for the thread alone
+
+    def open(self, index, path):
+        self._submit(self._open, index, path)
+
+    def write(self, rows):
+        self._submit(self._write, rows)
+
+    def close(self, num_rows):
+        self._submit(self._close, num_rows)
+
+    def drain(self):
+        """Waits until all is written."""
+        while self._jobs:
+            self._take()
+
+    def abort(self):
+        """Gives up what is not complete, and ends the thread."""
+        self._is_stopped = True  # The jobs that wait do nothing.
+        self._thread.submit(self._abort)
+        self._thread.shutdown()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, error, *_):
+        try:
+            if error is None:
+                self.drain()
+        finally:
+            self.abort()
+
+    def _submit(self, job, *args):
+        self._jobs.append(self._thread.submit(self._run, job, *args))
+        while len(self._jobs) > _MOST_WAITING or (self._jobs and self._jobs[0].done()):
+            self._take()
+
+    def _take(self):
+        finished = self._jobs.popleft().result()  # raises the error of the job
+        if finished is not None:
+            self._on_shard(*finished)
+
+    def _run(self, job, *args):
+        """Runs a job. After an error, the jobs that wait do nothing."""
+        if self._is_stopped:
+            return None
+        try:
+            return job(*args)
+        except BaseException:
+            self._is_stopped = True
+            raise
+
+    def _open(self, index, path):
+        self._index, self._writer = index, shards.ShardWriter(path, self._schema)
+        self._writer.open()
+
+    def _write(self, rows):
+        self._writer.write(shards.make_table(rows, self._schema, self._dtype))
+
+    def _close(self, num_rows):
+        written = self._writer.close(num_rows)
+        self._writer = None
+        return self._index, written
+
+    def _abort(self):
+        if self._writer is not None:
+            self._writer.abort()

@@ -1,22 +1,41 @@
 """Shards: the Parquet files of a run, each of which appears whole or not at all."""
 
 import contextlib
+import hashlib
+import io
 import os
+import re
 
 import numpy as np
 
 from keras_elmo.features.arrow import pyarrow
+from keras_elmo.features.columns import as_dtype
 from keras_elmo.files import replacing_file
 
 ROWS_PER_GROUP = 64  # a reader takes a group at a time
 _BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
 _FINGERPRINT = b"keras_elmo.fingerprint"  # in a file's metadata: of the run that wrote it
 _ZSTD_LEVEL = 1  # vectors hardly get smaller at any level
+_BYTES_PER_READ = 1 << 20
 
 
 def shard_names(count):
     """The names of the shards, whose order is that of the rows."""
-    return [f"shard-{index:05}-of-{count:05}.parquet" for index in range(count)]
+    return [shard_name(index, count) for index in range(count)]
+
+
+def shard_name(index, count):
+    return f"shard-{index:05}-of-{count:05}.parquet"
+
+
+def is_shard_name(name, count):
+    """Whether a name is one of `shard_names(count)`, which may be many."""
+    match = re.fullmatch(r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet", name)
+    return (
+        match is not None
+        and int(match[1]) < count == int(match[2])
+        and name == shard_name(int(match[1]), count)
+    )
 
 
 def make_schema(columns, dtype, is_pooled, fingerprint):
@@ -45,20 +64,118 @@ def vector_type(size, dtype="float32"):
     return pyarrow.list_(pyarrow.from_numpy_dtype(dtype), size)
 
 
-def num_rows(path, fingerprint):
-    """The number of rows of a shard.
+def check_footer(path, fingerprint, first_id, num_rows):
+    """Checks what the end of a shard says: its run, its rows and their ids. It is cheap.
 
     Raises:
-        ValueError: it is no whole Parquet file, or of another run.
+        ValueError: it is not a whole Parquet file, or not the shard of these rows.
     """
-    try:
+    with _checking(path):
         metadata = pyarrow.parquet.read_metadata(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
+        if (metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
+            raise _Fault("a file of another run")
+        if metadata.num_rows != num_rows:
+            raise _Fault(f"{metadata.num_rows:,} rows in the place of {num_rows:,}")
+        groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+        start = first_id
+        for group in groups:
+            ids = group.column(0).statistics
+            found = (ids.min, ids.max) if ids is not None and ids.has_min_max else None
+            if found != (start, start + group.num_rows - 1):
+                raise _Fault(f"other rows than those from {first_id:,} on")
+            start += group.num_rows
+
+
+def check_digest(path, size, sha256):
+    """Checks that a shard has the bytes that the manifest says.
+
+    Args:
+        path: the shard.
+        size: int. The number of its bytes.
+        sha256: str, or `None` where the manifest does not say it: then the file is not read.
+
+    Raises:
+        ValueError: it has other bytes.
+    """
+    with _checking(path):
+        if os.path.getsize(path) != size:
+            raise _Fault(f"{os.path.getsize(path):,} bytes in the place of {size:,}")
+        if sha256 is not None and digest(path) != sha256:
+            raise _Fault("other bytes than were written")
+
+
+def digest(path):
+    """The SHA-256 of a file."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(_BYTES_PER_READ):
+            found.update(part)
+    return found.hexdigest()
+
+
+def check_content(path, schema, first_id, lines):
+    """Checks a shard that no manifest vouches for: every page, and that the text is the input's.
+
+    Args:
+        path: the shard.
+        schema: what `make_schema` gives.
+        first_id: int. The id of its first row.
+        lines: list of pairs: the path of the text file, and the line.
+
+    Raises:
+        ValueError: a page is damaged, or the rows are not those of the lines.
+    """
+    start = 0
+    with _checking(path), open_shard(path) as file:
+        if not file.schema_arrow.equals(schema):
+            raise _Fault("a file with other columns")
+        if file.metadata.num_rows != len(lines):
+            raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {len(lines):,}")
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)  # checks the checksum of every page
+            table.validate(full=True)
+            files, texts = zip(*lines[start : start + len(table)], strict=True)
+            expected = {
+                "id": list(range(first_id + start, first_id + start + len(table))),
+                "file": list(files),
+                "text": list(texts),
+            }
+            for name, values in expected.items():
+                if table[name].to_pylist() != values:
+                    raise _Fault(f"other values of {name} than those of the input")
+            start += len(table)
+
+
+def read_group(path, group, columns):
+    """The columns of a row group, a `pyarrow.Table`. The checksums of the pages are checked."""
+    with _checking(path), open_shard(path) as file:
+        table = file.read_row_group(group, columns=columns)
+        table.validate(full=True)
+    return table
+
+
+def open_shard(path):
+    """A `pyarrow.parquet.ParquetFile` that checks the checksum of each page that it reads."""
+    return pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+
+
+class _Fault(Exception):
+    """What is wrong with a shard."""
+
+
+@contextlib.contextmanager
+def _checking(path):
+    """Turns what is wrong with a shard into an error that says what to do."""
+    try:
+        yield
+    except (_Fault, ValueError, TypeError, IndexError, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # such as a missing file
+        received = error if isinstance(error, _Fault) else f"a file that cannot be read ({error})"
+    except pyarrow.ArrowException as error:
         received = f"a file that cannot be read ({error})"
     else:
-        if (metadata.metadata or {}).get(_FINGERPRINT) == fingerprint.encode():
-            return metadata.num_rows
-        received = "a file of another run"
+        return
     raise ValueError(
         f"{path} must be a whole shard of this run; remove it, and run the same command again. "
         f"Received: {received}"
@@ -66,7 +183,7 @@ def num_rows(path, fingerprint):
 
 
 class ShardWriter:
-    """Writes one shard. All methods may run in another thread, one after the other.
+    """Writes one shard. All methods run in one thread, one after the other.
 
     Args:
         path: the file to write. It appears under this name in `close`.
@@ -76,20 +193,22 @@ class ShardWriter:
     def __init__(self, path, schema):
         self.path, self._schema = path, schema
         self._stack = contextlib.ExitStack()
-        self._writer = self._temporary = None
+        self._writer = self._file = None
         self._num_rows = 0
 
     def open(self):
-        self._temporary = self._stack.enter_context(replacing_file(self.path))
+        temporary = self._stack.enter_context(replacing_file(self.path))
         # Statistics and dictionaries are for columns with values that repeat or are ordered.
         with self._naming_the_file():
+            self._file = _DigestedFile(io.FileIO(temporary, "wb"), _BYTES_PER_READ)
             self._writer = pyarrow.parquet.ParquetWriter(
-                self._temporary,
+                self._file,
                 self._schema,
                 compression="zstd",
                 compression_level=_ZSTD_LEVEL,
                 use_dictionary=["file", "tokens.list.element"],
                 write_statistics=["id", "file"],
+                write_page_checksum=True,
             )
 
     def write(self, table):
@@ -99,14 +218,21 @@ class ShardWriter:
         self._num_rows += len(table)
 
     def close(self, num_rows):
-        """Ends the file, and gives it its name, if it has as many rows as it must have."""
+        """Ends the file, and gives it its name, if it has as many rows as it must have.
+
+        Returns:
+            A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
+        """
         if self._num_rows != num_rows:
             raise RuntimeError(
                 f"{self.path} must have {num_rows:,} rows. Received: {self._num_rows:,}"
             )
         with self._naming_the_file():
             self._writer.close()
+            written = {"bytes": self._file.tell(), "sha256": self._file.sha256.hexdigest()}
+            self._file.close()
             self._stack.close()
+        return written
 
     @contextlib.contextmanager
     def _naming_the_file(self):
@@ -120,11 +246,26 @@ class ShardWriter:
 
     def abort(self):
         """Removes what was written, unless the file has its name already."""
+        self._writer = None  # Arrow may write once more.
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # such as a full disk
+                self._file.close()
         error = RuntimeError("The shard is not complete")
-        with contextlib.suppress(RuntimeError, OSError, pyarrow.ArrowException):
+        with contextlib.suppress(RuntimeError, OSError):
             # `replacing_file` removes its file where an error leaves its block.
             self._stack.__exit__(type(error), error, None)
-        self._writer = None
+
+
+class _DigestedFile(io.BufferedWriter):
+    """A file that is written from its beginning to its end, with the SHA-256 of what is written."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data):
+        self.sha256.update(data)
+        return super().write(data)
 
 
 def row_groups(rows):
@@ -168,13 +309,7 @@ def _vectors(arrays, field, dtype):
     """One column of vectors."""
     is_pooled = pyarrow.types.is_fixed_size_list(field.type)
     values = np.stack(arrays) if is_pooled else np.concatenate(arrays)
-    with np.errstate(over="ignore"):
-        stored = values.astype(dtype, copy=False)
-    if dtype == "float16" and not np.isfinite(stored).all() and np.isfinite(values).all():
-        raise ValueError(
-            f"The vectors of {field.name} do not fit into float16, whose largest number is "
-            f"65,504; write them as float32. Received: {np.abs(values).max():,.0f}"
-        )
+    stored = as_dtype(values, dtype, field.name)
     vector = field.type if is_pooled else field.type.value_type
     vectors = pyarrow.FixedSizeListArray.from_arrays(
         pyarrow.array(np.ascontiguousarray(stored).reshape(-1)), type=vector

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
-from keras_elmo.training.generator_dataset import dataset_from_generator
+from keras_elmo.generator_dataset import dataset_from_generator
 from keras_elmo.training.sampling import log_uniform_sample
 
 # The indices of `<S>` and `</S>` among the words that `BiLanguageModel.read_windows` reads. They

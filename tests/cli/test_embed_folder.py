@@ -133,7 +133,7 @@ def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_fo
 
 def test_without_pyarrow(embed, monkeypatch):
     monkeypatch.setattr("keras_elmo.features.arrow.pyarrow", None)
-    assert_error(embed("a.txt"), r"pip install 'keras-elmo\[features\]'")
+    assert_error(embed("a.txt"), r'pip install "keras-elmo\[features\]"')
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,15 @@ def test_faults_are_found_before_the_pipeline_runs(small_folder, options, error,
         Embed(**{"model": str(small_folder), **options})
 
 
+@pytest.mark.parametrize("pooled", [False, True])
+def test_numbers_beyond_float16_are_refused(small_folder, new_elmo, pooled):
+    new_elmo.mixes[0].gamma.assign(1e7)
+    arguments = str(small_folder), "elmo", pooled, "float16", "text", "whitespace", 10
+    handler = ElmoModelHandler(*arguments)
+    with pytest.raises(ValueError, match="elmo do not fit into float16.* write them as float32"):
+        list(handler.run_inference(["The cat sat ."], new_elmo))
+
+
 def test_a_model_that_is_loaded_is_refused(elmo):
     with pytest.raises(TypeError, match="save it with `save_pretrained`"):
         Embed(elmo)

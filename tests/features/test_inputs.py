@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import os
+import sys
 
 import pytest
 
@@ -71,9 +72,44 @@ def test_faults_are_found_in_the_scan(folder):
         scan_files(["c.txt.gz"], "utf-8", "strict")
 
 
-@pytest.mark.parametrize("content", [b"one\n", b"one\ntwo\nthree\n"])
+@pytest.mark.parametrize(
+    "content", [b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n"]
+)
 def test_a_file_that_changes_meanwhile(folder, content):
     files = scan_files(["b.txt"], "utf-8", "strict")
     (folder / "b.txt").write_bytes(content)
-    with pytest.raises(ValueError, match="b.txt must not change .* Received: 2 lines when"):
+    with pytest.raises(
+        ValueError, match="b.txt must not change .* Received: 2 lines and 9 bytes when"
+    ):
         list(read_files(files, "utf-8", "strict"))
+
+
+def test_other_bytes_of_a_gzip_file(folder):
+    """The text is the same; the hash in the manifest would be wrong."""
+    files = scan_files(["c.txt.gz"], "utf-8", "strict")
+    assert len(list(read_files(files, "utf-8", "strict"))) == 3
+    content = gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)  # padding is allowed
+    (folder / "c.txt.gz").write_bytes(content)
+    with pytest.raises(ValueError, match="c.txt.gz must not change"):
+        list(read_files(files, "utf-8", "strict"))
+
+
+def test_a_file_is_read_once_in_each_pass(folder):
+    opened = []
+
+    def note(event, args):
+        if event == "open" and str(args[0]).endswith("b.txt"):
+            opened.append(args[0])
+
+    sys.addaudithook(note)
+    files = scan_files(["b.txt"], "utf-8", "strict")
+    assert len(opened) == 1
+    list(read_files(files, "utf-8", "strict"))
+    assert len(opened) == 2
+    opened.clear()
+
+
+def test_a_name_that_is_not_text_is_refused(folder):
+    (folder / os.fsdecode(b"\xff.txt")).write_bytes(b"one\n")
+    with pytest.raises(ValueError, match="must be UTF-8.* rename the file"):
+        find_files("*.txt")

@@ -1,9 +1,13 @@
+import copy
 import json
+import os
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from keras_elmo import Elmo
-from keras_elmo.features import read_manifest
+from keras_elmo.features import dataset, embed_files, read_manifest
 from keras_elmo.features.columns import vector_columns
 from keras_elmo.features.inputs import InputFile
 from keras_elmo.features.manifest import (
@@ -95,7 +99,13 @@ def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", "{}", '{"format": "another"}', '{"format": "keras_elmo.features"}']
+    "content",
+    [
+        *("{", "[]", "{}", "7", "null", '"format"', "\xff", 100_000 * "[", 100_000 * '{"a":'),
+        *('{"format": "another"}', '{"format": "keras_elmo.features"}', 5000 * "9"),
+        '{"format": "keras_elmo.features", "format_version": 1, "x": "\\ud800"}',
+    ],
+    ids=range(13),
 )
 def test_a_file_of_another_kind(tmp_path, content):
     (tmp_path / MANIFEST).write_text(content)
@@ -118,3 +128,92 @@ def test_no_manifest_and_a_later_one(tmp_path):
     (tmp_path / MANIFEST).write_text(json.dumps(content))
     with pytest.raises(ValueError, match="format version 1. Received: 99"):
         read_manifest(tmp_path)
+    for version in ("true", "1.0", "null", "[1]", '"1"'):
+        text = json.dumps({"format": "keras_elmo.features", "format_version": "VERSION"})
+        (tmp_path / MANIFEST).write_text(text.replace('"VERSION"', version))
+        with pytest.raises(ValueError, match="format version 1. Received"):
+            read_manifest(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, shared_elmo):
+    """A folder of three shards, the call that wrote it, and its manifest."""
+    path = tmp_path_factory.mktemp("written")
+    (path / "in.txt").write_text("a b\n\nc\nd e f\ng\n")
+
+    def embed(**options):
+        options = {"shard_size": 2, **options}
+        return embed_files(shared_elmo, path / "in.txt", path / "out", "top", **options)
+
+    return path / "out", embed, embed()
+
+
+def places(value, path=()):
+    """The path of every entry of a nested value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        yield (*path, key)
+        if isinstance(item, dict | list):
+            yield from places(item, (*path, key))
+
+
+NUMBERS = st.integers() | st.floats() | st.sampled_from([0, -1, 1, 10**12, 2**63, 10**400, True])
+SCALARS = NUMBERS | st.text(max_size=5) | st.none() | st.booleans()
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["file", "rows"]), inner)
+    ),
+    max_leaves=6,
+)
+REMOVED = object()
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_a_hostile_manifest_is_refused_in_words(written, data):
+    """Whatever stands in a manifest: vectors that are right, or an error of the two kinds."""
+    folder, embed, whole = written
+    manifest = copy.deepcopy(whole)
+    for _ in range(data.draw(st.integers(1, 3))):
+        *parents, last = data.draw(st.sampled_from(list(places(manifest))))
+        target = manifest
+        for key in parents:
+            target = target[key]
+        value = data.draw(st.just(REMOVED) | VALUES)
+        if value is REMOVED:
+            del target[last]
+        else:
+            target[last] = value
+    names = sorted(os.listdir(folder))
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    for function in (
+        lambda: read_manifest(folder),
+        lambda: dataset(folder, batch_size=8),
+        embed,
+    ):
+        try:
+            function()
+        except (ValueError, OSError) as error:
+            assert "must" in str(error) or "holds vectors of another run" in str(error)  # noqa: PT017
+            assert len(str(error)) < 5000  # noqa: PT017
+    assert sorted(os.listdir(folder)) == names
+
+
+@pytest.mark.parametrize("rows", [10**12, 2**62])
+def test_a_manifest_of_many_rows(written, rows):
+    folder, embed, whole = written
+    manifest = copy.deepcopy(whole)
+    manifest["inputs"][0]["rows"] = manifest["rows"] = rows
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=f"3 shards in the place of {rows // 2:,}"):
+        read_manifest(folder)
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "complete": False, "shards": []}))
+    assert not read_manifest(folder)["complete"]
+    with pytest.raises(ValueError, match="holds vectors of another run"):
+        embed()
+    assert embed(overwrite=True)["rows"] == 5
+    assert read_manifest(folder) == whole

@@ -1,4 +1,8 @@
+import hashlib
 import os
+import shutil
+import sys
+import threading
 
 import numpy as np
 import pandas
@@ -8,7 +12,7 @@ import pytest
 from keras_elmo import Elmo
 from keras_elmo.features import embed_files, read_manifest, shards
 from keras_elmo.features import run as run_module
-from keras_elmo.features.manifest import MANIFEST
+from keras_elmo.features.manifest import MANIFEST, write_manifest
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", ".", "na\xefve", "\U0001f600"]
 
@@ -173,19 +177,89 @@ def test_other_folders_are_left_alone(embed, folder):
     assert not os.path.exists("new")
 
 
-def test_foreign_and_damaged_shards(embed, folder):
+def remove_digests():
+    """Makes the manifest of `out` that of version 0.2.0."""
+    manifest = read_manifest("out")
+    for shard in manifest["shards"]:
+        del shard["sha256"]
+    write_manifest("out", manifest)
+
+
+def be_unfinished():
+    """Makes the manifest of `out` that of a run which was stopped before its last step."""
+    write_manifest("out", {**read_manifest("out"), "complete": False, "shards": []})
+
+
+@pytest.mark.parametrize("change", [lambda: None, remove_digests, be_unfinished])
+def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
     embed()
-    first, second, *_ = shards.shard_names(5)
-    before = (folder / "out" / first).read_bytes()
-    (folder / "out" / first).write_bytes(before[:-9])
-    with pytest.raises(ValueError, match="remove it, and run the same command again"):
-        embed()
-    os.replace(f"out/{shards.shard_names(5)[4]}", f"out/{first}")  # 3 rows in the place of 5
-    with pytest.raises(ValueError, match="must have 5 rows; .* Received: 3 rows"):
-        embed()
+    first, second, *_, last = shards.shard_names(5)
+    whole = contents(folder / "out")
+    change()
+
+    def refuse(message):
+        with pytest.raises(ValueError, match=f"{message}"):
+            embed()
+
+    (folder / "out" / first).write_bytes(whole[first][:-9])
+    refuse("remove it, and run the same command again. Received: a file that cannot be read")
+    (folder / "out" / first).write_bytes(whole[last])
+    refuse("Received: 3 rows in the place of 5")
+    (folder / "out" / first).write_bytes(whole[second])
+    refuse("Received: other rows than those from 0 on")
+    flipped = bytearray(whole[first])
+    flipped[len(flipped) // 3] ^= 4  # in a page of vectors
+    (folder / "out" / first).write_bytes(flipped)
+    refuse("whole shard of this run; remove it")
     os.remove(f"out/{first}")
+    assert embed() == read_manifest("out")
+    assert contents(folder / "out") == whole  # also the manifest, with all digests
+
+
+def test_the_manifest_has_the_digest_of_every_shard(embed, folder):
+    manifest = embed()
+    for shard in manifest["shards"]:
+        content = (folder / "out" / shard["file"]).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        assert (shard["bytes"], shard["sha256"]) == (len(content), digest)
+
+
+def test_an_input_that_changes_during_the_run(embed, folder):
+    """With as many lines and bytes. What was written of it is refused afterwards."""
+    before = (folder / "b.txt").read_bytes()
+
+    def change(progress):
+        if progress.new_rows == 0:
+            (folder / "b.txt").write_bytes(before.replace(b"cat", b"dog").replace(b"mat", b"pig"))
+
+    with pytest.raises(ValueError, match="b.txt must not change while it is read"):
+        embed(on_progress=change)
+    assert not read_manifest("out")["complete"]
+    with pytest.raises(ValueError, match="b.txt has changed since"):
+        embed()
+    (folder / "b.txt").write_bytes(before)
+    with pytest.raises(ValueError, match="remove it, .* other values of text than those of the in"):
+        embed()
+    embed(overwrite=True)
+    embed("whole")
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+def test_overwriting_removes_the_old_shards_alone(embed, folder):
     embed()
-    assert (folder / "out" / first).read_bytes() == before
+    (folder / "out" / "shard-00009-of-00009.parquet").write_bytes(b"")
+    manifest = read_manifest("out")
+    # As if the input had had a trillion rows: no list of so many names is made.
+    manifest["inputs"][0]["rows"] += 10**12
+    manifest["rows"] += 10**12
+    write_manifest("out", {**manifest, "complete": False, "shards": []})
+    for name in shards.shard_names(5):
+        os.remove(f"out/{name}")
+    count = -(-manifest["rows"] // 5)
+    (folder / "out" / shards.shard_name(7, count)).write_bytes(b"")
+    embed(overwrite=True)
+    expected = [MANIFEST, *shards.shard_names(5), "shard-00009-of-00009.parquet"]
+    assert sorted(os.listdir("out")) == sorted(expected)
 
 
 def test_other_versions_are_noted(embed, folder, monkeypatch, caplog):
@@ -220,6 +294,95 @@ def test_a_full_disk_ends_the_run_and_it_can_go_on(embed, folder, monkeypatch):
         embed()
     assert sorted(os.listdir("out")) == sorted([MANIFEST, *shards.shard_names(5)[:2]])
     embed()
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+STEPS = [(name, when) for name in ("open", "write", "close") for when in ("before", "after")]
+
+
+@pytest.mark.parametrize("name, when", STEPS)
+def test_an_error_in_any_step_leaves_whole_shards_alone(embed, folder, monkeypatch, name, when):
+    """Every step of a writer, and the end of an unfinished one, is in the writing thread."""
+    embed("whole")
+    step, count, threads = getattr(shards.ShardWriter, name), [], set()
+
+    def fail(self, *args):
+        threads.add(threading.current_thread().name)
+        count.append(self)
+        if len(count) == 3 and when == "before":
+            raise OSError("the third step")
+        result = step(self, *args)
+        if len(count) == 3:
+            raise OSError("the third step")
+        return result
+
+    def abort(self, real=shards.ShardWriter.abort):
+        threads.add(threading.current_thread().name)
+        real(self)
+
+    monkeypatch.setattr(shards.ShardWriter, name, fail)
+    monkeypatch.setattr(shards.ShardWriter, "abort", abort)
+    with pytest.raises(OSError, match="the third step"):
+        embed()
+    assert_stopped(folder)
+    assert len(threads) == 1 and threads.pop().startswith("keras_elmo.writing")
+    embed()
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+def assert_stopped(folder):
+    """No unfinished file, no thread, and no shard but whole ones is left."""
+    whole, out = contents(folder / "whole"), contents(folder / "out")
+    assert {name: whole[name] for name in out if name != MANIFEST} == {
+        name: content for name, content in out.items() if name != MANIFEST
+    }
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("keras_elmo")]
+
+
+def interrupt_at(number, run):
+    """Runs a function, and raises `KeyboardInterrupt` at one line of run.py that it comes to.
+
+    Returns:
+        Whether it came to so many lines. The lines of the cleaning up are not counted: there a
+        second interrupt would end it.
+    """
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        code = frame.f_code
+        if code.co_filename != run_module.__file__ or code.co_name in ("__exit__", "abort"):
+            return None
+        if event == "line":
+            count += 1
+            if count == number:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize(
+    "step", [29, pytest.param(1, marks=pytest.mark.slow)]
+)  # fmt: skip
+def test_an_interrupt_at_any_line_leaves_whole_shards_alone(embed, folder, step):
+    options = {"inputs": "a.txt", "shard_size": 2}  # an opening, a row group and an end for each
+    embed("whole", **options)
+    number = 1
+    while interrupt_at(number, lambda: embed(**options)):
+        if os.path.exists("out"):
+            assert_stopped(folder)
+            shutil.rmtree("out")
+        number += step
+    assert number > 300
     assert contents(folder / "out") == contents(folder / "whole")
 
 

@@ -4,6 +4,8 @@ import codecs
 import contextlib
 import io
 
+from keras_elmo.signals import check_signals
+
 _FAULT = "\udc80"  # a lone surrogate, which no decoded text holds, where bytes cannot be decoded
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -48,6 +50,7 @@ class Lines:
         numbers = {}  # of the lines that are keys
         try:
             for number, line in enumerate(text, start=1):
+                check_signals()
                 if number == 1:
                     line = line.removeprefix(_BYTE_ORDER_MARK)
                 line = line.rstrip("\r\n")

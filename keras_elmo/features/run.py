@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import logging
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from keras_elmo.features.manifest import (
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models.embed_stream import embed_tokens
 from keras_elmo.models.sentences import read_tokens
+from keras_elmo.signals import noting_signals
 
 # Sentences of a shard: a killed run loses two at most, and a library opens one at once. A pooled
 # sentence is one vector, where another is one for each token and layer.
@@ -108,6 +110,7 @@ def embed_files(
         ValueError: an argument is not as said above; the folder holds something else, or a damaged
             file; or a text file cannot be decoded, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
+        Interrupted: SIGINT or SIGTERM came. What is whole is kept.
 
     Example:
 
@@ -147,7 +150,11 @@ def embed_files(
         encoding=encoding,
         errors=errors,
     )
-    with making_folder(folder), _cleared_folder(folder, manifest, overwrite) as earlier:
+    with (
+        noting_signals(),
+        making_folder(folder),
+        _cleared_folder(folder, manifest, overwrite) as earlier,
+    ):
         return _Run(elmo, columns, files, folder, {**manifest, **earlier}, on_progress).finish()
 
 
@@ -159,7 +166,7 @@ def _cleared_folder(folder, manifest, overwrite):
         What an earlier run noted in the manifest, a dict: its versions, and its shards.
     """
     _check_folder(folder, manifest, overwrite)
-    with locked_folder(folder):
+    with locked_folder(folder, rf"{shards.SHARD_NAME}|{re.escape(MANIFEST)}"):
         old = _check_folder(folder, manifest, overwrite)  # it may have changed before the lock
         if old is None:
             write_manifest(folder, manifest)

@@ -19,6 +19,9 @@ _ZSTD_LEVEL = 1  # vectors hardly get smaller at any level
 _BYTES_PER_READ = 1 << 20
 
 
+SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
+
+
 def shard_names(count):
     """The names of the shards, whose order is that of the rows."""
     return [shard_name(index, count) for index in range(count)]
@@ -30,7 +33,7 @@ def shard_name(index, count):
 
 def is_shard_name(name, count):
     """Whether a name is one of `shard_names(count)`, which may be many."""
-    match = re.fullmatch(r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet", name)
+    match = re.fullmatch(SHARD_NAME, name)
     return (
         match is not None
         and int(match[1]) < count == int(match[2])

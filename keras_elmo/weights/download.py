@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from keras_elmo.files import has_no_room, replacing_file
 from keras_elmo.options_file import MAX_OPTIONS_BYTES, read_options_file
+from keras_elmo.signals import check_signals
 
 # A download ends with an error after this many seconds in which the server sends nothing. A server
 # with a slow disk needs less, and a user does not take the wait for progress.
@@ -111,6 +112,7 @@ def _receive(file, path):
         progress = keras.utils.Progbar(size, unit_name="byte")
         received = 0
         while block := response.read1(_BLOCK):  # what has arrived, at most a block
+            check_signals()
             received += len(block)
             if received > file.max_size:
                 raise OSError(f"it must have at most {file.max_size:,} bytes. Received: more")

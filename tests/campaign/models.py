@@ -4,13 +4,13 @@ import json
 
 import keras
 import numpy as np
+from campaign.case import Finding, expect
+from campaign.texts import random_string
 from golden.test_reference import WORDS, random_config, random_model
 from manylangs_models import CHARACTERS, architecture, random_weights, write_model
 from text.tokenizer_cases import python_split
 from weights.torch_files import FORMATS
 
-from campaign.case import Finding, expect
-from campaign.texts import random_string
 from keras_elmo import Elmo
 
 _CLOSE = {"rtol": 1e-5, "atol": 1e-5}

@@ -1,4 +1,4 @@
-"""Cases that the test of the campaign itself looks for: well, a finding, an error, a crash, a hang."""
+"""Cases for the test of the campaign itself: well, a finding, an error, a crash, a hang."""
 
 import os
 import signal

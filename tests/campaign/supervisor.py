@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 
 from campaign.case import KINDS, TESTS
 from campaign.worker import serve
@@ -26,6 +27,7 @@ from campaign.worker import serve
 _CASES_PER_WORKER = 100  # then a new process: what TensorFlow keeps of traced graphs grows
 _STATUS_SECONDS = 60
 _LOG_CHARACTERS = 3000  # of what a process printed before it crashed or hung
+_FOUND_CHARACTERS = 4000
 
 
 class Worker:
@@ -100,6 +102,9 @@ class Campaign:
             shutil.rmtree(folder)
         else:
             row[2] += 1
+            if len(found) > _FOUND_CHARACTERS:
+                half = _FOUND_CHARACTERS // 2
+                found = f"{found[:half]}\n...\n{found[-half:]}"
             self.findings.append((f"{name}:{seed}", found))
             print(f"FOUND {name}:{seed}, files in {folder}\n{found}\n", flush=True)
         if time.monotonic() > self._shown + _STATUS_SECONDS:
@@ -127,10 +132,10 @@ class Campaign:
         print(f"{'kind':<10}{'cases':>8}{'seconds':>10}{'findings':>10}")
         for name, (cases, seconds, findings) in self.table.items():
             print(f"{name:<10}{cases:>8}{seconds:>10.0f}{findings:>10}")
+        command = shlex.join([sys.executable, os.path.relpath(TESTS / "campaign")])
         for case, found in self.findings:
-            last = found.strip().splitlines()[-1][:100]
-            command = shlex.join([sys.executable, os.path.relpath(TESTS / "campaign")])
-            print(f"{command} --case {case}    # {last}")
+            what = " ".join(found.split())[:150]
+            print(f"{command} --case {case}  # {what}")
 
 
 def main(arguments=None):
@@ -144,6 +149,7 @@ def main(arguments=None):
             for name, case_seed in options.case:
                 campaign.run(name, case_seed)
         else:
+            print(f"keras_elmo of {pathlib.Path(find_spec('keras_elmo').origin).parent}")
             print(f"{options.minutes:g} min of {', '.join(options.kinds)}, from seed {seed}")
             campaign.run_for(60 * options.minutes, options.kinds, seed)
     except KeyboardInterrupt:

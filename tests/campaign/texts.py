@@ -2,11 +2,18 @@
 
 import numpy as np
 import tensorflow as tf
-from manylangs_models import CHARACTERS, WORDS
-from text.tokenizer_cases import LETTERS, NO_SPACES, OPS, PUNCTUATION, SPACES
-from text.tokenizer_cases import python_split, tokenizer_of
-
 from campaign.case import expect
+from manylangs_models import CHARACTERS, WORDS
+from text.tokenizer_cases import (
+    LETTERS,
+    NO_SPACES,
+    OPS,
+    PUNCTUATION,
+    SPACES,
+    python_split,
+    tokenizer_of,
+)
+
 from keras_elmo import SpaceTokenizer, TreebankTokenizer, WhitespaceTokenizer, characters
 from keras_elmo.dictionary import Dictionary
 from keras_elmo.text import character_ids
@@ -17,7 +24,17 @@ _WORDS = "don't U.S. J.K. No. 5 1,000,000 7-6 (7/5) e.g. AT&T ... -- 's ’s <bo
 _PIECES = [
     *(c.encode() for c in SPACES + NO_SPACES + PUNCTUATION + LETTERS),
     *(word.encode() for word in _WORDS.split()),
-    *(b" ", b"  ", b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\xff", b"\xed\xa0\x80"),
+    *(
+        b" ",
+        b"  ",
+        b"\xc2",
+        b"\xe2",
+        b"\xe2\x80",
+        b"\xe1\x9a",
+        b"\xe3\x80",
+        b"\xff",
+        b"\xed\xa0\x80",
+    ),
 ]
 
 

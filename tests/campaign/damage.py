@@ -28,22 +28,13 @@ _HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]
 
 
 class Format(NamedTuple):
-    """A kind of files.
-
-    Args:
-        make: writes whole files into a folder, always alike.
-        read: reads them, and returns a list of arrays and other values.
-        is_guarded: whether checksums cover all that is read. Then no other values may come. (A
-            flipped bit in floats of HDF5 and in text cannot be noticed.)
-        errors: the errors that may come.
-        commands: command lines that read them; `{}` is the folder.
-    """
+    """A kind of files: how whole ones are made in a folder, always alike, and how they are read."""
 
     make: object
-    read: object
-    is_guarded: bool
-    errors: tuple = (ValueError, OSError)
-    commands: tuple = ()
+    read: object  # gives a list of arrays and other values
+    is_guarded: bool  # by checksums: other values may not come (in floats of HDF5 nobody notices)
+    errors: tuple = (ValueError, OSError)  # that may come
+    commands: tuple = ()  # that read them; {} is the folder
 
 
 @functools.cache
@@ -239,59 +230,45 @@ def _check_command(command, folder, what):
 
 def damage(rng, files):
     """Damages one of some files, and says how."""
-    path = files[rng.integers(len(files))]
-    if not path.exists():
-        return "nothing more"
-    data = bytearray(path.read_bytes())
-    way = ["flip", "cut", "swap", "double", "zeros", "insert", "empty", "other", "gone", "json"]
-    way = way[rng.choice(10, p=[0.3, 0.1, 0.08, 0.08, 0.08, 0.08, 0.02, 0.06, 0.03, 0.17])]
-    if way == "json":
-        try:
-            value, where = _hostile_json(rng, json.loads(data))
-        except ValueError:  # of another kind, or damaged before
-            way = "flip"
+    path, other = (files[k] for k in rng.integers(len(files), size=2))
+    data, others = (file.read_bytes() if file.exists() else b"" for file in (path, other))
     start, end = sorted(int(k) for k in rng.integers(0, len(data) + 1, 2))
     end = min(end, start + 200)
-    if way == "flip":
-        for _ in range(int(rng.integers(1, 4)) if data else 0):
-            start = int(rng.integers(len(data)))
-            data[start] ^= 1 << int(rng.integers(8))
-    elif way == "cut":
-        data = data[:start]
-    elif way == "swap":
-        middle = (start + end) // 2
-        data[start:end] = data[middle:end] + data[start:middle]
-    elif way == "double":
-        data[start:start] = data[start:end]
-    elif way == "zeros":
-        data[start:end] = bytes(end - start)
-    elif way == "insert":
-        data[start:start] = rng.bytes(int(rng.integers(1, 20)))
-    elif way == "empty":
-        data = b""
-    elif way == "other":
-        other = files[rng.integers(len(files))]
-        data = other.read_bytes() if other.exists() else b""
-    elif way == "json":
-        data = json.dumps(value).encode()
-        way = f"json {where}"
-    if way == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(data)
-    return f"{path.name}: {way} at {start}"
+    middle = (start + end) // 2
+    flipped = bytearray(data)
+    for k in rng.integers(len(data), size=rng.integers(1, 4)) if data else []:
+        flipped[k] ^= 1 << rng.integers(8)
+    ways = {
+        "flipped bits": flipped,
+        "cut": data[:start],
+        "swapped": data[:start] + data[middle:end] + data[start:middle] + data[end:],
+        "doubled": data[:end] + data[start:],
+        "zeros": data[:start] + bytes(end - start) + data[end:],
+        "inserted": data[:start] + rng.bytes(int(rng.integers(1, 20))) + data[start:],
+        "empty": b"",
+        f"that of {other.name}": others,
+        "gone": None,
+    }
+    with contextlib.suppress(ValueError):  # not JSON
+        where, text = _hostile_json(rng, json.loads(data))
+        ways |= {where: text, f"{where} ": text}
+    way = [*["flipped bits"] * 4, *ways][rng.integers(len(ways) + 4)]
+    path.unlink(missing_ok=True)
+    if ways[way] is not None:
+        path.write_bytes(ways[way])
+    return f"{path.name}: {way}, at {start} to {end}"
 
 
-def _hostile_json(rng, value):
-    """JSON with one value replaced by another one."""
-    root, where, parent, key = value, "", None, None
+def _hostile_json(rng, root):
+    """JSON with one value replaced by another one: where and by what, and its bytes."""
+    value, where, parent, key = root, "", None, None
     while isinstance(value, dict | list) and value and (parent is None or rng.random() < 0.8):
         keys = list(value) if isinstance(value, dict) else range(len(value))
         parent, key = value, keys[rng.integers(len(keys))]
-        value = value[key]
-        where += f"/{key}"
+        value, where = value[key], f"{where}/{key}"
     hostile = _HOSTILE[rng.integers(len(_HOSTILE))]
     if parent is None:
-        return hostile, f"{where} = {hostile!r}"
-    parent[key] = hostile
-    return root, f"{where} = {hostile!r}"
+        root = hostile
+    else:
+        parent[key] = hostile
+    return f"{where} = {hostile!r}", json.dumps(root).encode()

@@ -28,6 +28,7 @@ _CASES_PER_WORKER = 100  # then a new process: what TensorFlow keeps of traced g
 _STATUS_SECONDS = 60
 _LOG_CHARACTERS = 3000  # of what a process printed before it crashed or hung
 _FOUND_CHARACTERS = 4000
+_MOST_SHOWN = 20  # findings of a kind; more are counted
 
 
 class Worker:
@@ -98,10 +99,10 @@ class Campaign:
         row[1] += time.monotonic() - started
         if not is_good or self._worker.num_cases >= _CASES_PER_WORKER:
             self.stop_worker()
-        if found is None:
+        row[2] += found is not None
+        if found is None or row[2] > _MOST_SHOWN:
             shutil.rmtree(folder)
         else:
-            row[2] += 1
             if len(found) > _FOUND_CHARACTERS:
                 half = _FOUND_CHARACTERS // 2
                 found = f"{found[:half]}\n...\n{found[-half:]}"
@@ -111,7 +112,8 @@ class Campaign:
             self._shown = time.monotonic()
             cases = sum(row[0] for row in self.table.values())
             minutes = (self._shown - self._started) / 60
-            print(f"{minutes:.0f} min: {cases} cases, {len(self.findings)} findings", flush=True)
+            findings = sum(row[2] for row in self.table.values())
+            print(f"{minutes:.0f} min: {cases} cases, {findings} findings", flush=True)
 
     def run_for(self, seconds, names, seed):
         """Runs cases from a seed on. Each kind has the same share of the time."""

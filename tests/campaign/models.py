@@ -54,6 +54,11 @@ def run(seed, folder):
     layers = [reference.layers_of(words) for words in cut]
     _check_call(elmo, inputs, cut, layers, max_tokens)
     _check_embed(rng, elmo, inputs, layers, has_norm)
+    if reference.is_of_bytes and sentences and rng.random() < 0.3:
+        expected = elmo(inputs)
+        for name, value in elmo.from_character_ids(elmo.batch_to_ids(sentences)).items():
+            close = np.allclose(value, expected[name], **_CLOSE)
+            expect(close, f"the {name} of a call from character ids", value)
     elmo.save_pretrained(folder / "again")
     again = Elmo.from_pretrained(folder / "again", num_mixes=num_mixes)
     expect(again.config == elmo.config, elmo.config, again.config)

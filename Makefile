@@ -1,12 +1,14 @@
 # make demo: set up, embed the example sentences, show what one word means where, export the model.
 #  make test: set up, lint and test.
 #  make test-lowest: the same tests with the lowest versions that pyproject.toml allows.
+#  make campaign MINUTES=20: random cases until the time is over; findings are printed.
 #  make docs: build the documentation in site/, strictly; make docs-serve: show it in a browser.
 PYTHON ?= python3
 BIN = .venv/bin
+MINUTES ?= 20
 SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
 
-.PHONY: demo test test-lowest slow-test docs docs-serve clean
+.PHONY: demo test test-lowest slow-test campaign docs docs-serve clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too.
 .venv/installed: $(SOURCES)
@@ -42,6 +44,9 @@ test-lowest: .venv-lowest/installed
 
 slow-test: .venv/installed
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
+
+campaign: .venv/installed
+	$(BIN)/python tests/campaign --minutes $(MINUTES)
 
 .venv/docs-installed: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"

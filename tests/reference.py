@@ -12,7 +12,7 @@ def sigmoid(x):
 
 
 def character_ids(word, max_characters):
-    data = word.encode()[: max_characters - 2]
+    data = (word if isinstance(word, bytes) else word.encode())[: max_characters - 2]
     row = [259, *(byte + 1 for byte in data), 260]
     return row + [261] * (max_characters - len(row))
 

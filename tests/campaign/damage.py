@@ -1,0 +1,274 @@
+"""Damaged files: the result is an error that users understand, or what the whole files hold."""
+
+import contextlib
+import functools
+import gzip
+import io
+import json
+import shutil
+from typing import NamedTuple
+
+import h5py
+import keras
+import numpy as np
+import tensorflow as tf
+from campaign.case import Finding, expect, made_once
+from checkpoints import write_checkpoint
+from manylangs_models import write_model
+from training.letters import CONFIG, OPTIONS, WORDS, make_trainer, write_letters
+
+from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, export_tflite, read_embeddings
+from keras_elmo.cli.main import main
+from keras_elmo.export import tflite
+from keras_elmo.features import dataset, embed_files
+from keras_elmo.training import Corpus
+
+_TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]
+_HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]]], "../x"]
+
+
+class Format(NamedTuple):
+    """A kind of files: how whole ones are made in a folder, always alike, and how they are read."""
+
+    make: object
+    read: object  # gives a list of arrays and other values
+    is_guarded: bool  # by checksums: other values may not come (in floats of HDF5 nobody notices)
+    errors: tuple = (ValueError, OSError)  # that may come
+    commands: tuple = ()  # that read them; {} is the folder
+
+
+@functools.cache
+def _elmo():
+    keras.utils.set_random_seed(1)
+    return Elmo(CONFIG)
+
+
+@functools.cache
+def _language_model():
+    bilm = BiLanguageModel(CONFIG, WORDS)
+    bilm.initialize(0)
+    return bilm
+
+
+def _read_model(folder):
+    elmo = Elmo.from_pretrained(folder)
+    return [elmo.config, *elmo.get_weights()]
+
+
+def _read_language_model(folder):
+    bilm = BiLanguageModel.from_pretrained(folder)
+    return [bilm.config, bilm.vocabulary.words, *bilm.get_weights()]
+
+
+def _make_hdf5(folder):
+    with h5py.File(folder / "vectors.hdf5", "w") as file:
+        for k, array in enumerate(_elmo().embed(_TEXTS, "all")):
+            file.create_dataset(str(k), data=array)
+
+
+def _make_npz(folder):
+    arrays = {str(k): array for k, array in enumerate(_elmo().embed(_TEXTS, "all"))}
+    np.savez(folder / "vectors.npz", **arrays)
+
+
+def _read_embeddings(folder):
+    (path,) = folder.iterdir()
+    with read_embeddings(path) as vectors:
+        return list(vectors)
+
+
+def _make_vectors(folder):
+    path = folder.parent / "in.txt"
+    path.write_text("\n".join(_TEXTS))
+    embed_files(_elmo(), path, folder, shard_size=4)
+
+
+def _read_vectors(folder):
+    batches = sorted(dataset(folder), key=lambda batch: int(batch["id"][0]))
+    return [value.numpy() for batch in batches for _, value in sorted(batch.items())]
+
+
+def _make_corpus(folder):
+    write_letters(folder / "text.txt", np.random.default_rng(0), 40)
+    (folder / "text.txt.gz").write_bytes(gzip.compress((folder / "text.txt").read_bytes(), mtime=0))
+    (folder / "text.txt").unlink()
+
+
+def _trainer(folder):
+    path = folder.parent / "letters.txt"
+    write_letters(path, np.random.default_rng(0), 40)
+    return make_trainer(Corpus(path), folder, OPTIONS, steps=2)
+
+
+def _read_run(folder):
+    trainer = _trainer(folder)
+    if not trainer.restore():
+        raise OSError("there is no checkpoint")  # the file that names it is gone
+    return [trainer.step, *(v.numpy() for v in trainer.training_step.variables)]
+
+
+def _make_keras(folder):
+    inputs = keras.Input((), dtype="string")
+    layer = ElmoEmbedding(_elmo(), output="default")
+    keras.Model(inputs, keras.layers.Dense(2)(layer(inputs))).save(folder / "model.keras")
+
+
+_EMBED = "embed {}/../in.txt -m tiny -o {} --format parquet --shard-size 4 -q"
+FORMATS = {
+    "model": Format(
+        lambda folder: _elmo().save_pretrained(folder),
+        _read_model,
+        False,
+        commands=("info {}", "tflite {} {}/out.tflite", "embed {}/../in.txt -m {} -o {}/out.npz"),
+    ),
+    "language model": Format(
+        lambda folder: _language_model().save_pretrained(folder),
+        _read_language_model,
+        False,
+        commands=("info {}", "evaluate {} {}/../in.txt -q"),
+    ),
+    "manylangs legacy": Format(
+        lambda folder: write_model(folder), _read_model, False, commands=("info {}",)
+    ),
+    "manylangs zip": Format(
+        lambda folder: write_model(folder, form="zip"), _read_model, False, commands=("info {}",)
+    ),
+    "original checkpoint": Format(
+        lambda folder: write_checkpoint(folder / "run", _language_model()),
+        lambda folder: _read_model(folder / "run"),
+        False,
+        commands=("info {}/run",),
+    ),
+    "hdf5": Format(_make_hdf5, _read_embeddings, False),
+    "npz": Format(_make_npz, _read_embeddings, True),
+    "vectors": Format(
+        _make_vectors,
+        _read_vectors,
+        True,
+        (ValueError, OSError, tf.errors.OpError),  # what a generator raises within tf.data
+        (_EMBED, f"{_EMBED} --overwrite"),
+    ),
+    "gzip": Format(
+        _make_corpus,
+        lambda folder: list(Corpus(folder / "text.txt.gz").sentences()),
+        True,
+        commands=("vocabulary {}/text.txt.gz -o {}/vocab.txt -q",),
+    ),
+    "run": Format(
+        lambda folder: _trainer(folder).run(),
+        _read_run,
+        True,
+        (ValueError, OSError, tf.errors.OpError),
+    ),
+    "keras": Format(  # Keras's own reader, with errors of its own
+        _make_keras,
+        lambda folder: keras.models.load_model(folder / "model.keras").get_weights(),
+        True,
+        (Exception,),
+    ),
+    "tflite": Format(
+        lambda folder: export_tflite(_elmo(), folder / "model.tflite"),
+        lambda folder: [tflite.metadata(folder / "model.tflite")],
+        False,
+    ),
+}
+
+
+def run(seed, folder):
+    rng = np.random.default_rng(seed)
+    name = list(FORMATS)[rng.integers(len(FORMATS))]
+    form = FORMATS[name]
+    whole = made_once(folder, f"damage-{name.replace(' ', '-')}", form.make)
+    expected = _whole_values(name, whole)
+    (folder / "in.txt").write_text("\n".join(_TEXTS))
+    damaged = folder / "damaged"
+    shutil.copytree(whole, damaged)
+    files = sorted(path for path in damaged.rglob("*") if path.is_file())
+    log = [damage(rng, files) for _ in range(int(rng.choice([1, 1, 2])))]
+    what = f"{name}: {'; '.join(log)}"
+    if form.commands and rng.random() < 0.4:
+        _check_command(form.commands[rng.integers(len(form.commands))], damaged, what)
+        return
+    try:
+        values = form.read(damaged)
+    except form.errors:
+        return
+    except Exception as error:
+        raise Finding(
+            f"expected: another error than {type(error).__name__}: {error}, after {what}"
+        ) from error
+    if form.is_guarded:
+        same = len(values) == len(expected) and all(map(_same, values, expected))
+        expect(same, f"an error, or what the whole files hold, after {what}", "other values")
+
+
+@functools.cache
+def _whole_values(name, folder):
+    return FORMATS[name].read(folder)
+
+
+def _same(one, other):
+    if not isinstance(one, np.ndarray):
+        return one == other
+    return one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def _check_command(command, folder, what):
+    out, err = io.StringIO(), io.StringIO()
+    arguments = [word.replace("{}", str(folder)) for word in command.split()]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(arguments)
+    except Exception as error:
+        raise Finding(
+            f"expected: no traceback of {type(error).__name__}: {error}, of {command} after {what}"
+        ) from error
+    lines = [line for line in err.getvalue().splitlines() if ": error: " in line]
+    is_well = status == 0 or status == 2 and len(lines) == 1 and len(lines[0]) < 5000
+    expect(is_well, f"status 0, or 2 with one line, of {command} after {what}", err.getvalue())
+
+
+def damage(rng, files):
+    """Damages one of some files, and says how."""
+    path, other = (files[k] for k in rng.integers(len(files), size=2))
+    data, others = (file.read_bytes() if file.exists() else b"" for file in (path, other))
+    start, end = sorted(int(k) for k in rng.integers(0, len(data) + 1, 2))
+    end = min(end, start + 200)
+    middle = (start + end) // 2
+    flipped = bytearray(data)
+    for k in rng.integers(len(data), size=rng.integers(1, 4)) if data else []:
+        flipped[k] ^= 1 << rng.integers(8)
+    ways = {
+        "flipped bits": flipped,
+        "cut": data[:start],
+        "swapped": data[:start] + data[middle:end] + data[start:middle] + data[end:],
+        "doubled": data[:end] + data[start:],
+        "zeros": data[:start] + bytes(end - start) + data[end:],
+        "inserted": data[:start] + rng.bytes(int(rng.integers(1, 20))) + data[start:],
+        "empty": b"",
+        f"that of {other.name}": others,
+        "gone": None,
+    }
+    with contextlib.suppress(ValueError):  # not JSON
+        where, text = _hostile_json(rng, json.loads(data))
+        ways |= {where: text, f"{where} ": text}
+    way = [*["flipped bits"] * 4, *ways][rng.integers(len(ways) + 4)]
+    path.unlink(missing_ok=True)
+    if ways[way] is not None:
+        path.write_bytes(ways[way])
+    return f"{path.name}: {way}, at {start} to {end}"
+
+
+def _hostile_json(rng, root):
+    """JSON with one value replaced by another one: where and by what, and its bytes."""
+    value, where, parent, key = root, "", None, None
+    while isinstance(value, dict | list) and value and (parent is None or rng.random() < 0.8):
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        parent, key = value, keys[rng.integers(len(keys))]
+        value, where = value[key], f"{where}/{key}"
+    hostile = _HOSTILE[rng.integers(len(_HOSTILE))]
+    if parent is None:
+        root = hostile
+    else:
+        parent[key] = hostile
+    return f"{where} = {hostile!r}", json.dumps(root).encode()

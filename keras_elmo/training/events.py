@@ -5,8 +5,11 @@ import os
 import pathlib
 
 import tensorflow as tf
+from google.protobuf import message
 
 from keras_elmo.files import tensorflow_reason
+
+_FLOAT32 = tf.float32.as_datatype_enum
 
 
 @contextlib.contextmanager
@@ -88,9 +91,11 @@ def read_event_log(folder):
     for path in paths:
         for event in _events(path):
             for value in event.summary.value:
-                if value.HasField("tensor"):
-                    number = float(tf.make_ndarray(value.tensor))
-                    scalars.setdefault(value.tag, {})[event.step] = number
+                # Other programs write texts and pictures there, too.
+                if value.HasField("tensor") and value.tensor.dtype == _FLOAT32:
+                    array = tf.make_ndarray(value.tensor)
+                    if array.size == 1:
+                        scalars.setdefault(value.tag, {})[event.step] = float(array.item())
     return {tag: sorted(values.items()) for tag, values in scalars.items()}
 
 
@@ -100,7 +105,7 @@ def _events(path):
         for record in tf.data.TFRecordDataset(os.fspath(path)):
             yield tf.compat.v1.Event.FromString(record.numpy())
             count += 1
-    except tf.errors.DataLossError:
+    except (tf.errors.DataLossError, message.DecodeError):
         if not count:
             raise ValueError(
                 f"{path} must be an event file; it is damaged, or of another kind"

@@ -58,6 +58,31 @@ def test_a_log_is_read_as_it_was_written(tmp_path):
     assert read_event_log(tmp_path / "logs") == read_event_log(tmp_path)
 
 
+def test_texts_and_pictures_of_other_programs_are_left_out(tmp_path):
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    metadata = tf.compat.v1.SummaryMetadata()
+    with writer.as_default():
+        for tensor in (tf.constant(["a", "b"]), tf.constant("text"), tf.zeros((2, 3))):
+            tf.summary.write("train/loss", tensor, 1, metadata)
+        tf.summary.write("train/loss", tf.constant([0.5]), 2, metadata)
+    writer.close()
+    assert read_event_log(tmp_path) == {"train/loss": [(2, 0.5)]}
+
+
+def test_a_record_that_is_no_event(tmp_path):
+    with tf.io.TFRecordWriter(str(tmp_path / "events.out.tfevents.1")) as writer:
+        writer.write(b"\xff\xff no event")
+    with pytest.raises(ValueError, match="must be an event file"):
+        read_event_log(tmp_path)
+
+
+def test_a_log_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="log of the run could not be written to .*file.*--resume"):
+        with event_log(tmp_path / "file"):
+            pass
+
+
 def test_a_log_that_is_cut_short_or_damaged(tmp_path):
     with event_log(tmp_path) as log:
         log({"step": 1, **FIGURES})

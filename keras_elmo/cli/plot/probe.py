@@ -39,7 +39,7 @@ def _read(file):
             row["vectors"], row[result["metric"]] + 0.0, row["word" if "word" in row else "test"]
         result["model"]
         return result
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(
             f"{file} must be what `keras-elmo probe --json` printed. ({error})"
         ) from None

@@ -122,12 +122,14 @@ def test_training(draw, tmp_path):
         (["mix", "text.txt"], "text.txt cannot be loaded as a Keras model"),
         (["mix", "."], ". must be a *.keras file, or hold such files"),
         (["probe", "text.txt"], "must be what `keras-elmo probe --json` printed"),
+        (["probe", "deep.json"], "must be what `keras-elmo probe --json` printed"),
         (["training", "."], ". must be a training folder"),
     ],
 )
 def test_errors_are_one_line_and_leave_no_file(draw, tmp_path, arguments, message):
     (tmp_path / "s.txt").write_text("river\n")
     (tmp_path / "blank.txt").write_text("\n")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
     quiet = ["-q"] if "tiny" in arguments else []
     status, err, _ = draw(*arguments, "-o", "out.png", *quiet)
     assert status == 2 and len(err.splitlines()) == 1

@@ -12,6 +12,7 @@ from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
+_ZIP_END_BYTES = 2**16 + 2**10  # the records at the end of a zip, with a comment of 64 KiB at most
 _WORDS_PER_WRITE = 16384  # bounds the memory that the embeddings of the words take
 _RULE = (
     "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
@@ -46,18 +47,38 @@ def read_embeddings(path):
     path = os.fspath(path)
     open(path, "rb").close()  # if it may not be read, Python's own error is the clearest
     if zipfile.is_zipfile(path):
-        return EmbeddingsFile(path, _open(np.load, path))
-    return EmbeddingsFile(path, _open(h5py.File, path, "r"))
+        file = _call(path, np.load, path)
+        _call(path, _check_count, path, file.zip)
+        return EmbeddingsFile(path, file)
+    return EmbeddingsFile(path, _call(path, h5py.File, path, "r"))
 
 
-def _open(function, *args):
+def _call(path, function, *args):
+    """Calls a function that reads a file, and names the file in its error."""
     try:
         return function(*args)
     except Exception as error:  # each library has its own errors
         raise ValueError(
-            f"{args[0]} must be a whole HDF5 or npz file; it may be cut short, or of another kind. "
-            f"({error})"
+            f"{path} must be a whole HDF5 or npz file; it may be cut short, damaged, or of another "
+            f"kind. ({error})"
         ) from None
+
+
+def _check_count(path, archive):
+    """Compares the entries that Python found in a zip with their number at the end of the file.
+
+    Where an entry of the directory is damaged, Python leaves out those that follow it.
+    """
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - _ZIP_END_BYTES))
+        tail = file.read()
+    end = tail.rfind(b"PK\5\6")
+    count = int.from_bytes(tail[end + 10 : end + 12], "little")
+    if count == 0xFFFF:  # or more, which another record says
+        end = tail.rfind(b"PK\6\6", 0, end)
+        count = int.from_bytes(tail[end + 32 : end + 40], "little")
+    if len(archive.infolist()) != count:
+        raise ValueError(f"{len(archive.infolist()):,} of {count:,} entries can be read")
 
 
 class EmbeddingsFile(Sequence):
@@ -71,7 +92,8 @@ class EmbeddingsFile(Sequence):
     def __init__(self, path, file):
         self.path = path
         self._file = file
-        names = set(file) - {_SENTENCE_INDEX}
+        # h5py gives a name that is not UTF-8 as bytes.
+        names = {*map(os.fsdecode, _call(path, list, file))} - {_SENTENCE_INDEX}
         self._count = len(names)
         others = names - {str(index) for index in range(self._count)}
         if others:

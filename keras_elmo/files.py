@@ -213,11 +213,27 @@ def open_text(path):
     Raises:
         ValueError: a `*.gz` file is no gzip file, or is cut short (raised while it is read).
     """
-    with open(path, "rb") as file:
-        try:
-            yield gzip.open(file) if os.fspath(path).endswith(".gz") else file
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+    with open(path, "rb") as file, decompressed(file, path) as text:
+        yield text
+
+
+@contextlib.contextmanager
+def decompressed(file, path):
+    """The same for a binary file that is open: the file, or what its gzip holds.
+
+    Args:
+        file: the binary file object.
+        path: its path, whose end says whether it is gzip.
+    """
+    if not os.fspath(path).endswith(".gz"):
+        yield file
+        return
+    try:
+        if os.path.getsize(path) == 0:
+            raise EOFError("it is empty")  # Python takes it for a file of nothing
+        yield gzip.open(file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole gzip file: {error}") from None
 
 
 # A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.

@@ -85,8 +85,32 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
             vectors[1]
     path = small_folder / "weights.hdf5"
     assert "CNN, CNN_high_0, CNN_proj, RNN_0" in received()
+    path = tmp_path / "damaged.npz"
+    write_npz(path, arrays)
+    content = bytearray(path.read_bytes())
+    start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
+    content[start + 30] = 1  # the length of its extra field: Python leaves out what follows
+    path.write_bytes(content)
+    assert "entries can be read" in received()
     path = small_folder
     received(OSError)
+
+
+def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):
+    path, rng = tmp_path / "a.hdf5", np.random.default_rng(0)
+    write_hdf5(path, arrays[:20], index=False)
+    content = path.read_bytes()
+    refused = 0
+    for position in range(0, len(content), 23):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            with read_embeddings(path) as vectors:
+                list(vectors)
+        except ValueError as error:
+            refused += str(path) in str(error)
+    assert refused > 10
 
 
 def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):

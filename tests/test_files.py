@@ -311,7 +311,7 @@ def test_text_may_be_compressed(tmp_path):
     for name in ("a.txt", "a.txt.gz"):
         with open_text(tmp_path / name) as file:
             assert list(file) == [b"one\n", b"two\n"]
-    for broken in (packed[:-9], b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
+    for broken in (packed[:-9], b"", b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
         (tmp_path / "b.gz").write_bytes(broken)
         with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
             with open_text(tmp_path / "b.gz") as file:

@@ -126,7 +126,9 @@ def export_saved_model(
     with contextlib.ExitStack() as stack:
         for elmo in elmos:
             is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
-            stack.enter_context(_prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens))
+            stack.enter_context(
+                elmo.exporting(_tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens))
+            )
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e._token_encoder.scheme.tables]
         function = calling(model, max_tokens)
@@ -170,9 +172,8 @@ def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
         )
 
 
-@contextlib.contextmanager
-def _prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens):
-    """A context in which an `Elmo` is as it is exported: no XLA, the tokenizer as asked for."""
+def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
+    """The tokenizer with which an `Elmo` is exported."""
     if elmo.stateful:
         raise ValueError(
             "A stateful model cannot be exported: a server's requests have no order. "
@@ -182,13 +183,8 @@ def _prepared(elmo, tokenizer, ops, max_tokens, is_of_tokens):
     if isinstance(tokenizer, text.WhitespaceTokenizer) and tokenizer.ops != ops:
         tokenizer = type(tokenizer)(ops=ops)
     if max_tokens is not None and tokenizer is not None:
-        tokenizer = _LimitedTokenizer(tokenizer, max_tokens)
-    before = elmo.tokenizer, elmo._uses_xla
-    elmo.tokenizer, elmo._uses_xla = tokenizer, False
-    try:
-        yield
-    finally:
-        elmo.tokenizer, elmo._uses_xla = before
+        return _LimitedTokenizer(tokenizer, max_tokens)
+    return tokenizer
 
 
 class _LimitedTokenizer:

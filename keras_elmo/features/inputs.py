@@ -2,14 +2,13 @@
 
 import contextlib
 import glob
-import gzip
 import hashlib
 import io
 import os
-import zlib
 from typing import NamedTuple
 
 from keras_elmo.features.lines import Lines
+from keras_elmo.files import decompressed
 
 _BYTES_PER_READ = 1 << 20
 
@@ -150,14 +149,13 @@ def _open_hashed(path):
         The binary file object, and the `_HashedFile`.
 
     Raises:
-        ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
+        ValueError: see `open_text`.
     """
-    with _HashedFile(path) as hashed:
-        file = io.BufferedReader(hashed, _BYTES_PER_READ)
-        try:
-            yield (gzip.open(file) if path.endswith(".gz") else file), hashed
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+    with (
+        _HashedFile(path) as hashed,
+        decompressed(io.BufferedReader(hashed, _BYTES_PER_READ), path) as file,
+    ):
+        yield file, hashed
 
 
 class _HashedFile(io.FileIO):

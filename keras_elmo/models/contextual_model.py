@@ -1,6 +1,8 @@
 """`ContextualModel`."""
 
+import contextlib
 import os
+import threading
 
 import keras
 import numpy as np
@@ -59,6 +61,7 @@ class ContextualModel(keras.Model):
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
         self.config = config
+        self._exported = _Exported()
         self.tokenizer = text.get_tokenizer(tokenizer)
         self.xla = xla
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -95,7 +98,7 @@ class ContextualModel(keras.Model):
         )
         self.character_encoder.build((None, scheme.ids_per_token))
         self.bilm.build((None, None, config.projection_dim))
-        self._uses_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
+        self._has_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
         self._compiled_encoder = CompiledEncoder(self.character_encoder)
         self._compiled_bilm = CompiledBiLM(self.bilm)
         self._token_encoder = TokenEncoder(self._encode_characters, scheme)
@@ -113,6 +116,33 @@ class ContextualModel(keras.Model):
             f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
             f"trainable layers: {', '.join(trainable) or 'none'}>"
         )
+
+    # What an export changes
+
+    @property
+    def tokenizer(self):
+        """What splits raw strings, or `None`."""
+        return self._exported.tokenizer if self._exported.is_running else self._tokenizer
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer):
+        self._tokenizer = tokenizer
+
+    @property
+    def _uses_xla(self):
+        return self._has_xla and not self._exported.is_running
+
+    @contextlib.contextmanager
+    def exporting(self, tokenizer):
+        """A context in which this thread's calls are those of an export: another tokenizer, no XLA.
+
+        Other threads do not notice.
+        """
+        self._exported.is_running, self._exported.tokenizer = True, tokenizer
+        try:
+            yield
+        finally:
+            self._exported.is_running = False
 
     # Text in any form
 
@@ -394,3 +424,10 @@ def words_to_bytes(words, tokenizer):
     if tensor is not words:
         text.check_tokens(tokens, tokenizer)
     return tokens
+
+
+class _Exported(threading.local):
+    """Whether a thread exports the model, and with which tokenizer."""
+
+    is_running = False
+    tokenizer = None

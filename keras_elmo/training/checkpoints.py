@@ -1,9 +1,13 @@
 """`Checkpoints`: the checkpoints of a training run."""
 
+import contextlib
+import os
+
 import tensorflow as tf
 
 from keras_elmo.files import tensorflow_reason
 from keras_elmo.training.run_state import RunState
+from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
 # The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
@@ -57,15 +61,29 @@ class Checkpoints:
         if prefix is None:
             return None
         run_state = RunState()
-        run_state.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_RUN_STATE_KEY))
+        with _naming_what_is_damaged(prefix):
+            run_state.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_RUN_STATE_KEY))
         return run_state
 
     def restore_variables(self):
         """Assigns to the variables the values that the last checkpoint holds."""
         prefix = tf.train.latest_checkpoint(self.folder)
-        self._checkpoint(RunState()).restore(prefix).assert_consumed()
+        with _naming_what_is_damaged(prefix):
+            self._checkpoint(RunState()).restore(prefix).assert_consumed()
 
     def _checkpoint(self, run_state):
         return tf.train.Checkpoint(
             variables=self._variables, accumulators=self._accumulators, progress=run_state
         )
+
+
+@contextlib.contextmanager
+def _naming_what_is_damaged(prefix):
+    try:
+        yield
+    except CHECKPOINT_ERRORS as error:
+        raise ValueError(
+            f"The checkpoint {prefix} must be whole. Name the one before it in the file "
+            f"{os.path.join(os.path.dirname(prefix), 'checkpoint')}, or begin again in another "
+            f"folder. Received: {error}"
+        ) from None

@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from keras_elmo.weights.assign import assign_weights
 
+# What TensorFlow raises for a checkpoint that is cut short or damaged.
+CHECKPOINT_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
 _STATE_FILE = "checkpoint"  # this file names the newest checkpoint of its folder
 
 
@@ -76,7 +78,10 @@ class _Tensor:
     def __getitem__(self, selection):
         if self.name not in self.last_read:
             self.last_read.clear()
-            self.last_read[self.name] = self.reader.get_tensor(self.name)
+            try:
+                self.last_read[self.name] = self.reader.get_tensor(self.name)
+            except CHECKPOINT_ERRORS as error:
+                raise ValueError(str(error)) from None
         return self.last_read[self.name][selection]
 
 
@@ -85,7 +90,7 @@ def _tensors(prefix):
     try:
         reader = tf.train.load_checkpoint(prefix)
         names = list(reader.get_variable_to_shape_map())
-    except (tf.errors.OpError, ValueError) as error:
+    except CHECKPOINT_ERRORS as error:
         raise ValueError(
             f"{prefix} must be a whole TensorFlow checkpoint; copy it again. ({error})"
         ) from None

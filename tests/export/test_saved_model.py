@@ -1,5 +1,6 @@
 """The exported model, in fresh processes that know nothing of this package."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ import tensorflow as tf
 from models.keras_forms import TwoInputs
 
 import keras_elmo
-from keras_elmo.export import serving
+from keras_elmo.export import saved_model, serving
 from keras_elmo.export.operations import operations
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -315,6 +316,23 @@ def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
     ) and not any(function.attr["_XlaMustCompile"].b for function in functions)
     found = tf.saved_model.load(tmp_path / "1").signatures["default"](tf.constant(["They don't ."]))
     assert found["sequence_len"].numpy().tolist() == [4]
+
+
+def test_other_threads_do_not_notice_an_export(small_folder, tmp_path, monkeypatch):
+    model = keras_elmo.Elmo.from_pretrained(small_folder)
+    expected = model.embed(SENTENCES)
+    refuse_longer, found = saved_model.refuse_longer, []
+
+    def embedding_meanwhile(*args):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            found.append(pool.submit(model.embed, SENTENCES).result())
+        return refuse_longer(*args)
+
+    monkeypatch.setattr(saved_model, "refuse_longer", embedding_meanwhile)
+    keras_elmo.export_saved_model(model, tmp_path / "1", max_tokens=1, pooled_only=True)
+    assert found
+    for one, other in zip(found[0], expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp_path):

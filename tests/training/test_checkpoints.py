@@ -77,6 +77,20 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path):
         checkpoints.write(RunState({}), 6, False)
 
 
+@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
+def test_a_checkpoint_that_is_cut_short(tmp_path, suffix):
+    variables = make_variables(0)
+    checkpoints = Checkpoints(str(tmp_path), variables, [])
+    checkpoints.write(RunState({"step": 1}), 1, False)
+    path = tmp_path / f"ckpt-1{suffix}"
+    content = path.read_bytes()
+    for size in range(0, len(content), 20):
+        path.write_bytes(content[:size])
+        with pytest.raises(ValueError, match="ckpt-1 must be whole. Name the one before it"):
+            checkpoints.read_run_state()
+            checkpoints.restore_variables()
+
+
 def test_a_checkpoint_of_other_variables_is_refused(tmp_path):
     variables = make_variables(0)
     Checkpoints(str(tmp_path), variables, []).write(RunState({}), 1, False)

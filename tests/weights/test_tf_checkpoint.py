@@ -77,6 +77,16 @@ def test_what_is_no_checkpoint(tmp_path, model):
         model.load_weights(folder)
 
 
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.9])
+def test_a_checkpoint_that_is_cut_short(tmp_path, model, share):
+    folder = write_checkpoint(tmp_path / "c", model)
+    path = folder / "model.ckpt-7.data-00000-of-00001"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match="model.ckpt-7"):
+        Elmo.from_pretrained(folder)
+
+
 def test_the_original_trainers_checkpoint_bit_for_bit(shared, tmp_path):
     folder = shared / "fixtures/bilm-checkpoint"
     Elmo.from_pretrained(folder / "checkpoint").save_pretrained(tmp_path)

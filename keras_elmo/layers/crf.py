@@ -95,7 +95,7 @@ class CRF(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         emissions, is_real, is_first = self._emissions(inputs, mask)
-        joint = self._joint(emissions, is_real, is_first)
+        joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
         # Each tag's share among all ways to go on from the tag before it.
         is_dead = _all_impossible(joint)
         outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)

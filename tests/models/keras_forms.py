@@ -172,7 +172,7 @@ def tagger(*layers):
 
 
 def functional(embedding):
-    inputs = text_input(name="text"), keras.Input((2,), name="numbers")
+    inputs = [text_input(name="text"), keras.Input((2,), name="numbers")]
     outputs = keras.layers.Concatenate()([embedding(inputs[0]), inputs[1]])
     hidden = keras.layers.Dense(3, activation="relu")(outputs)
     return keras.Model(inputs, [keras.layers.Dense(1)(hidden), keras.layers.Dense(2)(hidden)])
@@ -305,11 +305,7 @@ def faults(folder):
 
     def exported():
         loaded = tf.saved_model.load(str(folder / "exported"))
-        arguments = [inputs]
-        if json.loads((folder / "model.json").read_text())["class_name"] == "Functional":
-            arguments = inputs if isinstance(inputs, list) else [inputs]
-        elif folder.name == "several arguments":
-            arguments = inputs.values()
+        arguments = inputs.values() if folder.name == "several arguments" else [inputs]
         return arrays_of(loaded.serve(*arguments))
 
     ways = {

@@ -119,7 +119,7 @@ class _Folder:
         path = shard["path"]
         if path not in self._is_checked:
             shards.check_digest(path, shard["bytes"], shard.get("sha256"))
-            shards.check_footer(path, self._fingerprint, shard["first_id"], shard["rows"])
+            shards.check_rows(path, self._fingerprint, shard["first_id"], shard["rows"])
             self._is_checked.add(path)
         with shards.open_shard(path) as file:
             return [(path, group) for group in range(file.num_row_groups)]

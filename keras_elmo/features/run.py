@@ -278,13 +278,13 @@ class _Run:
         path, size = self._path(index), self._manifest["shard_size"]
         if not os.path.exists(path):
             return False
-        rows = shard_rows(self._manifest, index)
-        shards.check_footer(path, self._fingerprint, index * size, rows)
         if self._manifest["shards"]:
             noted = self._manifest["shards"][index]
             shards.check_digest(path, noted["bytes"], noted.get("sha256"))
             if "sha256" in noted:
                 self._written[index] = {"bytes": noted["bytes"], "sha256": noted["sha256"]}
+        rows = shard_rows(self._manifest, index)
+        shards.check_rows(path, self._fingerprint, index * size, rows)
         return True
 
     def _read_shards(self):

@@ -305,9 +305,10 @@ from keras_elmo.features import dataset
 
 read = embedding_files.EmbeddingsFile.__getitem__
 def slowly(self, index):
-    time.sleep(0.001)
+    time.sleep(0.01)
     return read(self, index)
 embedding_files.EmbeddingsFile.__getitem__ = slowly
+sys.modules["keras_elmo.features.dataset"]._WINDOW = 20  # each batch is read by itself
 
 class Fails(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
@@ -340,7 +341,7 @@ def end_of_process(path, form):
     command = [sys.executable, "-c", _EXIT, str(path), form]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     process = subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=120
+        command, capture_output=True, text=True, env=environment, timeout=300
     )  # one that hangs is killed, and the test fails
     return process.returncode, process.stderr
 

@@ -1,4 +1,5 @@
 import hashlib
+import linecache
 import os
 import shutil
 import sys
@@ -198,11 +199,13 @@ def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
     change()
 
     def refuse(message):
-        with pytest.raises(ValueError, match=f"{message}"):
+        if change is not be_unfinished:  # the manifest knows the bytes
+            message = "bytes (in the place of|than were written)|" + message
+        with pytest.raises(ValueError, match=f"whole shard of this run; remove it.*({message})"):
             embed()
 
     (folder / "out" / first).write_bytes(whole[first][:-9])
-    refuse("remove it, and run the same command again. Received: a file that cannot be read")
+    refuse("Received: a file that cannot be read")
     (folder / "out" / first).write_bytes(whole[last])
     refuse("Received: 3 rows in the place of 5")
     (folder / "out" / first).write_bytes(whole[second])
@@ -210,7 +213,7 @@ def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
     flipped = bytearray(whole[first])
     flipped[len(flipped) // 3] ^= 4  # in a page of vectors
     (folder / "out" / first).write_bytes(flipped)
-    refuse("whole shard of this run; remove it")
+    refuse("")
     os.remove(f"out/{first}")
     assert embed() == read_manifest("out")
     assert contents(folder / "out") == whole  # also the manifest, with all digests
@@ -339,6 +342,10 @@ def assert_stopped(folder):
     assert not [t.name for t in threading.enumerate() if t.name.startswith("keras_elmo")]
 
 
+# Python comes to the line of a `with` statement once more before it leaves the block.
+CLEANING = ("with _ShardPipeline", "finally:", "reading.shutdown", "found.close")
+
+
 def interrupt_at(number, run):
     """Runs a function, and raises `KeyboardInterrupt` at one line of run.py that it comes to.
 
@@ -353,7 +360,8 @@ def interrupt_at(number, run):
         code = frame.f_code
         if code.co_filename != run_module.__file__ or code.co_name in ("__exit__", "abort"):
             return None
-        if event == "line":
+        line = linecache.getline(code.co_filename, frame.f_lineno).strip()
+        if event == "line" and not line.startswith(CLEANING):
             count += 1
             if count == number:
                 raise KeyboardInterrupt

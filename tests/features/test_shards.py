@@ -77,10 +77,10 @@ def test_a_shard_appears_when_it_is_closed(tmp_path):
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     writer.abort()  # changes nothing any more
     with pytest.raises(ValueError, match="Received: a file of another run"):
-        shards.check_footer(path, "abd", 7, 5)
+        shards.check_rows(path, "abd", 7, 5)
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ValueError, match="remove it, .* Received: a file that cannot be read"):
-        shards.check_footer(path, "abc", 7, 5)
+        shards.check_rows(path, "abc", 7, 5)
 
 
 def write_shard(path, first_id=7, seed=0, dtype="float32"):
@@ -95,19 +95,19 @@ def write_shard(path, first_id=7, seed=0, dtype="float32"):
     return schema, [(file, text) for _, file, text, *_ in rows], writer.close(5)
 
 
-def test_the_footer_says_which_rows_a_shard_has(tmp_path):
+def test_the_rows_of_a_shard_are_those_of_its_place(tmp_path):
     path = tmp_path / "shard.parquet"
     write_shard(path)
-    shards.check_footer(path, "abc", 7, 5)
+    shards.check_rows(path, "abc", 7, 5)
     for arguments, message in [
         (("abc", 8, 5), "other rows than those from 8 on"),
         (("abc", 7, 6), "5 rows in the place of 6"),
         (("abd", 7, 5), "another run"),
     ]:
         with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
-            shards.check_footer(path, *arguments)
+            shards.check_rows(path, *arguments)
     with pytest.raises(FileNotFoundError):
-        shards.check_footer(tmp_path / "nothing", "abc", 7, 5)
+        shards.check_rows(tmp_path / "nothing", "abc", 7, 5)
 
 
 def test_the_content_is_compared_with_the_input(tmp_path):
@@ -145,7 +145,7 @@ def test_no_flipped_bit_is_read_as_other_values(tmp_path, part):
         with pytest.raises(ValueError, match="other bytes than were written"):
             shards.check_digest(path, written["bytes"], written["sha256"])
         try:  # what a run does that goes on, for a shard that is in no manifest
-            shards.check_footer(path, "abc", 7, 5)
+            shards.check_rows(path, "abc", 7, 5)
             shards.check_content(path, schema, 7, lines)
             with shards.open_shard(path) as file:
                 groups = range(file.num_row_groups)

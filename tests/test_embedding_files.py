@@ -89,7 +89,7 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     write_npz(path, arrays)
     content = bytearray(path.read_bytes())
     start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
-    content[start + 31] = 2  # its extra field has 512 bytes: Python leaves out what follows
+    content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
     path.write_bytes(content)
     assert "entries can be read" in received()
     path = small_folder

@@ -1,7 +1,6 @@
 """`dataset_from_generator`: a `tf.data.Dataset` of the dicts that a Python generator yields."""
 
 import atexit
-import ctypes
 import functools
 import itertools
 import os
@@ -24,7 +23,7 @@ def dataset_from_generator(make_generator, specs):
     - A process hangs at its exit if an iterator of the dataset still exists and reads ahead, for
       example after an error in `fit`: the iterator waits for its thread, and the thread waits for
       the Python interpreter, which has ended. Here no thread is in Python when the interpreter
-      ends; see `_mutex`.
+      ends; see `_gate`.
 
     A generator is closed when its iterator is deleted. Only one generator runs at a time, so a
     generator must not read such a dataset.
@@ -35,12 +34,13 @@ def dataset_from_generator(make_generator, specs):
         specs: dict of `tf.TensorSpec`s, one for each entry of what is yielded.
     """
     names = list(specs)
+    dtypes = [tf.int64, tf.bool, *(spec.dtype for spec in specs.values())]
     placeholders = [
         np.zeros([size or 0 for size in spec.shape], spec.dtype.as_numpy_dtype)
         for spec in specs.values()
     ]
     generators = _Generators(make_generator)
-    mutex = _mutex()
+    mutex, is_exiting = _gate()
 
     def read_next(token):
         token, batch = generators.read_next(token)
@@ -48,11 +48,14 @@ def dataset_from_generator(make_generator, specs):
         return [token, np.array(batch is not None), *values]
 
     def read_next_in_graph(token, _):
-        dtypes = [tf.int64, tf.bool, *(spec.dtype for spec in specs.values())]
         # After an error, or when the iterator is deleted, TensorFlow releases the lock, too.
         lock = tf.raw_ops.MutexLock(mutex=mutex)
         with tf.control_dependencies([lock]):
-            token, has_batch, *values = tf.numpy_function(read_next, [token], dtypes)
+            token, has_batch, *values = tf.cond(
+                tf.raw_ops.ReadVariableOp(resource=is_exiting, dtype=tf.bool),
+                lambda: [token, tf.constant(False), *map(tf.constant, placeholders)],
+                lambda: tf.numpy_function(read_next, [token], dtypes),
+            )
         with tf.control_dependencies([has_batch]):
             tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
         token.set_shape((1,))
@@ -113,21 +116,25 @@ def _aligned_array(number):
 
 
 @functools.cache
-def _mutex():
-    """The mutex that a thread of TensorFlow must hold while it is in Python.
+def _gate():
+    """What keeps TensorFlow's threads out of Python when the interpreter ends: two resources.
 
-    When the process exits, the main thread takes it for good, before the interpreter ends. From
-    then on TensorFlow's threads wait for it in C++, and stop waiting when their iterator is
-    deleted.
+    A thread that is in Python, or asks whether the process exits, holds the mutex. At the exit the
+    main thread notes it in the variable, also with the mutex. From then on no thread is in Python,
+    and none comes in: every iterator ends.
     """
     with tf.init_scope(), tf.device("CPU:0"):
-        mutex = tf.raw_ops.MutexV2(shared_name="keras_elmo.generators", container="")
+        names = {"shared_name": "keras_elmo.generators", "container": ""}
+        mutex = tf.raw_ops.MutexV2(**names)
+        is_exiting = tf.raw_ops.VarHandleOp(dtype=tf.bool, shape=[], **names)
+        tf.raw_ops.AssignVariableOp(resource=is_exiting, value=tf.constant(False))
     process_id = os.getpid()
 
-    def hold():
+    def close():
         if os.getpid() == process_id:  # A forked process has none of the threads.
             lock = tf.raw_ops.MutexLock(mutex=mutex)
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(lock))  # It is never deleted.
+            tf.raw_ops.AssignVariableOp(resource=is_exiting, value=tf.constant(True))
+            tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
 
-    atexit.register(hold)
-    return mutex
+    atexit.register(close)
+    return mutex, is_exiting

@@ -10,8 +10,10 @@ SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -typ
 
 .PHONY: demo test test-lowest slow-test campaign docs docs-serve clean
 
-# The wheel is installed, not the checkout: what it lacks is missed here too.
+# The wheel is installed, not the checkout: what it lacks is missed here too. What an earlier build left
+# would be in the wheel, also where its source has gone.
 .venv/installed: $(SOURCES)
+	rm -rf build
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
@@ -19,6 +21,7 @@ SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -typ
 
 # "name>=1.2,<2" among the dependencies becomes "name==1.2".
 .venv-lowest/installed: $(SOURCES)
+	rm -rf build
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	sed -nE '/^dependencies/,/^]/s/^ *"([a-z0-9-]+)>=([0-9.]+).*/\1==\2/p' pyproject.toml \
 		> .venv-lowest/constraints.txt

@@ -10,7 +10,7 @@ ACTIVATIONS = ("relu", "tanh")
 # message is not as long as the file.
 _MOST_NAMES = 8
 _MOST_SHOWN = 60
-_MOST_LINE = 300  # of a fault, with the names and values in it
+_MAX_LINE = 300  # of a fault, with the names and values in it
 
 
 def shown(value):
@@ -28,8 +28,8 @@ def first_lines(faults):
     """The first of some faults for an error message, a line each, and how many more there are."""
     lines = []
     for fault in faults[:_MOST_NAMES]:
-        fault = "".join(c if c.isprintable() else repr(c)[1:-1] for c in fault[: _MOST_LINE + 1])
-        lines.append(fault if len(fault) <= _MOST_LINE else f"{fault[:_MOST_LINE]}...")
+        fault = "".join(c if c.isprintable() else repr(c)[1:-1] for c in fault[: _MAX_LINE + 1])
+        lines.append(fault if len(fault) <= _MAX_LINE else f"{fault[:_MAX_LINE]}...")
     more = len(faults) - len(lines)
     return "\n  ".join(lines) + (f"\n  and {more:,} more" if more else "")
 

@@ -74,8 +74,8 @@ def _check_count(path, archive):
         tail = file.read()
     end = tail.rfind(b"PK\5\6")
     count = int.from_bytes(tail[end + 10 : end + 12], "little")
-    if count == 0xFFFF:  # or more, which another record says
-        end = tail.rfind(b"PK\6\6", 0, end)
+    # Of more entries, another record says how many.
+    if count == 0xFFFF and (end := tail.rfind(b"PK\6\6", 0, end)) >= 0:
         count = int.from_bytes(tail[end + 32 : end + 40], "little")
     if len(archive.infolist()) != count:
         raise ValueError(f"{len(archive.infolist()):,} of {count:,} entries can be read")

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import socket
 import stat
+import time
 import zlib
 
 try:
@@ -76,8 +77,8 @@ def replacing_files(*paths):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(temporary)
         if isinstance(error, OSError) and (error.filename in targets or has_no_room(error)):
-            # What the user knows. Where the disk is full, any of the files names it.
-            error.filename = targets.get(error.filename) or os.fspath(paths[0])
+            # What the user knows. An error of a full disk may name no file.
+            error.filename = targets.get(error.filename, error.filename or os.fspath(paths[0]))
         raise
 
 
@@ -164,12 +165,13 @@ def making_folder(path):
 
 @contextlib.contextmanager
 def locked_folder(path, names=""):
-    """Locks an existing folder against other processes that lock it, also those of other machines.
+    """Locks an existing folder against other processes of this machine that lock it.
 
     The system takes the lock away when the process ends, however it ends. What an earlier holder of
-    the lock left in the folder, under temporary names of its files, is removed: no other process
-    writes there. Where a file system has no locks, only what dead processes of this machine left is
-    removed, as `replacing_file` does.
+    the lock left in the folder, under temporary names of its files, is removed. What another
+    machine (or container) left there is removed when nobody has written to it for an hour, since
+    network file systems do not pass the lock on. Where a file system has no locks, only what dead
+    processes of this machine left is removed, as `replacing_file` does.
 
     Args:
         path: the folder.
@@ -182,11 +184,14 @@ def locked_folder(path, names=""):
     try:
         is_locked = folder is not None and _lock(folder, path)
         if is_locked:
-            temporary = re.compile(rf"\.({names})\.[A-Za-z0-9-]+\.\d+\.\w+\{_SUFFIX}")
+            temporary = re.compile(rf"\.({names})\.([A-Za-z0-9-]+)\.\d+\.\w+\{_SUFFIX}")
             for entry in os.listdir(path):
-                if temporary.fullmatch(entry):
+                if match := temporary.fullmatch(entry):
+                    file = os.path.join(path, entry)
                     with contextlib.suppress(OSError):
-                        os.remove(os.path.join(path, entry))
+                        age = time.time() - os.path.getmtime(file)
+                        if match[match.lastindex] == _host() or age > _ABANDONED_AFTER:
+                            os.remove(file)
         yield
     finally:
         if folder is not None:
@@ -233,11 +238,12 @@ def decompressed(file, path):
             raise EOFError("it is empty")  # Python takes it for a file of nothing
         yield gzip.open(file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a whole gzip file: {error}") from None
+        raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
 
 
 # A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.
 _SUFFIX = ".part"
+_ABANDONED_AFTER = 3600  # seconds without a write: a run writes every few seconds
 _REPLACED = ".replaced"  # within a temporary folder: NAME.replaced was in its place before
 
 

@@ -25,8 +25,8 @@ def dataset_from_generator(make_generator, specs):
       the Python interpreter, which has ended. Here no thread is in Python when the interpreter
       ends; see `_gate`.
 
-    A generator is closed when its iterator is deleted. Only one generator runs at a time, so a
-    generator must not read such a dataset.
+    A generator is closed when its iterator is deleted, if it was read more than once. Only one
+    generator runs at a time, so a generator must not read such a dataset.
 
     Args:
         make_generator: a function without arguments that returns a new generator. Each iterator

@@ -1,15 +1,13 @@
 """The occurrences of words in a text, and their vectors."""
 
 import dataclasses
-import itertools
-from collections.abc import Iterator
 
 import numpy as np
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers, shown
+from keras_elmo.models.sentences import tokenize
 
-_SENTENCES_PER_READ = 1024  # sentences that are tokenised together
 _ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
 
 
@@ -112,7 +110,8 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
     found = Occurrences([], [], [], [], None)
     missed = set()  # words that occur in another case only
     is_cut = False
-    for line_number, tokens in enumerate(_tokenized(elmo, sentences), start=1):
+    tokenized = tokenize(elmo.tokenizer, sentences, elmo.max_tokens)
+    for line_number, tokens in enumerate(tokenized, start=1):
         indices = [k for k, token in enumerate(tokens) if wanted is None or fold(token) in wanted]
         if wanted is not None and not ignore_case:
             missed.update(token.casefold() for token in tokens)
@@ -137,16 +136,6 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
     ]
     found.vectors = np.concatenate(rows, axis=1)
     return found
-
-
-def _tokenized(elmo, sentences):
-    """The tokens of each sentence, of which a few are read ahead."""
-    if not isinstance(sentences, Iterator | list | tuple):
-        yield from elmo.tokenize(sentences)  # arrays and tensors mean what they mean in a call
-        return
-    sentences = iter(sentences)
-    while ahead := list(itertools.islice(sentences, _SENTENCES_PER_READ)):
-        yield from elmo.tokenize(ahead)
 
 
 def _check_found(found, wanted, missed, fold, is_cut):

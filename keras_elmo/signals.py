@@ -16,7 +16,8 @@ from keras_elmo import quiet
 
 _STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _noted = None  # the number of the first signal within `noting_signals`
-_is_noting = False
+_is_noting = _was_raised = False
+_has_begun = False  # whether this process has entered `noting_signals`
 
 
 class Interrupted(KeyboardInterrupt):
@@ -37,18 +38,19 @@ def noting_signals(second_handler=None):
     """A context in which the first SIGINT or SIGTERM is noted, and interrupts nothing.
 
     Inside of another such context, and in other threads than the main one, nothing changes. A
-    signal that the process ignores stays ignored.
+    signal that the process ignores, or for which the program has a handler of its own, is left
+    alone. A signal that nothing has looked for is handled at the end as it was before.
 
     Args:
         second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
             handled the signals before.
     """
-    global _noted, _is_noting
+    global _noted, _is_noting, _was_raised, _has_begun
     if _is_noting or threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = {number: signal.getsignal(number) or signal.SIG_DFL for number in _STOP_SIGNALS}
-    previous = {n: handler for n, handler in previous.items() if handler is not signal.SIG_IGN}
+    defaults = signal.SIG_DFL, signal.default_int_handler, _end
+    previous = {n: h for n in _STOP_SIGNALS if (h := signal.getsignal(n)) in defaults}
 
     def note(number, _):
         global _noted
@@ -56,7 +58,7 @@ def noting_signals(second_handler=None):
         for each, handler in previous.items():
             signal.signal(each, handler if second_handler is None else second_handler)
 
-    _is_noting = True
+    _is_noting = _has_begun = True
     try:
         for number in previous:
             signal.signal(number, note)
@@ -64,7 +66,10 @@ def noting_signals(second_handler=None):
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-        _noted, _is_noting = None, False
+        late = None if _was_raised else _noted
+        _noted, _is_noting, _was_raised = None, False, False
+    if late is not None:
+        signal.raise_signal(late)
 
 
 def noted_signal():
@@ -78,7 +83,9 @@ def check_signals(message=""):
     Args:
         message: str. What was kept.
     """
+    global _was_raised
     if _noted is not None:
+        _was_raised = True
         raise Interrupted(message, _noted)
 
 
@@ -93,19 +100,19 @@ def end_command_at_once():
     The package calls it before it imports TensorFlow, which takes seconds. Nothing needs a cleanup
     then.
     """
-    is_script = os.path.basename(sys.argv[0]).removesuffix(".exe") == "keras-elmo"
-    # While Python looks for the module, `python -m keras_elmo a b` has the arguments -m a b.
-    module = sys.orig_argv[-len(sys.argv)].removeprefix("-m") if sys.argv[0] == "-m" else ""
-    is_main_thread = threading.current_thread() is threading.main_thread()
-    if not is_main_thread or not (is_script or module == "keras_elmo"):
-        return
+    program, *arguments = getattr(sys, "argv", None) or [""]  # an embedded Python has none
+    is_command = os.path.basename(program).removesuffix(".exe") == "keras-elmo"
+    if program == "-m":  # While Python looks for the module, `python -m keras_elmo a b` is -m a b.
+        is_command = sys.orig_argv[-len(arguments) - 1].removeprefix("-m") == "keras_elmo"
+    if is_command and threading.current_thread() is threading.main_thread():
+        for number in _STOP_SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _end)
 
-    def end(number, _):
-        with contextlib.suppress(OSError):  # nobody reads it
-            line = stop_line(number, "nothing was written")
-            os.write(quiet.standard_error(), f"{line}\n".encode())
-        os._exit(128 + number)
 
-    for number in _STOP_SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end)
+def _end(number, _):
+    """Ends the command line with one line."""
+    outcome = "the command had ended" if _has_begun else "nothing was written"
+    with contextlib.suppress(OSError):  # nobody reads it
+        os.write(quiet.standard_error(), f"{stop_line(number, outcome)}\n".encode())
+    os._exit(128 + number)

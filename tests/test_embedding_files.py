@@ -1,4 +1,6 @@
+import io
 import json
+import zipfile
 
 import h5py
 import numpy as np
@@ -94,6 +96,16 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     assert "entries can be read" in received()
     path = small_folder
     received(OSError)
+
+
+def test_a_zip_of_the_largest_number_of_entries_without_a_record_of_their_number(tmp_path):
+    path = tmp_path / "a.npz"
+    data = io.BytesIO()
+    np.save(data, np.ones(1, np.float32))
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(0xFFFF):
+            archive.writestr(f"{number}.npy", data.getvalue())
+    assert len(read_embeddings(path)) == 0xFFFF
 
 
 def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):

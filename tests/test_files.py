@@ -281,16 +281,19 @@ def test_a_folder_is_locked_once_and_cleared(tmp_path):
     of_others = {".film.part", ".film.here.1.abc.part", ".a.elsewhere.part", "a.part", ".a", "file"}
     for name in {*of_others, ".a.elsewhere.1.abc.part"}:
         (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (0, 0))
     with locked_folder(tmp_path, "a|b-[0-9]"):
         # A lock of another open file, as another process has it.
         assert set(os.listdir(tmp_path)) == of_others
-        (tmp_path / ".b-7.here.2.abc.part").write_text("of the holder")
+        other = tmp_path / ".a.another-machine.1.abc.part"
+        other.write_text("a run there may write it")
+        (tmp_path / f".b-7.{files._host()}.2.abc.part").write_text("of the holder")
         with pytest.raises(BlockingIOError, match="must not be written by two processes at once"):
             with locked_folder(tmp_path, "a|b-[0-9]"):
                 pass
-        assert (tmp_path / ".b-7.here.2.abc.part").exists()
+        assert (tmp_path / f".b-7.{files._host()}.2.abc.part").exists()
     with locked_folder(tmp_path, "a|b-[0-9]"):
-        assert set(os.listdir(tmp_path)) == of_others
+        assert set(os.listdir(tmp_path)) == {*of_others, other.name}
 
 
 def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):

@@ -33,6 +33,7 @@ def test_the_first_signal_is_noted_and_interrupts_nothing(number):
         check_signals("not raised")
         with noting_signals():  # nothing changes inside of another context
             signal.raise_signal(number)
+            assert signal.getsignal(number) is before
         assert noted_signal() == number
         with pytest.raises(Interrupted, match="half is there") as caught:
             check_signals("half is there")
@@ -41,16 +42,30 @@ def test_the_first_signal_is_noted_and_interrupts_nothing(number):
     check_signals()
 
 
+def test_the_second_signal_has_the_handler_of_before():
+    with pytest.raises(KeyboardInterrupt) as caught, noting_signals():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+    assert type(caught.value) is KeyboardInterrupt
+
+
+def test_a_signal_that_nothing_looked_for_is_not_lost():
+    reached = []
+    with pytest.raises(KeyboardInterrupt):
+        with noting_signals():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end of the block")
+    assert reached and noted_signal() is None
+
+
 @BOTH
-def test_the_second_signal_has_the_handler_of_before(number):
+def test_the_handler_of_a_program_stays(number):
     calls = []
-    before = signal.signal(number, lambda *_: calls.append("before"))
+    before = signal.signal(number, lambda *_: calls.append(number))
     try:
         with noting_signals():
             signal.raise_signal(number)
-            assert calls == []
-            signal.raise_signal(number)
-            assert calls == ["before"]
+            assert calls == [number] and noted_signal() is None
     finally:
         signal.signal(number, before)
 

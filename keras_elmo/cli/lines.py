@@ -45,6 +45,8 @@ def open_lines(path, is_counted, *args):
 
 def _standard_input():
     """Standard input as a binary file that a signal ends, also where nothing comes."""
+    if sys.stdin is None:
+        raise ValueError("Standard input must be open. Received: a closed one")
     try:
         return io.BufferedReader(_Descriptor(sys.stdin.fileno()))
     except io.UnsupportedOperation:  # a stand-in without a descriptor

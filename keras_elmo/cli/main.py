@@ -53,7 +53,8 @@ def main(arguments=None):
     try:
         with noting_signals(second_handler=signal.SIG_DFL), _writing_any_text():
             options.run(options)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed, as by `>&-`
+                sys.stdout.flush()
             check_signals("all was done already")
     except KeyboardInterrupt as error:
         number = getattr(error, "signal_number", signal.SIGINT)

@@ -112,7 +112,7 @@ def digest(path):
 
 
 def check_content(path, schema, first_id, lines):
-    """Checks a shard that no manifest vouches for: every page, and that the text is the input's.
+    """Checks a shard whose digest is not in the manifest: every page, and that it has these lines.
 
     Args:
         path: the shard.

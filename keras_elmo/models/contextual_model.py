@@ -232,7 +232,7 @@ class ContextualModel(keras.Model):
         >>> elmo.tokenize(["The cat sat .", ["Hello"]])
         [['The', 'cat', 'sat', '.'], ['Hello']]
         """
-        return tokenize(self.tokenizer, sentences, self.max_tokens)
+        return list(tokenize(self.tokenizer, sentences, self.max_tokens))
 
     def batch_to_ids(self, sentences):
         """The character ids of a batch of sentences, by the model's own scheme.

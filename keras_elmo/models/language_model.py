@@ -322,7 +322,7 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             hint = ""
             if not tf_checkpoint.has_softmax(folder) and not os.path.isfile(softmax_path):
-                name = source if folder else ",".join(map(str, source))
+                name = ",".join(map(str, source)) if isinstance(source, list | tuple) else source
                 hint = (
                     ", and no softmax, without which it gives no probabilities: `keras-elmo train "
                     f"--init {name}` trains one, from these weights"
@@ -370,8 +370,8 @@ class BiLanguageModel(ContextualModel):
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
         read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
 
-        All files are written before the first of them takes its place. The softmax's file says to
-        which weights it belongs, and with others it is not loaded.
+        All files are written before the first of them takes its place. The softmax's file names the
+        weights that it belongs to. `from_pretrained` does not load it beside other weights.
 
         Args:
             folder: path; made where it does not exist.

@@ -20,11 +20,9 @@ _BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 
 
 def tokenize(tokenizer, sentences, max_tokens=None):
-    """See `ContextualModel.tokenize`."""
-    return [
-        [token.decode("utf-8", "surrogateescape") for token in tokens]
-        for tokens in read_tokens(tokenizer, as_sentences(tokenizer, sentences), max_tokens)
-    ]
+    """Like `ContextualModel.tokenize`, but an iterator, which reads a few sentences ahead."""
+    for tokens in read_tokens(tokenizer, as_sentences(tokenizer, sentences), max_tokens):
+        yield [token.decode("utf-8", "surrogateescape") for token in tokens]
 
 
 class Tokens(list):

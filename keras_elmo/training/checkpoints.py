@@ -11,6 +11,7 @@ from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
 # The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
+_STATE_FILE = "checkpoint"  # TensorFlow's, which names the last checkpoint
 _NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
 
 
@@ -57,7 +58,7 @@ class Checkpoints:
 
     def read_run_state(self):
         """The `RunState` of the last checkpoint, or `None` where there is none."""
-        prefix = tf.train.latest_checkpoint(self.folder)
+        prefix = self._latest()
         if prefix is None:
             return None
         run_state = RunState()
@@ -67,9 +68,25 @@ class Checkpoints:
 
     def restore_variables(self):
         """Assigns to the variables the values that the last checkpoint holds."""
-        prefix = tf.train.latest_checkpoint(self.folder)
+        prefix = self._latest()
         with _naming_what_is_damaged(prefix):
             self._checkpoint(RunState()).restore(prefix).assert_consumed()
+
+    def _latest(self):
+        """The path of the last checkpoint, or `None` if none was written.
+
+        A run that is killed in its first checkpoint leaves files of one at most, and no state file.
+        """
+        prefix = tf.train.latest_checkpoint(self.folder)
+        names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
+        found = sorted(name for name in names if name.endswith(".index"))
+        if prefix is None and (_STATE_FILE in names or len(found) > 1):
+            raise ValueError(
+                f"{os.path.join(self.folder, _STATE_FILE)} must name a checkpoint of its folder. "
+                "Copy the folder again, or name a whole checkpoint there. Received: a folder with "
+                f"{', '.join(found) or 'no checkpoint'}"
+            )
+        return prefix
 
     def _checkpoint(self, run_state):
         return tf.train.Checkpoint(

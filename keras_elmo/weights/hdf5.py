@@ -94,8 +94,10 @@ def is_companion(file, weights):
             another weight file, which says nothing of that.
         weights: path of the weight file.
     """
-    companion = _attribute(file, _COMPANION)
-    return companion is None or companion == _attribute(weights, _DIGEST)
+    companion, digest = _attribute(file, _COMPANION), _attribute(weights, _DIGEST)
+    if companion is None:  # Versions that wrote no digest wrote none into both files.
+        return digest is None or _attribute(file, _DIGEST) is not None
+    return companion == digest
 
 
 def _attribute(path, name):

@@ -102,8 +102,7 @@ def _trainer(folder):
 
 def _read_run(folder):
     trainer = _trainer(folder)
-    if not trainer.restore():
-        raise OSError("there is no checkpoint")  # the file that names it is gone
+    expect(trainer.restore(), "a checkpoint, or an error", "a run that begins anew")
     return [trainer.step, *(v.numpy() for v in trainer.training_step.variables)]
 
 

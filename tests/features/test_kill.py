@@ -48,6 +48,7 @@ def test_a_run_that_is_killed_goes_on(folder, one_layer_folder):
     assert not read_manifest("out")["complete"]
     part = "out/.shard-00007-of-00015.parquet.elsewhere.1.abc.part"  # of a machine that is gone
     open(part, "w").close()
+    os.utime(part, (0, 0))  # nobody has written to it for long
     kept = {name: content for name, content in killed.contents("out").items() if name in found}
 
     # In this process, whose products of matrices may run on other threads, as a check of the rows.

@@ -280,7 +280,14 @@ def test_a_softmax_does_not_go_with_the_weights_of_an_elmo(folder, small_config)
         assert not BiLanguageModel.from_pretrained(folder).has_softmax
 
 
-def test_a_softmax_that_names_no_weights_goes_with_any(folder):
+def test_a_softmax_of_an_older_version_does_not_go_with_newer_weights(folder, small_config):
+    with h5py.File(folder / "softmax.hdf5", "a") as file:
+        file.attrs.clear()
+    with pytest.warns(UserWarning, match="was saved with other weights"):
+        assert not BiLanguageModel.from_pretrained(folder).has_softmax
+
+
+def test_a_softmax_that_names_no_weights_goes_with_those_of_its_version(folder):
     """Files of 0.1.0, and the published ones, say nothing of the weights."""
     with h5py.File(folder / "softmax.hdf5", "a") as file:
         file.attrs.clear()

@@ -91,6 +91,20 @@ def test_a_checkpoint_that_is_cut_short(tmp_path, suffix):
             checkpoints.restore_variables()
 
 
+def test_a_run_does_not_begin_anew_beside_checkpoints_that_nothing_names(tmp_path):
+    checkpoints = Checkpoints(str(tmp_path), make_variables(0), [])
+    for step in (1, 2):
+        checkpoints.write(RunState({"step": step}), step, False)
+    state = (tmp_path / "checkpoint").read_text()
+    (tmp_path / "checkpoint").unlink()
+    with pytest.raises(ValueError, match="ckpt-1.index, ckpt-2.index"):
+        checkpoints.read_run_state()
+    (tmp_path / "checkpoint").write_text(state)
+    (tmp_path / "ckpt-2.index").unlink()
+    with pytest.raises(ValueError, match="must name a checkpoint of its folder"):
+        checkpoints.read_run_state()
+
+
 def test_a_checkpoint_of_other_variables_is_refused(tmp_path):
     variables = make_variables(0)
     Checkpoints(str(tmp_path), variables, []).write(RunState({}), 1, False)

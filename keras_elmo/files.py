@@ -114,7 +114,7 @@ def replacing_folder(path, overwrite):
         try:
             os.mkdir(holder, 0o700)
             yield temporary
-            mode = _mode_of(path)
+            mode = _mode_of(path) if os.path.isdir(path) else None
             if overwrite and os.path.lexists(path):
                 os.rename(path, replaced)
             os.rename(temporary, path)
@@ -234,7 +234,7 @@ def decompressed(file, path):
         yield file
         return
     try:
-        if os.path.getsize(path) == 0:
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
             raise EOFError("it is empty")  # Python takes it for a file of nothing
         yield gzip.open(file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -1,3 +1,4 @@
+import gzip
 import os
 import pathlib
 import signal
@@ -9,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
 from keras_elmo.models import embed_stream
 from keras_elmo.signals import Interrupted, check_signals, noted_signal, noting_signals
@@ -125,29 +127,48 @@ def test_no_handler_raises_inside_of_tensorflow(elmo, monkeypatch, number):
             return result
 
     monkeypatch.setattr(embed_stream, "tf", Stand())
-    with pytest.raises(Interrupted) as caught:
+    with pytest.raises(Interrupted) as caught, noting_signals():
         elmo.embed(["a b c", "d e"] * 40, token_budget=20)
     assert caught.value.signal_number == number
     assert len(returned) == 4  # words and lengths of two batches: the second one came to its end
 
 
 @BOTH
-def test_a_signal_while_nothing_comes_from_standard_input(
-    one_layer_folder, tmp_path, capsys, monkeypatch, number
+@pytest.mark.parametrize("source", ["standard input", "pipe", "pipe without a writer"])
+def test_a_signal_while_nothing_comes(
+    one_layer_folder, tmp_path, capsys, monkeypatch, number, source
 ):
-    read_end, write_end = os.pipe()
-    os.write(write_end, b"the first line\nhalf of the sec")
-    output, name = tmp_path / "out.hdf5", signal.Signals(number).name
-    with open(read_end) as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        timer = threading.Timer(1, os.kill, (os.getpid(), number))
-        timer.start()
-        status = main(["embed", "-", "-o", str(output), "-m", str(one_layer_folder), "-q"])
-        timer.join()
-    os.close(write_end)
-    event = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[name]
+    (tmp_path / "out").mkdir()
+    output, pipe = tmp_path / "out" / "out.hdf5", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Opened for reading, too, so that it does not wait for the command.
+    writer = None if "without" in source else os.open(pipe, os.O_RDWR)
+    if writer is not None:
+        os.write(writer, b"the first line\nhalf of the sec")
+    if source == "standard input":
+        monkeypatch.setattr(sys, "stdin", open(pipe))
+    arguments = ["-o", str(output), "-m", str(one_layer_folder), "-q"]
+    timer = threading.Timer(1, os.kill, (os.getpid(), number))
+    timer.start()
+    status = main(["embed", "-" if source == "standard input" else str(pipe), *arguments])
+    timer.join()
+    if writer is not None:
+        os.close(writer)
+    event = {2: "interrupted", 15: "terminated"}[number]
     assert capsys.readouterr().err == f"keras-elmo: {event}; nothing was written\n"
-    assert status == 128 + number and os.listdir(tmp_path) == []
+    assert status == 128 + number and os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.gz"])
+def test_a_named_pipe_is_read(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    content = "".join(f"line {number} .\n" for number in range(50000)).encode()
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(content,))
+    writer.start()
+    with lines.open_lines(str(tmp_path / name), True, "utf-8", "strict") as found:
+        assert list(found) == [f"line {number} ." for number in range(50000)]
+    writer.join()
 
 
 # TensorFlow's stand-in, whose import does not end.

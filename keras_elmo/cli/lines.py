@@ -5,13 +5,14 @@ import contextlib
 import io
 import os
 import select
+import stat
 import sys
 
 from keras_elmo.features.lines import Lines
-from keras_elmo.files import open_text
+from keras_elmo.files import decompressed
 from keras_elmo.signals import check_signals
 
-_SECONDS = 0.2  # between two looks for signals while nothing comes from standard input
+_SECONDS = 0.2  # between two looks for signals while nothing comes
 
 
 class CountedLines(Lines):
@@ -38,9 +39,9 @@ def open_lines(path, is_counted, *args):
     if path == "-":
         yield Lines(_standard_input(), "standard input", *args)
         return
-    with open_text(path) as file:
+    with _open_file(path) as file, decompressed(file, path) as text:
         kind = CountedLines if is_counted and file.seekable() else Lines
-        yield kind(file, path, *args)
+        yield kind(text, path, *args)
 
 
 def _standard_input():
@@ -48,26 +49,29 @@ def _standard_input():
     if sys.stdin is None:
         raise ValueError("Standard input must be open. Received: a closed one")
     try:
-        return io.BufferedReader(_Descriptor(sys.stdin.fileno()))
+        return io.BufferedReader(_Pipe(sys.stdin.fileno(), closefd=False))
     except io.UnsupportedOperation:  # a stand-in without a descriptor
         return sys.stdin.buffer
 
 
-class _Descriptor(io.RawIOBase):
-    """A file descriptor for reading. While it waits, it looks for signals (not on Windows)."""
+def _open_file(path):
+    """A file for reading bytes, which a signal ends, also where it is a pipe and nothing comes."""
+    if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
+        return open(path, "rb")
+    # Opened as usual, a named pipe would wait here for somebody who writes.
+    return io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
 
-    def __init__(self, descriptor):
-        self._descriptor = descriptor
 
-    def readable(self):
-        return True
+class _Pipe(io.FileIO):
+    """A file that may wait for what another program writes. Meanwhile it looks for signals."""
 
     def readinto(self, buffer):
-        while os.name != "nt" and not select.select([self._descriptor], [], [], _SECONDS)[0]:
+        while not select.select([self], [], [], _SECONDS)[0]:
             check_signals()
-        data = os.read(self._descriptor, len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        return super().readinto(buffer)
+
+    def seekable(self):
+        return False  # What is read is gone.
 
 
 def add_encoding_arguments(parser, text):

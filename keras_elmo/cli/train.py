@@ -183,7 +183,11 @@ def _train(options, corpus, heldout, strategy):
         )
     is_chief = trainer.is_chief()
     if options.resume:
-        _resume(trainer, is_chief and not options.quiet)
+        start, caught = _resume(trainer)
+        if is_chief:
+            lines = [] if options.quiet else [start]
+            for line in [*lines, *(f"warning: {warning.message}" for warning in caught)]:
+                say(line)
     with step_report(trainer, is_chief and not options.quiet) as report:
         trainer.run(report)
     if is_chief and not options.quiet:
@@ -194,8 +198,8 @@ def _train(options, corpus, heldout, strategy):
         say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
 
 
-def _resume(trainer, is_shown):
-    """Goes on from the last checkpoint, and says from which."""
+def _resume(trainer):
+    """Goes on from the last checkpoint. Returns a line that says from which, and the warnings."""
     start = "no checkpoint yet: from step 0"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -203,10 +207,7 @@ def _resume(trainer, is_shown):
             start = f"going on from step {trainer.step:,} of {trainer.num_steps:,}"
             if trainer.step >= trainer.num_steps:
                 start = f"the run is at step {trainer.step:,} already; nothing is left to train"
-    if is_shown:
-        say(start)
-        for warning in caught:
-            say(f"warning: {warning.message}")
+    return start, caught
 
 
 def _settings(options):

@@ -41,7 +41,8 @@ def input_specs(model, takes_tokens):
     if wrong:
         raise ValueError(
             "The inputs of a model are exported under their names, which must be ASCII letters, "
-            'digits and `_`, a letter first: keras.Input(..., name="text"). '
+            "digits and `_`, a letter first, and neither `self` nor a keyword of Python such as "
+            '`class`: keras.Input(..., name="text"). '
             f"Received: {wrong}"
         )
     return [

@@ -136,8 +136,8 @@ def read_files(files, encoding, errors):
         if (count, size, sha256) != (file.rows, file.bytes, file.sha256):
             raise ValueError(
                 f"{file.file} must not change while it is read. Received: {file.rows:,} lines and "
-                f"{file.bytes:,} bytes when the run began, and other ones now; run the same "
-                "command again"
+                f"{file.bytes:,} bytes when the run began, and other ones now. Name another "
+                "folder, or begin anew with `overwrite`"
             )
 
 

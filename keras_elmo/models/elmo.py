@@ -18,7 +18,6 @@ from keras_elmo.models.symbolic_mask import give_symbolic_mask
 from keras_elmo.models.text_inputs import num_columns, symbolic_width, tokens_and_width
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
-from keras_elmo.signals import noting_signals
 from keras_elmo.traced_function import TracedFunction
 
 
@@ -293,8 +292,7 @@ class Elmo(ContextualModel):
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
-        with noting_signals():
-            return list(self.embed_stream(sentences, layers, token_budget, progress))
+        return list(self.embed_stream(sentences, layers, token_budget, progress))
 
     def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False):
         """Like `embed`, but an iterator over the arrays, in memory that the size of a batch bounds.

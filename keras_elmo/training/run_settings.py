@@ -72,7 +72,7 @@ def check_same_run(before, now, folder):
     if steps not in (None, new_steps):
         warnings.warn(
             f"The run in {folder} was begun with {steps:,} steps, and now ends after "
-            f"{new_steps:,}. Its learning rate does not depend on the number of steps: each step "
-            f"is what it would have been in a run of {new_steps:,}",
+            f"{new_steps:,}. That changes none of its steps, since its learning rate does not "
+            "depend on their number",
             stacklevel=3,
         )

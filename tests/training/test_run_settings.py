@@ -54,7 +54,7 @@ def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus,
 
 def test_only_a_constant_learning_rate_may_go_on_for_longer(settings):
     longer = dataclasses.replace(OPTIONS, epochs=5)
-    said = r"The run in run was begun with 9 steps, and now ends after 2,000\. .* a run of 2,000$"
+    said = r"The run in run was begun with 9 steps, and now ends after 2,000\. .* none of its steps"
     with pytest.warns(UserWarning, match=said):
         check_same_run(settings(), settings(longer, steps=2000), "run")
     for schedule in ("linear", "cosine"):

@@ -19,6 +19,7 @@ from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.quiet import find_devices
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.checkpoints import is_begun
 from keras_elmo.training.optimizer import OPTIMIZERS
 from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
 from keras_elmo.training.replicas import Replicas
@@ -152,12 +153,12 @@ def _check(options):
 
 def _check_output(options):
     """Refuses a folder with another run, or with a model, so that neither is lost."""
-    is_begun = os.path.exists(os.path.join(options.output, "checkpoints", "checkpoint"))
-    if is_begun and not options.resume:
+    is_run = is_begun(os.path.join(options.output, "checkpoints"))
+    if is_run and not options.resume:
         raise FileExistsError(
             f"{options.output} holds a run already; go on with --resume, or give another folder"
         )
-    if not is_begun and os.path.exists(os.path.join(options.output, "options.json")):
+    if not is_run and os.path.exists(os.path.join(options.output, "options.json")):
         raise FileExistsError(
             f"{options.output} holds a model, but no checkpoint; give another folder, and the "
             "model with --init to go on from its weights"

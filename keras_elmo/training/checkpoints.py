@@ -12,6 +12,8 @@ from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 # The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
 _STATE_FILE = "checkpoint"  # TensorFlow's, which names the last checkpoint
+_INDEX = ".index"  # the end of the name of a checkpoint's file that is written last
+_EVALUATED = "evaluated"
 _NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
 
 
@@ -46,7 +48,7 @@ class Checkpoints:
                 self._checkpoint(run_state),
                 self.folder,
                 _NUM_KEPT,
-                checkpoint_name="evaluated" if is_evaluated else "ckpt",
+                checkpoint_name=_EVALUATED if is_evaluated else "ckpt",
             )
             manager.save(step)
         except (OSError, tf.errors.OpError) as error:
@@ -75,23 +77,38 @@ class Checkpoints:
     def _latest(self):
         """The path of the last checkpoint, or `None` if none was written.
 
-        A run that is killed in its first checkpoint leaves files of one at most, and no state file.
+        Without TensorFlow's state file, it is the one of the last step: its index is written when
+        it is whole.
         """
         prefix = tf.train.latest_checkpoint(self.folder)
-        names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
-        found = sorted(name for name in names if name.endswith(".index"))
-        if prefix is None and (_STATE_FILE in names or len(found) > 1):
+        if prefix is not None or not is_begun(self.folder):
+            return prefix
+        names = os.listdir(self.folder)
+        found = sorted((name for name in names if name.endswith(_INDEX)), key=_order)
+        if _STATE_FILE in names:
             raise ValueError(
                 f"{os.path.join(self.folder, _STATE_FILE)} must name a checkpoint of its folder. "
                 "Copy the folder again, or name a whole checkpoint there. Received: a folder with "
                 f"{', '.join(found) or 'no checkpoint'}"
             )
-        return prefix
+        return os.path.join(self.folder, found[-1].removesuffix(_INDEX))
 
     def _checkpoint(self, run_state):
         return tf.train.Checkpoint(
             variables=self._variables, accumulators=self._accumulators, progress=run_state
         )
+
+
+def is_begun(folder):
+    """Whether a folder holds a checkpoint, or TensorFlow's file that names one."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return any(name == _STATE_FILE or name.endswith(_INDEX) for name in names)
+
+
+def _order(name):
+    """Sorts the checkpoints by their steps; of a step, the one after an evaluation is newer."""
+    kind, _, step = name.removesuffix(_INDEX).rpartition("-")
+    return int(step) if step.isdecimal() else -1, kind == _EVALUATED
 
 
 @contextlib.contextmanager

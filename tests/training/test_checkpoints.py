@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from training.letters import WORDS
 
-from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.checkpoints import Checkpoints, is_begun
 from keras_elmo.training.optimizer import make_optimizer
 from keras_elmo.training.run_state import RunState
 
@@ -93,14 +93,15 @@ def test_a_checkpoint_that_is_cut_short(tmp_path, suffix):
 
 def test_a_run_does_not_begin_anew_beside_checkpoints_that_nothing_names(tmp_path):
     checkpoints = Checkpoints(str(tmp_path), make_variables(0), [])
-    for step in (1, 2):
-        checkpoints.write(RunState({"step": step}), step, False)
+    assert not is_begun(tmp_path / "none") and not is_begun(tmp_path)
+    for step, is_evaluated in [(9, False), (10, False), (10, True)]:
+        checkpoints.write(RunState({"is": [step, is_evaluated]}), step, is_evaluated)
     state = (tmp_path / "checkpoint").read_text()
     (tmp_path / "checkpoint").unlink()
-    with pytest.raises(ValueError, match="ckpt-1.index, ckpt-2.index"):
-        checkpoints.read_run_state()
+    assert checkpoints.read_run_state().values == {"is": [10, True]} and is_begun(tmp_path)
+    (tmp_path / "evaluated-10.index").unlink()
+    assert checkpoints.read_run_state().values == {"is": [10, False]}
     (tmp_path / "checkpoint").write_text(state)
-    (tmp_path / "ckpt-2.index").unlink()
     with pytest.raises(ValueError, match="must name a checkpoint of its folder"):
         checkpoints.read_run_state()
 

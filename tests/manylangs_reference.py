@@ -20,11 +20,9 @@ class ManyLangsReference:
         self.weights = {name: np.asarray(array, np.float64) for name, array in weights.items()}
 
     def row(self, word):
-        """The numbers of a word's characters, and of the word."""
+        """The numbers of a word's characters, and of the word, which is cut already."""
         most = self.cnn["max_characters_per_token"]
         number = self.characters.get
-        if word not in ("<bos>", "<eos>"):
-            word = word[: most - 2]
         body = [number(word)] if word in ("<bos>", "<eos>") else []
         body = body or [number(c, number("<oov>")) for c in word]
         row = [number("<eow>"), *body, number("<bow>")]
@@ -78,7 +76,11 @@ class ManyLangsReference:
 
     def sentence(self, words):
         """Every layer for a sentence: (n_layers + 1, tokens, 2 * projection_dim)."""
-        tokens = np.stack([self.token_embedding(word) for word in ["<bos>", *words, "<eos>"]])
+        room = self.cnn["max_characters_per_token"] - 2
+        # The original cuts the words of a text, and not the boundaries that it adds. What is then
+        # "<bos>" is a boundary, too.
+        words = ["<bos>", *(word[:room] for word in words), "<eos>"]
+        tokens = np.stack([self.token_embedding(word) for word in words])
         forward, backward = tokens, tokens[::-1]
         layers = [np.concatenate([tokens, tokens], -1)]
         for k in range(self.lstm["n_layers"]):

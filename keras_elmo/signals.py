@@ -56,7 +56,11 @@ def noting_signals(second_handler=None):
         global _noted
         _noted = number
         for each, handler in previous.items():
-            signal.signal(each, handler if second_handler is None else second_handler)
+            handler = handler if second_handler is None else second_handler
+            # The other signal may have come already. Python, which is about to call its handler,
+            # would print an error of a "race condition" if that were the system's.
+            is_other = handler is signal.SIG_DFL and each != number
+            signal.signal(each, _act_as_the_system if is_other else handler)
 
     _is_noting = _has_begun = True
     try:
@@ -70,6 +74,11 @@ def noting_signals(second_handler=None):
         _noted, _is_noting, _was_raised = None, False, False
     if late is not None:
         signal.raise_signal(late)
+
+
+def _act_as_the_system(number, _):
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 def noted_signal():

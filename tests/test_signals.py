@@ -85,6 +85,27 @@ def test_the_second_signal_ends_the_process_at_once(number):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number
 
 
+def test_two_signals_at_once_end_the_process_without_a_word():
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(write_end, 2)
+            sys.unraisablehook = lambda error: os.write(2, repr(error).encode())
+            both = {signal.SIGINT, signal.SIGTERM}
+            with noting_signals(second_handler=signal.SIG_DFL):
+                signal.pthread_sigmask(signal.SIG_BLOCK, both)
+                for number in both:
+                    os.kill(os.getpid(), number)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, both)  # Python handles both now
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    with open(read_end, "rb") as err:
+        assert err.read() == b""
+
+
 def test_an_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -2,6 +2,7 @@ import dataclasses
 import os
 import pathlib
 import random
+import signal
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -15,6 +16,10 @@ import keras_elmo
 # TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+# In the background of a shell a process ignores SIGINT, and so do those that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -19,14 +19,6 @@ BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 
-@pytest.fixture(autouse=True)
-def default_handlers():
-    """The handlers that Python has, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @BOTH
 def test_the_first_signal_is_noted_and_interrupts_nothing(number):
     before = signal.getsignal(number)

@@ -22,14 +22,6 @@ def loaded_once():
         yield
 
 
-@pytest.fixture(autouse=True)
-def interrupts_are_raised():
-    """SIGINT raises `KeyboardInterrupt`, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -7,10 +7,11 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from keras_elmo.checks import check_integers, shown
 from keras_elmo.features.arrow import check_pyarrow, pyarrow
-from keras_elmo.features.columns import as_dtype, sentence_mean, vector_columns
+from keras_elmo.features.columns import as_dtype, vector_columns
 from keras_elmo.features.manifest import DTYPES
 from keras_elmo.features.shards import vector_type
 from keras_elmo.models import Elmo
+from keras_elmo.models.embed_stream import sentence_mean
 from keras_elmo.models.sentences import TOKEN_BUDGET
 from keras_elmo.weights import sources
 

@@ -59,15 +59,6 @@ def vector_columns(config, layers, num_mixes=1):
     return columns
 
 
-def sentence_mean(vectors):
-    """The mean over the tokens of a sentence, (D,); zeros for a sentence without tokens.
-
-    Args:
-        vectors: float32, (tokens, D).
-    """
-    return vectors.sum(axis=0) / max(len(vectors), 1)
-
-
 def as_dtype(vectors, dtype, name):
     """Vectors in the dtype of a column.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from keras_elmo.checks import check_integers, shown
 from keras_elmo.features import shards
 from keras_elmo.features.arrow import check_pyarrow
-from keras_elmo.features.columns import sentence_mean, vector_columns
+from keras_elmo.features.columns import vector_columns
 from keras_elmo.features.inputs import find_files, read_files, scan_files
 from keras_elmo.features.manifest import (
     DTYPES,
@@ -27,7 +27,7 @@ from keras_elmo.features.manifest import (
     write_manifest,
 )
 from keras_elmo.files import locked_folder, making_folder
-from keras_elmo.models.embed_stream import embed_tokens
+from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
 from keras_elmo.signals import noting_signals
 

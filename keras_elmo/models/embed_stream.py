@@ -148,9 +148,18 @@ def _select(elmo, layers, choice, ends):
     else:
         values = layers[choice]
     arrays = np.split(values.numpy().astype(np.float32, copy=False), ends, axis=-2)
-    if choice == "default":  # a sentence without tokens has zeros
-        return [array.sum(axis=0) / max(len(array), 1) for array in arrays]
+    if choice == "default":
+        return [sentence_mean(array) for array in arrays]
     return [array.copy() for array in arrays]  # a view would keep its whole batch alive
+
+
+def sentence_mean(vectors):
+    """The mean over the tokens of a sentence, (D,); zeros for a sentence without tokens.
+
+    Args:
+        vectors: float32, (tokens, D).
+    """
+    return vectors.sum(axis=0) / max(len(vectors), 1)
 
 
 def _batches(group, token_budget):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from keras_elmo.features.columns import as_dtype, sentence_mean, vector_columns
+from keras_elmo.features.columns import as_dtype, vector_columns
+from keras_elmo.models.embed_stream import sentence_mean
 
 
 @pytest.mark.parametrize(

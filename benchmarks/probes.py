@@ -1,7 +1,8 @@
 """`python -m benchmarks.probes MODEL`: what the layers of a model know.
 
-- CoarseWSD-20: 20 ambiguous nouns, `keras_elmo.probing.probe_senses`; macro F1 of the senses.
-- UD English EWT: parts of speech (UPOS), `keras_elmo.probing.probe_tags`; accuracy.
+- CoarseWSD-20: 20 ambiguous nouns, `probe_senses` of `keras_elmo.analysis.probing`; macro F1 of the
+  senses.
+- UD English EWT: parts of speech (UPOS), `keras_elmo.analysis.probing.probe_tags`; accuracy.
 - The noun of sentences about rivers and about money: the nearest neighbour of each.
 """
 
@@ -11,9 +12,9 @@ import numpy as np
 
 import keras_elmo
 from benchmarks import report
-from keras_elmo import probing
-from keras_elmo.annotated_files import read_conllu
-from keras_elmo.occurrences import find_occurrences, unit_vectors
+from keras_elmo.analysis import probing
+from keras_elmo.analysis.annotated_files import read_conllu
+from keras_elmo.analysis.occurrences import find_occurrences, unit_vectors
 
 BANK = {
     "river": [

@@ -14,7 +14,7 @@ import apache_beam as beam
 import pyarrow
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from keras_elmo.features.beam import Embed
+from keras_elmo.corpora.beam import Embed
 
 
 def main(arguments=None):

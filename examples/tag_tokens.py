@@ -18,7 +18,7 @@ from seqeval.metrics import f1_score
 
 import keras_elmo
 import vectors
-from keras_elmo.annotated_files import read_conllu
+from keras_elmo.analysis.annotated_files import read_conllu
 
 
 def read(path):

@@ -50,7 +50,7 @@ with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
     import keras
 
     from keras_elmo.config import ElmoConfig
-    from keras_elmo.embedding_files import dump_token_embeddings, read_embeddings
+    from keras_elmo.corpora.embedding_files import dump_token_embeddings, read_embeddings
     from keras_elmo.layers import (
         CRF,
         BiLM,

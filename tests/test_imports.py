@@ -17,7 +17,6 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A room imports from itself and from rooms further down; rooms of one level not from each other.
 LEVELS = {
     "_version": 0,
-    "annotated_files": 0,
     "checks": 0,
     "files": 0,
     "generator_dataset": 0,
@@ -31,15 +30,11 @@ LEVELS = {
     "config": 2,
     "text": 2,
     "weights": 3,
-    "embedding_files": 4,
     "models": 4,
     "training": 5,
     "export": 5,
-    "features": 5,
-    "occurrences": 5,
-    "plot": 6,
-    "probing": 6,
-    "projector": 6,
+    "corpora": 5,
+    "analysis": 5,
     "cli": 7,
     "__main__": 8,
     "__init__": 9,  # the public names

@@ -27,7 +27,7 @@ DESCRIPTION = (
     "the layout of bilm-tf and AllenNLP. HDF5 lists their names as 0, 1, 10, 100, ...; "
     "keras_elmo.read_embeddings reads them in the order of the lines. With --format parquet the "
     "output is a folder of Parquet files, with a row for each sentence of all inputs; the same "
-    "command goes on where an earlier one was stopped, and keras_elmo.features.dataset reads the "
+    "command goes on where an earlier one was stopped, and keras_elmo.corpora.dataset reads the "
     "folder."
 )
 _SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".npz": "npz"}
@@ -52,7 +52,7 @@ def add_arguments(parser):
         "--format",
         choices=["hdf5", "npz", "parquet"],
         help="of the output (default: what its name says); parquet needs pyarrow: "
-        'pip install "keras-elmo[features]"',
+        'pip install "keras-elmo[corpora]"',
     )
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument(

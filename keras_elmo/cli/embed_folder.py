@@ -10,10 +10,10 @@ from keras_elmo.cli.model_argument import open_model
 from keras_elmo.cli.output_file import is_same_file
 from keras_elmo.cli.progress import CorpusProgress
 from keras_elmo.cli.wording import counted
-from keras_elmo.features import embed_files
-from keras_elmo.features.arrow import check_pyarrow
-from keras_elmo.features.inputs import find_files
-from keras_elmo.features.run import POOLED_SHARD_SIZE, SHARD_SIZE
+from keras_elmo.corpora import embed_files
+from keras_elmo.corpora.arrow import check_pyarrow
+from keras_elmo.corpora.inputs import find_files
+from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
 from keras_elmo.models import Elmo
 from keras_elmo.signals import Interrupted
 

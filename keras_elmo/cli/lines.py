@@ -8,7 +8,7 @@ import select
 import stat
 import sys
 
-from keras_elmo.features.lines import Lines
+from keras_elmo.corpora.lines import Lines
 from keras_elmo.files import decompressed
 from keras_elmo.signals import check_signals
 

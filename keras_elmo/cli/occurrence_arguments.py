@@ -3,12 +3,12 @@
 import os
 import re
 
-from keras_elmo.annotated_files import read_senses
+from keras_elmo.analysis.annotated_files import read_senses
+from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.models import Elmo
-from keras_elmo.occurrences import find_occurrences
 
 _LIMIT = 1000  # enough for a picture or a table; vectors of so many take about 10 MB
 

@@ -68,7 +68,7 @@ class CorpusProgress:
         is_shown: bool.
 
     Attributes:
-        last: the last `keras_elmo.features.run.Progress`, or `None` before the first.
+        last: the last `keras_elmo.corpora.run.Progress`, or `None` before the first.
     """
 
     def __init__(self, is_shown=True):

@@ -2,6 +2,7 @@
 
 import sys
 
+from keras_elmo.analysis.projector import check_folder, write_projector
 from keras_elmo.cli.occurrence_arguments import (
     add_layers_argument,
     add_occurrence_arguments,
@@ -12,7 +13,6 @@ from keras_elmo.cli.occurrence_arguments import (
     read_sentences_and_senses,
 )
 from keras_elmo.cli.wording import counted
-from keras_elmo.projector import check_folder, write_projector
 
 HELP = "write vectors that TensorBoard's projector shows"
 DESCRIPTION = (

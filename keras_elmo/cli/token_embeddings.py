@@ -5,7 +5,7 @@ import sys
 from keras_elmo.cli.model_argument import MODEL_HELP, open_model
 from keras_elmo.cli.output_file import check_output, is_same_file
 from keras_elmo.cli.wording import counted
-from keras_elmo.embedding_files import dump_token_embeddings
+from keras_elmo.corpora.embedding_files import dump_token_embeddings
 from keras_elmo.models import Elmo
 
 HELP = "write the token embeddings of a vocabulary"

@@ -12,7 +12,7 @@ from keras_elmo.checks import shown
 TOKEN_BUDGET = 4096
 # Few long sentences are few rows, and products of few rows wait for the weights to be read. So a
 # batch goes on until it has so many rows, but to no more than so many tokens, which bound its
-# memory. `benchmarks/features.py` measures both.
+# memory. `benchmarks/corpora.py` measures both.
 LEAST_ROWS = 24
 MOST_TOKENS = 6 * TOKEN_BUDGET
 _READ_AHEAD = 256  # sentences that are tokenised together

@@ -19,8 +19,8 @@ from training.letters import CONFIG, OPTIONS, WORDS, make_trainer, write_letters
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, export_tflite, read_embeddings
 from keras_elmo.cli.main import main
+from keras_elmo.corpora import dataset, embed_files
 from keras_elmo.export import tflite
-from keras_elmo.features import dataset, embed_files
 from keras_elmo.training import Corpus
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]

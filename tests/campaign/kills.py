@@ -17,7 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from campaign.case import Finding, expect, made_once
-from features.test_kill import write_lines
+from corpora.test_kill import write_lines
 
 from keras_elmo import Elmo, ElmoConfig
 

@@ -10,7 +10,7 @@ import pytest
 from keras_elmo import Elmo
 from keras_elmo.cli import embed_folder
 from keras_elmo.cli.main import main
-from keras_elmo.features import read_manifest
+from keras_elmo.corpora import read_manifest
 
 LINES = ["The cat sat .", "Hello", "naïve 猫 😀", "", "The dog"]
 
@@ -124,8 +124,8 @@ def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_fo
 
 
 def test_without_pyarrow(embed, monkeypatch):
-    monkeypatch.setattr("keras_elmo.features.arrow.pyarrow", None)
-    assert_error(embed("a.txt"), r'pip install "keras-elmo\[features\]"')
+    monkeypatch.setattr("keras_elmo.corpora.arrow.pyarrow", None)
+    assert_error(embed("a.txt"), r'pip install "keras-elmo\[corpora\]"')
 
 
 @pytest.mark.parametrize(

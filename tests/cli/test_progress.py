@@ -9,7 +9,7 @@ from keras_elmo.cli.progress import (
     ReadingLines,
     reading_progress,
 )
-from keras_elmo.features.run import Progress
+from keras_elmo.corpora.run import Progress
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
+from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.models.text_inputs import (
     call_strings,
     fit_strings,
@@ -13,7 +14,6 @@ from keras_elmo.models.text_inputs import (
     symbolic_width,
     tokens_and_width,
 )
-from keras_elmo.occurrences import find_occurrences
 from keras_elmo.text import SpaceTokenizer
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from keras_elmo.analysis.plot import plot_cosines
 from keras_elmo.cli.occurrence_arguments import (
     add_layers_argument,
     add_model_arguments,
@@ -14,7 +15,6 @@ from keras_elmo.cli.plot.picture import (
     check_picture_arguments,
     write_picture,
 )
-from keras_elmo.plot import plot_cosines
 
 HELP = "the cosines between the tokens of two sentences"
 DESCRIPTION = (

@@ -5,12 +5,12 @@ import os
 
 import keras
 
+from keras_elmo.analysis.plot import mix_weights, plot_mix
 from keras_elmo.cli.plot.picture import (
     add_picture_arguments,
     check_picture_arguments,
     write_picture,
 )
-from keras_elmo.plot import mix_weights, plot_mix
 
 HELP = "the weights of the layers in trained mixes"
 DESCRIPTION = "Draws the weights that each ScalarMix of one or several trained Keras models has."

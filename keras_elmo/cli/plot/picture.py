@@ -3,8 +3,8 @@
 import os
 import sys
 
+from keras_elmo.analysis.plot import check_matplotlib, check_picture, save_figure
 from keras_elmo.cli.output_file import check_overwrite
-from keras_elmo.plot import check_matplotlib, check_picture, save_figure
 
 
 def add_picture_arguments(parser, title=None):

@@ -3,12 +3,12 @@
 import json
 import pathlib
 
+from keras_elmo.analysis.plot import plot_probe
 from keras_elmo.cli.plot.picture import (
     add_picture_arguments,
     check_picture_arguments,
     write_picture,
 )
-from keras_elmo.plot import plot_probe
 
 HELP = "the scores of a probe for each layer"
 DESCRIPTION = "Draws what `keras-elmo probe --json` printed, of one or several models, as bars."

@@ -2,12 +2,12 @@
 
 import os
 
+from keras_elmo.analysis.plot import plot_training
 from keras_elmo.cli.plot.picture import (
     add_picture_arguments,
     check_picture_arguments,
     write_picture,
 )
-from keras_elmo.plot import plot_training
 from keras_elmo.training.events import read_event_log
 
 HELP = "the curves of trainings"

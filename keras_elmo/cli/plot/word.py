@@ -1,5 +1,6 @@
 """`keras-elmo plot word`: the occurrences of a word in the plane."""
 
+from keras_elmo.analysis.plot import plot_word
 from keras_elmo.cli.occurrence_arguments import (
     add_layers_argument,
     add_occurrence_arguments,
@@ -14,7 +15,6 @@ from keras_elmo.cli.plot.picture import (
     check_picture_arguments,
     write_picture,
 )
-from keras_elmo.plot import plot_word
 
 HELP = "the occurrences of a word in the plane, coloured by sense"
 DESCRIPTION = (

@@ -1,6 +1,6 @@
 """`keras-elmo probe senses`: the nearest sense vector, on each layer."""
 
-from keras_elmo import probing
+from keras_elmo.analysis import probing
 from keras_elmo.cli.model_argument import MODEL_HELP, open_model
 from keras_elmo.cli.probe.report import add_report_arguments, report
 from keras_elmo.models import Elmo

@@ -1,7 +1,7 @@
 """`keras-elmo probe tags`: a linear classifier of tags, on each layer."""
 
-from keras_elmo import probing
-from keras_elmo.annotated_files import TAG_COLUMNS, read_conllu
+from keras_elmo.analysis import probing
+from keras_elmo.analysis.annotated_files import TAG_COLUMNS, read_conllu
 from keras_elmo.cli.model_argument import MODEL_HELP, open_model
 from keras_elmo.cli.probe.report import add_report_arguments, report
 from keras_elmo.models import Elmo

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from keras_elmo.analysis.probing import probe_senses
 from keras_elmo.cli.main import main
-from keras_elmo.probing import probe_senses
 
 
 def conllu(words):

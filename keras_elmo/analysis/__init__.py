@@ -1,0 +1,1 @@
+"""What the layers of a model know: probing, the occurrences of a word, pictures, the projector."""

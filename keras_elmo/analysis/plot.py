@@ -1,0 +1,412 @@
+"""Pictures of vectors, mixes, probes and trainings, as Matplotlib figures.
+
+Every function takes arrays or plain rows and returns a `matplotlib.figure.Figure`, 800 pixels wide,
+which a notebook shows and `save_figure` writes. No global state of `matplotlib.pyplot` is used.
+Colours are those of Okabe and Ito, which people of any colour vision tell apart; markers and
+hatches differ, too. Matplotlib is needed: `pip install "keras-elmo[plot]"`.
+"""
+
+import io
+import os
+
+import keras
+import numpy as np
+
+from keras_elmo.checks import shown
+from keras_elmo.files import replacing_file
+from keras_elmo.layers import ScalarMix
+
+# Okabe and Ito's palette, without yellow, which is hard to see on white.
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X")
+_HATCHES = ("", "//", "..", "xx", "\\\\", "--", "oo")
+_WIDTH = 8.0  # inches, of 100 pixels each
+_MOST_SIDE_BY_SIDE = 12  # tokens of a sentence: with more, panels stand one below the other
+_LABEL_LENGTH = 28  # characters of a name in a legend
+_SUFFIXES = (".png", ".svg")
+
+
+def check_picture(path):
+    """Raises a `ValueError` if a picture cannot be written under such a name."""
+    if os.path.splitext(os.fspath(path))[1] not in _SUFFIXES:
+        raise ValueError(f"A picture must be named *.png or *.svg. Received: {os.fspath(path)}")
+
+
+def check_matplotlib():
+    """Raises an `ImportError` that says what to install, if Matplotlib is not there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError('Pictures need Matplotlib: pip install "keras-elmo[plot]"') from None
+
+
+def save_figure(figure, path):
+    """Writes a figure to a file, which appears only when it is whole.
+
+    Args:
+        figure: a Matplotlib figure.
+        path: the file: `*.png` or `*.svg`.
+    """
+    check_picture(path)
+    suffix = os.path.splitext(os.fspath(path))[1][1:]
+    with replacing_file(path) as temporary:
+        # Without a date, the same figure gives the same file.
+        figure.savefig(temporary, format=suffix, metadata={"Date": None} if suffix == "svg" else {})
+
+
+def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
+    """The vectors of a word's occurrences in the plane, one panel for each layer.
+
+    Args:
+        vectors: float, (layers, occurrences, D).
+        labels: sequence of strings, one for each occurrence, such as its sense; or `None`. Each
+            label has a colour and a marker.
+        layers: sequence of ints, which of `vectors` to show; `None`: all.
+        method: `"pca"`: the first two principal components, whose shares of the variance stand at
+            the axes; or `"tsne"`: t-SNE on cosines (scikit-learn), which shows groups more clearly,
+            but whose distances mean little.
+        title: str or `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ImportError: a library is not installed.
+        ValueError: there are fewer than three occurrences, or the labels are not one for each.
+    """
+    vectors = np.asarray(vectors, np.float32)
+    count = vectors.shape[1]
+    if count < 3:
+        raise ValueError(f"The picture needs at least three occurrences. Received: {count}")
+    if method not in ("pca", "tsne"):
+        raise ValueError(f'`method` must be "pca" or "tsne". Received: method={method!r}')
+    if labels is not None and len(labels) != count:
+        raise ValueError(
+            "There must be one label for each occurrence. "
+            f"Received: {len(labels):,} labels for {count:,} occurrences"
+        )
+    layers = range(len(vectors)) if layers is None else layers
+    names = sorted(set(labels)) if labels is not None else [None]
+    if len(names) > len(_COLORS):
+        raise ValueError(
+            f"The picture has colours for {len(_COLORS)} labels. Received: {len(names):,} labels, "
+            f"such as {shown(names[0])}"
+        )
+    rows = np.array([names.index(label) for label in labels]) if labels is not None else 0
+    rows = np.broadcast_to(rows, count)
+    figure, panels = _panels(len(layers), height=3.6)
+    for panel, layer in zip(panels, layers, strict=True):
+        points, axes = (_principal if method == "pca" else _neighbour_embedding)(vectors[layer])
+        # In a random order, so that no label hides the others.
+        for k in np.random.default_rng(0).permutation(count):
+            style = {"c": _COLORS[rows[k]], "marker": _MARKERS[rows[k]]}
+            panel.scatter(*points[k], s=22, alpha=0.75, linewidths=0, **style)
+        panel.set_title(f"layer {layer}")
+        panel.set_xlabel(axes[0])
+        panel.set_ylabel(axes[1])
+        panel.set_xticks([])
+        panel.set_yticks([])
+    if labels is not None:
+        handles = [
+            panels[0].scatter([], [], c=_COLORS[k], marker=_MARKERS[k], label=_short(name))
+            for k, name in enumerate(names)
+        ]
+        _legend(figure, handles)
+    return _titled(figure, title)
+
+
+def _principal(vectors):
+    """The first two principal components, and the names of the axes."""
+    centred = vectors - vectors.mean(axis=0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    shares = 100 * s[:2] ** 2 / max(float(np.sum(s**2)), 1e-12)
+    return u[:, :2] * s[:2], [f"component {k} ({x:.0f} %)" for k, x in enumerate(shares, start=1)]
+
+
+def _neighbour_embedding(vectors):
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise ImportError('t-SNE needs scikit-learn: pip install "keras-elmo[probe]"') from None
+    perplexity = min(30, (len(vectors) - 1) / 3)
+    method = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
+    return method.fit_transform(vectors), ["t-SNE 1", "t-SNE 2"]
+
+
+def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=None, title=None):
+    """The cosines between the tokens of two sentences, one panel for each layer.
+
+    Args:
+        vectors: float, (layers, tokens, D). The first sentence, whose tokens are the rows.
+        tokens: list of strings.
+        other_vectors: float, (layers, other tokens, D). The second one, whose tokens are the
+            columns.
+        other_tokens: list of strings.
+        mean: float, (layers, D). The mean vector of a text, which is subtracted first: all vectors
+            of a model have much in common, and without that all cosines are high.
+        layers: sequence of ints, which layers to show; `None`: all.
+        title: str or `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ImportError: Matplotlib is not installed.
+        ValueError: a sentence has no tokens.
+    """
+    if not tokens or not other_tokens:
+        raise ValueError("Both sentences must have tokens. Received: a sentence without any")
+    means = np.asarray(mean, np.float32)
+    means = means[:, None] if means.ndim else means
+    a, b = (_unit(np.asarray(x, np.float32) - means) for x in (vectors, other_vectors))
+    layers = range(len(a)) if layers is None else layers
+    is_wide = len(other_tokens) > _MOST_SIDE_BY_SIDE
+    size = 0.22 if is_wide else min(2.1 / len(other_tokens), 0.5)  # of a cell, in inches
+    labels = 0.08 * max(map(len, other_tokens)) + 0.5
+    height = max(size * len(tokens), 1.2) + labels
+    figure, panels = _panels(len(layers), height, columns=1 if is_wide else None, sharey=True)
+    for panel, layer in zip(panels, layers, strict=True):
+        image = panel.imshow(a[layer] @ b[layer].T, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+        panel.set_title(f"layer {layer}")
+        panel.set_xticks(range(len(other_tokens)), other_tokens, rotation=90, fontsize=9)
+        panel.set_yticks(range(len(tokens)), tokens, fontsize=9)
+    figure.colorbar(image, ax=list(panels), label="cosine", pad=0.02)
+    return _titled(figure, title)
+
+
+def _unit(vectors):
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+
+
+def mix_weights(model):
+    """The weights of every `ScalarMix` of a model.
+
+    Args:
+        model: a Keras model, or an `Elmo`.
+
+    Returns:
+        A dict: by the name of a mix, its weights, which add up to 1 (a list of floats).
+
+    Raises:
+        ValueError: the model has no `ScalarMix`.
+    """
+    mixes = [layer for layer in model._flatten_layers() if isinstance(layer, ScalarMix)]
+    if not mixes:
+        raise ValueError(
+            f"The model must have a ScalarMix. Received: {type(model).__name__} {model.name!r} "
+            "without any"
+        )
+    weights = {}
+    for mix in mixes:
+        name = mix.name if mix.name not in weights else mix.path
+        weights[name] = np.asarray(keras.ops.softmax(mix.scalars), float).tolist()
+    return weights
+
+
+def plot_mix(mixes, title=None):
+    """The weights of the layers in one or several mixes, as bars.
+
+    Args:
+        mixes: dict: by the name of a mix, its weights, one for each layer. See `mix_weights`.
+        title: str or `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+    """
+    if not mixes:
+        raise ValueError("There must be a mix to show. Received: none")
+    num_layers = max(map(len, mixes.values()))
+    groups = [f"layer {k}" for k in range(num_layers)]
+    bars = {
+        name: [*weights, *[np.nan] * (num_layers - len(weights))] for name, weights in mixes.items()
+    }
+    figure, (panel,) = _panels(1, height=3.6)
+    _bars(figure, panel, groups, bars, "{:.2f}")
+    panel.set_ylabel("weight in the mix")
+    return _titled(figure, title)
+
+
+def plot_probe(results, title=None):
+    """The scores of a probe for each layer, as bars, with the baseline as a line.
+
+    Args:
+        results: list of dicts, as `keras-elmo probe --json` prints them: `"model"`, a name;
+            `"metric"`, the key of the score; and `"rows"`, what `probing` gives. Where the
+            rows have the word `"mean"`, only those are shown.
+        title: str or `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: there are no results, or they are of different probes.
+    """
+    metrics = {result["metric"] for result in results}
+    if len(metrics) != 1:
+        raise ValueError(
+            "The results must be of one probe: of tags, or of senses. "
+            f"Received: {', '.join(sorted(metrics)) or 'none'}"
+        )
+    (metric,) = metrics
+    tables = [(result["model"], *table) for result in results for table in _tables(result)]
+    has_one_test = len({data for _, data, _ in tables}) == 1
+    bars, baselines = {}, {}
+    for number, (model, data, scores) in enumerate(tables, start=1):
+        name = model if has_one_test else f"{model}, {os.path.basename(data)}"
+        name = name if name not in bars else f"{name} ({number})"
+        baseline = next(iter(scores))  # the first row knows no context
+        baselines[name] = baseline, scores.pop(baseline)
+        bars[name] = scores
+    groups = list(dict.fromkeys(group for scores in bars.values() for group in scores))
+    bars = {name: [scores.get(group, np.nan) for group in groups] for name, scores in bars.items()}
+    figure, (panel,) = _panels(1, height=4.0)
+    handles = []
+    for k, (baseline, score) in enumerate(dict.fromkeys(baselines.values())):
+        color = _COLORS[k % len(_COLORS)] if len(set(baselines.values())) > 1 else "black"
+        label = f"{baseline} ({score:.1f})"
+        handles.append(panel.axhline(score, color=color, linestyle="--", lw=1.2, label=label))
+    _bars(figure, panel, groups, bars, "{:.1f}", handles)
+    panel.set_ylabel("macro F1 (%)" if metric == "f1" else f"{metric} (%)")
+    panel.set_ylim(0, 105)
+    return _titled(figure, title)
+
+
+def _tables(result):
+    """Pairs of what was tested, and its scores in percent by the kind of vectors."""
+    rows, metric = result["rows"], result["metric"]
+    data = "word" if "word" in rows[0] else "test"
+    rows = [row for row in rows if row[data] == "mean"] or rows
+    for name in dict.fromkeys(row[data] for row in rows):
+        yield name, {row["vectors"]: 100 * row[metric] for row in rows if row[data] == name}
+
+
+def _bars(figure, panel, groups, bars, form, handles=()):
+    """Groups of bars, with their values above them where there is room."""
+    if len(bars) > len(_COLORS):
+        raise ValueError(
+            f"The picture has colours for {len(_COLORS)} groups of bars. Received: {len(bars)}"
+        )
+    width = 0.8 / len(bars)
+    drawn = []
+    for k, (name, values) in enumerate(bars.items()):
+        x = np.arange(len(groups)) + (k - (len(bars) - 1) / 2) * width
+        style = {"color": _COLORS[k], "hatch": _HATCHES[k], "edgecolor": "white"}
+        drawn.append(panel.bar(x, values, width, label=_short(name), zorder=2, **style))
+        if len(bars) * len(groups) <= 16:  # with more, the values would touch each other
+            for place, value in zip(x, values, strict=True):
+                if not np.isnan(value):
+                    text = form.format(value)
+                    panel.annotate(
+                        text,
+                        (place, value),
+                        (0, 2),
+                        textcoords="offset points",
+                        ha="center",
+                        fontsize=9,
+                        zorder=4,
+                        bbox={"fc": "white", "ec": "none", "pad": 0.5},
+                    )
+    panel.set_xticks(range(len(groups)), groups)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.margins(y=0.12)
+    _legend(figure, [*handles, *drawn])
+
+
+def plot_training(runs, title=None):
+    """The curves of one or several trainings: the loss, and the perplexity of held-out text.
+
+    Args:
+        runs: dict: by the name of a run, its scalars, as `keras_elmo.training.read_event_log`
+            gives them.
+        title: str or `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: there are no runs, or one has no curve of the loss.
+    """
+    if not runs or len(runs) > len(_COLORS):
+        raise ValueError(f"There must be 1 to {len(_COLORS)} runs. Received: {len(runs)}")
+    tags = {"train/loss": "training loss", "heldout/perplexity": "held-out perplexity"}
+    for name, scalars in runs.items():
+        if "train/loss" not in scalars:
+            raise ValueError(f"The run must have a loss. Received: {name}, without train/loss")
+    tags = {tag: label for tag, label in tags.items() if any(tag in run for run in runs.values())}
+    figure, panels = _panels(len(tags), height=3.8)
+    handles = []
+    for panel, (tag, name_of_tag) in zip(panels, tags.items(), strict=True):
+        for k, (name, scalars) in enumerate(runs.items()):
+            if tag not in scalars:
+                continue
+            steps, values = np.array(scalars[tag], float).T
+            label = _short(name)
+            if "heldout/perplexity" in scalars:
+                label += f" (perplexity {scalars['heldout/perplexity'][-1][1]:.1f})"
+            style = {"color": _COLORS[k], "label": label}
+            if tag == "train/loss":
+                # The loss of single steps is noisy: it stands behind the mean of a hundredth.
+                panel.plot(steps, values, color=_COLORS[k], alpha=0.25, lw=0.8)
+                size = max(1, len(values) // 100)
+                count = len(values) // size * size
+                steps, values = (x[:count].reshape(-1, size).mean(1) for x in (steps, values))
+                handles += panel.plot(steps, values, lw=1.6, **style)
+            else:
+                panel.plot(steps, values, marker=_MARKERS[k], ms=5, lw=1.4, **style)
+        if tag == "heldout/perplexity":
+            panel.set_yscale("log")
+            panel.yaxis.set_major_formatter("{x:.0f}")
+            panel.yaxis.get_minor_locator().set_params(subs=(2, 3, 5))
+            panel.yaxis.set_minor_formatter("{x:.0f}")
+            panel.tick_params(axis="y", which="minor", labelsize=8)
+        panel.set_title(name_of_tag)
+        panel.set_xlabel("step")
+        panel.xaxis.get_major_locator().set_params(nbins=4)
+        panel.xaxis.set_major_formatter("{x:,.0f}")
+        panel.grid(alpha=0.25)
+        panel.spines[["top", "right"]].set_visible(False)
+    _legend(figure, handles)
+    return _titled(figure, title)
+
+
+# What all figures share
+
+
+def _panels(count, height, columns=None, sharey=False):
+    """A figure of one width, with panels of one height: the figure, and a list of its axes."""
+    check_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = columns or min(count, 3)
+    lines = -(-count // columns)
+    figure = Figure(figsize=(_WIDTH, 0.3 + height * lines), dpi=100, layout="constrained")
+    FigureCanvasAgg(figure)
+    # Notebooks ask an object for this; figures that `pyplot` did not make have no picture else.
+    figure._repr_png_ = lambda: _png(figure)
+    axes = figure.subplots(lines, columns, squeeze=False, sharey=sharey).ravel()
+    for panel in axes[count:]:
+        panel.remove()
+    return figure, list(axes[:count])
+
+
+def _png(figure):
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def _legend(figure, handles):
+    columns = max(1, min(len(handles), 3))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def _titled(figure, title):
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def _short(name):
+    name = str(name)
+    return name if len(name) <= _LABEL_LENGTH else f"{name[: _LABEL_LENGTH - 1]}…"

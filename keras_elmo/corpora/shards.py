@@ -1,0 +1,318 @@
+"""Shards: the Parquet files of a run, each of which appears whole or not at all."""
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+
+import numpy as np
+
+from keras_elmo.corpora.arrow import pyarrow
+from keras_elmo.corpora.columns import as_dtype
+from keras_elmo.files import replacing_file
+
+ROWS_PER_GROUP = 64  # a reader takes a group at a time
+_BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
+_FINGERPRINT = b"keras_elmo.fingerprint"  # in a file's metadata: of the run that wrote it
+_ZSTD_LEVEL = 1  # vectors hardly get smaller at any level
+_BYTES_PER_READ = 1 << 20
+
+
+SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
+
+
+def shard_names(count):
+    """The names of the shards, whose order is that of the rows."""
+    return [shard_name(index, count) for index in range(count)]
+
+
+def shard_name(index, count):
+    return f"shard-{index:05}-of-{count:05}.parquet"
+
+
+def is_shard_name(name, count):
+    """Whether a name is one of `shard_names(count)`, which may be many."""
+    match = re.fullmatch(SHARD_NAME, name)
+    return (
+        match is not None
+        and int(match[1]) < count == int(match[2])
+        and name == shard_name(int(match[1]), count)
+    )
+
+
+def make_schema(columns, dtype, is_pooled, fingerprint):
+    """The schema of the shards.
+
+    Args:
+        columns: list of `VectorColumn`s.
+        dtype: `"float32"` or `"float16"`.
+        is_pooled: bool. One vector for each sentence, instead of one for each token.
+        fingerprint: str. It says to which run a shard belongs.
+    """
+    fields = [
+        ("id", pyarrow.int64()),
+        ("file", pyarrow.string()),
+        ("text", pyarrow.string()),
+        ("tokens", pyarrow.list_(pyarrow.string())),
+    ]
+    for column in columns:
+        vector = vector_type(column.size, dtype)
+        fields.append((column.name, vector if is_pooled else pyarrow.list_(vector)))
+    return pyarrow.schema(fields, {_FINGERPRINT: fingerprint.encode()})
+
+
+def vector_type(size, dtype="float32"):
+    """The Arrow type of one vector."""
+    return pyarrow.list_(pyarrow.from_numpy_dtype(dtype), size)
+
+
+def check_rows(path, fingerprint, first_id, num_rows):
+    """Checks the run of a shard, the number of its rows and their ids. It is cheap.
+
+    Raises:
+        ValueError: it is not a whole Parquet file, or not the shard of these rows.
+    """
+    with _checking(path), open_shard(path) as file:
+        if (file.metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
+            raise _Fault("a file of another run")
+        if file.metadata.num_rows != num_rows:
+            raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {num_rows:,}")
+        # Not by the statistics: where they are damaged, asking for them ends the process.
+        ids = file.read(columns=["id"])["id"].to_pylist()
+        if ids != list(range(first_id, first_id + num_rows)):
+            raise _Fault(f"other rows than those from {first_id:,} on")
+
+
+def check_digest(path, size, sha256):
+    """Checks that a shard has the bytes that the manifest says.
+
+    Args:
+        path: the shard.
+        size: int. The number of its bytes.
+        sha256: str, or `None` where the manifest does not say it: then the file is not read.
+
+    Raises:
+        ValueError: it has other bytes.
+    """
+    with _checking(path):
+        if os.path.getsize(path) != size:
+            raise _Fault(f"{os.path.getsize(path):,} bytes in the place of {size:,}")
+        if sha256 is not None and digest(path) != sha256:
+            raise _Fault("other bytes than were written")
+
+
+def digest(path):
+    """The SHA-256 of a file."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(_BYTES_PER_READ):
+            found.update(part)
+    return found.hexdigest()
+
+
+def check_content(path, schema, first_id, lines):
+    """Checks a shard whose digest is not in the manifest: every page, and that it has these lines.
+
+    Args:
+        path: the shard.
+        schema: what `make_schema` gives.
+        first_id: int. The id of its first row.
+        lines: list of pairs: the path of the text file, and the line.
+
+    Raises:
+        ValueError: a page is damaged, or the rows are not those of the lines.
+    """
+    start = 0
+    with _checking(path), open_shard(path) as file:
+        if not file.schema_arrow.equals(schema):
+            raise _Fault("a file with other columns")
+        if file.metadata.num_rows != len(lines):
+            raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {len(lines):,}")
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)  # checks the checksum of every page
+            table.validate(full=True)
+            files, texts = zip(*lines[start : start + len(table)], strict=True)
+            expected = {
+                "id": list(range(first_id + start, first_id + start + len(table))),
+                "file": list(files),
+                "text": list(texts),
+            }
+            for name, values in expected.items():
+                if table[name].to_pylist() != values:
+                    raise _Fault(f"other values of {name} than those of the input")
+            start += len(table)
+
+
+def read_group(path, group, columns):
+    """The columns of a row group, a `pyarrow.Table`. The checksums of the pages are checked."""
+    with _checking(path), open_shard(path) as file:
+        table = file.read_row_group(group, columns=columns)
+        table.validate(full=True)
+    return table
+
+
+def open_shard(path):
+    """A `pyarrow.parquet.ParquetFile` that checks the checksum of each page that it reads."""
+    return pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+
+
+class _Fault(Exception):
+    """What is wrong with a shard."""
+
+
+@contextlib.contextmanager
+def _checking(path):
+    """Turns what is wrong with a shard into an error that says what to do."""
+    try:
+        yield
+    except (_Fault, ValueError, TypeError, IndexError, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # such as a missing file
+        received = error if isinstance(error, _Fault) else f"a file that cannot be read ({error})"
+    except pyarrow.ArrowException as error:
+        received = f"a file that cannot be read ({error})"
+    else:
+        return
+    raise ValueError(
+        f"{path} must be a whole shard of this run; remove it, and run the same command again. "
+        f"Received: {received}"
+    )
+
+
+class ShardWriter:
+    """Writes one shard. All methods run in one thread, one after the other.
+
+    Args:
+        path: the file to write. It appears under this name in `close`.
+        schema: what `make_schema` gives.
+    """
+
+    def __init__(self, path, schema):
+        self.path, self._schema = path, schema
+        self._stack = contextlib.ExitStack()
+        self._writer = self._file = None
+        self._num_rows = 0
+
+    def open(self):
+        temporary = self._stack.enter_context(replacing_file(self.path))
+        # Statistics and dictionaries are for columns with values that repeat or are ordered.
+        with self._naming_the_file():
+            self._file = _DigestedFile(io.FileIO(temporary, "wb"), _BYTES_PER_READ)
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._file,
+                self._schema,
+                compression="zstd",
+                compression_level=_ZSTD_LEVEL,
+                use_dictionary=["file", "tokens.list.element"],
+                write_statistics=["id", "file"],
+                write_page_checksum=True,
+            )
+
+    def write(self, table):
+        """Writes a row group, a `pyarrow.Table`."""
+        with self._naming_the_file():
+            self._writer.write_table(table, row_group_size=len(table))
+        self._num_rows += len(table)
+
+    def close(self, num_rows):
+        """Ends the file, and gives it its name, if it has as many rows as it must have.
+
+        Returns:
+            A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
+        """
+        if self._num_rows != num_rows:
+            raise RuntimeError(
+                f"{self.path} must have {num_rows:,} rows. Received: {self._num_rows:,}"
+            )
+        with self._naming_the_file():
+            self._writer.close()
+            written = {"bytes": self._file.tell(), "sha256": self._file.sha256.hexdigest()}
+            self._file.close()
+            self._stack.close()
+        return written
+
+    @contextlib.contextmanager
+    def _naming_the_file(self):
+        """An error of the disk names the file, as those of Python do and those of Arrow do not."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno), str(self.path)) from None
+
+    def abort(self):
+        """Removes what was written, unless the file has its name already."""
+        self._writer = None  # Arrow may write once more.
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # such as a full disk
+                self._file.close()
+        error = RuntimeError("The shard is not complete")
+        with contextlib.suppress(RuntimeError, OSError):
+            # `replacing_file` removes its file where an error leaves its block.
+            self._stack.__exit__(type(error), error, None)
+
+
+class _DigestedFile(io.BufferedWriter):
+    """A file that is written from its beginning to its end, with the SHA-256 of what is written."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data):
+        self.sha256.update(data)
+        return super().write(data)
+
+
+def row_groups(rows):
+    """Rows in lists for one row group each.
+
+    Args:
+        rows: iterable of tuples, whose last item is a list of arrays.
+    """
+    group, size = [], 0
+    for row in rows:
+        group.append(row)
+        size += sum(array.nbytes for array in row[-1])
+        if len(group) == ROWS_PER_GROUP or size >= _BYTES_PER_GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def make_table(rows, schema, dtype):
+    """Rows as a `pyarrow.Table`.
+
+    Args:
+        rows: list of tuples: id, file, text, tokens (a list of bytes), and a list of float32
+            arrays, one for each column of vectors: (tokens, D), or (D,) where they are pooled.
+        schema: what `make_schema` gives.
+        dtype: `"float32"` or `"float16"`.
+    """
+    ids, files, texts, tokens, arrays = zip(*rows, strict=True)
+    tokens = [[token.decode("utf-8", "replace") for token in sentence] for sentence in tokens]
+    data = [
+        pyarrow.array(values, type=field.type)
+        for values, field in zip((ids, files, texts, tokens), schema, strict=False)
+    ]
+    for column, field in zip(zip(*arrays, strict=True), list(schema)[len(data) :], strict=True):
+        data.append(_vectors(column, field, dtype))
+    return pyarrow.Table.from_arrays(data, schema=schema)
+
+
+def _vectors(arrays, field, dtype):
+    """One column of vectors."""
+    is_pooled = pyarrow.types.is_fixed_size_list(field.type)
+    values = np.stack(arrays) if is_pooled else np.concatenate(arrays)
+    stored = as_dtype(values, dtype, field.name)
+    vector = field.type if is_pooled else field.type.value_type
+    vectors = pyarrow.FixedSizeListArray.from_arrays(
+        pyarrow.array(np.ascontiguousarray(stored).reshape(-1)), type=vector
+    )
+    if is_pooled:
+        return vectors
+    offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int32)
+    return pyarrow.ListArray.from_arrays(pyarrow.array(offsets), vectors, type=field.type)

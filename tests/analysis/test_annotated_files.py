@@ -1,0 +1,64 @@
+import pytest
+
+from keras_elmo.analysis.annotated_files import read_conllu, read_senses
+
+
+def row(index, word, upos="_", xpos="_"):
+    return f"{index}\t{word}\t_\t{upos}\t{xpos}\t_\t_\troot\t_\t_"
+
+
+def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
+    lines = ["# text = don't 10 000", row("1-2", "don't"), row(1, "do", "AUX", "VB")]
+    lines += [row(2, "n't", "PART", "RB"), row("2.1", "x", "VERB"), row(3, "10 000", "NUM", "CD")]
+    lines += ["", "", "# a comment alone", "", row(1, "Go", "VERB", "VB")]  # no blank line after it
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
+    assert read_conllu(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
+    assert read_conllu(path, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n\r\n", encoding="utf-8")
+    assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
+
+
+@pytest.mark.parametrize(
+    "content, column, message",
+    [
+        (b"", "upos", "must hold words with upos tags"),
+        (row(1, "a").encode(), "xpos", "must hold words with xpos tags"),
+        (b"# text\n1\ta\tNOUN\n", "upos", "Received: 3 in line 2"),
+        (b"\xff\xfe", "upos", "must be UTF-8"),
+        (row(1, "a", "X").encode(), "case", "Received: column='case'"),
+    ],
+)
+def test_what_is_no_conllu_is_refused(tmp_path, content, column, message):
+    (tmp_path / "a.conllu").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_conllu(tmp_path / "a.conllu", column)
+
+
+def write_senses(folder, data, gold):
+    (folder / "train.data.txt").write_text(data)
+    (folder / "train.gold.txt").write_text(gold)
+
+
+def test_senses_have_their_names(tmp_path):
+    write_senses(tmp_path, "2\tby the bank .\n0\tbank loans\n", "1\n0\n")
+    sentences, indices = [["by", "the", "bank", "."], ["bank", "loans"]], [2, 0]
+    assert read_senses(tmp_path, "train") == (sentences, indices, ["1", "0"])
+    (tmp_path / "classes_map.txt").write_text('{"0": "money", "1": "river"}')
+    assert read_senses(tmp_path, "train") == (sentences, indices, ["river", "money"])
+
+
+@pytest.mark.parametrize(
+    "data, gold, message",
+    [
+        ("0\ta b\n1\ta b\n", "1\n", "1 senses for 2 sentences"),
+        ("", "", "0 senses for 0 sentences"),
+        ("2\ta b\n", "1\n", "line 1, '2.ta b'"),
+        ("0\ta b\na b\n", "1\n1\n", "line 2, 'a b'"),
+    ],
+)
+def test_what_has_no_senses_is_refused(tmp_path, data, gold, message):
+    write_senses(tmp_path, data, gold)
+    with pytest.raises(ValueError, match=message):
+        read_senses(tmp_path, "train")

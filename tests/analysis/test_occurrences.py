@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from keras_elmo.analysis.occurrences import find_occurrences
+
+SENTENCES = [
+    "They sat on the bank of the river .",
+    "No word of it .",
+    "",
+    "The Bank and the bank lent money .",
+]
+
+
+def test_occurrences_have_their_places_and_vectors(elmo):
+    found = find_occurrences(elmo, SENTENCES, "bank")
+    assert found.sentences == [SENTENCES[0].split(), SENTENCES[3].split()]
+    assert (found.sentence_index, found.token_index) == ([0, 1], [4, 4])
+    assert found.line_numbers == [1, 4]
+    assert found.context(1) == (["The", "Bank", "and", "the"], "bank", ["lent", "money", "."])
+    expected = [elmo.embed([SENTENCES[k]], layers="all")[0][:, 4] for k in (0, 3)]
+    np.testing.assert_allclose(found.vectors, np.stack(expected, 1), atol=1e-6)
+
+
+def test_several_words_case_and_limit(elmo):
+    found = find_occurrences(elmo, iter(SENTENCES), "BANK", ignore_case=True)
+    assert [found.context(k)[1] for k in range(len(found))] == ["bank", "Bank", "bank"]
+    found = find_occurrences(elmo, SENTENCES, ["river", "money"])
+    assert [found.context(k)[1] for k in range(len(found))] == ["river", "money"]
+    found = find_occurrences(elmo, SENTENCES, "the", limit=2)
+    assert found.line_numbers == [1, 1] and found.vectors.shape == (3, 2, 16)
+    assert len(find_occurrences(elmo, SENTENCES)) == 22
+    # A word that only comes after the limit is no error.
+    assert len(find_occurrences(elmo, SENTENCES, ["the", "lent"], limit=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "sentences, words, message",
+    [
+        (SENTENCES, "boat", "'boat' does not occur"),
+        (SENTENCES, ["bank", "RIVER"], "'RIVER' occurs in another case only"),
+        (SENTENCES, "the bank", "'the bank' is not one token"),
+        ([], "bank", "'bank' does not occur"),
+        (["", " "], None, "a text without any"),
+    ],
+)
+def test_absent_words_are_named(elmo, sentences, words, message):
+    with pytest.raises(ValueError, match=message):
+        find_occurrences(elmo, sentences, words)
+
+
+def test_a_bare_string_is_no_text(elmo):
+    with pytest.raises(TypeError, match="for one, pass"):
+        find_occurrences(elmo, "by the bank", "bank")
+
+
+def test_nearest_are_those_of_the_cosines(elmo, monkeypatch):
+    monkeypatch.setattr("keras_elmo.analysis.occurrences._ROWS_PER_PRODUCT", 3)
+    found = find_occurrences(elmo, SENTENCES)
+    neighbours, cosines = found.nearest(2, count=4)
+    vectors = found.vectors[2] / np.linalg.norm(found.vectors[2], axis=1, keepdims=True)
+    for k, row in enumerate(vectors @ vectors.T):
+        row[k] = -2
+        assert neighbours[k].tolist() == np.argsort(-row, kind="stable")[:4].tolist()
+        np.testing.assert_allclose(cosines[k], row[neighbours[k]], atol=1e-6)
+    # Layer 0 knows no context: the same words are equal, and the first of the text comes first.
+    found = find_occurrences(elmo, SENTENCES, "the")
+    assert found.nearest(0, count=9)[0].tolist() == [[1, 2], [0, 2], [0, 1]]
+
+
+def test_one_occurrence_has_no_neighbour(elmo):
+    with pytest.raises(ValueError, match="Received: 1 in this text"):
+        find_occurrences(elmo, SENTENCES, "river").nearest(1)

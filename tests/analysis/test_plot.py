@@ -1,0 +1,169 @@
+import sys
+
+import keras
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import keras_elmo
+from keras_elmo.analysis import plot
+
+
+def vectors(*shape):
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+
+def legend_of(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def assert_nothing_is_cut_or_overlaps(figure):
+    """All texts lie within the picture, and the labels of an axis beside each other."""
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    inside = figure.bbox.padded(1)
+    for panel in figure.axes:
+        texts = [panel.title, panel.xaxis.label, panel.yaxis.label]
+        for axis in (panel.xaxis, panel.yaxis):
+            boxes = [t.get_window_extent(renderer) for t in axis.get_ticklabels() if t.get_text()]
+            boxes = [box for box in boxes if inside.overlaps(box)]
+            for one, other in zip(boxes, boxes[1:], strict=False):
+                assert not one.padded(-1).overlaps(other.padded(-1))
+        for text in texts:
+            box = text.get_window_extent(renderer)
+            if text.get_text():
+                assert inside.x0 <= box.x0 and box.x1 <= inside.x1
+                assert inside.y0 <= box.y0 and box.y1 <= inside.y1
+    assert figure.bbox.width == 800
+
+
+@pytest.mark.parametrize("method", ["pca", pytest.param("tsne", marks=pytest.mark.slow)])
+def test_word(method):
+    x = vectors(3, 30, 8)
+    x[2, :10, 0] += 20  # layer 2 tells the senses
+    labels = ["river"] * 10 + ["money"] * 20
+    figure = plot.plot_word(x, labels, layers=[0, 2], method=method, title="bank")
+    assert [panel.get_title() for panel in figure.axes] == ["layer 0", "layer 2"]
+    assert legend_of(figure) == ["money", "river"]
+    points = {}
+    for dots in figure.axes[1].collections[:30]:
+        points.setdefault(tuple(dots.get_facecolor()[0]), []).append(dots.get_offsets()[0])
+    groups = sorted(points.values(), key=len)
+    assert list(map(len, groups)) == [10, 20]
+    if method == "pca":
+        assert "%" in figure.axes[0].get_xlabel()
+        x_of = [np.array(group)[:, 0] for group in groups]
+        assert max(map(np.min, x_of)) > min(map(np.max, x_of))  # apart in the first component
+    assert_nothing_is_cut_or_overlaps(figure)
+
+
+def test_equal_vectors_are_no_error():
+    assert plot.plot_word(np.ones((1, 5, 4))).axes[0].get_xlabel() == "component 1 (0 %)"
+
+
+@pytest.mark.parametrize("count", [5, 12, 20])
+def test_cosines(count):
+    one, other, mean = vectors(3, 4, 8), vectors(3, count, 8), vectors(3, 8)
+    tokens = ["extraordinary"] * count
+    figure = plot.plot_cosines(one, list("abcd"), other, tokens, mean)
+    for k in range(3):
+        (image,) = figure.axes[k].images
+        a, b = one[k, 1] - mean[k], other[k, 3] - mean[k]
+        expected = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        assert image.get_array()[1, 3] == pytest.approx(expected, abs=1e-5)
+    assert_nothing_is_cut_or_overlaps(figure)
+
+
+def test_mixes_of_models(elmo):
+    inputs = keras.Input((4,))
+    mix = keras_elmo.ScalarMix(initial_scalars=[0, np.log(3.0)], name="inner")
+    model = keras.Model(inputs, mix([inputs, inputs]))
+    weights = plot.mix_weights(model) | plot.mix_weights(elmo)
+    assert weights["inner"] == pytest.approx([0.25, 0.75])
+    assert list(weights) == ["inner", "elmo"]
+    figure = plot.plot_mix(weights)
+    heights = [patch.get_height() for patch in figure.axes[0].patches]
+    assert heights == pytest.approx([0.25, 0.75, np.nan, *[1 / 3] * 3], nan_ok=True)
+    assert legend_of(figure) == ["inner", "elmo"]
+    assert_nothing_is_cut_or_overlaps(figure)
+    with pytest.raises(ValueError, match="must have a ScalarMix"):
+        plot.mix_weights(keras.Sequential([keras.layers.Dense(2)]))
+
+
+def probe_result(model="tiny", words=("bank", "mean")):
+    scores = {"most frequent sense": 0.4, "layer 0": 0.5, "layer 1": 0.75}
+    rows = [{"word": word, "vectors": k, "f1": f1} for word in words for k, f1 in scores.items()]
+    return {"model": model, "task": "senses", "metric": "f1", "rows": rows}
+
+
+def test_probe():
+    figure = plot.plot_probe([probe_result(), probe_result("x" * 40)])
+    (panel,) = figure.axes
+    assert [patch.get_height() for patch in panel.patches] == [50, 75, 50, 75]
+    assert panel.lines[0].get_ydata()[0] == 40
+    names = legend_of(figure)
+    assert names == ["most frequent sense (40.0)", "tiny", "x" * 27 + "…"]
+    assert_nothing_is_cut_or_overlaps(figure)
+    result = probe_result(words=["arm", "bank"])
+    names = ["most frequent sense (40.0)", "tiny, arm", "tiny, bank"]
+    assert legend_of(plot.plot_probe([result])) == names
+    names = ["most frequent sense (40.0)", "tiny", "tiny (2)"]
+    assert legend_of(plot.plot_probe([probe_result()] * 2)) == names
+    tags = {**probe_result(), "metric": "accuracy"}
+    with pytest.raises(ValueError, match="of one probe.* Received: accuracy, f1"):
+        plot.plot_probe([probe_result(), tags])
+
+
+def test_training():
+    scalars = {"train/loss": [(k, 5 - k / 400) for k in range(1, 1001)]}
+    scalars["heldout/perplexity"] = [(500, 90.0), (1000, 60.5)]
+    figure = plot.plot_training({"run": scalars, "other": {"train/loss": [(1, 2.0)]}})
+    loss, perplexity = figure.axes
+    assert [len(line.get_xdata()) for line in loss.lines] == [1000, 100, 1, 1]
+    assert perplexity.lines[0].get_ydata().tolist() == [90.0, 60.5]
+    assert legend_of(figure) == ["run (perplexity 60.5)", "other"]
+    assert_nothing_is_cut_or_overlaps(figure)
+    with pytest.raises(ValueError, match="x, without train/loss"):
+        plot.plot_training({"x": {}})
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: plot.plot_word(vectors(1, 2, 4)), "at least three occurrences. Received: 2"),
+        (lambda: plot.plot_word(vectors(1, 3, 4), ["a"]), "1 labels for 3 occurrences"),
+        (lambda: plot.plot_word(vectors(1, 9, 4), list("abcdefghi")), "Received: 9 labels"),
+        (lambda: plot.plot_word(vectors(1, 9, 4), method="umap"), "method='umap'"),
+        (lambda: plot.plot_cosines(vectors(1, 0, 4), [], vectors(1, 1, 4), ["a"]), "without any"),
+        (lambda: plot.plot_mix({}), "Received: none"),
+        (lambda: plot.plot_mix({str(k): [1.0] for k in range(8)}), "Received: 8"),
+        (lambda: plot.plot_training({}), "Received: 0"),
+        (lambda: plot.save_figure(None, "a.pdf"), "Received: a.pdf"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_files(tmp_path):
+    figure = plot.plot_mix({"a": [0.5, 0.5]})
+    plot.save_figure(figure, tmp_path / "a.png")
+    plot.save_figure(figure, tmp_path / "a.svg")
+    content = (tmp_path / "a.png").read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(content[16:20], "big") == 800
+    assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg"]
+    assert pyplot.get_fignums() == []  # pyplot, which keeps every figure, is not used
+
+
+def test_a_notebook_shows_the_picture():
+    formatter = pytest.importorskip("IPython").core.formatters.PNGFormatter()
+    picture = formatter(plot.plot_mix({"mix": [0.2, 0.8]}))
+    assert picture.startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install \"keras-elmo\[plot\]\""):
+        plot.plot_mix({"a": [1.0]})

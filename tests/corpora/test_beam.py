@@ -1,0 +1,165 @@
+import threading
+
+import numpy as np
+import pytest
+
+from keras_elmo import Elmo
+
+beam = pytest.importorskip("apache_beam")  # the extra `beam`; `make test` installs it
+
+import pyarrow  # noqa: E402
+import pyarrow.parquet  # noqa: E402
+from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
+from apache_beam.testing.util import assert_that  # noqa: E402
+
+from keras_elmo.corpora.beam import ElmoModelHandler, Embed  # noqa: E402
+
+LINES = ["The cat sat .", "", "naïve 猫 😀", "Hello"] + [f"number {k}" for k in range(60)]
+
+
+def run(elements, embed, check):
+    """Runs a pipeline in this process, with two threads; `check` gets its results."""
+    # Where Prism, a runner of Go, would be downloaded, this one is in Beam itself.
+    options = PipelineOptions(
+        ["--runner", "FnApiRunner", "--direct_num_workers", "2"]
+        + ["--direct_running_mode", "multi_threading"]
+    )
+    with beam.Pipeline(options=options) as pipeline:
+        rows = pipeline | beam.Create(elements) | beam.Reshuffle() | embed
+        if check is not None:
+            assert_that(rows, check)
+    return pipeline.result
+
+
+def sorted_by_text(rows, field="text"):
+    return sorted(rows, key=lambda row: LINES.index(row[field]))
+
+
+def test_each_sentence_becomes_a_row(small_folder, elmo):
+    expected = elmo.embed(LINES, ["all", "word_emb"])
+    tokens = elmo.tokenize(LINES)
+
+    def check(rows):
+        assert len(rows) == len(LINES)
+        for k, row in enumerate(sorted_by_text(rows)):
+            assert list(row) == ["text", "tokens", "layer_0", "layer_1", "layer_2", "word_emb"]
+            assert row["text"] == LINES[k] and row["tokens"] == tokens[k]
+            for name in list(row)[2:]:
+                array = expected[k]["word_emb" if name == "word_emb" else "all"]
+                array = array if name == "word_emb" else array[int(name[-1])]
+                assert len(row[name]) == len(array)
+                for vector, other in zip(row[name], array, strict=True):
+                    np.testing.assert_allclose(vector, other, atol=1e-6)
+
+    run(LINES, Embed(str(small_folder), ["all", "word_emb"]), check)
+
+
+def test_fields_of_dicts_are_passed_on_and_vectors_pooled(small_folder, elmo):
+    elements = [{"id": k, "line": line} for k, line in enumerate(LINES)]
+    expected = elmo.embed(LINES, "default")
+    embed = Embed(str(small_folder), "elmo", pooled=True, dtype="float16", text_field="line")
+
+    def check(rows):
+        rows = sorted_by_text(rows, "line")
+        assert [row["id"] for row in rows] == list(range(len(LINES)))
+        for row, vector in zip(rows, expected, strict=True):
+            assert row["elmo"].dtype == np.float16
+            np.testing.assert_allclose(row["elmo"], vector, atol=2e-3)
+
+    run(elements, embed, check)
+
+
+def test_the_model_is_loaded_once_and_batches_are_counted(small_folder, monkeypatch):
+    loads, load = [], Elmo.from_pretrained
+
+    def counted(*args, **kwargs):
+        loads.append(threading.get_ident())
+        return load(*args, **kwargs)
+
+    monkeypatch.setattr(Elmo, "from_pretrained", counted)
+    # Of the 64 sentences, none has more than 4 tokens: a batch of 30 tokens holds at least 5.
+    result = run(LINES, Embed(str(small_folder), "top", batch_tokens=30), None)
+    assert len(loads) == 1
+    metrics = result.metrics().query()
+    counters = {metric.key.metric.name: metric.result for metric in metrics["counters"]}
+    assert counters["num_inferences"] == len(LINES)
+    sizes = {metric.key.metric.name: metric.result for metric in metrics["distributions"]}
+    batches = sizes["inference_request_batch_size"]
+    assert 2 <= batches.max <= 10 and batches.count >= 7
+
+
+def test_rows_go_into_beams_parquet_files(small_folder, elmo, tmp_path):
+    for pooled in (False, True):
+        embed = Embed(str(small_folder), [1, "elmo"], pooled)
+        prefix = str(tmp_path / f"vectors-{pooled}")
+        options = PipelineOptions(["--runner", "FnApiRunner"])
+        with beam.Pipeline(options=options) as pipeline:
+            rows = pipeline | beam.Create(LINES) | embed
+            rows | beam.io.WriteToParquet(prefix, embed.schema(), file_name_suffix=".parquet")
+        tables = [pyarrow.parquet.read_table(path) for path in tmp_path.glob(f"*{pooled}*")]
+        table = pyarrow.concat_tables(tables)
+        assert table.schema.equals(embed.schema())
+        rows = sorted_by_text(table.to_pylist())
+        assert [row["text"] for row in rows] == LINES
+        for row, array in zip(rows, elmo.embed(LINES, 1), strict=True):
+            if pooled:
+                array = array.mean(axis=0) if len(array) else np.zeros(16)
+            np.testing.assert_allclose(np.reshape(row["layer_1"], array.shape), array, atol=1e-6)
+
+
+def test_schema_of_other_fields(small_folder):
+    schema = Embed(str(small_folder), "top").schema([("id", pyarrow.int64())])
+    assert schema.names == ["id", "tokens", "top"]
+    assert schema.field("top").type == pyarrow.list_(pyarrow.list_(pyarrow.float32(), 16))
+
+
+def test_a_running_pipeline_gets_another_model(small_folder):
+    handler = ElmoModelHandler("tiny", "top", False, "float32", "text", "whitespace", 10)
+    handler.update_model_path(str(small_folder))
+    assert handler.load_model().config.projection_dim == 8
+    handler.update_model_path(None)
+    assert handler.model == str(small_folder)
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"model": "tyni"}, ValueError, "There is no model 'tyni'"),
+        ({"layers": 7}, ValueError, "layers=7"),
+        ({"layers": "default"}, ValueError, "choose `pooled`"),
+        ({"dtype": "float64"}, ValueError, "dtype='float64'"),
+        ({"batch_tokens": 0}, ValueError, "batch_tokens=0"),
+    ],
+)
+def test_faults_are_found_before_the_pipeline_runs(small_folder, options, error, message):
+    with pytest.raises(error, match=message):
+        Embed(**{"model": str(small_folder), **options})
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_numbers_beyond_float16_are_refused(small_folder, new_elmo, pooled):
+    new_elmo.mixes[0].gamma.assign(1e7)
+    arguments = str(small_folder), "elmo", pooled, "float16", "text", "whitespace", 10
+    handler = ElmoModelHandler(*arguments)
+    with pytest.raises(ValueError, match="elmo do not fit into float16.* write them as float32"):
+        list(handler.run_inference(["The cat sat ."], new_elmo))
+
+
+def test_a_model_that_is_loaded_is_refused(elmo):
+    with pytest.raises(TypeError, match="save it with `save_pretrained`"):
+        Embed(elmo)
+
+
+@pytest.mark.parametrize(
+    "element, message",
+    [
+        (3, "Received: 3"),
+        ({"line": "a"}, "a dict with a string 'text'. Received: {'line': 'a'}"),
+        ({"text": None}, "Received: {'text': None}"),
+        ({"text": "a", "tokens": 1, "top": 2}, "a sentence with the fields tokens, top"),
+    ],
+)
+def test_what_is_no_sentence(small_folder, elmo, element, message):
+    handler = ElmoModelHandler(str(small_folder), "top", False, "float32", "text", None, 10)
+    with pytest.raises((TypeError, ValueError), match=message):
+        list(handler.run_inference([element], elmo))

@@ -1,0 +1,360 @@
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import h5py
+import keras
+import numpy as np
+import pyarrow.parquet
+import pytest
+import tensorflow as tf
+
+from keras_elmo.cli.embed import _write_hdf5, _write_npz
+from keras_elmo.corpora import dataset, embed_files
+from keras_elmo.corpora.manifest import read_manifest, write_manifest
+
+WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", "."]
+
+
+def random_lines(count):
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS, rng.integers(0, 12))) for _ in range(count)]
+
+
+LINES = random_lines(700)
+
+
+@pytest.fixture(scope="module")
+def vectors(shared_elmo):
+    return shared_elmo.embed(LINES, layers="all")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, shared_elmo):
+    """700 sentences in shards of 100."""
+    path = tmp_path_factory.mktemp("vectors")
+    (path / "in.txt").write_text("".join(f"{line}\n" for line in LINES))
+    embed_files(shared_elmo, path / "in.txt", path / "out", shard_size=100)
+    return path / "out"
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory, shared_elmo, folder):
+    path = tmp_path_factory.mktemp("pooled")
+    embed_files(
+        shared_elmo, folder.parent / "in.txt", path / "out", "elmo", True, "float16", shard_size=90
+    )
+    return path / "out"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, vectors):
+    """The same vectors in the files of `keras-elmo embed`."""
+    path = tmp_path_factory.mktemp("files")
+    _write_hdf5(path / "all.hdf5", vectors, None, False)
+    _write_npz(path / "top.npz", [array[2] for array in vectors])
+    _write_hdf5(path / "pooled.h5", [array[2].sum(axis=0) for array in vectors], LINES, False)
+    return path
+
+
+def check(batches, vectors, layers):
+    """Every sentence is there once, with its vectors; padding is zero. Returns the ids."""
+    seen = []
+    for batch in batches.as_numpy_iterator():
+        assert list(batch) == ["id", "mask", *layers]
+        lengths = batch["mask"].sum(axis=1)
+        assert batch["mask"].shape[1] == max(1, lengths.max())
+        seen += batch["id"].tolist()
+        for name, layer in layers.items():
+            assert batch[name].shape[:2] == batch["mask"].shape
+            assert not batch[name][~batch["mask"]].any()
+            for row, number in enumerate(batch["id"]):
+                expected = vectors[number][layer]
+                np.testing.assert_allclose(batch[name][row, : lengths[row]], expected, atol=1e-6)
+    assert sorted(seen) == list(range(len(vectors)))
+    return seen
+
+
+ALL = {"layer_0": 0, "layer_1": 1, "layer_2": 2}
+
+
+def test_every_sentence_of_a_folder_comes_once(folder, vectors):
+    batches = dataset(folder)
+    assert batches.element_spec["layer_1"].shape.as_list() == [None, None, 16]
+    assert check(batches, vectors, ALL) == check(batches, vectors, ALL)
+    check(dataset(folder, ["layer_2"], shuffle=True), vectors, {"layer_2": 2})
+
+
+@pytest.mark.parametrize(
+    "name, layers", [("all.hdf5", ALL), ("top.npz", {"vectors": 2})]
+)  # fmt: skip
+def test_files_of_embed_are_read_too(files, vectors, name, layers):
+    check(dataset(files / name, shuffle=True), vectors, layers)
+    check(dataset(files / name, max_tokens=100), vectors, layers)
+
+
+def test_one_vector_for_each_sentence(pooled, files, vectors):
+    for path, name, dtype in (
+        (pooled, "elmo", "float16"),
+        (files / "pooled.h5", "vectors", "float32"),
+    ):
+        batches = list(dataset(path, batch_size=64).as_numpy_iterator())
+        assert [list(batch) for batch in batches] == len(batches) * [["id", name]]
+        assert all(batch[name].dtype == dtype for batch in batches)
+        ids = np.concatenate([batch["id"] for batch in batches])
+        assert sorted(ids) == list(range(700))
+        found = np.concatenate([batch[name] for batch in batches])
+        for row, number in enumerate(ids):
+            array = vectors[number]
+            mean = array.mean(axis=0).sum(axis=0) / max(array.shape[1], 1)
+            expected = mean if name == "elmo" else array[2].sum(axis=0)
+            np.testing.assert_allclose(found[row], expected, atol=2e-3)
+
+
+def test_batches_hold_sentences_of_like_length(folder):
+    for options in {"batch_size": 20}, {"batch_size": None, "max_tokens": 60}:
+        shapes = [batch["mask"] for batch in dataset(folder, **options).as_numpy_iterator()]
+        share = sum(mask.sum() for mask in shapes) / sum(mask.size for mask in shapes)
+        assert share > 0.9
+        if "max_tokens" in options:
+            assert max(mask.sum() for mask in shapes) <= 60
+        else:
+            assert max(len(mask) for mask in shapes) == 20
+
+
+def ids(batches):
+    return [number for batch in batches.as_numpy_iterator() for number in batch["id"].tolist()]
+
+
+def test_the_order_is_random_and_can_be_repeated(folder):
+    plain = ids(dataset(folder))
+    batches = dataset(folder, shuffle=True, seed=1)
+    first, second = ids(batches), ids(batches)
+    assert first != plain and first != second
+    again = dataset(folder, shuffle=True, seed=1)
+    assert (ids(again), ids(again)) == (first, second)
+    assert ids(dataset(folder, shuffle=True, seed=2)) != first
+    # Neighbours in a batch come from several shards.
+    batch = next(iter(batches))["id"].numpy()
+    assert len(set(batch // 100)) > 1
+
+
+def test_only_a_window_is_in_memory(folder, monkeypatch):
+    from keras_elmo.corpora.dataset import _Batches
+
+    sizes = []
+    split = _Batches._split
+    monkeypatch.setattr(
+        _Batches, "_split", lambda self, rows, window: sizes.append(len(rows)) or split(
+            self, rows, window
+        )
+    )  # fmt: skip
+    ids(dataset(folder, shuffle=True))
+    assert sizes[0] in range(512, 512 + 64) and sum(sizes) == 700
+    # Long sentences are fewer: here, what is read at once is more than the bytes of a window.
+    sizes.clear()
+    monkeypatch.setattr(sys.modules[_Batches.__module__], "_WINDOW_BYTES", 100)
+    ids(dataset(folder))
+    assert max(sizes) <= 64 and sum(sizes) == 700
+
+
+def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
+    """Recurrent layers fail on batches without columns."""
+    (tmp_path / "in.txt").write_text(40 * "\n" + 5 * "the cat sat\n")
+    embed_files(shared_elmo, tmp_path / "in.txt", tmp_path / "out", "top")
+    _write_hdf5(tmp_path / "top.hdf5", [np.zeros((0, 16), np.float32)] * 40, None, False)
+    lstm = keras.layers.LSTM(3)
+    for path, name, rows in (tmp_path / "out", "top", 45), (tmp_path / "top.hdf5", "vectors", 40):
+        batches = list(dataset(path, batch_size=32))
+        assert batches[0]["mask"].shape == (32, 1) and batches[0][name].shape == (32, 1, 16)
+        assert not batches[0]["mask"].numpy().any() and not batches[0][name].numpy().any()
+        outputs = [lstm(batch[name], mask=batch["mask"]) for batch in batches]
+        assert sum(len(output) for output in outputs) == rows
+        assert np.isfinite(np.concatenate(outputs)).all()
+
+
+def test_a_folder_that_is_not_complete(folder, tmp_path):
+    write_manifest(tmp_path, {**read_manifest(folder), "complete": False, "shards": []})
+    with pytest.raises(ValueError, match="run the command that wrote it again"):
+        dataset(tmp_path)
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    """A folder that a test may damage."""
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+def test_a_damaged_folder_is_refused_before_it_is_read(copy):
+    manifest = read_manifest(copy)
+    shards = manifest["shards"]
+    for damaged in (
+        shards[:-1],  # too few
+        [shards[1], shards[0], *shards[2:]],
+        [shards[0], *shards[:-1]],  # two that overlap
+        [{**shards[0], "file": "../in.txt"}, *shards[1:]],
+        [{**shards[0], "rows": 99}, *shards[1:]],
+    ):
+        write_manifest(copy, {**manifest, "shards": damaged})
+        with pytest.raises(ValueError, match="must be a manifest as keras_elmo wrote it.*shard"):
+            dataset(copy)
+    write_manifest(copy, manifest)
+    with open(copy / shards[3]["file"], "ab") as file:
+        file.write(b"x")
+    with pytest.raises(ValueError, match="00003-of-00007.parquet must be .* bytes in the place"):
+        dataset(copy)
+    os.remove(copy / shards[3]["file"])
+    with pytest.raises(FileNotFoundError, match="00003-of-00007"):
+        dataset(copy)
+
+
+def without_digests(path):
+    manifest = read_manifest(path)
+    for shard in manifest["shards"]:
+        del shard["sha256"]
+    write_manifest(path, manifest)
+
+
+def test_swapped_shards_are_refused(copy):
+    first, second = [shard["file"] for shard in read_manifest(copy)["shards"][:2]]
+    one, two = (copy / first).read_bytes(), (copy / second).read_bytes()
+    (copy / first).write_bytes(two)
+    (copy / second).write_bytes(one)
+    manifest = read_manifest(copy)
+    for shard in manifest["shards"]:  # as if they were of one size
+        shard["bytes"] = os.path.getsize(copy / shard["file"])
+    write_manifest(copy, manifest)
+    with pytest.raises(tf.errors.OpError, match="other bytes than were written"):
+        ids(dataset(copy))
+    without_digests(copy)
+    with pytest.raises(tf.errors.OpError, match="other rows than those from 0 on"):
+        ids(dataset(copy))
+
+
+@pytest.mark.parametrize("change", [lambda path: None, without_digests])
+def test_no_flipped_bit_is_read_as_other_values(copy, vectors, change):
+    """With the digests of the manifest, and with the checksums of the pages alone."""
+    change(copy)
+    path = copy / read_manifest(copy)["shards"][0]["file"]
+    content = path.read_bytes()
+    rng = random.Random(0)
+    refused = 0
+    for place in [*rng.sample(range(len(content)), 8), len(content) - 6, 5]:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            check(dataset(copy, max_tokens=4096, batch_size=None), vectors, ALL)
+        except (ValueError, tf.errors.OpError) as error:
+            assert "must be a whole shard of this run; remove it" in str(error)  # noqa: PT017
+            refused += 1
+    assert refused == 10 if change is not without_digests else refused >= 8
+
+
+def test_damage_after_the_first_reading_is_found(copy, vectors):
+    """The digest is compared once; the pages are checked in each reading."""
+    batches = dataset(copy, ["layer_2"])
+    check(batches, vectors, {"layer_2": 2})
+    path = copy / read_manifest(copy)["shards"][0]["file"]
+    content = bytearray(path.read_bytes())
+    column = pyarrow.parquet.read_metadata(path).row_group(0)
+    names = [column.column(k).path_in_schema for k in range(column.num_columns)]
+    place = column.column([n.startswith("layer_2") for n in names].index(True)).data_page_offset
+    content[place + 2000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(tf.errors.OpError, match="must be a whole shard of this run"):
+        check(batches, vectors, {"layer_2": 2})
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"batch_size": None}, "batch_size=None and max_tokens=None"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"max_tokens": 0}, "max_tokens=0"),
+        ({"seed": "x"}, "seed='x'"),
+        ({"columns": ["top"]}, r"there are layer_0, layer_1, layer_2. Received: columns=\['top'"),
+        ({"columns": []}, r"columns=\[\]"),
+        ({"columns": ["layer_0", "layer_0"]}, "each once"),
+    ],
+)
+def test_bad_arguments(folder, options, message):
+    with pytest.raises(ValueError, match=message):
+        dataset(folder, **options)
+
+
+def test_what_is_no_file_of_vectors(tmp_path):
+    with pytest.raises(FileNotFoundError, match="_manifest.json"):
+        dataset(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        dataset(tmp_path / "nothing")
+    with h5py.File(tmp_path / "empty.h5", "w"):
+        pass
+    with pytest.raises(ValueError, match="must hold a sentence"):
+        dataset(tmp_path / "empty.h5")
+
+
+# The file is read so slowly that a batch is being read when the process ends.
+_EXIT = """
+import sys, time
+import keras, tensorflow as tf
+from keras_elmo import embedding_files
+from keras_elmo.corpora import dataset
+
+read = embedding_files.EmbeddingsFile.__getitem__
+def slowly(self, index):
+    time.sleep(0.01)
+    return read(self, index)
+embedding_files.EmbeddingsFile.__getitem__ = slowly
+sys.modules["keras_elmo.corpora.dataset"]._WINDOW = 20  # each batch is read by itself
+
+class Fails(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        raise RuntimeError("an error in fit")
+
+batches = dataset(sys.argv[1], columns=["layer_1"], shuffle=True, batch_size=20)
+if sys.argv[2] == "fit":
+    batches = batches.map(lambda batch: (batch["layer_1"], tf.cast(batch["id"] % 2, "float32")))
+    layers = [keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
+    model = keras.Sequential(layers)
+    model.compile("sgd", "mse", run_eagerly=True)
+    model.fit(batches, callbacks=[Fails()], verbose=0)
+elif sys.argv[2] == "iterator":
+    iterator = iter(batches)
+    next(iterator)
+elif sys.argv[2] == "repeat":
+    batches = batches.map(lambda batch: batch["layer_1"], num_parallel_calls=2)
+    iterator = iter(batches.repeat().prefetch(8))
+    next(iterator)
+elif sys.argv[2] == "many":
+    iterators = [iter(batches) for _ in range(5)]
+    for iterator in iterators:
+        next(iterator)
+    raise RuntimeError("an error in fit")
+"""
+
+
+def end_of_process(path, form):
+    """The exit status of a process that ends while a batch is being read, and its errors."""
+    command = [sys.executable, "-c", _EXIT, str(path), form]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    process = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=300
+    )  # one that hangs is killed, and the test fails
+    return process.returncode, process.stderr
+
+
+def test_a_process_ends_after_an_error_in_fit(files):
+    status, err = end_of_process(files / "all.hdf5", "fit")
+    assert status == 1 and err.endswith("RuntimeError: an error in fit\n"), err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["fit", "iterator", "repeat", "many"])
+def test_a_process_ends_while_a_batch_is_read(files, form):
+    """Repeats the default test, in every form in which an iterator is left."""
+    for _ in range(6):
+        status, err = end_of_process(files / "all.hdf5", form)
+        assert status == (1 if form in ("fit", "many") else 0), err

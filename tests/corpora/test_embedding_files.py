@@ -1,0 +1,153 @@
+import io
+import json
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo import dump_token_embeddings, read_embeddings
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(0)
+    return [rng.random((3, k % 4, 6), dtype=np.float32) for k in range(112)]
+
+
+def write_hdf5(path, arrays, index=True):
+    with h5py.File(path, "w") as file:
+        for number, array in enumerate(arrays):
+            file.create_dataset(str(number), data=array)
+        if index:
+            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
+            dataset[0] = json.dumps({f"line {k}": str(k) for k in range(len(arrays))})
+
+
+def write_npz(path, arrays, index=None):
+    np.savez(path, **{str(number): array for number, array in enumerate(arrays)})
+
+
+@pytest.mark.parametrize(
+    "name, write, index",
+    [("a.hdf5", write_hdf5, True), ("a.h5", write_hdf5, False), ("a.npz", write_npz, None)],
+)
+def test_arrays_come_in_the_order_of_the_lines(tmp_path, arrays, name, write, index):
+    write(tmp_path / name, arrays, index)
+    with read_embeddings(tmp_path / name) as vectors:
+        assert len(vectors) == 112 and "112 sentences" in repr(vectors)
+        for one, other in zip(vectors, arrays, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(vectors[np.int64(-1)], arrays[111])
+        for one, other in zip(vectors[98:102], arrays[98:102], strict=True):
+            np.testing.assert_array_equal(one, other)
+        with pytest.raises(IndexError):
+            vectors[112]
+        with pytest.raises(TypeError):
+            vectors["10"]
+    with pytest.raises(ValueError, match="closed"):
+        vectors[0]
+    vectors.close()
+    assert "closed" in repr(vectors)
+    write(tmp_path / name, [], index)
+    assert list(read_embeddings(str(tmp_path / name))) == []
+
+
+def test_files_of_another_kind(tmp_path, arrays, small_folder):
+    path = tmp_path / "a.hdf5"
+
+    def received(error=ValueError):
+        with pytest.raises(error) as info:
+            read_embeddings(path)
+        return str(info.value)
+
+    assert "No such file" in received(OSError)
+    path.write_text("some text")
+    assert "must be a whole HDF5 or npz file" in received()
+    write_hdf5(path, arrays)
+    path.write_bytes(path.read_bytes()[:5000])
+    assert "may be cut short" in received()
+    with h5py.File(path, "w") as file:  # as with AllenNLP's --use-sentence-keys
+        file["The cat sat ."] = file["A dog"] = arrays[3]
+    assert "0, 1, 2, ..." in received() and "a file with A dog, The cat sat ." in received()
+    with h5py.File(path, "w") as file:
+        file["0"] = file["1"] = file["3"] = arrays[3]
+    assert "without the line 2, and with 3" in received()
+    with h5py.File(path, "w") as file:  # sentences that are numbers
+        file["4915112345678"] = file["9" * 5000] = arrays[3]
+    assert "without the line 0, and with 4915112345678, 999" in received()
+    with h5py.File(path, "w") as file:
+        file["0/a"] = arrays[3]
+        file["1"] = ["text"]
+    with read_embeddings(path) as vectors:
+        with pytest.raises(ValueError, match="line 0"):
+            vectors[0]
+        with pytest.raises(ValueError, match="for line 1 an array of dtype object"):
+            vectors[1]
+    path = small_folder / "weights.hdf5"
+    assert "CNN, CNN_high_0, CNN_proj, RNN_0" in received()
+    path = tmp_path / "damaged.npz"
+    write_npz(path, arrays)
+    content = bytearray(path.read_bytes())
+    start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
+    content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
+    path.write_bytes(content)
+    assert "entries can be read" in received()
+    path = small_folder
+    received(OSError)
+
+
+def test_a_zip_of_the_largest_number_of_entries_without_a_record_of_their_number(tmp_path):
+    path = tmp_path / "a.npz"
+    data = io.BytesIO()
+    np.save(data, np.ones(1, np.float32))
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(0xFFFF):
+            archive.writestr(f"{number}.npy", data.getvalue())
+    assert len(read_embeddings(path)) == 0xFFFF
+
+
+def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):
+    path, rng = tmp_path / "a.hdf5", np.random.default_rng(0)
+    write_hdf5(path, arrays[:20], index=False)
+    content = path.read_bytes()
+    refused = 0
+    for position in range(0, len(content), 23):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            with read_embeddings(path) as vectors:
+                list(vectors)
+        except ValueError as error:
+            refused += str(path) in str(error)
+    assert refused > 10
+
+
+def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
+    words = ["<S>", "</S>", "<UNK>", "the", "naïve", "x" * 70, "a"]
+    expected = elmo(words[2:])["word_emb"][:, 0].numpy()
+    np.testing.assert_allclose(elmo.token_embeddings(words[2:]), expected, atol=1e-6)
+    assert elmo.token_embeddings([]).shape == (0, 8)
+    assert elmo.token_embeddings(["a", "b", "a"]).dtype == np.float32
+    with pytest.raises(ValueError, match="must be a list of strings"):
+        elmo.token_embeddings("the")
+
+    monkeypatch.setattr("keras_elmo.corpora.embedding_files._WORDS_PER_WRITE", 3)
+    (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
+    for vocabulary in (tmp_path / "vocab.txt", words):
+        assert dump_token_embeddings(elmo, vocabulary, tmp_path / "tokens.hdf5") == 7
+        with h5py.File(tmp_path / "tokens.hdf5") as file:
+            assert list(file) == ["embedding"] and file["embedding"].dtype == np.float32
+            values = file["embedding"][...]
+        np.testing.assert_allclose(values[2:], expected, atol=1e-6)
+        keeping = keras_elmo.Elmo(elmo.config, keep_sentence_boundaries=True)
+        keeping.set_weights(elmo.get_weights())
+        row = keeping(["a"])["word_emb"][0].numpy()
+        np.testing.assert_allclose(values[[0, 6, 1]], row, atol=1e-6)
+    halves = keras_elmo.Elmo(elmo.config, dtype="bfloat16")
+    assert dump_token_embeddings(halves, words, tmp_path / "tokens.hdf5") == 7
+    with pytest.raises(ValueError, match="special words <S>, </S>, <UNK> are missing"):
+        dump_token_embeddings(elmo, ["the"], tmp_path / "new.hdf5")
+    assert {path.name for path in tmp_path.iterdir()} == {"vocab.txt", "tokens.hdf5"}

@@ -1,0 +1,115 @@
+import gzip
+import hashlib
+import os
+import sys
+
+import pytest
+
+from keras_elmo.corpora.inputs import InputFile, find_files, read_files, scan_files
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.txt").write_bytes(b"one\r\ntwo\n")
+    (tmp_path / "a.txt").write_bytes(b"na\xc3\xafve\n")
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"three\n\nfour"))
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep/er/d.txt").write_bytes(b"")
+    return tmp_path
+
+
+def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
+    assert find_files("b.txt") == ["b.txt"]
+    assert find_files(["c.txt.gz", "*.txt"]) == ["c.txt.gz", "a.txt", "b.txt"]
+    assert find_files([folder / "b.txt"]) == [str(folder / "b.txt")]
+    assert find_files("**/*.txt") == ["a.txt", "b.txt", "deep/er/d.txt"]
+    assert find_files("*") == ["a.txt", "b.txt", "c.txt.gz"]  # no folder
+    (folder / "[x].txt").write_bytes(b"")
+    assert find_files("[x].txt") == ["[x].txt"]
+
+
+@pytest.mark.parametrize(
+    "inputs, error, message",
+    [
+        ([], ValueError, "an empty list"),
+        ("-", ValueError, "Write standard input to a file"),
+        ("deep", IsADirectoryError, r"write 'deep/\*' for the files in it. Received: deep"),
+        ("nothing.txt", FileNotFoundError, "no such input file. Received: nothing.txt"),
+        ("*.csv", FileNotFoundError, r"Received: \*.csv"),
+        (["a.txt", "*.txt"], ValueError, "Received: a.txt and a.txt, which are one file"),
+    ],
+)
+def test_what_names_no_files(folder, inputs, error, message):
+    with pytest.raises(error, match=message):
+        find_files(inputs)
+
+
+def test_two_names_of_one_file(folder):
+    os.link("a.txt", "e.txt")
+    with pytest.raises(ValueError, match="Received: a.txt and e.txt, which are one file"):
+        find_files("*.txt")
+
+
+def test_files_are_counted_and_read_in_order(folder):
+    paths = ["b.txt", "c.txt.gz", "deep/er/d.txt", "a.txt"]
+    files = scan_files(paths, "utf-8", "strict")
+    content = (folder / "c.txt.gz").read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    assert files[1] == InputFile("c.txt.gz", len(content), digest, 3)
+    assert [file.rows for file in files] == [2, 3, 0, 1]
+    lines = [("b.txt", "one"), ("b.txt", "two")]
+    lines += [("c.txt.gz", "three"), ("c.txt.gz", ""), ("c.txt.gz", "four"), ("a.txt", "na\xefve")]
+    assert list(read_files(files, "utf-8", "strict")) == lines
+
+
+def test_faults_are_found_in_the_scan(folder):
+    with pytest.raises(ValueError, match="a.txt must be ascii"):
+        scan_files(["b.txt", "a.txt"], "ascii", "strict")
+    assert scan_files(["a.txt"], "ascii", "replace")[0].rows == 1
+    (folder / "c.txt.gz").write_bytes((folder / "c.txt.gz").read_bytes()[:-9])
+    with pytest.raises(ValueError, match="c.txt.gz must be a whole gzip file"):
+        scan_files(["c.txt.gz"], "utf-8", "strict")
+
+
+@pytest.mark.parametrize(
+    "content", [b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n"]
+)
+def test_a_file_that_changes_meanwhile(folder, content):
+    files = scan_files(["b.txt"], "utf-8", "strict")
+    (folder / "b.txt").write_bytes(content)
+    with pytest.raises(
+        ValueError, match="b.txt must not change .* Received: 2 lines and 9 bytes when"
+    ):
+        list(read_files(files, "utf-8", "strict"))
+
+
+def test_other_bytes_of_a_gzip_file(folder):
+    """The text is the same; the hash in the manifest would be wrong."""
+    files = scan_files(["c.txt.gz"], "utf-8", "strict")
+    assert len(list(read_files(files, "utf-8", "strict"))) == 3
+    content = gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)  # padding is allowed
+    (folder / "c.txt.gz").write_bytes(content)
+    with pytest.raises(ValueError, match="c.txt.gz must not change"):
+        list(read_files(files, "utf-8", "strict"))
+
+
+def test_a_file_is_read_once_in_each_pass(folder):
+    opened = []
+
+    def note(event, args):
+        if event == "open" and str(args[0]).endswith("b.txt"):
+            opened.append(args[0])
+
+    sys.addaudithook(note)
+    files = scan_files(["b.txt"], "utf-8", "strict")
+    assert len(opened) == 1
+    list(read_files(files, "utf-8", "strict"))
+    assert len(opened) == 2
+    opened.clear()
+
+
+def test_a_name_that_is_not_text_is_refused(folder):
+    (folder / os.fsdecode(b"\xff.txt")).write_bytes(b"one\n")
+    with pytest.raises(ValueError, match="must be UTF-8.* rename the file"):
+        find_files("*.txt")

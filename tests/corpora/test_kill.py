@@ -1,0 +1,163 @@
+"""Runs that are killed at random moments, and go on."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+
+import pyarrow.parquet
+import pytest
+from corpora import killed
+
+from keras_elmo.cli.main import main
+from keras_elmo.corpora import read_manifest
+
+_SHARDS = 480  # of the slow test
+WORDS = "the cat sat on a long mat and looked at the old dog . naïve 猫 😀".split()
+
+
+def write_lines(path, count):
+    rng = random.Random(0)
+    lines = [" ".join(rng.choices(WORDS, k=rng.randint(0, 30))) for _ in range(count)]
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return lines
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(model, output, *options):
+    arguments = ["embed", "in.txt", "-o", output, "-m", model, "--format", "parquet", "-q"]
+    return [*map(str, arguments), *options]
+
+
+def test_a_run_that_is_killed_goes_on(folder, one_layer_folder):
+    """Default test: one `kill -9` while a shard is being written."""
+    lines = write_lines(folder / "in.txt", 1500)
+    options = "--shard-size", "100"
+    process = killed.start(command(one_layer_folder, "out", *options))
+    killed.wait_for(process, lambda: killed.shards_in("out") and killed.parts_in("out"))
+    process.kill()
+    status, err = killed.finish(process)
+    found = killed.shards_in("out")
+    assert status == -signal.SIGKILL and 0 < len(found) < 15, err
+    assert not read_manifest("out")["complete"]
+    part = "out/.shard-00007-of-00015.parquet.elsewhere.1.abc.part"  # of a machine that is gone
+    open(part, "w").close()
+    os.utime(part, (0, 0))  # nobody has written to it for long
+    kept = {name: content for name, content in killed.contents("out").items() if name in found}
+
+    # In this process, whose products of matrices may run on other threads, as a check of the rows.
+    assert main(command(one_layer_folder, "out", *options)) == 0
+    assert killed.parts_in("out") == [] and len(killed.shards_in("out")) == 15
+    assert kept.items() <= killed.contents("out").items()
+    assert read_manifest("out")["complete"]
+    table = pyarrow.parquet.read_table("out", columns=["id", "text"])
+    assert table["id"].to_pylist() == list(range(1500)) and table["text"].to_pylist() == lines
+    assert main(command(one_layer_folder, "whole", *options)) == 0
+    assert killed.contents("out") == killed.contents("whole")
+
+
+def test_two_runs_do_not_write_one_folder(folder, one_layer_folder, capsys):
+    write_lines(folder / "in.txt", 3000)
+    process = killed.start(command(one_layer_folder, "out", "--shard-size", "100"))
+    killed.wait_for(process, lambda: killed.shards_in("out"))
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)  # until all of its threads stand still
+    parts = killed.parts_in("out")
+    assert main(command(one_layer_folder, "out", "--shard-size", "100")) == 2
+    assert "out must not be written by two processes at once" in capsys.readouterr().err
+    assert killed.parts_in("out") == parts  # those of a living process stay
+    process.send_signal(signal.SIGCONT)
+    process.terminate()
+    status, err = killed.finish(process)
+    assert status == 143 and "run the same command again to go on" in err
+    assert killed.parts_in("out") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("event", ["kill -9", "SIGTERM", "SIGINT", "file limit", "full disk"])
+def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, event):
+    """Repeats the default test with every way to stop a run, and writes a log of them.
+
+    A run is stopped ten times, each time at a random moment after it began to embed, and continued.
+    `pytest -m slow -rP tests/corpora/test_kill.py` shows the log.
+    """
+    rng = random.Random(event)
+    lines = write_lines(folder / "in.txt", 25 * _SHARDS)
+    options = "--shard-size", "25"
+    whole, disk = folder / "whole", folder / "disk"
+    out = disk / "out"
+    assert killed.finish(killed.start(command(one_layer_folder, whole, *options)))[0] == 0
+    is_mounted = False
+    if event == "full disk":
+        size = sum(len(content) for content in killed.contents(whole).values())
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={2 * size}", "tmpfs", str(disk)]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("mounting a small disk needs root")
+        is_mounted = True
+    log = []
+    try:
+        for stop in range(10):
+            before = len(killed.shards_in(out))
+            limits = {}
+            # Less than a tenth of the shards each time, and somewhere within one of the next.
+            target = before + rng.randint(1, _SHARDS // 20)
+            if event == "file limit":
+                # Only a shard of many tokens is larger than the limit.
+                sizes = sorted(len(content) for content in killed.contents(whole).values())
+                limits["LIMIT"] = str(sizes[-1 - 6 * (10 - stop)] - rng.randrange(2000))
+            if event == "full disk":
+                free = os.statvfs(disk)
+                left = (target - before) * size // _SHARDS + rng.randrange(size // _SHARDS)
+                with open(disk / "taken", "wb") as file:
+                    file.write(bytes(max(0, free.f_bavail * free.f_frsize - left)))
+            process = killed.start(command(one_layer_folder, out, *options), **limits)
+            if event in ("kill -9", "SIGTERM", "SIGINT"):
+                killed.wait_for(process, lambda: len(killed.shards_in(out)) >= target)  # noqa: B023
+                with_timeout(process, rng.uniform(0, 0.02))
+                number = {"kill -9": signal.SIGKILL}.get(event) or getattr(signal, event)
+                process.send_signal(number)
+            status, err = killed.finish(process)
+            if event == "full disk":
+                os.remove(disk / "taken")
+            expected = {"kill -9": -9, "SIGTERM": 143, "SIGINT": 130}.get(event, 2)
+            assert status == expected, (stop, status, err, log)
+            if expected == 2:
+                message = (
+                    "keras-elmo embed: error: .*(No space left|File too large).*disk/out/shard-.*"
+                )
+                assert re.fullmatch(message, err.rstrip("\n")), err
+            if event != "kill -9":
+                assert killed.parts_in(out) == []
+            found = killed.shards_in(out)
+            log.append(f"{event} {stop + 1}: {before} shards before, {len(found)} after")
+        status, err = killed.finish(killed.start(command(one_layer_folder, out, *options)))
+        assert status == 0, err
+        assert killed.parts_in(out) == []
+        assert killed.hashes(out) == killed.hashes(whole)
+        manifest = read_manifest(out)
+        assert manifest["complete"] and len(manifest["shards"]) == _SHARDS
+        table = pyarrow.parquet.read_table(out, columns=["id", "text"])
+        assert table["id"].to_pylist() == list(range(len(lines)))
+        assert table["text"].to_pylist() == lines
+        log.append(
+            f"{event}: 10 stops, {_SHARDS} shards, {len(table):,} rows equal to an unbroken run"
+        )
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", str(disk)], check=True)
+    print(*log, sep="\n")
+
+
+def with_timeout(process, seconds):
+    """Waits some time, or until the process has ended."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass

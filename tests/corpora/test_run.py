@@ -1,0 +1,416 @@
+import hashlib
+import linecache
+import os
+import shutil
+import sys
+import threading
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from keras_elmo import Elmo
+from keras_elmo.corpora import embed_files, read_manifest, shards
+from keras_elmo.corpora import run as run_module
+from keras_elmo.corpora.manifest import MANIFEST, write_manifest
+
+WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", ".", "na\xefve", "\U0001f600"]
+
+
+def random_lines(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, rng.integers(0, 12))) for _ in range(count)]
+
+
+LINES = random_lines(23)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with two files of 23 lines in all."""
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"a.txt": LINES[:10], "b.txt": LINES[10:]}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def embed(elmo, folder):
+    def run(output="out", **options):
+        options = {"shard_size": 5, "layers": "top", **options}
+        return embed_files(elmo, options.pop("inputs", "*.txt"), output, **options)
+
+    return run
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder))}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_the_folder_holds_what_embed_gives(embed, elmo, folder, dtype):
+    manifest = embed(layers=["all", "word_emb"], dtype=dtype)
+    table = pandas.read_parquet("out")  # reads the folder without us
+    assert table["id"].tolist() == list(range(23))
+    assert table["file"].tolist() == 10 * ["a.txt"] + 13 * ["b.txt"]
+    assert table["text"].tolist() == LINES
+    assert [list(tokens) for tokens in table["tokens"]] == elmo.tokenize(LINES)
+    tolerance = 1e-6 if dtype == "float32" else 1e-3
+    for k, expected in enumerate(elmo.embed(LINES, ["all", "word_emb"])):
+        for name, array in {
+            **{f"layer_{layer}": expected["all"][layer] for layer in range(3)},
+            "word_emb": expected["word_emb"],
+        }.items():
+            found = [np.asarray(vector) for vector in table[name][k]]
+            assert len(found) == len(array) and all(v.dtype == dtype for v in found)
+            if found:
+                np.testing.assert_allclose(np.stack(found), array, atol=tolerance)
+    assert manifest["complete"] and manifest["rows"] == 23 == sum(
+        shard["rows"] for shard in manifest["shards"]
+    )
+    assert [shard["first_id"] for shard in manifest["shards"]] == [0, 5, 10, 15, 20]
+    assert read_manifest("out") == manifest
+    files = [shard["file"] for shard in manifest["shards"]]
+    assert sorted(os.listdir("out")) == sorted([MANIFEST, *files])
+
+
+def test_pooled_vectors_are_means(embed, elmo, folder):
+    embed(pooled=True, layers=["elmo", 1])
+    table = polars.read_parquet("out/*.parquet")  # reads the folder without us
+    assert table.schema["elmo"] == polars.Array(polars.Float32, 16)
+    assert table["text"].to_list() == LINES and "" in LINES
+    expected = elmo.embed(LINES, layers=["default", 1])
+    for k, row in enumerate(expected):
+        np.testing.assert_allclose(table["elmo"].to_numpy()[k], row["default"], atol=1e-6)
+        mean = row[1].mean(axis=0) if len(row[1]) else np.zeros(16)
+        np.testing.assert_allclose(table["layer_1"].to_numpy()[k], mean, atol=1e-6)
+
+
+class Stopped(Exception):
+    pass
+
+
+def stopping(condition):
+    def stop(progress):
+        if condition(progress):
+            raise Stopped
+
+    return stop
+
+
+@pytest.mark.parametrize("rows", [0, 3, 11, 23])
+def test_a_stopped_run_goes_on_with_the_same_bytes(embed, folder, rows):
+    embed("whole")
+    with pytest.raises(Stopped):
+        embed(on_progress=stopping(lambda progress: progress.rows >= rows))
+    names = os.listdir("out")
+    assert not [name for name in names if name.endswith(".part")]
+    before = {name: os.stat(f"out/{name}").st_mtime_ns for name in names if name != MANIFEST}
+    if rows:
+        assert not read_manifest("out")["complete"]
+    embed()
+    assert contents(folder / "out") == contents(folder / "whole")
+    # What was there is not written again.
+    assert before == {name: os.stat(f"out/{name}").st_mtime_ns for name in before}
+
+
+def test_any_shard_may_be_missing(embed, folder):
+    embed()
+    whole = contents(folder / "out")
+    names = shards.shard_names(5)
+    os.remove(f"out/{names[1]}")
+    os.remove(f"out/{names[4]}")
+    seen = []
+    embed(on_progress=seen.append)
+    assert contents(folder / "out") == whole
+    assert seen[0] == (15, 23, 3, 5, 0, 0) and seen[-1][:5] == (23, 23, 5, 5, 8)
+    seen.clear()
+    embed(on_progress=seen.append)  # nothing is missing
+    assert seen == [(23, 23, 5, 5, 0, 0)] and contents(folder / "out") == whole
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"layers": "all"}, "layers top there and layer_0, layer_1, layer_2 now"),
+        ({"pooled": True}, "pooled False there and True now"),
+        ({"dtype": "float16"}, "dtype float32 there and float16 now"),
+        ({"shard_size": 6}, "shard_size 5 there and 6 now"),
+        ({"token_budget": 50}, "token_budget None there and 50 now"),
+        ({"inputs": "a.txt"}, "inputs a.txt, b.txt there and a.txt now"),
+    ],
+)
+def test_another_run_is_refused_and_changes_nothing(embed, folder, options, message):
+    with pytest.raises(Stopped):
+        embed(on_progress=stopping(lambda progress: progress.shards == 2))
+    before = contents(folder / "out")
+    with pytest.raises(ValueError, match=f"nothing was changed. Received: {message}"):
+        embed(**options)
+    assert contents(folder / "out") == before
+
+
+def test_another_model_or_text_is_refused(embed, folder, new_elmo, elmo):
+    embed()
+    before = contents(folder / "out")
+    new_elmo.mixes[0].gamma.assign(2.0)
+    with pytest.raises(ValueError, match=r"Received: model .*small \(.*there and .*small \("):
+        embed_files(new_elmo, "*.txt", "out", "top", shard_size=5)
+    with open("b.txt", "a") as file:
+        file.write("one more\n")
+    with pytest.raises(ValueError, match="b.txt has changed since"):
+        embed()
+    assert contents(folder / "out") == before
+    manifest = embed(overwrite=True, shard_size=12)
+    assert manifest["rows"] == 24 and len(os.listdir("out")) == 3
+
+
+def test_other_folders_are_left_alone(embed, folder):
+    with pytest.raises(ValueError, match="Received: a folder with a.txt and without _manifest"):
+        embed(".")
+    (folder / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="Received: file"):
+        embed("file")
+    embed("empty/deeper")
+    assert len(os.listdir("empty/deeper")) == 6
+    with pytest.raises(ValueError, match="must be ascii"):
+        embed("new", encoding="ascii")
+    assert not os.path.exists("new")
+
+
+def remove_digests():
+    """Makes the manifest of `out` that of version 0.2.0."""
+    manifest = read_manifest("out")
+    for shard in manifest["shards"]:
+        del shard["sha256"]
+    write_manifest("out", manifest)
+
+
+def be_unfinished():
+    """Makes the manifest of `out` that of a run which was stopped before its last step."""
+    write_manifest("out", {**read_manifest("out"), "complete": False, "shards": []})
+
+
+@pytest.mark.parametrize("change", [lambda: None, remove_digests, be_unfinished])
+def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
+    embed()
+    first, second, *_, last = shards.shard_names(5)
+    whole = contents(folder / "out")
+    change()
+
+    def refuse(message):
+        if change is not be_unfinished:  # the manifest knows the bytes
+            message = "bytes (in the place of|than were written)|" + message
+        with pytest.raises(ValueError, match=f"whole shard of this run; remove it.*({message})"):
+            embed()
+
+    (folder / "out" / first).write_bytes(whole[first][:-9])
+    refuse("Received: a file that cannot be read")
+    (folder / "out" / first).write_bytes(whole[last])
+    refuse("Received: 3 rows in the place of 5")
+    (folder / "out" / first).write_bytes(whole[second])
+    refuse("Received: other rows than those from 0 on")
+    flipped = bytearray(whole[first])
+    flipped[len(flipped) // 3] ^= 4  # in a page of vectors
+    (folder / "out" / first).write_bytes(flipped)
+    refuse("")
+    os.remove(f"out/{first}")
+    assert embed() == read_manifest("out")
+    assert contents(folder / "out") == whole  # also the manifest, with all digests
+
+
+def test_the_manifest_has_the_digest_of_every_shard(embed, folder):
+    manifest = embed()
+    for shard in manifest["shards"]:
+        content = (folder / "out" / shard["file"]).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        assert (shard["bytes"], shard["sha256"]) == (len(content), digest)
+
+
+def test_an_input_that_changes_during_the_run(embed, folder):
+    """With as many lines and bytes. What was written of it is refused afterwards."""
+    before = (folder / "b.txt").read_bytes()
+
+    def change(progress):
+        if progress.new_rows == 0:
+            (folder / "b.txt").write_bytes(before.replace(b"cat", b"dog").replace(b"mat", b"pig"))
+
+    with pytest.raises(ValueError, match="b.txt must not change while it is read"):
+        embed(on_progress=change)
+    assert not read_manifest("out")["complete"]
+    with pytest.raises(ValueError, match="b.txt has changed since"):
+        embed()
+    (folder / "b.txt").write_bytes(before)
+    with pytest.raises(ValueError, match="remove it, .* other values of text than those of the in"):
+        embed()
+    embed(overwrite=True)
+    embed("whole")
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+def test_overwriting_removes_the_old_shards_alone(embed, folder):
+    embed()
+    (folder / "out" / "shard-00009-of-00009.parquet").write_bytes(b"")
+    manifest = read_manifest("out")
+    # As if the input had had a trillion rows: no list of so many names is made.
+    manifest["inputs"][0]["rows"] += 10**12
+    manifest["rows"] += 10**12
+    write_manifest("out", {**manifest, "complete": False, "shards": []})
+    for name in shards.shard_names(5):
+        os.remove(f"out/{name}")
+    count = -(-manifest["rows"] // 5)
+    (folder / "out" / shards.shard_name(7, count)).write_bytes(b"")
+    embed(overwrite=True)
+    expected = [MANIFEST, *shards.shard_names(5), "shard-00009-of-00009.parquet"]
+    assert sorted(os.listdir("out")) == sorted(expected)
+
+
+def test_other_versions_are_noted(embed, folder, monkeypatch, caplog):
+    with pytest.raises(Stopped):
+        embed(on_progress=stopping(lambda progress: progress.shards == 2))
+    now = run_module.versions()
+    monkeypatch.setattr(run_module, "versions", lambda: {**now, "tensorflow": "9"})
+    manifest = embed()
+    assert [v["tensorflow"] for v in manifest["versions"]] == [now["tensorflow"], "9"]
+    assert "other versions wrote the first vectors" in caplog.text
+
+
+def test_an_input_without_lines_has_one_shard(embed, folder):
+    (folder / "a.txt").write_text("")
+    manifest = embed(inputs="a.txt")
+    assert [shard["rows"] for shard in manifest["shards"]] == [0]
+    assert list(pandas.read_parquet("out")) == ["id", "file", "text", "tokens", "top"]
+
+
+def test_a_full_disk_ends_the_run_and_it_can_go_on(embed, folder, monkeypatch):
+    embed("whole")
+    write, count = shards.ShardWriter.write, []
+
+    def full(self, table):
+        count.append(table)
+        if len(count) == 3:
+            raise OSError(28, "No space left on device")
+        write(self, table)
+
+    monkeypatch.setattr(shards.ShardWriter, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        embed()
+    assert sorted(os.listdir("out")) == sorted([MANIFEST, *shards.shard_names(5)[:2]])
+    embed()
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+STEPS = [(name, when) for name in ("open", "write", "close") for when in ("before", "after")]
+
+
+@pytest.mark.parametrize("name, when", STEPS)
+def test_an_error_in_any_step_leaves_whole_shards_alone(embed, folder, monkeypatch, name, when):
+    """Every step of a writer, and the end of an unfinished one, is in the writing thread."""
+    embed("whole")
+    step, count, threads = getattr(shards.ShardWriter, name), [], set()
+
+    def fail(self, *args):
+        threads.add(threading.current_thread().name)
+        count.append(self)
+        if len(count) == 3 and when == "before":
+            raise OSError("the third step")
+        result = step(self, *args)
+        if len(count) == 3:
+            raise OSError("the third step")
+        return result
+
+    def abort(self, real=shards.ShardWriter.abort):
+        threads.add(threading.current_thread().name)
+        real(self)
+
+    monkeypatch.setattr(shards.ShardWriter, name, fail)
+    monkeypatch.setattr(shards.ShardWriter, "abort", abort)
+    with pytest.raises(OSError, match="the third step"):
+        embed()
+    assert_stopped(folder)
+    assert len(threads) == 1 and threads.pop().startswith("keras_elmo.writing")
+    embed()
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+def assert_stopped(folder):
+    """No unfinished file, no thread, and no shard but whole ones is left."""
+    whole, out = contents(folder / "whole"), contents(folder / "out")
+    assert {name: whole[name] for name in out if name != MANIFEST} == {
+        name: content for name, content in out.items() if name != MANIFEST
+    }
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("keras_elmo")]
+
+
+# Python comes to the line of a `with` statement once more before it leaves the block.
+CLEANING = ("with _ShardPipeline", "finally:", "reading.shutdown", "found.close")
+
+
+def interrupt_at(number, run):
+    """Runs a function, and raises `KeyboardInterrupt` at one line of run.py that it comes to.
+
+    Returns:
+        Whether it came to so many lines. The lines of the cleaning up are not counted: there a
+        second interrupt would end it.
+    """
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        code = frame.f_code
+        if code.co_filename != run_module.__file__ or code.co_name in ("__exit__", "abort"):
+            return None
+        line = linecache.getline(code.co_filename, frame.f_lineno).strip()
+        if event == "line" and not line.startswith(CLEANING):
+            count += 1
+            if count == number:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize(
+    "step", [29, pytest.param(1, marks=pytest.mark.slow)]
+)  # fmt: skip
+def test_an_interrupt_at_any_line_leaves_whole_shards_alone(embed, folder, step):
+    options = {"inputs": "a.txt", "shard_size": 2}  # an opening, a row group and an end for each
+    embed("whole", **options)
+    number = 1
+    while interrupt_at(number, lambda: embed(**options)):
+        if os.path.exists("out"):
+            assert_stopped(folder)
+            shutil.rmtree("out")
+        number += step
+    assert number > 300
+    assert contents(folder / "out") == contents(folder / "whole")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"dtype": "float64"}, "dtype='float64'"),
+        ({"shard_size": 0}, "shard_size=0"),
+        ({"token_budget": 0}, "token_budget=0"),
+        ({"errors": "ignore"}, "errors='ignore'"),
+        ({"layers": "default"}, "choose `pooled`"),
+    ],
+)
+def test_bad_arguments_leave_nothing(embed, options, message):
+    with pytest.raises(ValueError, match=message):
+        embed(**options)
+    assert sorted(os.listdir()) == ["a.txt", "b.txt"]
+
+
+def test_boundaries_have_no_tokens(folder, small_folder):
+    elmo = Elmo.from_pretrained(small_folder, keep_sentence_boundaries=True)
+    with pytest.raises(ValueError, match="keep_sentence_boundaries=True"):
+        embed_files(elmo, "a.txt", "out")

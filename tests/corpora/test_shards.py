@@ -1,0 +1,207 @@
+import hashlib
+import os
+import random
+import resource
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from keras_elmo.corpora import shards
+from keras_elmo.corpora.columns import VectorColumn
+
+COLUMNS = [VectorColumn("elmo", "elmo", 4), VectorColumn("layer_0", 0, 2)]
+
+
+def make_rows(lengths, is_pooled=False, scale=1):
+    rng = np.random.default_rng(0)
+    rows = []
+    for k, length in enumerate(lengths):
+        tokens = [b"na\xc3\xafve"] * length
+        shape = () if is_pooled else (length,)
+        arrays = [scale * rng.random((*shape, c.size), np.float32) for c in COLUMNS]
+        rows.append((k + 7, "a.txt", " ".join(["na\xefve"] * length), tokens, arrays))
+    return rows
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("is_pooled", [False, True])
+def test_a_table_holds_the_rows(dtype, is_pooled):
+    rows = make_rows([3, 0, 1], is_pooled)
+    schema = shards.make_schema(COLUMNS, dtype, is_pooled, "abc")
+    table = shards.make_table(rows, schema, dtype)
+    table.validate(full=True)
+    assert table["id"].to_pylist() == [7, 8, 9]
+    assert table["tokens"].to_pylist() == [["na\xefve"] * n for n in (3, 0, 1)]
+    assert table["text"][0].as_py() == "na\xefve na\xefve na\xefve"
+    vector = pyarrow.list_(pyarrow.from_numpy_dtype(dtype), 4)
+    assert schema.field("elmo").type == (vector if is_pooled else pyarrow.list_(vector))
+    for number, column in enumerate(COLUMNS):
+        for value, row in zip(table[column.name].to_pylist(), rows, strict=True):
+            expected = row[-1][number].astype(dtype)
+            np.testing.assert_array_equal(np.reshape(value, expected.shape), expected)
+
+
+def test_numbers_beyond_float16_are_refused():
+    schema = shards.make_schema(COLUMNS, "float16", False, "abc")
+    with pytest.raises(ValueError, match="elmo do not fit into float16"):
+        shards.make_table(make_rows([3], scale=1e6), schema, "float16")
+
+
+def test_row_groups_are_small(monkeypatch):
+    rows = make_rows([1] * 150)
+    assert [len(group) for group in shards.row_groups(rows)] == [64, 64, 22]
+    monkeypatch.setattr(shards, "_BYTES_PER_GROUP", 10 * 6 * 4)
+    assert [len(group) for group in shards.row_groups(make_rows([4] * 9))] == [3, 3, 3]
+    assert list(shards.row_groups([])) == []
+
+
+def test_a_shard_appears_when_it_is_closed(tmp_path):
+    path = tmp_path / "shard.parquet"
+    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
+    writer = shards.ShardWriter(path, schema)
+    writer.open()
+    for length in (2, 3):
+        writer.write(shards.make_table(make_rows([1] * length), schema, "float32"))
+    assert [name.startswith(".shard") for name in os.listdir(tmp_path)] == [True]
+    with pytest.raises(RuntimeError, match="must have 6 rows. Received: 5"):
+        writer.close(6)
+    written = writer.close(5)
+    assert os.listdir(tmp_path) == ["shard.parquet"]
+    content = path.read_bytes()
+    assert written == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    shards.check_digest(path, **{"size": written["bytes"], "sha256": written["sha256"]})
+    file = pyarrow.parquet.ParquetFile(path)
+    assert [file.metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+    writer.abort()  # changes nothing any more
+    with pytest.raises(ValueError, match="Received: a file of another run"):
+        shards.check_rows(path, "abd", 7, 5)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ValueError, match="remove it, .* Received: a file that cannot be read"):
+        shards.check_rows(path, "abc", 7, 5)
+
+
+def write_shard(path, first_id=7, seed=0, dtype="float32"):
+    """A shard of two row groups: its schema, its lines, and what `close` says of it."""
+    schema = shards.make_schema(COLUMNS, dtype, False, "abc")
+    writer = shards.ShardWriter(path, schema)
+    writer.open()
+    rows = make_rows([3, 0, 5, 1, 2])
+    rows = [(first_id + k, f, t, *rest) for k, (_, f, t, *rest) in enumerate(rows)]
+    for group in rows[:3], rows[3:]:
+        writer.write(shards.make_table(group, schema, dtype))
+    return schema, [(file, text) for _, file, text, *_ in rows], writer.close(5)
+
+
+def test_the_rows_of_a_shard_are_those_of_its_place(tmp_path):
+    path = tmp_path / "shard.parquet"
+    write_shard(path)
+    shards.check_rows(path, "abc", 7, 5)
+    for arguments, message in [
+        (("abc", 8, 5), "other rows than those from 8 on"),
+        (("abc", 7, 6), "5 rows in the place of 6"),
+        (("abd", 7, 5), "another run"),
+    ]:
+        with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
+            shards.check_rows(path, *arguments)
+    with pytest.raises(FileNotFoundError):
+        shards.check_rows(tmp_path / "nothing", "abc", 7, 5)
+
+
+def test_the_content_is_compared_with_the_input(tmp_path):
+    path = tmp_path / "shard.parquet"
+    schema, lines, _ = write_shard(path)
+    shards.check_content(path, schema, 7, lines)
+    other = shards.make_schema(COLUMNS[:1], "float32", False, "abc")
+    for arguments, message in [
+        ((other, 7, lines), "other columns"),
+        ((schema, 8, lines), "other values of id"),
+        ((schema, 7, [("b.txt", text) for _, text in lines]), "other values of file"),
+        ((schema, 7, [*lines[:-1], ("a.txt", "x")]), "other values of text"),
+        ((schema, 7, [*lines, lines[0]]), "5 rows in the place of 6"),
+        ((schema, 7, lines[:-1]), "5 rows in the place of 4"),
+    ]:
+        with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
+            shards.check_content(path, *arguments)
+
+
+@pytest.mark.parametrize("part", ["pages", "footer"])
+def test_no_flipped_bit_is_read_as_other_values(tmp_path, part):
+    """Each of 60 is an error, or changes no value. The digest finds every one of them."""
+    path = tmp_path / "shard.parquet"
+    schema, lines, written = write_shard(path)
+    content = path.read_bytes()
+    whole = pyarrow.parquet.read_table(path)
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    places = range(footer) if part == "pages" else range(footer, len(content))
+    rng = random.Random(part)
+    found = []
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[rng.choice(places)] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="other bytes than were written"):
+            shards.check_digest(path, written["bytes"], written["sha256"])
+        try:  # what a run does that goes on, for a shard that is in no manifest
+            shards.check_rows(path, "abc", 7, 5)
+            shards.check_content(path, schema, 7, lines)
+            with shards.open_shard(path) as file:
+                groups = range(file.num_row_groups)
+            read = [shards.read_group(path, k, schema.names) for k in groups]
+        except ValueError as error:
+            assert "must be a whole shard of this run; remove it" in str(error)  # noqa: PT017
+            found.append(error)
+        else:
+            assert pyarrow.concat_tables(read).equals(whole)
+    assert len(found) > (50 if part == "pages" else 5)
+
+
+def test_names_of_shards_are_known_without_a_list():
+    names = shards.shard_names(3)
+    assert all(shards.is_shard_name(name, 3) for name in names)
+    assert not any(shards.is_shard_name(name, 4) for name in names)
+    assert shards.is_shard_name(shards.shard_name(123456, 10**12), 10**12)
+    for name in (
+        "shard-00003-of-00003.parquet",
+        "shard-0-of-3.parquet",
+        "shard-000001-of-00003.parquet",
+        "shard-\u0661\u0661\u0661\u0661\u0661-of-00003.parquet",
+        "shard-00001-of-00003.parquet\n",
+        "other.parquet",
+    ):
+        assert not shards.is_shard_name(name, 3)
+
+
+def test_a_shard_that_is_given_up_leaves_nothing(tmp_path):
+    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
+    writer = shards.ShardWriter(tmp_path / "shard.parquet", schema)
+    writer.abort()  # before it is open
+    writer.open()
+    writer.write(shards.make_table(make_rows([1]), schema, "float32"))
+    writer.abort()
+    assert os.listdir(tmp_path) == []
+
+
+def test_names_are_in_the_order_of_the_rows():
+    assert shards.shard_names(2) == [
+        "shard-00000-of-00002.parquet",
+        "shard-00001-of-00002.parquet",
+    ]
+
+
+def test_an_error_of_the_disk_names_the_file(tmp_path):
+    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
+    writer = shards.ShardWriter(tmp_path / "shard.parquet", schema)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
+            writer.open()
+            writer.write(shards.make_table(make_rows([50]), schema, "float32"))
+            writer.close(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        writer.abort()
+    assert os.listdir(tmp_path) == []

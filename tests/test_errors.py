@@ -1,0 +1,86 @@
+"""Every error of the package says what must hold, and what was received."""
+
+import ast
+import pathlib
+
+import pytest
+
+import keras_elmo
+
+PACKAGE = pathlib.Path(keras_elmo.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Functions that gather faults and raise them together; each fault says what was received.
+GATHERED = {}
+
+
+def texts_of(node, constants):
+    """The text that is written in an expression; names stand for the module's constants."""
+    found = []
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found.append(part.value)
+        if isinstance(part, ast.Name):
+            found.append(constants.get(part.id, ""))
+    return " ".join(found)
+
+
+def raised(tree):
+    """Each `raise ValueError(...)` and `raise TypeError(...)`: its function, line and text."""
+    constants = {
+        target.id: texts_of(node.value, {})
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+    def visit(node, function):
+        if isinstance(node, ast.FunctionDef):
+            function = node.name
+            local = {
+                target.id: texts_of(part.value, constants)
+                for part in ast.walk(node)
+                if isinstance(part, ast.Assign)
+                for target in part.targets
+                if isinstance(target, ast.Name)
+            }
+            constants.update(local)
+        is_call = isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+        if is_call and ast.unparse(node.exc.func) in ("ValueError", "TypeError"):
+            yield function, node.lineno, texts_of(node.exc, constants)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, function)
+
+    yield from visit(tree, None)
+
+
+def wrong_errors(source, gathered=()):
+    return [
+        (function, line, text)
+        for function, line, text in raised(ast.parse(source))
+        if function not in gathered and not ("must" in text and "Received: " in text)
+    ]
+
+
+@pytest.mark.parametrize(
+    "source, count",
+    [
+        ('raise ValueError(f"`a` must be 1. Received: a={a}")', 0),
+        ('RULE = "It must be"\ndef f():\n    raise TypeError(f"{RULE} 1. Received: {a}")', 0),
+        (
+            'def f():\n    text = f"{x} must be 1"\n    raise ValueError(f"{text}. Received: {a}")',
+            0,
+        ),
+        ('def f():\n    raise ValueError(f"{a} is wrong. Received: {a}")', 1),
+        ('def f():\n    raise TypeError(f"`a` must be 1, and is {a}")', 1),
+    ],
+)
+def test_the_check_finds_errors_that_say_too_little(source, count):
+    assert len(wrong_errors(source)) == count
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_errors_say_what_must_hold_and_what_was_received(file):
+    name = file.relative_to(PACKAGE).as_posix()
+    assert wrong_errors(file.read_text(encoding="utf-8"), GATHERED.get(name, ())) == []

@@ -167,14 +167,14 @@ def formats(folder, model, lines, is_small):
     one.write_text(f"{lines[0]}\n", encoding="utf-8")
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     embed = ["-m", "keras_elmo", "embed", "-m", model, "-q"]
-    parquet = ["--format", "parquet"]
-    pooled = [*parquet, "--pooled", "--layers", "elmo"]
+    embed_corpus = ["-m", "keras_elmo", "embed-corpus", "-m", model, "-q"]
+    pooled = ["--pooled", "--layers", "elmo"]
     beam = [_EXAMPLE, "--model", model, "--layers", "all"]
     workers = ["--direct_running_mode", "multi_processing", "--direct_num_workers"]
     commands = {
         "HDF5, all layers": lambda source, out: [*embed, source, "-o", f"{out}.hdf5"],
-        "Parquet, all layers": lambda source, out: [*embed, source, "-o", out, *parquet],
-        "Parquet, pooled": lambda source, out: [*embed, source, "-o", out, *pooled],
+        "Parquet, all layers": lambda source, out: [*embed_corpus, source, "-o", out],
+        "Parquet, pooled": lambda source, out: [*embed_corpus, source, "-o", out, *pooled],
     }
     if importlib.util.find_spec("apache_beam"):
         one_process = ["--runner", "FnApiRunner"]
@@ -302,8 +302,8 @@ def memory(folder, lines, sizes):
         with open(text, "w", encoding="utf-8") as file:
             for _ in range(size):
                 file.write(" ".join(chance.choices(words, k=chance.randint(1, 5))) + "\n")
-        command = ["-m", "keras_elmo", "embed", text, "-o", out, "-m", folder / "model", "-q"]
-        written = Measured([*command, "--format", "parquet", "--pooled"])
+        command = ["-m", "keras_elmo", "embed-corpus", text, "-o", out, "-m", folder / "model"]
+        written = Measured([*command, "-q", "--pooled"])
         read = Measured(["-m", "benchmarks.corpora", "--read", out])
         rows.append(
             {

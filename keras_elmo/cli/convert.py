@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 
+from keras_elmo.cli.arguments import check_readable
 from keras_elmo.models import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
 
@@ -28,7 +29,7 @@ def run(options):
     if os.path.exists(os.path.join(options.folder, "options.json")) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     if options.vocabulary:
-        open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
+        check_readable(options.vocabulary)
     is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
     if not is_folder or tf_checkpoint.find_checkpoint(options.checkpoint) is None:
         raise ValueError(

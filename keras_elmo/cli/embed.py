@@ -1,87 +1,54 @@
-"""`keras-elmo embed`: a file of sentences to a file of vectors, or many files to a folder."""
+"""`keras-elmo embed`: a file of sentences to a file of vectors."""
 
 import contextlib
-import json
 import os
 import sys
-import zipfile
-
-import h5py
-import numpy as np
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli import embed_folder
-from keras_elmo.cli.layers_argument import parse_layer
-from keras_elmo.cli.lines import add_encoding_arguments, open_lines
-from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
-from keras_elmo.cli.output_file import check_output, is_same_file
-from keras_elmo.cli.wording import counted
+from keras_elmo.cli.arguments import (
+    add_embedding_arguments,
+    check_layers,
+    check_output,
+    is_same_file,
+    load_elmo,
+)
+from keras_elmo.cli.lines import open_lines
+from keras_elmo.cli.parsing import counted
+from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files import replacing_file
-from keras_elmo.models import Elmo
-from keras_elmo.weights.hdf5_file import create_hdf5
 
-HELP = "embed the sentences of files"
+HELP = "embed the sentences of a file"
 DESCRIPTION = (
     "Embeds sentences, one a line, and writes an array for each, named by the line's number "
     "(0, 1, ...): float32, (tokens, D), or (layers, tokens, D) with --layers all. HDF5 files have "
     "the layout of bilm-tf and AllenNLP. HDF5 lists their names as 0, 1, 10, 100, ...; "
-    "keras_elmo.read_embeddings reads them in the order of the lines. With --format parquet the "
-    "output is a folder of Parquet files, with a row for each sentence of all inputs; the same "
-    "command goes on where an earlier one was stopped, and keras_elmo.corpora.dataset reads the "
-    "folder."
+    "keras_elmo.read_embeddings reads them in the order of the lines. For many files see "
+    "`keras-elmo embed-corpus`."
 )
-_SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".npz": "npz"}
 
 
 def add_arguments(parser):
     parser.add_argument(
         "input",
         metavar="INPUT",
-        nargs="+",
-        help="a text file, one sentence a line; *.gz is decompressed; - for standard input. With "
-        "--format parquet any number of files, or quoted patterns such as 'corpus/*.txt.gz'",
+        help="a text file, one sentence a line; *.gz is decompressed; - for standard input",
     )
     parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        help="the file to write: *.hdf5, *.h5 or *.npz; or the folder, with --format parquet",
+        "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
     )
-    parser.add_argument(
-        "-f",
-        "--format",
-        choices=["hdf5", "npz", "parquet"],
-        help="of the output (default: what its name says); parquet needs pyarrow: "
-        'pip install "keras-elmo[corpora]"',
-    )
-    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
-    parser.add_argument(
-        "-l",
-        "--layers",
-        default="all",
-        help="all (default), average, top, elmo (the learned mix; in a new model the average), "
+    add_embedding_arguments(
+        parser,
+        "all (default), average, top, elmo (the learned mix; in a new model the average), "
         "word_emb, lstm_outputs1, lstm_outputs2, ..., or the number of a layer, -1 being the last; "
-        "default: one vector a sentence, the mean of elmo over its tokens. With --format parquet "
-        "also several with commas between them, a column each, and no default; see --pooled",
-    )
-    add_tokenizer_argument(parser)
-    add_encoding_arguments(parser, "INPUT")
-    parser.add_argument(
-        "--token-budget",
-        type=int,
-        metavar="N",
-        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
-        "sentences are long",
+        "default: one vector a sentence, the mean of elmo over its tokens",
     )
     parser.add_argument(
         "--dtype",
         default="float32",
-        choices=["float32", "bfloat16", "float16"],
+        choices=["float32", "bfloat16"],
         help="of weights and arithmetic (default: %(default)s); bfloat16 is less exact, and faster "
-        "where the processor has it, and its vectors are written as float32. With float16 the "
-        "arithmetic is float32, and Parquet files of half the size hold the vectors as float16",
+        "where the processor has it, and its vectors are written as float32",
     )
-    embed_folder.add_arguments(parser)
     parser.add_argument(
         "--no-sentence-index",
         action="store_true",
@@ -94,31 +61,24 @@ def add_arguments(parser):
         "option; no sentence may occur twice, be empty or hold a /. keras_elmo.read_embeddings "
         "does not read such files, since they do not keep the order of the lines",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def run(options):
-    suffix = os.path.splitext(options.output)[1]
-    if options.format == "parquet":
-        embed_folder.run(options, suffix in _SUFFIXES)
-    else:
-        _run_for_a_file(options, suffix)
-
-
-def _run_for_a_file(options, suffix):
     # What can be wrong is found before a model is loaded.
-    write = _writer(options, suffix)
-    budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
-    check_integers(1, **budget)
-    has_index = write is _write_hdf5 and not options.no_sentence_index
+    is_hdf5 = _check_output(options)
+    if options.token_budget is not None:
+        check_integers(1, token_budget=options.token_budget)
+    has_index = is_hdf5 and not options.no_sentence_index
     kept = [] if has_index or options.use_sentence_keys else None
     with contextlib.ExitStack() as stack:
-        with open_model(options.model) as (config, _, source):
-            layers = parse_layer(options.layers, config)
+        lines, temporary = [], options.output
+
+        def open_files(config):
+            nonlocal lines, temporary
+            layers = check_layers(options.layers, config)
             lines = stack.enter_context(
                 open_lines(
-                    options.input[0],
+                    options.input,
                     not options.quiet,
                     options.encoding,
                     options.errors,
@@ -127,67 +87,34 @@ def _run_for_a_file(options, suffix):
                 )
             )
             temporary = stack.enter_context(replacing_file(options.output))
-            elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer, dtype=options.dtype)
-        arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
+            return layers
+
+        elmo, layers = load_elmo(options, open_files, dtype=options.dtype)
+        arrays = elmo.embed_stream(lines, layers, options.token_budget, not options.quiet)
         stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
-        count, tokens = write(temporary, arrays, kept, options.use_sentence_keys)
+        if is_hdf5:
+            count, tokens = write_hdf5(temporary, arrays, kept, options.use_sentence_keys)
+        else:
+            count, tokens = write_npz(temporary, arrays)
     if not options.quiet:
         tokens = "" if layers == "default" else f", {counted(tokens, 'token')}"
         print(f"{options.output}: {counted(count, 'sentence')}{tokens}", file=sys.stderr)
 
 
-def _writer(options, suffix):
-    format = _SUFFIXES.get(suffix)
-    if format is None:
+def _check_output(options):
+    """Whether the output is an HDF5 file; or raises a `ValueError`."""
+    suffix = os.path.splitext(options.output)[1]
+    if suffix not in (".hdf5", ".h5", ".npz"):
         raise ValueError(
-            "The output must be named *.hdf5, *.h5 or *.npz, or be a folder, with --format "
-            f"parquet. Received: --output {options.output}"
+            "The output must be named *.hdf5, *.h5 or *.npz; `keras-elmo embed-corpus` writes a "
+            f"folder. Received: --output {options.output}"
         )
-    if options.format not in (None, format):
-        raise ValueError(
-            f"With --format {options.format} the output must be named so. "
-            f"Received: --output {options.output}"
-        )
-    if options.use_sentence_keys and format != "hdf5":
+    if options.use_sentence_keys and suffix == ".npz":
         raise ValueError(
             "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
             f"Received: --output {options.output}"
         )
-    embed_folder.check_no_folder(options)
-    if len(options.input) > 1:
-        raise ValueError(
-            "There must be one INPUT, unless the output is a folder, with --format parquet. "
-            f"Received: {len(options.input)} of them, {' '.join(options.input[:3])}"
-        )
-    if options.input[0] != "-" and is_same_file(options.input[0], options.output):
-        raise ValueError(f"The output must not be the input. Received: {options.input[0]} for both")
+    if options.input != "-" and is_same_file(options.input, options.output):
+        raise ValueError(f"The output must not be the input. Received: {options.input} for both")
     check_output(options.output, options.model, options.overwrite)
-    return {"hdf5": _write_hdf5, "npz": _write_npz}[format]
-
-
-def _num_tokens(array):
-    return array.shape[-2] if array.ndim > 1 else 0  # 0: one vector a sentence
-
-
-def _write_hdf5(path, arrays, sentences, are_keys):
-    count = tokens = 0
-    with create_hdf5(path) as file:
-        for array in arrays:
-            name = sentences[count].strip() if are_keys else str(count)
-            file.create_dataset(name, data=array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
-        if sentences is not None and not are_keys:
-            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
-            dataset[0] = index
-    return count, tokens
-
-
-def _write_npz(path, arrays, *_):
-    count = tokens = 0
-    with zipfile.ZipFile(path, "w") as archive:
-        for array in arrays:
-            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
-    return count, tokens
+    return suffix != ".npz"

@@ -4,9 +4,9 @@ import os
 
 from keras_elmo import training
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.model_argument import open_model
+from keras_elmo.cli.arguments import check_readable, open_model_argument
+from keras_elmo.cli.parsing import counted, defaults_of
 from keras_elmo.cli.progress import PredictionCount, reading_progress
-from keras_elmo.cli.wording import counted, defaults_of
 from keras_elmo.models import BiLanguageModel
 
 HELP = "measure the perplexity of text files"
@@ -58,8 +58,8 @@ def run(options):
     if options.vocabulary or not os.path.isfile(own):
         if not options.vocabulary:
             raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
-        open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
-    with open_model(options.model):
+        check_readable(options.vocabulary)
+    with open_model_argument(options.model):
         corpus = training.Corpus(options.files)
     with reading_progress(corpus.files, not options.quiet) as progress:
         corpus.counts(progress)  # every line is read and checked before hours are spent

@@ -4,11 +4,10 @@ import os
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
-from keras_elmo.cli.wording import defaults_of
+from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, load_elmo
+from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import export_saved_model, saved_model
 from keras_elmo.export.operations import needs_tensorflow_text, operations
-from keras_elmo.models import Elmo
 from keras_elmo.text.whitespace_tokenizer import OPS
 
 HELP = "write a SavedModel for TensorFlow Serving"
@@ -74,8 +73,7 @@ def run(options):
     for name in ("max_tokens", "max_batch_size"):
         if getattr(options, name) is not None:
             check_integers(1, **{name: getattr(options, name)})
-    with open_model(options.model) as (_, _, source):
-        elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer)
+    elmo = load_elmo(options)
     export_saved_model(
         elmo,
         path,

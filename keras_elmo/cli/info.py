@@ -3,7 +3,7 @@
 import glob
 import os
 
-from keras_elmo.cli.model_argument import MODEL_HELP, open_model
+from keras_elmo.cli.arguments import MODEL_HELP, open_model_argument
 from keras_elmo.weights import manylangs, tf_checkpoint
 
 HELP = "show a model's options, parameters and sizes"
@@ -15,7 +15,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    with open_model(options.model) as (config, weights, _):
+    with open_model_argument(options.model) as (config, weights):
         kind, size = _weights(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"

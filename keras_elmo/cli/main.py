@@ -12,6 +12,7 @@ import keras_elmo
 from keras_elmo.cli import (
     convert,
     embed,
+    embed_corpus,
     evaluate,
     export,
     info,
@@ -24,14 +25,29 @@ from keras_elmo.cli import (
     train,
     vocabulary,
 )
-from keras_elmo.cli.subcommand import add_commands, add_subcommand
-from keras_elmo.cli.wording import as_typed
+from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed
 from keras_elmo.files import has_no_room
 from keras_elmo.signals import check_signals, noting_signals, stop_line
 
-# What a user can mend: files and arguments, a missing library, another backend, too little memory.
-# TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged files. Other
-# errors are faults of this program, and keep their traceback.
+_MODULES = (
+    embed,
+    embed_corpus,
+    token_embeddings,
+    info,
+    export,
+    tflite,
+    vocabulary,
+    train,
+    evaluate,
+    convert,
+    probe,
+    similar,
+    plot,
+    projector,
+)
+# Errors caused by the user's input: files and arguments, a missing library, another backend, too
+# little memory. TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged
+# files. Other errors are faults of this program, and keep their traceback.
 _USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
 _ERROR_STATUS = 2
 # Where this environment variable is set, every error shows its traceback.
@@ -109,22 +125,12 @@ def make_parser():
     )
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    commands = add_commands(parser, "COMMAND")
-    modules = (
-        embed,
-        token_embeddings,
-        info,
-        export,
-        tflite,
-        vocabulary,
-        train,
-        evaluate,
-        convert,
-        probe,
-        similar,
-        plot,
-        projector,
-    )
-    for module in modules:
-        add_subcommand(commands, module)
+    add_commands(parser, "COMMAND", [_subcommand(module) for module in _MODULES])
     return parser
+
+
+def _subcommand(module):
+    """The subcommand of a module, which has its name, with `_` for `-`."""
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
+    return Subcommand(name, module.HELP, module.DESCRIPTION, module.add_arguments, run)

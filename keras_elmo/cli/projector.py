@@ -3,16 +3,16 @@
 import sys
 
 from keras_elmo.analysis.projector import check_folder, write_projector
-from keras_elmo.cli.occurrence_arguments import (
+from keras_elmo.cli.arguments import (
     add_layers_argument,
     add_occurrence_arguments,
     add_senses_argument,
     find,
-    layers_as_typed,
-    load_model,
+    layer_numbers,
+    load_elmo,
     read_sentences_and_senses,
 )
-from keras_elmo.cli.wording import counted
+from keras_elmo.cli.parsing import counted
 
 HELP = "write vectors that TensorBoard's projector shows"
 DESCRIPTION = (
@@ -38,7 +38,7 @@ def add_arguments(parser):
 def run(options):
     check_folder(options.output, options.overwrite)
     sentences, senses = read_sentences_and_senses(options)
-    elmo, layers = load_model(options, lambda config: layers_as_typed(options.layers, config))
+    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
     found = find(options, options.words or None, sentences, elmo)
     labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)

@@ -3,18 +3,20 @@
 import json
 import shutil
 
+from rich.cells import cell_len
+
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.keyword_in_context import keyword_in_context
-from keras_elmo.cli.occurrence_arguments import (
+from keras_elmo.cli.arguments import (
     add_layers_argument,
     add_occurrence_arguments,
     find,
-    layers_as_typed,
-    load_model,
+    layer_numbers,
+    load_elmo,
     read_lines,
 )
-from keras_elmo.cli.wording import counted
+from keras_elmo.cli.parsing import counted
 
+_CUT = "…"  # stands for what is cut off
 HELP = "show the contexts in which a word means the same"
 DESCRIPTION = (
     "Finds every occurrence of a word in a text, and shows for each layer the other occurrences "
@@ -41,7 +43,7 @@ def add_arguments(parser):
 def run(options):
     check_integers(1, top=options.top, limit=options.limit)
     lines = read_lines(options, options.file)
-    elmo, layers = load_model(options, lambda config: layers_as_typed(options.layers, config))
+    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
     found = find(options, options.word, lines, elmo)
     if len(found) < 2:
         raise ValueError(
@@ -98,3 +100,41 @@ def _print_table(word, found, nearest):
             for n, cosine in zip(numbers[k], cosines[k], strict=True):
                 line(name, f"{cosine:.2f}", n)
                 name = ""
+
+
+def keyword_in_context(before, token, after, width):
+    """A line of a concordance, in which the token stands in the middle.
+
+    Args:
+        before: list of strings. The tokens before it.
+        token: str.
+        after: list of strings. The tokens after it.
+        width: int. Columns of the terminal; wide characters take two.
+
+    Returns:
+        str, of at most `width` columns; the token begins at the same column for one `width`.
+    """
+    half = max((width - 12) // 2, 4)  # 12: room for the token itself
+    left = _last_columns(_printable(" ".join(before)), half)
+    right = _first_columns(_printable(" ".join([token, *after])), width - half - 1)
+    return f"{' ' * (half - cell_len(left))}{left} {right}"
+
+
+def _printable(text):
+    return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def _last_columns(text, width):
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - 1:
+        text = text[max(1, (cell_len(text) - width) // 2) :]
+    return _CUT + text
+
+
+def _first_columns(text, width):
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - 1:
+        text = text[: -max(1, (cell_len(text) - width) // 2)]
+    return text + _CUT

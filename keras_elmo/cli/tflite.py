@@ -3,11 +3,9 @@
 import os
 import sys
 
-from keras_elmo.cli.model_argument import MODEL_HELP, open_model
-from keras_elmo.cli.output_file import check_overwrite
-from keras_elmo.cli.wording import defaults_of
+from keras_elmo.cli.arguments import MODEL_HELP, check_overwrite, load_elmo
+from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import tflite
-from keras_elmo.models import Elmo
 from keras_elmo.quiet import hide_tensorflow_log
 
 HELP = "write a model as a TFLite file"
@@ -57,8 +55,7 @@ def run(options):
     folder = os.path.dirname(os.path.abspath(options.file))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
-    with open_model(options.model) as (_, _, source):
-        elmo = Elmo.from_pretrained(source, tokenizer="whitespace")
+    elmo = load_elmo(options, tokenizer="whitespace")
     with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.export_tflite(
             elmo,

@@ -2,11 +2,15 @@
 
 import sys
 
-from keras_elmo.cli.model_argument import MODEL_HELP, open_model
-from keras_elmo.cli.output_file import check_output, is_same_file
-from keras_elmo.cli.wording import counted
+from keras_elmo.cli.arguments import (
+    MODEL_HELP,
+    check_output,
+    check_readable,
+    is_same_file,
+    load_elmo,
+)
+from keras_elmo.cli.parsing import counted
 from keras_elmo.corpora.embedding_files import dump_token_embeddings
-from keras_elmo.models import Elmo
 
 HELP = "write the token embeddings of a vocabulary"
 DESCRIPTION = (
@@ -34,9 +38,8 @@ def run(options):
             f"The output must not be the vocabulary. Received: {options.output} for both"
         )
     check_output(options.output, options.model, options.overwrite)
-    open(options.vocabulary, "rb").close()  # where it may not be read, Python says so best
-    with open_model(options.model) as (_, _, source):
-        elmo = Elmo.from_pretrained(source)
+    check_readable(options.vocabulary)
+    elmo = load_elmo(options)
     count = dump_token_embeddings(elmo, options.vocabulary, options.output)
     if not options.quiet:
         print(f"{options.output}: {counted(count, 'word')}", file=sys.stderr)

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from keras_elmo import training
 from keras_elmo.checks import shown
-from keras_elmo.cli.model_argument import MODEL_HELP, model_source, open_model
+from keras_elmo.cli.arguments import MODEL_HELP, check_readable, model_source, open_model_argument
+from keras_elmo.cli.parsing import counted, defaults_of
 from keras_elmo.cli.training_report import describe_corpus, say, step_report
-from keras_elmo.cli.wording import counted, defaults_of
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
@@ -143,10 +143,10 @@ def _check(options):
     heldout = training.Corpus(options.heldout) if options.heldout else None
     for path in (options.vocabulary, options.options):
         if path is not None:
-            open(path, "rb").close()  # where it may not be read, Python says so best
+            check_readable(path)
     _check_output(options)
     if options.init:
-        with open_model(options.init):
+        with open_model_argument(options.init):
             pass
     return corpus, heldout
 

@@ -8,8 +8,8 @@ import warnings
 import rich.console
 import rich.progress
 
+from keras_elmo.cli.parsing import counted
 from keras_elmo.cli.progress import reading_progress
-from keras_elmo.cli.wording import counted
 
 _TRACING = "tracing the first step ..."
 _LINE_INTERVAL = 100  # steps between two lines, where there is no terminal

@@ -3,9 +3,9 @@
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.output_file import check_overwrite, is_same_file
+from keras_elmo.cli.arguments import check_overwrite, is_same_file
+from keras_elmo.cli.parsing import counted, defaults_of
 from keras_elmo.cli.progress import reading_progress
-from keras_elmo.cli.wording import counted, defaults_of
 from keras_elmo.training import Corpus, build_vocabulary
 
 HELP = "make the vocabulary of text files"

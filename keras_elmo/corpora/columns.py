@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.checks import shown
-from keras_elmo.models.embed_stream import parse_choices
-from keras_elmo.models.output_names import OutputNames
+from keras_elmo.models.embed_stream import parse_layers
 
 
 class VectorColumn(NamedTuple):
@@ -39,7 +38,7 @@ def vector_columns(config, layers, num_mixes=1):
         ValueError: `layers` is not as said above, or names a column twice.
     """
     columns = []
-    for choice in parse_choices(config, OutputNames(config, num_mixes, 0), layers):
+    for choice in parse_layers(config, layers, num_mixes):
         if choice == "default":
             raise ValueError(
                 '`layers` must not be "default" here: choose `pooled` and the layer "elmo", which '

@@ -34,7 +34,7 @@ def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, s
       all layers are `"layer_0"`, `"layer_1"`, ...
 
     Args:
-        path: a folder of `keras-elmo embed --format parquet`, or an HDF5 or npz file of `keras-elmo
+        path: a folder of `keras-elmo embed-corpus`, or an HDF5 or npz file of `keras-elmo
             embed`, bilm-tf or AllenNLP.
         columns: list of the names of layers. `None`: all.
         batch_size: int or `None`. Sentences of a batch, at most.

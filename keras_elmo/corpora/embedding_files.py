@@ -1,5 +1,6 @@
 """Files of embeddings: `read_embeddings` of sentences, `dump_token_embeddings` of words."""
 
+import json
 import os
 import zipfile
 from collections.abc import Sequence
@@ -185,3 +186,44 @@ def dump_token_embeddings(elmo, vocabulary, path):
         begin, end = elmo._token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
     return len(words)
+
+
+def write_hdf5(path, arrays, sentences=None, are_keys=False):
+    """Writes the arrays of sentences as bilm-tf and AllenNLP do.
+
+    Args:
+        path: the file to write.
+        arrays: iterable of NumPy arrays, one for each sentence.
+        sentences: list of strings, which may grow as the arrays are taken, or `None`. With them the
+            file has AllenNLP's `sentence_to_index`.
+        are_keys: bool. Name each array by its sentence, and not by its number.
+
+    Returns:
+        The numbers of arrays and of tokens.
+    """
+    count = tokens = 0
+    with create_hdf5(path) as file:
+        for array in arrays:
+            name = sentences[count].strip() if are_keys else str(count)
+            file.create_dataset(name, data=array)
+            count, tokens = count + 1, tokens + num_tokens(array)
+        if sentences is not None and not are_keys:
+            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
+            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
+            dataset[0] = index
+    return count, tokens
+
+
+def write_npz(path, arrays):
+    """Like `write_hdf5`, for `numpy.load`; one array is in memory at a time."""
+    count = tokens = 0
+    with zipfile.ZipFile(path, "w") as archive:
+        for array in arrays:
+            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array)
+            count, tokens = count + 1, tokens + num_tokens(array)
+    return count, tokens
+
+
+def num_tokens(array):
+    return array.shape[-2] if array.ndim > 1 else 0  # 0: one vector a sentence

@@ -58,7 +58,7 @@ def read_manifest(folder):
     path = os.path.join(folder, MANIFEST)
     if not os.path.exists(path):
         raise FileNotFoundError(
-            f"{folder} must be a folder that `keras-elmo embed --format parquet` wrote; there is "
+            f"{folder} must be a folder that `keras-elmo embed-corpus` wrote; there is "
             f"no file {MANIFEST} in it"
         )
     try:
@@ -220,7 +220,7 @@ def describe_model(elmo):
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
     return {
-        "source": str(elmo._source),
+        "source": str(elmo.source),
         "sha256": digest.hexdigest(),
         "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,

@@ -13,9 +13,9 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder
 from keras_elmo.models.sentences import tokenize
-from keras_elmo.models.text_inputs import call_strings, fit_strings
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.quiet import find_devices
+from keras_elmo.text.inputs import call_strings, fit_strings
 from keras_elmo.weights import hdf5, model_files, sources
 
 DEFAULT_INITIALIZER = "glorot_uniform"
@@ -37,7 +37,7 @@ class ContextualModel(keras.Model):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
 
-    _source = None  # where the weights come from, for `repr`
+    source = None  # where the weights come from, for `repr`
     max_tokens = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(
@@ -111,7 +111,7 @@ class ContextualModel(keras.Model):
         tokenizer = "no tokenizer" if self.tokenizer is None else type(self.tokenizer).__name__
         return (
             f"<{type(self).__name__} {self.name}"
-            + (f" from {self._source!r}" if self._source else "")
+            + (f" from {self.source!r}" if self.source else "")
             + f": {self.count_params():,} parameters, {config.num_layers} LSTM layers in each "
             f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
             f"trainable layers: {', '.join(trainable) or 'none'}>"
@@ -337,10 +337,22 @@ class ContextualModel(keras.Model):
                 f"takes no arguments for them. Received: {', '.join(refused)}"
             )
         with sources.open_model(source) as (config, weights):
-            model = cls(config, kernel_initializer="zeros", **kwargs)
-            model.load_weights(weights)
+            return cls.from_files(config, weights, source, **kwargs)
+
+    @classmethod
+    def from_files(cls, config, weights, source=None, **kwargs):
+        """Like `from_pretrained`, with files that are found and opened already.
+
+        Args:
+            config: an `ElmoConfig`.
+            weights: what `load_weights` takes.
+            source: what `from_pretrained` takes, which `repr` shows if it is a name or a path.
+            **kwargs: see `from_pretrained`.
+        """
+        model = cls(config, kernel_initializer="zeros", **kwargs)
+        model.load_weights(weights)
         if isinstance(source, str | os.PathLike):
-            model._source = os.fspath(source)
+            model.source = os.fspath(source)
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 
@@ -374,7 +386,7 @@ class ContextualModel(keras.Model):
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
             model_files.load_file(filepath, **parts, **kwargs)
-        self._source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
+        self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath, **kwargs):
         """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
@@ -393,11 +405,11 @@ class ContextualModel(keras.Model):
 
     def load_own_variables(self, store):
         super().load_own_variables(store)
-        self._source = "a file of Keras"
+        self.source = "a file of Keras"
 
     def set_weights(self, weights):
         super().set_weights(weights)
-        self._source = None
+        self.source = None
 
     def get_config(self):
         return {

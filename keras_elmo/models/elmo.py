@@ -8,16 +8,18 @@ import tensorflow as tf
 from keras_elmo import characters, text
 from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean, ScalarMix
-from keras_elmo.models.batch_state import BatchState
-from keras_elmo.models.constructor_check import refuse_pretrained_source, warn_of_random_weights
+from keras_elmo.models.arguments import (
+    check_part,
+    check_trainable,
+    refuse_pretrained_source,
+    translate_0_1_config,
+    warn_of_random_weights,
+)
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.embed_stream import embed_stream
-from keras_elmo.models.last_mask import LastMask
-from keras_elmo.models.output_names import OutputNames
-from keras_elmo.models.symbolic_mask import give_symbolic_mask
-from keras_elmo.models.text_inputs import num_columns, symbolic_width, tokens_and_width
+from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
-from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
+from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
 from keras_elmo.traced_function import TracedFunction
 
 
@@ -398,3 +400,37 @@ class Elmo(ContextualModel):
     @classmethod
     def from_config(cls, config):
         return cls(**translate_0_1_config(config))
+
+
+class BatchState(tf.Module):
+    """A state for each row of a batch, zeros at first.
+
+    Args:
+        sizes: list of ints, the width of each tensor of the state.
+        dtype: of the state.
+
+    Reference: `init_lstm_state` in bilm-tf's bilm/model.py. There a batch may have 128 rows at
+    most; here any number.
+    """
+
+    def __init__(self, sizes, dtype):
+        super().__init__()
+        self.tensors = [
+            tf.Variable(tf.zeros((0, size), dtype), shape=(None, size), trainable=False)
+            for size in sizes
+        ]
+
+    def read(self, batch_size):
+        """The first `batch_size` rows of each tensor; rows never written are zeros."""
+        kept = [variable[:batch_size] for variable in self.tensors]
+        return [tf.pad(rows, [[0, batch_size - tf.shape(rows)[0]], [0, 0]]) for rows in kept]
+
+    def write(self, state):
+        """Replaces the first rows. Rows that a smaller batch does not have keep their values."""
+        for variable, rows in zip(self.tensors, state, strict=True):
+            variable.assign(tf.concat([rows, variable[tf.shape(rows)[0] :]], 0))
+
+    def reset(self):
+        """Back to zeros."""
+        for variable in self.tensors:
+            variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))

@@ -4,11 +4,10 @@ import numbers
 
 import keras
 
+from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.models.last_mask import LastMask
-from keras_elmo.models.symbolic_mask import give_symbolic_mask
-from keras_elmo.models.text_inputs import call_strings
-from keras_elmo.models.trainable import check_part, check_trainable, translate_0_1_config
+from keras_elmo.models.outputs import LastMask, give_symbolic_mask
+from keras_elmo.text.inputs import call_strings
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

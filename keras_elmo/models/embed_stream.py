@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import check_integers
+from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.progress_bar import progress_bar
 from keras_elmo.models.sentences import (
     LEAST_ROWS,
@@ -23,63 +24,64 @@ _GROUP_BATCHES = 4  # batches whose sentences are sorted together
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
     """See `Elmo.embed_stream`."""
-    choices = parse_choices(elmo.config, elmo._output_names, layers)
+    layer_specs = parse_layers(elmo.config, layers, elmo.num_mixes)
     if token_budget is not None:
         check_integers(1, token_budget=token_budget)
     sentences = as_sentences(elmo.tokenizer, sentences)
     total = len(sentences) if hasattr(sentences, "__len__") else None
-    results = _stream(elmo, sentences, choices, token_budget, progress, total)
+    results = _stream(elmo, sentences, layer_specs, token_budget, progress, total)
     if isinstance(layers, list | tuple):
         return results
-    return (result[choices[0]] for result in results)
+    return (result[layer_specs[0]] for result in results)
 
 
-def parse_choices(config, output_names, layers):
-    """The choices of the argument `layers`, a list; the numbers of layers are Python ints.
+def parse_layers(config, layers, num_mixes):
+    """What the argument `layers` asks for, a list; the numbers of layers are Python ints.
 
     Args:
         config: the `ElmoConfig` of the model.
-        output_names: its `OutputNames`.
         layers: see `Elmo.embed`.
+        num_mixes: int. The mixes of the model.
 
     Raises:
-        ValueError: there is no choice, or one is neither a name nor the number of a layer.
+        ValueError: the list is empty, or holds what is neither a name nor the number of a layer.
     """
     last = config.num_layers
-    names = [*output_names.sequences, "default", "average", "top", "all"]
-    message = (
-        f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
-        f"these. Received: layers={layers!r}"
-    )
-    choices = []
-    for choice in layers if isinstance(layers, list | tuple) else [layers]:
-        is_number = isinstance(choice, Integral) and not isinstance(choice, bool)
-        if is_number and -last - 1 <= choice <= last:
-            choices.append(int(choice))
-        elif isinstance(choice, str) and choice in names:
-            choices.append(choice)
+    sequences = OutputNames(config, num_mixes, num_boundaries=0).sequences
+    names = [*sequences, "default", "average", "top", "all"]
+    layer_specs = []
+    for spec in layers if isinstance(layers, list | tuple) else [layers]:
+        is_number = isinstance(spec, Integral) and not isinstance(spec, bool)
+        if is_number and -last - 1 <= spec <= last:
+            layer_specs.append(int(spec))
+        elif isinstance(spec, str) and spec in names:
+            layer_specs.append(spec)
         else:
-            raise ValueError(message)
-    if not choices:
-        raise ValueError(message)
-    return choices
+            layer_specs.clear()
+            break
+    if not layer_specs:
+        raise ValueError(
+            f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list of "
+            f"these. Received: layers={layers!r}"
+        )
+    return layer_specs
 
 
-def _stream(elmo, sentences, choices, token_budget, progress, total):
+def _stream(elmo, sentences, layer_specs, token_budget, progress, total):
     with progress_bar(total, progress) as advance:
         tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
         yield from embed_tokens(
-            elmo, tokens, choices, token_budget, lambda count, num_tokens: advance(count)
+            elmo, tokens, layer_specs, token_budget, lambda count, num_tokens: advance(count)
         )
 
 
-def embed_tokens(elmo, sentences, choices, token_budget, advance):
+def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
     """The results of sentences that are tokenised, in their order.
 
     Args:
         elmo: an `Elmo`.
         sentences: iterable of lists of bytes.
-        choices: what `parse_choices` gives.
+        layer_specs: what `parse_layers` gives.
         token_budget: int or `None`, see `Elmo.embed`.
         advance: function that is called after each batch with its sentences and tokens, two ints.
 
@@ -88,7 +90,7 @@ def embed_tokens(elmo, sentences, choices, token_budget, advance):
     """
     group_budget = _GROUP_BATCHES * (TOKEN_BUDGET if token_budget is None else token_budget)
     for group in _within_budget(sentences, num_tokens, group_budget, token_budget is None):
-        yield from _embed_group(elmo, group, choices, token_budget, advance)
+        yield from _embed_group(elmo, group, layer_specs, token_budget, advance)
 
 
 def _within_budget(items, size_of, budget, is_adaptive):
@@ -97,7 +99,7 @@ def _within_budget(items, size_of, budget, is_adaptive):
     return within_budget(items, size_of, budget)
 
 
-def _embed_group(elmo, group, choices, token_budget, advance):
+def _embed_group(elmo, group, layer_specs, token_budget, advance):
     """The results of a group of sentences, in the order of the group."""
     # Each word once, the shortest first: the encoder cuts its characters to the longest of a call.
     # A set of bytes has another order in each process, and the numbers' last bits would differ.
@@ -114,9 +116,9 @@ def _embed_group(elmo, group, choices, token_budget, advance):
             embeddings, tf.constant(word_index, tf.int32), tf.constant(lengths, tf.int64)
         )
         ends = np.cumsum([length + elmo._num_boundaries for length in lengths])[:-1]
-        arrays = [_select(elmo, layers, choice, ends) for choice in choices]
+        arrays = [_select(elmo, layers, spec, ends) for spec in layer_specs]
         for row, *chosen in zip(batch, *arrays, strict=True):
-            results[row] = dict(zip(choices, chosen, strict=True))
+            results[row] = dict(zip(layer_specs, chosen, strict=True))
         advance(len(batch), len(word_index))
         check_signals()
     for row, result in enumerate(results):

@@ -10,11 +10,10 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.models import initial_weights
-from keras_elmo.models.constructor_check import refuse_pretrained_source
+from keras_elmo.models.arguments import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
-from keras_elmo.models.score import Score, perplexities
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
-from keras_elmo.models.softmax import Softmax
+from keras_elmo.models.softmax import Score, Softmax, perplexities
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.traced_function import TracedFunction
 from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint

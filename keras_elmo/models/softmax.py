@@ -1,8 +1,10 @@
 """`Softmax`: from a biLM's outputs to words."""
 
 import math
+from typing import NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 _MAX_LOGITS = 1 << 24  # computed at a time where no gradient is asked for: 64 MB of float32
@@ -136,3 +138,26 @@ class Softmax(keras.layers.Layer):
 
         _, arrays = tf.while_loop(lambda part, _: part < parts, run, [0, arrays])
         return tf.nest.map_structure(lambda array: array.concat(), arrays)
+
+
+class Score(NamedTuple):
+    """Log-probabilities (natural) of a sentence of n tokens.
+
+    Attributes:
+        forward: float32, (n + 1,). Those of each token and then of `</S>`, given the tokens to
+            their left.
+        backward: float32, (n + 1,). Those of `<S>` and then of each token, given the tokens to
+            their right.
+    """
+
+    forward: np.ndarray
+    backward: np.ndarray
+
+
+def perplexities(forward, backward):
+    """The perplexities of both directions, and of both together, from their losses (nats)."""
+    return {
+        "forward": float(np.exp(forward)),
+        "backward": float(np.exp(backward)),
+        "perplexity": float(np.exp((forward + backward) / 2)),
+    }

@@ -17,7 +17,7 @@ class TokenEncoder(tf.Module):
     Args:
         encode_characters: function of character ids, int32, (words, ids_per_token), to embeddings,
             (words, projection_dim).
-        scheme: the character scheme, see `keras_elmo.text.character_scheme`.
+        scheme: the character scheme, see `keras_elmo.text.character_ids`.
     """
 
     def __init__(self, encode_characters, scheme):

@@ -4,10 +4,10 @@ from keras_elmo.text.character_ids import (
     batch_to_ids,
     boundary_character_ids,
     character_ids,
+    character_scheme,
     check_character_ids,
     rows_of_sentences,
 )
-from keras_elmo.text.character_scheme import character_scheme
 from keras_elmo.text.inputs import (
     check_tokens,
     first_tokens,

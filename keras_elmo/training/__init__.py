@@ -1,12 +1,11 @@
 """Corpora to a trained biLM."""
 
-from keras_elmo.training.corpus import Corpus
+from keras_elmo.training.corpus import Corpus, build_vocabulary
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import read_event_log
 from keras_elmo.training.options import TrainingOptions, read_options
 from keras_elmo.training.stream import Stream
 from keras_elmo.training.trainer import Trainer
-from keras_elmo.training.vocabulary import build_vocabulary
 
 __all__ = [
     "Corpus",

@@ -8,13 +8,17 @@ import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
 from keras_elmo.signals import Interrupted, check_signals, noted_signal, noting_signals
-from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.checkpoints import (
+    Checkpoints,
+    RunState,
+    check_same_run,
+    file_counts,
+    run_settings,
+)
 from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
 from keras_elmo.training.replicas import Replicas
-from keras_elmo.training.run_settings import check_same_run, file_counts, run_settings
-from keras_elmo.training.run_state import RunState
 from keras_elmo.training.stream import Stream
 from keras_elmo.training.training_step import TrainingStep
 

@@ -112,7 +112,7 @@ def _make_keras(folder):
     keras.Model(inputs, keras.layers.Dense(2)(layer(inputs))).save(folder / "model.keras")
 
 
-_EMBED = "embed {}/../in.txt -m tiny -o {} --format parquet --shard-size 4 -q"
+_EMBED = "embed-corpus {}/../in.txt -m tiny -o {} --shard-size 4 -q"
 FORMATS = {
     "model": Format(
         lambda folder: _elmo().save_pretrained(folder),

@@ -33,7 +33,7 @@ _TRAIN = (
 _COMMANDS = {
     "hdf5": ("embed in.txt -m ../model -o out.hdf5 -q", "out.hdf5"),
     "npz": ("embed in.txt -m ../model -o out.npz -q", "out.npz"),
-    "parquet": ("embed in.txt -m ../model -o out --format parquet --shard-size 50 -q", "out"),
+    "parquet": ("embed-corpus in.txt -m ../model -o out --shard-size 50 -q", "out"),
     "train": (_TRAIN, "out"),
     "export": ("export ../model out -q", "out/1"),
     "tflite": ("tflite ../model out.tflite -q", "out.tflite"),

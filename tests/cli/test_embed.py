@@ -15,6 +15,7 @@ from keras_elmo import Elmo
 from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
 from keras_elmo.signals import check_signals
+from keras_elmo.weights.sources import open_model
 
 SENTENCES = ["The cat sat .", "Hello", "naïve 猫 😀", "The cat sat ."]
 TEXT = "\n".join(SENTENCES) + "\n"
@@ -24,14 +25,16 @@ TEXT = "\n".join(SENTENCES) + "\n"
 def loaded_once():
     """A model of the same arguments is loaded once: the tests are many, and its graphs are kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
         yield
 
 
 @pytest.fixture(scope="module")
 def model(small_folder):
     # As the command loads it, so that both share one model.
-    return Elmo.from_pretrained(str(small_folder), tokenizer="whitespace", dtype="float32")
+    arguments = {"tokenizer": "whitespace", "dtype": "float32"}
+    with open_model(str(small_folder)) as (config, weights):
+        return Elmo.from_files(config, weights, source=str(small_folder), **arguments)
 
 
 @pytest.fixture
@@ -242,13 +245,13 @@ def assert_error(result, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["-o", "out.txt"], r"named \*.hdf5, \*.h5 or \*.npz, or .* Received: --output out.txt"),
+        (["-o", "out.txt"], r"named \*.hdf5, \*.h5 or \*.npz; .* Received: --output out.txt"),
         (["-o", "out"], "Received: --output out"),
         (["-o", "out.HDF5"], "Received: --output out.HDF5"),
-        (["-o", "out.hdf5", "-l", "3"], "a number from -3 to 2. Received: --layers 3"),
-        (["-o", "out.hdf5", "-l", "-4"], "a number from -3 to 2. Received: --layers -4"),
-        (["-o", "out.hdf5", "-l", "topmost"], "Received: --layers topmost"),
-        (["-o", "out.hdf5", "-l", "lstm_outputs3"], "Received: --layers lstm_outputs3"),
+        (["-o", "out.hdf5", "-l", "3"], "a number from -3 to 2, .*Received: --layers 3"),
+        (["-o", "out.hdf5", "-l", "-4"], "Received: --layers -4"),
+        (["-o", "out.hdf5", "-l", "topmost"], "Received: --layers 'topmost'"),
+        (["-o", "out.hdf5", "-l", "lstm_outputs3"], "Received: --layers 'lstm_outputs3'"),
         (["-o", "out.npz", "--use-sentence-keys"], r"named \*.hdf5 or \*.h5. Received: --output"),
         (
             ["-o", "out.hdf5", "--token-budget", "0"],
@@ -264,7 +267,7 @@ def test_error_is_one_line_and_leaves_no_file(embed, folder, arguments, message)
 
 
 def test_an_error_is_found_before_the_model_is_loaded(embed, monkeypatch, small_folder):
-    monkeypatch.setattr(Elmo, "from_pretrained", lambda *_, **__: pytest.fail("it was loaded"))
+    monkeypatch.setattr(Elmo, "from_files", lambda *_, **__: pytest.fail("it was loaded"))
     assert_error(embed("in.txt", "-o", "out.txt"), "Received: --output out.txt")
     assert_error(embed("in.txt", "-o", "nowhere/out.npz"), "existing folder")
     assert_error(embed("nothing.txt", "-o", "out.npz"), "nothing.txt")
@@ -282,9 +285,9 @@ def test_model_may_be_a_pair_of_files(embed, folder, small_folder, model, monkey
         (folder / f"elmo_{name}").write_bytes((small_folder / name).read_bytes())
     files = "elmo_options.json", "elmo_weights.hdf5"
     sources = []
-    monkeypatch.setattr(Elmo, "from_pretrained", lambda x, **_: sources.append(x) or model)
+    monkeypatch.setattr(Elmo, "from_files", lambda _, x, **__: sources.append(x) or model)
     assert embed("in.txt", "-o", "out.npz", model=",".join(files)) == (0, "")
-    assert sources == [files]
+    assert sources == [files[1]]
     result = embed("in.txt", "-o", "elmo_weights.hdf5", model=",".join(files))
     assert_error(result, "replace the weights")
 
@@ -300,7 +303,7 @@ def test_model_may_be_a_pair_of_files(embed, folder, small_folder, model, monkey
     ],
 )
 def test_layers_are_handed_over_as_they_are_typed(embed, monkeypatch, typed, layers, shape):
-    def stream(self, lines, received, **kwargs):
+    def stream(self, lines, received, *args):
         assert received == layers and type(received) is type(layers)
         for _ in lines:
             yield np.zeros(shape, "float32")
@@ -421,7 +424,7 @@ def test_progress_bar_ends_before_the_message(embed, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Elmo, "embed_stream", stream)
-    monkeypatch.setattr("keras_elmo.cli.embed._num_tokens", interrupted)
+    monkeypatch.setattr("keras_elmo.corpora.embedding_files.num_tokens", interrupted)
     message = []
     monkeypatch.setattr("builtins.print", lambda line, **_: message.append((line, list(events))))
     assert embed("in.txt", "-o", "out.npz")[0] == 130

@@ -20,7 +20,7 @@ COMMANDS = {
     "word.svg": ["plot", "word", "a", "text.txt", "-o", "OUTPUT", "--limit", "9", *MODEL],
     "projector": ["projector", "text.txt", "a", "-o", "OUTPUT", *MODEL],
     "projector-tsv": ["projector", "text.txt", "a", "-o", "OUTPUT", "--tsv", *MODEL],
-    "vectors": ["embed", "text.txt", "-o", "OUTPUT", "-f", "parquet", "-l", "top", *MODEL],
+    "vectors": ["embed-corpus", "text.txt", "-o", "OUTPUT", "-l", "top", *MODEL],
     "run": ["train", "--train", "text.txt", "--vocab", "vocab.txt", "--init", "small", "-o",
             "OUTPUT", "--steps", "1", "--batch-size", "2", "--unroll-steps", "2", "-q"],
 }  # fmt: skip
@@ -35,7 +35,7 @@ from keras_elmo.cli.main import main
 
 model, (folders, sizes, commands) = sys.argv[1], map(json.loads, sys.argv[2:])
 elmo = Elmo.from_pretrained(model, tokenizer="whitespace")
-Elmo.from_pretrained = lambda *_, **__: elmo
+Elmo.from_files = lambda *_, **__: elmo
 list(elmo.embed(["a b"], layers="all"))  # traces, before there is a limit
 text = os.path.join(os.path.dirname(model), "text.txt")
 with open(text, "w") as file:

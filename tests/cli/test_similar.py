@@ -5,9 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 from keras_elmo import Elmo
 from keras_elmo.cli.main import main
+from keras_elmo.cli.similar import keyword_in_context
 
 TEXT = "by the bank of it\n\na bank , the BANK .\nbanks and banks and once\n"
 
@@ -15,7 +17,7 @@ TEXT = "by the bank of it\n\na bank , the BANK .\nbanks and banks and once\n"
 @pytest.fixture(scope="module", autouse=True)
 def loaded_once():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
         yield
 
 
@@ -89,10 +91,28 @@ def test_standard_input_and_limit(similar, monkeypatch):
         (["once"], "at least twice. Received: one occurrence, in line 4"),
         (["never"], "'never' does not occur"),
         (["Bank"], "'Bank' occurs in another case only; --ignore-case finds it"),
-        (["bank", "--layers", "1,3"], "from -3 to 2 with commas between them. Received: --layers"),
+        (
+            ["bank", "--layers", "1,3"],
+            "from -3 to 2, or a list of these. Received: --layers [1, 3]",
+        ),
         (["bank", "--top", "0"], "--top must be an integer of at least 1"),
     ],
 )
 def test_errors_are_one_line(similar, arguments, message):
     status, out, err = similar(*arguments)
     assert (status, out) == (2, "") and len(err.splitlines()) == 1 and message in err
+
+
+def test_the_token_stands_at_one_column():
+    tokens = ["b"] * 40
+    lines = [keyword_in_context(tokens[:k], "XX", tokens[k:], 40) for k in (0, 3, 20, 40)]
+    assert {line.index("XX") for line in lines} == {15}
+    assert lines[1] == " " * 9 + "b b b XX b b b b b b b b b b b…"
+    assert lines[2].startswith("…")
+
+
+@pytest.mark.parametrize("word", ["猫", "a" * 70, "é", "\t\x1b[31m"])
+def test_it_fits_the_width(word):
+    for width in (30, 41, 79):
+        line = keyword_in_context([word] * 30, word, [word] * 30, width)
+        assert cell_len(line) <= width and "\x1b" not in line and "\t" not in line

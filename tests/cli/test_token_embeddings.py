@@ -23,7 +23,7 @@ def test_it_hands_over_the_vocabulary_and_the_file(tmp_path, small_folder, capsy
 
 def test_an_error_is_found_before_the_model_is_loaded(tmp_path, small_folder, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Elmo, "from_pretrained", None)
+    monkeypatch.setattr(Elmo, "from_files", None)
     (tmp_path / "vocab.txt").write_text("cat\n")
     (tmp_path / "old.h5").write_text("old")
     for vocabulary, output, model, message in [

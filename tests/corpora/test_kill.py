@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def command(model, output, *options):
-    arguments = ["embed", "in.txt", "-o", output, "-m", model, "--format", "parquet", "-q"]
+    arguments = ["embed-corpus", "in.txt", "-o", output, "-m", model, "-q"]
     return [*map(str, arguments), *options]
 
 
@@ -75,7 +75,7 @@ def test_two_runs_do_not_write_one_folder(folder, one_layer_folder, capsys):
     process.send_signal(signal.SIGCONT)
     process.terminate()
     status, err = killed.finish(process)
-    assert status == 143 and "run the same command again to go on" in err
+    assert status == 143 and "run the same command again to resume" in err
     assert killed.parts_in("out") == []
 
 

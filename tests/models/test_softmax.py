@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.models.softmax import Softmax
+from keras_elmo.models.softmax import Softmax, perplexities
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -25,3 +25,11 @@ def test_the_sampled_loss(seed):
     full = softmax.loss(tf.constant(x), tf.constant(targets, tf.int32))
     parts = softmax.log_probabilities(tf.constant(x), tf.constant(targets, tf.int32))
     np.testing.assert_allclose(full, -parts, atol=1e-6)
+
+
+def test_perplexities_of_losses():
+    assert perplexities(np.log(2.0), np.log(8.0)) == {
+        "forward": pytest.approx(2),
+        "backward": pytest.approx(8),
+        "perplexity": pytest.approx(4),
+    }

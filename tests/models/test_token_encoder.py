@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras_elmo import characters
 from keras_elmo.models import token_encoder
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
-from keras_elmo.text.character_scheme import ByteScheme
+from keras_elmo.text.character_ids import ByteScheme
 
 WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 

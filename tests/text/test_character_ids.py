@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from keras_elmo import batch_to_ids, characters
 from keras_elmo.text import boundary_character_ids, character_ids, check_character_ids
-from keras_elmo.text.character_scheme import ByteScheme
+from keras_elmo.text.character_ids import ByteScheme
 
 SCHEME = ByteScheme(10)
 

@@ -1,12 +1,23 @@
 import re
+import warnings
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import SpaceTokenizer, WhitespaceTokenizer, check_tokens, strings, to_tokens
+from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
+from keras_elmo.analysis.occurrences import find_occurrences
+from keras_elmo.text import SpaceTokenizer, WhitespaceTokenizer, check_tokens, to_tokens
+from keras_elmo.text.inputs import (
+    call_strings,
+    fit_strings,
+    num_columns,
+    symbolic_width,
+    tokens_and_width,
+)
 
 TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
 RULE = "Text must be a string, a list"
@@ -311,3 +322,229 @@ def test_an_empty_array_has_no_strings_whatever_its_dtype():
 def test_sparse_tensors_are_refused():
     with pytest.raises(TypeError, match="Received: a SparseTensor; pass tf.sparse.to_dense"):
         strings(tf.sparse.from_dense(["a", ""]))
+
+
+def test_a_call_takes_text_in_any_form():
+    for form in (["a", "b"], ("a", "b"), np.array(["a", "b"]), tf.constant(["a", "b"])):
+        assert call_strings(form).numpy().tolist() == [b"a", b"b"]
+    symbolic = keras.Input((), dtype="string")
+    assert call_strings(symbolic) is symbolic
+    with pytest.raises(TypeError, match="must be strings.*dtype float32"):
+        call_strings(keras.Input(()))
+
+
+def test_fit_takes_text_and_leaves_batches_to_keras():
+    assert fit_strings(["a"]).numpy().tolist() == [b"a"]
+    assert fit_strings(np.array(["a"], object)).numpy().tolist() == [b"a"]
+    batches = tf.data.Dataset.from_tensors(["a"])
+    assert fit_strings(batches) is batches and fit_strings(None) is None
+
+
+def test_tokens_and_the_width_of_their_outputs():
+    raw, tokenizer = tf.constant(["a b c", "d"]), SpaceTokenizer()
+    padded = tf.constant([["a", "b", "", ""], ["c", "", "", ""]])
+    ragged = tf.ragged.constant([["a", "b"], ["c"]])
+    for inputs, splitter, max_tokens, expected, width in [
+        (raw, tokenizer, None, [[b"a", b"b", b"c"], [b"d"]], 3),
+        (raw, tokenizer, 2, [[b"a", b"b"], [b"d"]], 2),
+        (ragged, tokenizer, None, [[b"a", b"b"], [b"c"]], 2),
+        (ragged, None, None, [[b"a", b"b"], [b"c"]], 2),
+        (padded, None, None, [[b"a", b"b"], [b"c"]], 4),  # as wide as the input
+        (padded, None, 1, [[b"a"], [b"c"]], 1),
+    ]:
+        tokens, found = tokens_and_width(inputs, splitter, max_tokens)
+        assert tokens.to_list() == expected and int(found) == width
+
+
+def test_the_width_of_symbolic_outputs():
+    raw, padded = keras.Input((), dtype="string"), keras.Input((7,), dtype="string")
+    assert symbolic_width(raw, SpaceTokenizer(), None) is None
+    assert symbolic_width(raw, SpaceTokenizer(), 5) == 5
+    assert symbolic_width(padded, None, None) == 7 and symbolic_width(padded, None, 5) == 5
+    ragged = keras.Input((None,), dtype="string", ragged=True)
+    assert symbolic_width(ragged, None, None) is None
+    with pytest.raises(ValueError, match=r"input must be tokens.*Received.*shape \(None,\)"):
+        symbolic_width(raw, None, None)
+
+
+def test_columns_are_an_int_where_they_are_known():
+    columns = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3]), tf.TensorSpec([None, None])])
+    def trace(fixed, free):
+        columns.append((num_columns(fixed), num_columns(free)))
+        return columns[-1]
+
+    assert [int(n) for n in trace(tf.ones((2, 3)), tf.ones((2, 5)))] == [3, 5]
+    assert columns[0][0] == 3 and tf.is_tensor(columns[0][1])
+
+
+# One rule for every entrance: what a form of text means is said in `strings`.
+
+
+@pytest.fixture(scope="module")
+def entrances(shared_elmo, small_folder, one_layer_folder):
+    """By tokenizer and name, functions of text to the number of tokens of each sentence."""
+
+    def of(elmo):
+        vocabulary = ["<S>", "</S>", "<UNK>", "a", "b"]
+        language_model = BiLanguageModel(elmo.config, vocabulary, elmo.tokenizer)
+        embedding = ElmoEmbedding(elmo)
+
+        def occurrences(texts):
+            found = find_occurrences(elmo, texts)
+            return [found.sentence_index.count(k) for k in range(len(found.sentences))]
+
+        return {
+            "call": lambda texts: elmo(texts)["sequence_len"].numpy().tolist(),
+            "predict": lambda texts: elmo.predict(texts, verbose=0)["sequence_len"].tolist(),
+            "predict_on_batch": lambda texts: elmo.predict_on_batch(texts)["sequence_len"].tolist(),
+            "ElmoEmbedding": lambda texts: np.sum(embedding(texts)._keras_mask, axis=1).tolist(),
+            "tokenize": lambda texts: [len(tokens) for tokens in elmo.tokenize(texts)],
+            "embed": lambda texts: [len(vectors) for vectors in elmo.embed(texts)],
+            "embed_stream": lambda texts: [len(x) for x in elmo.embed_stream(texts, layers=0)],
+            "call of a language model": lambda texts: (
+                language_model(texts)["sequence_len"].numpy().tolist()
+            ),
+            "score": lambda texts: [len(x.forward) - 1 for x in language_model.score(texts)],
+            "perplexity": lambda texts: (
+                language_model.perplexity(texts)
+                and [len(tokens) for tokens in language_model.tokenize(texts)]
+            ),
+            "find_occurrences": occurrences,
+        }
+
+    no_tokenizer = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
+    return {"whitespace": of(shared_elmo), None: of(no_tokenizer)}
+
+
+LISTS = "tokenize", "embed", "embed_stream", "score", "perplexity", "find_occurrences"
+RAW = np.array(["a b", "c"])
+TOKENS = [["a", "b"], ["c"]]
+PADDED = np.array([["a", "b"], ["c", ""]])
+SPACED = [["a b"], ["c d"]]
+SENTENCES = {  # the numbers of tokens with and without a tokenizer, `None`: an error
+    "list": (RAW.tolist(), [2, 1], None),
+    "tuple of bytes": ((b"a b", b"c"), [2, 1], None),
+    "array": (RAW, [2, 1], None),
+    "object array": (RAW.astype(object), [2, 1], None),
+    "tensor": (tf.constant(RAW), [2, 1], None),
+    "column": (RAW[:, None], [2, 1], [1, 1]),
+    "column of objects": (RAW[:, None].astype(object), [2, 1], [1, 1]),
+    "column in a tensor": (tf.constant(RAW[:, None]), [2, 1], [1, 1]),
+    "array without axes": (np.array("a b"), [2], None),
+    "tensor without axes": (tf.constant("a b"), [2], None),
+    "lists of tokens": (TOKENS, [2, 1], [2, 1]),
+    "tuple of tuples": ((("a", "b"), ("c",)), [2, 1], [2, 1]),
+    "list of arrays": ([np.array(row) for row in TOKENS], [2, 1], [2, 1]),
+    "object array of lists": (np.array(TOKENS, object), [2, 1], [2, 1]),
+    "ragged": (tf.ragged.constant(TOKENS), [2, 1], [2, 1]),
+    "padded array": (PADDED, None, [2, 1]),
+    "padded tensor": (tf.constant(PADDED), None, [2, 1]),
+    "lists of one text": (SPACED, None, [1, 1]),
+    "ragged of one text": (strings(SPACED), [1, 1], [1, 1]),
+}
+
+
+def outcome(entrance, texts):
+    """What an entrance gives, or the class of its error."""
+    try:
+        return entrance(texts)
+    except (ValueError, TypeError) as error:
+        assert "Received: " in str(error)
+        return None
+
+
+@pytest.mark.parametrize("form", SENTENCES)
+def test_a_form_of_text_means_the_same_at_every_entrance(entrances, form):
+    texts, *expected = SENTENCES[form]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for tokenizer, counts in zip(("whitespace", None), expected, strict=True):
+            found = {name: outcome(f, texts) for name, f in entrances[tokenizer].items()}
+            assert found == dict.fromkeys(found, counts)
+
+
+def test_pandas_at_every_entrance(entrances):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"text": RAW, "tokens": TOKENS}, index=[7, 3])
+    for texts in (frame["text"], frame[["text"]], frame["tokens"]):
+        found = {name: f(texts) for name, f in entrances["whitespace"].items()}
+        assert found == dict.fromkeys(found, [2, 1])
+
+
+def test_one_string_is_a_batch_of_one_in_calls_and_refused_by_methods_of_lists(entrances):
+    for text in ("a b", b"a b"):
+        for name, entrance in entrances["whitespace"].items():
+            if name in LISTS:
+                with pytest.raises(TypeError, match=r"for one, pass \[sentence\]"):
+                    entrance(text)
+            else:
+                assert entrance(text) == [2]
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\t"])
+def test_tokens_with_whitespace_have_a_warning_at_every_entrance(entrances, space):
+    texts = [["I", f"New{space}York", "."], ["c"]]
+    for name, entrance in entrances["whitespace"].items():
+        with pytest.warns(UserWarning, match="'New.*York' as a token, and 1 of 4 tokens"):
+            assert entrance(texts) == [3, 1], name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, entrance in entrances["whitespace"].items():
+            assert entrance(strings(texts)) == [3, 1], name
+        for name, entrance in entrances[None].items():
+            assert entrance(texts) == [3, 1], name
+
+
+def test_streams_are_read_as_lists(elmo):
+    assert [len(tokens) for tokens in elmo.embed(iter(TOKENS))] == [2, 1]
+    data = tf.data.Dataset.from_tensor_slices(RAW)
+    sentences = data.batch(2).unbatch().as_numpy_iterator()
+    assert [len(vectors) for vectors in elmo.embed(sentences)] == [2, 1]
+    assert [len(vectors) for vectors in elmo.embed(list(data))] == [2, 1]
+    for dataset in (data, data.batch(2)):
+        with pytest.raises(TypeError, match=r"a tf.data.Dataset is read in batches.*Received"):
+            elmo.embed(dataset)
+    assert elmo.predict(data.batch(2), verbose=0)["sequence_len"].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="'a b' as a token"):  # a batch is no sentence
+        elmo.embed(tf.data.Dataset.from_tensor_slices(["a b", "c d"]).batch(2).as_numpy_iterator())
+
+    stream = elmo.embed_stream(["a"] for _ in range(300))
+    assert len(list(stream)) == 300
+    late = [["a"]] * 300 + [["New York"]] * 300  # what was embedded is not thrown away
+    with pytest.warns(UserWarning, match="'New York' as a token") as caught:
+        assert len(elmo.embed(late)) == 600
+    assert len(caught) == 1
+
+
+def test_words_are_tokens(elmo):
+    with pytest.raises(ValueError, match="'The cat sat' as a token"):
+        elmo.token_embeddings(["The cat sat"])
+    with pytest.warns(UserWarning, match="'New York' as a token"):
+        vectors = elmo.token_embeddings(["a", "b", "New York"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alone = elmo.token_embeddings(tf.constant(["New York"]))
+    np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)
+
+
+def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings(one_layer_folder):
+    model = keras.Sequential(
+        [
+            keras.Input((), dtype="string"),
+            ElmoEmbedding(one_layer_folder, "default"),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile("sgd", "mse")
+    one = model.predict(strings("a b"), verbose=0)
+    assert one.shape == (1, 1)
+    np.testing.assert_allclose(model(strings("a b")), one, atol=1e-6)
+    objects, labels = np.array(["a b", "c", "d e f"], object), np.zeros(3)
+    for texts in (objects, strings(objects), objects):
+        vectors = model.predict(texts, batch_size=2, verbose=0)
+        np.testing.assert_allclose(vectors, model(strings(objects)), atol=1e-6)
+        model.fit(
+            texts, labels, batch_size=2, verbose=0, validation_data=(strings(objects), labels)
+        )

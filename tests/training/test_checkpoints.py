@@ -1,11 +1,23 @@
+import dataclasses
+import io
+import json
+
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
-from training.letters import WORDS
+from training.letters import OPTIONS, WORDS, make_model
 
-from keras_elmo.training.checkpoints import Checkpoints, is_begun
+from keras_elmo.training import Corpus
+from keras_elmo.training.checkpoints import (
+    Checkpoints,
+    RunState,
+    check_same_run,
+    file_counts,
+    is_begun,
+    run_settings,
+)
 from keras_elmo.training.optimizer import make_optimizer
-from keras_elmo.training.run_state import RunState
 
 
 def make_variables(seed):
@@ -112,3 +124,106 @@ def test_a_checkpoint_of_other_variables_is_refused(tmp_path):
     other = Checkpoints(str(tmp_path), [*variables, tf.Variable(0.0)], [])
     with pytest.raises(AssertionError):
         other.restore_variables()
+
+
+@pytest.fixture
+def settings(corpus):
+    def make(options=OPTIONS, corpus=corpus, num_replicas=1, steps=9):
+        return run_settings(model, options, corpus, num_replicas, steps)
+
+    model = make_model()
+    return make
+
+
+def test_the_same_run_is_gone_on_with(settings):
+    check_same_run(settings(), settings(), "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dropout": 0.5}, {"unroll_steps": 6}, {"batch_size": 3}, {"seed": 1}, {"shuffle": False},
+        {"zero_starts": False}, {"optimizer": "adam"}, {"dtype": "mixed_bfloat16"},
+        {"bfloat16_products": True},
+    ],
+)  # fmt: skip
+def test_other_options_are_another_run(settings, change):
+    ((name, value),) = change.items()
+    now = settings(dataclasses.replace(OPTIONS, **change))
+    expected = f"{name}: {getattr(OPTIONS, name)!r} before, {value!r} now"
+    with pytest.raises(ValueError, match="The checkpoint in FOLDER is of another run") as error:
+        check_same_run(settings(), now, "FOLDER")
+    assert str(error.value).endswith(expected)
+
+
+def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus, tmp_path):
+    (tmp_path / "other.txt").write_text("a b c\n" * 9)
+    other = Corpus(tmp_path / "other.txt")
+    before = settings()
+    assert before["corpus"] == [list(pair) for pair in corpus.file_counts()]
+    for now, name in [
+        (settings(corpus=other), "corpus"),
+        (settings(num_replicas=2), "replicas"),
+        ({**before, "vocabulary": "0" * 64}, "vocabulary"),
+        ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm"),
+    ]:
+        with pytest.raises(ValueError, match=f" {name}: "):
+            check_same_run(before, now, "run")
+
+
+def test_only_a_constant_learning_rate_may_go_on_for_longer(settings):
+    longer = dataclasses.replace(OPTIONS, epochs=5)
+    said = r"The run in run was begun with 9 steps, and now ends after 2,000\. .* none of its steps"
+    with pytest.warns(UserWarning, match=said):
+        check_same_run(settings(), settings(longer, steps=2000), "run")
+    for schedule in ("linear", "cosine"):
+        falling = dataclasses.replace(OPTIONS, schedule=schedule)
+        message = f"steps: 9 before, 20 now. With the schedule '{schedule}', the learning rate of e"
+        with pytest.raises(ValueError, match=message):
+            check_same_run(settings(falling), settings(falling, steps=20), "run")
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+@pytest.mark.filterwarnings("error")
+def test_another_way_to_say_as_many_steps_is_the_same_run(settings, schedule):
+    options = dataclasses.replace(OPTIONS, schedule=schedule)
+    check_same_run(settings(options), settings(dataclasses.replace(options, epochs=9)), "run")
+
+
+def test_checkpoints_of_0_1_0_had_no_optimizer_but_adagrad(settings):
+    before = settings()
+    del before["optimizer"]
+    check_same_run(before, settings(), "run")
+
+
+def test_no_corpus_has_no_counts():
+    assert file_counts(None) is None
+
+
+def test_it_comes_back_from_its_string():
+    rng = np.random.default_rng(0)
+    values = {"step": 7, "best": float("inf"), "heldout": None, "run": {"filters": [[1, 4]]}}
+    state = [rng.normal(size=(3, 2)).astype(np.float32), rng.normal(size=(3, 5)).astype(np.float32)]
+    read = RunState()
+    read.deserialize(RunState(values, state).serialize())
+    assert read.values == values
+    assert len(read.lstm_state) == 2
+    for array, expected in zip(read.lstm_state, state, strict=True):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_bfloat16_is_kept_as_float32():
+    state = np.array([[1.5, -0.25]], ml_dtypes.bfloat16)
+    read = RunState()
+    read.deserialize(RunState({}, [state]).serialize())
+    assert read.lstm_state[0].dtype == np.float32
+    np.testing.assert_array_equal(read.lstm_state[0], [[1.5, -0.25]])
+
+
+def test_files_of_version_0_1_0_are_read():
+    """Their string is a NumPy archive: the figures as JSON, and then the arrays."""
+    file = io.BytesIO()
+    np.savez(file, json.dumps({"step": 3}), np.ones((2, 4), np.float32))
+    read = RunState()
+    read.deserialize(file.getvalue())
+    assert read.values == {"step": 3} and read.lstm_state[0].tolist() == [[1.0] * 4] * 2

@@ -7,15 +7,15 @@ import pytest
 
 import keras_elmo
 from keras_elmo import Elmo
+from keras_elmo.cli import plot
 from keras_elmo.cli.main import main
-from keras_elmo.cli.plot import picture
 from keras_elmo.training.events import event_log
 
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded_once():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_pretrained", functools.cache(Elmo.from_pretrained))
+        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
         yield
 
 
@@ -24,9 +24,9 @@ def draw(tmp_path, monkeypatch, capsys):
     """Runs `plot`: the status, the error, and the figure that it wrote."""
     monkeypatch.chdir(tmp_path)
     figures = []
-    save = picture.save_figure
+    save = plot.save_figure
     monkeypatch.setattr(
-        picture, "save_figure", lambda figure, path: (figures.append(figure), save(figure, path))
+        plot, "save_figure", lambda figure, path: (figures.append(figure), save(figure, path))
     )
     (tmp_path / "text.txt").write_text("the bank\nno word\nby the bank\na bank and a bank\n")
 
@@ -119,7 +119,7 @@ def test_training(draw, tmp_path):
         (["cosines", "a", " ", "-m", "tiny"], "a sentence without any"),
         (["cosines", "a", "b", "-m", "tiny", "--text", "blank.txt"], "--text must have tokens"),
         (["mix", "absent.keras"], "No such file or directory: 'absent.keras'"),
-        (["mix", "text.txt"], "text.txt cannot be loaded as a Keras model"),
+        (["mix", "text.txt"], "text.txt must be a Keras model"),
         (["mix", "."], ". must be a *.keras file, or hold such files"),
         (["probe", "text.txt"], "must be what `keras-elmo probe --json` printed"),
         (["probe", "deep.json"], "must be what `keras-elmo probe --json` printed"),

@@ -4,7 +4,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from keras_elmo.cli.wording import as_typed, counted, defaults_of
+from keras_elmo.cli.parsing import as_typed, counted, defaults_of
 
 
 def test_defaults_of_functions_and_classes():

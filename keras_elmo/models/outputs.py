@@ -1,4 +1,6 @@
-"""`OutputNames`: the names and the shapes of what a call of `Elmo` returns."""
+"""What a call of `Elmo` returns: names, shapes, padding and masks of its outputs."""
+
+import threading
 
 import keras
 import tensorflow as tf
@@ -71,3 +73,49 @@ class OutputNames:
                 padded[name] = tf.pad(value, padding)
                 padded[name].set_shape([value.shape[0], static, *value.shape[2:]])
         return padded
+
+
+class LastMask(threading.local):
+    """The mask of a thread's last call.
+
+    Keras calls `compute_mask` with the inputs right after `call`. The mask is known by then, and
+    need not be computed from the text a second time.
+    """
+
+    _kept = None
+
+    def keep(self, inputs, mask):
+        """Keeps the mask that a call computed for its inputs."""
+        self._kept = inputs, mask
+
+    def take(self, inputs):
+        """The mask that was kept for these very inputs, once; else `None`."""
+        kept, self._kept = self._kept, None
+        return kept[1] if kept is not None and kept[0] is inputs else None
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class MaskOf(keras.Operation):
+    """The mask that a tensor carries when the model runs.
+
+    Call arguments:
+        inputs: float, (batch, tokens, features).
+
+    Returns:
+        bool, (batch, tokens).
+    """
+
+    def call(self, inputs):
+        return inputs._keras_mask
+
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor(inputs.shape[:2], dtype="bool")
+
+
+def give_symbolic_mask(output):
+    """Gives a symbolic output the mask that its value will carry.
+
+    A layer that joins several inputs, such as `keras.layers.Concatenate`, computes its mask while
+    the model is made, and takes an input without a mask for one without padding.
+    """
+    output._keras_mask = MaskOf()(output)

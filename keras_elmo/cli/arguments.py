@@ -1,0 +1,239 @@
+"""Arguments that several subcommands have: their help, their checks, and what they name."""
+
+import contextlib
+import os
+import re
+import sys
+
+from keras_elmo.analysis.annotated_files import read_senses
+from keras_elmo.analysis.occurrences import find_occurrences
+from keras_elmo.checks import check_integers
+from keras_elmo.cli.lines import add_encoding_arguments, open_lines
+from keras_elmo.models import Elmo
+from keras_elmo.models.embed_stream import parse_layers
+from keras_elmo.text import tokenizers
+from keras_elmo.weights import sources
+
+MODEL_HELP = (
+    "tiny (in the package), a published name, a folder, a zip, or OPTIONS,WEIGHTS: two files with "
+    "a comma between them"
+)
+
+
+def add_tokenizer_argument(parser):
+    """Adds the option that says how the model splits text."""
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        default="whitespace",
+        choices=list(tokenizers.TOKENIZERS),
+        help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
+        "the ASCII space alone, as TF Hub's module does",
+    )
+
+
+def model_source(name):
+    """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
+    options, comma, weights = name.partition(",")
+    if not comma or os.path.exists(name):
+        return name
+    return options, weights
+
+
+@contextlib.contextmanager
+def open_model_argument(name):
+    """Finds a model and reads its options, so that an error appears before the weights are loaded.
+
+    Args:
+        name: the model as it is typed.
+
+    Yields:
+        Its `ElmoConfig` and its weights, as `keras_elmo.weights.sources.open_model` gives them.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.redirect_stdout(sys.stderr):  # a download prints its progress
+            config, weights = stack.enter_context(sources.open_model(model_source(name)))
+        if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
+            raise FileNotFoundError(f"There is no weight file {weights}")
+        yield config, weights
+
+
+def load_elmo(options, check=None, **kwargs):
+    """Loads the model that `options.model` names.
+
+    Args:
+        options: the arguments as they are typed.
+        check: function of the config, which can refuse arguments before the weights are read.
+        **kwargs: arguments of `Elmo`. Without `tokenizer`, that of the options.
+
+    Returns:
+        The `Elmo`; with `check`, a pair of it and what `check` returned.
+    """
+    if "tokenizer" in vars(options):
+        kwargs = {"tokenizer": options.tokenizer, **kwargs}
+    with open_model_argument(options.model) as (config, weights):
+        result = check(config) if check else None
+        elmo = Elmo.from_files(config, weights, source=options.model, **kwargs)
+    return (elmo, result) if check else elmo
+
+
+def typed_layers(typed):
+    """The argument `layers` of `Elmo.embed` for what was typed: numbers are ints."""
+    typed = typed.strip()
+    return int(typed) if re.fullmatch(r"-?[0-9]+", typed) else typed
+
+
+def check_layers(typed, config):
+    """Like `typed_layers`, but raises a `ValueError` if the model has no such layer."""
+    return parse_layers(config, typed_layers(typed), num_mixes=1)[0]
+
+
+def layer_numbers(typed, config):
+    """The numbers of layers from `--layers`, from 0: a list. `None`: all but layer 0."""
+    if typed is None:
+        return list(range(1, config.num_layers + 1))
+    layers = [typed_layers(part) for part in typed.split(",")]
+    if any(isinstance(layer, str) for layer in layers):
+        raise ValueError(
+            f"`layers` must be numbers of layers with commas between them. Received: layers={typed}"
+        )
+    layers = parse_layers(config, layers, num_mixes=1)
+    return list(dict.fromkeys(layer % (config.num_layers + 1) for layer in layers))
+
+
+def is_same_file(path, other):
+    """Whether two paths are one existing file or folder."""
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
+
+
+def check_overwrite(output, overwrite, option="--output"):
+    """Raises an error if an output exists and is not to be replaced."""
+    if os.path.isfile(output) and not overwrite:
+        raise FileExistsError(
+            f"{output} exists already; give --overwrite to replace it, or another {option}"
+        )
+
+
+def check_readable(path):
+    """Raises Python's own error, such as a PermissionError, early."""
+    open(path, "rb").close()
+
+
+def check_output(output, model, overwrite):
+    """Raises an error if an output would replace a file, or lie in the model's folder.
+
+    Args:
+        output: the path to write.
+        model: the model as it is typed.
+        overwrite: bool.
+    """
+    folder = os.path.dirname(os.path.abspath(output))
+    source = model_source(model)
+    files = [] if isinstance(source, str) else source
+    is_in_folder = os.path.isdir(model) and is_same_file(folder, model)
+    if is_in_folder or any(is_same_file(file, output) for file in files):
+        raise ValueError(
+            "The output must not lie in the model's folder, where it could replace the weights."
+            f" Received: --output {output}"
+        )
+    check_overwrite(output, overwrite)
+
+
+_LIMIT = 1000  # enough for a picture or a table; vectors of so many take about 10 MB
+
+
+def add_occurrence_arguments(parser):
+    """Adds the options of the text, of the model, and of what counts as an occurrence."""
+    add_model_arguments(parser)
+    parser.add_argument("-i", "--ignore-case", action="store_true", help="find Bank for bank, too")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=_LIMIT,
+        metavar="N",
+        help="read the text as far as the first N occurrences (%(default)s)",
+    )
+
+
+def add_model_arguments(parser):
+    """Adds the options of the model and of how a text is read."""
+    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
+    add_tokenizer_argument(parser)
+    add_encoding_arguments(parser, "the text")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def add_embedding_arguments(parser, layers_help):
+    """Adds the options that `embed` and `embed-corpus` have in common."""
+    add_model_arguments(parser)
+    parser.add_argument("-l", "--layers", default="all", help=layers_help)
+    parser.add_argument(
+        "--token-budget",
+        type=int,
+        metavar="N",
+        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
+        "sentences are long",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
+
+
+def add_layers_argument(parser):
+    """Adds the option that chooses layers."""
+    parser.add_argument(
+        "-l",
+        "--layers",
+        metavar="K,K",
+        help="numbers of layers with commas between them, as 1,2 (or --layers=-1: the last). "
+        "Default: all but layer 0, where a word has the same vector in every sentence",
+    )
+
+
+def add_senses_argument(parser):
+    """Adds the text, which may have senses."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a text, one sentence a line; *.gz is decompressed; - for standard input; or a "
+        "folder like CoarseWSD-20's of one word, whose test sentences are read, with their senses",
+    )
+    parser.add_argument(
+        "--senses",
+        metavar="SENSES",
+        help="a text file with a sense (any label) for each line of FILE",
+    )
+
+
+def read_lines(options, path):
+    """The lines of a text file as they are typed on the command line: a list of strings."""
+    with open_lines(path, False, options.encoding, options.errors) as lines:
+        return list(lines)
+
+
+def find(options, words, sentences, elmo):
+    """The occurrences of words in sentences, as the options say."""
+    check_integers(1, limit=options.limit)
+    progress = not options.quiet
+    return find_occurrences(elmo, sentences, words, options.ignore_case, options.limit, progress)
+
+
+def read_sentences_and_senses(options):
+    """The sentences of a text or of a folder, and a sense for each of them or `None`."""
+    if os.path.isdir(options.file):
+        if options.senses:
+            raise ValueError(
+                "With --senses, FILE must be a text file. Received: a folder, which has senses"
+            )
+        sentences, _, senses = read_senses(options.file, "test")
+        prefix = os.path.basename(os.path.abspath(options.file)) + "_"
+        # CoarseWSD-20's java_java_(programming_language), as people write it
+        return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]
+    sentences = read_lines(options, options.file)
+    if not options.senses:
+        return sentences, None
+    senses = [line.strip() for line in read_lines(options, options.senses)]
+    if len(senses) != len(sentences):
+        raise ValueError(
+            f"{options.senses} must have a sense for each line of {options.file}. "
+            f"Received: {len(senses):,} senses for {len(sentences):,} lines"
+        )
+    return sentences, senses

@@ -1,0 +1,102 @@
+"""`keras-elmo embed-corpus`: files of sentences to a folder of vectors."""
+
+import logging
+import signal
+import sys
+
+from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
+from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.progress import CorpusProgress
+from keras_elmo.corpora import embed_files
+from keras_elmo.corpora.arrow import check_pyarrow
+from keras_elmo.corpora.columns import vector_columns
+from keras_elmo.corpora.inputs import find_files
+from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
+from keras_elmo.signals import Interrupted
+
+HELP = "embed the sentences of many files"
+DESCRIPTION = (
+    "Embeds the sentences of text files, one a line, and writes a folder of Parquet files, with a "
+    "row for each sentence. The same command resumes where an earlier one was stopped. "
+    "keras_elmo.corpora.dataset reads the folder. It needs pyarrow: "
+    'pip install "keras-elmo[corpora]"'
+)
+
+
+def add_arguments(parser):
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        nargs="+",
+        help="text files, or quoted patterns such as 'corpus/*.txt.gz'; *.gz is decompressed",
+    )
+    parser.add_argument("-o", "--output", required=True, help="the folder to write")
+    add_embedding_arguments(
+        parser,
+        "all (default: a column for each layer), average, top, elmo (the learned mix; in a new "
+        "model the average), word_emb, lstm_outputs1, lstm_outputs2, ..., or the number of a "
+        "layer, -1 being the last; several with commas between them, a column each",
+    )
+    parser.add_argument(
+        "--pooled",
+        action="store_true",
+        help="write one vector a sentence for each layer, the mean over its tokens",
+    )
+    parser.add_argument(
+        "--dtype",
+        default="float32",
+        choices=["float32", "bfloat16", "float16"],
+        help="of weights and arithmetic (default: %(default)s); bfloat16 is less exact, and faster "
+        "where the processor has it, and its vectors are written as float32. With float16 the "
+        "arithmetic is float32, and files of half the size hold the vectors as float16",
+    )
+    parser.add_argument(
+        "--shard-size",
+        type=int,
+        metavar="N",
+        help=f"sentences of a Parquet file (default: {SHARD_SIZE}, or {POOLED_SHARD_SIZE} with "
+        "--pooled)",
+    )
+
+
+def run(options):
+    # What can be wrong is found before a model is loaded.
+    check_pyarrow()
+    find_files(options.input)
+    if is_same_file(options.output, options.model):
+        raise ValueError(
+            f"The output must not be the model's folder. Received: --output {options.output}"
+        )
+    layers = [typed_layers(part) for part in options.layers.split(",")]
+    dtype = "float32" if options.dtype == "float16" else options.dtype
+    elmo, _ = load_elmo(options, lambda config: vector_columns(config, layers, 1), dtype=dtype)
+    logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
+    with CorpusProgress(is_shown=not options.quiet) as progress:
+        try:
+            manifest = embed_files(
+                elmo,
+                options.input,
+                options.output,
+                layers,
+                options.pooled,
+                options.dtype if options.dtype == "float16" else "float32",
+                options.shard_size,
+                options.token_budget,
+                options.encoding,
+                options.errors,
+                options.overwrite,
+                progress,
+            )
+        except KeyboardInterrupt as error:
+            if progress.last is None:
+                raise
+            done = f"{progress.last.shards:,} of {counted(progress.last.total_shards, 'shard')}"
+            raise Interrupted(
+                f"{options.output} has {done}; run the same command again to resume",
+                getattr(error, "signal_number", signal.SIGINT),
+            ) from None
+    if not options.quiet:
+        state = "" if progress.last.new_rows or not manifest["rows"] else "; nothing was missing"
+        rows = counted(manifest["rows"], "sentence")
+        shards = counted(len(manifest["shards"]), "shard")
+        print(f"{options.output}: {rows} in {shards}{state}", file=sys.stderr)

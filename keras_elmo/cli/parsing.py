@@ -1,0 +1,95 @@
+"""Adds subcommands to the parser, and words errors with the options that users type."""
+
+import argparse
+import inspect
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Subcommand(NamedTuple):
+    """What the parser knows of a subcommand.
+
+    Attributes:
+        name: str, as it is typed.
+        help: str. One line of the list of all subcommands.
+        description: str. What its own help begins with.
+        add_arguments: function of its parser.
+        run: function of the parsed options; `None` where it has subcommands of its own.
+    """
+
+    name: str
+    help: str
+    description: str
+    add_arguments: Callable
+    run: Callable | None
+
+
+class SubcommandParser(argparse.ArgumentParser):
+    """The parser of a subcommand, whose arguments are added when it is asked for."""
+
+    subcommand = None
+
+    def parse_known_args(self, args=None, namespace=None):
+        if self.subcommand is not None:
+            subcommand, self.subcommand = self.subcommand, None
+            subcommand.add_arguments(self)
+            if subcommand.run is not None:
+                typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
+                self.set_defaults(run=subcommand.run, typed=typed, prog=self.prog)
+        return super().parse_known_args(args, namespace)
+
+
+def add_commands(parser, metavar, subcommands):
+    """Makes a command take subcommands; without one, it shows its help, which lists them.
+
+    Args:
+        parser: the parser of a command.
+        metavar: str. What the help calls the subcommands.
+        subcommands: list of `Subcommand`.
+    """
+    parser.set_defaults(run=lambda _: parser.exit(2, parser.format_help()))
+    commands = parser.add_subparsers(metavar=metavar, parser_class=SubcommandParser)
+    for subcommand in subcommands:
+        command = commands.add_parser(
+            subcommand.name, help=subcommand.help, description=subcommand.description
+        )
+        command.subcommand = subcommand
+
+
+# An argument in backquotes that are not part of a path, and one with its value after "Received: ".
+_QUOTED = re.compile(r"(?<![^\s(])`(?P<name>\w+)(?:=(?P<value>[^`\s]+))?`(?![\w/])")
+_RECEIVED = re.compile(r"(?<=Received: )(?P<name>\w+)=(?P<value>[^\s;,]+)")
+
+
+def counted(number, noun):
+    """A number and what it counts: `counted(1, "sentence")` is "1 sentence"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def defaults_of(function):
+    """The defaults of the arguments of a function or a class: a dict."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def as_typed(message, options):
+    """An error of the library, with the options of the command line for Python's arguments.
+
+    Only `` `name` `` and `` `name=value` `` are translated, and name=value directly after
+    "Received: ", if the message has the same name in backquotes. All other words may be a user's
+    paths, such as runs/seed=1, and stay as they are.
+
+    Args:
+        message: str.
+        options: dict: by the name of an argument, how it is typed.
+    """
+    names = {match["name"] for match in _QUOTED.finditer(message)} & options.keys()
+
+    def typed(match):
+        name, value = match["name"], match["value"]
+        if name not in names:
+            return match[0]
+        return options[name] + (f" {value}" if value and value != "True" else "")
+
+    return _QUOTED.sub(typed, _RECEIVED.sub(typed, message))

@@ -1,0 +1,276 @@
+"""`keras-elmo plot`: pictures."""
+
+import glob
+import json
+import os
+import pathlib
+import sys
+
+import keras
+import numpy as np
+
+from keras_elmo.analysis.plot import (
+    check_matplotlib,
+    check_picture,
+    mix_weights,
+    plot_cosines,
+    plot_mix,
+    plot_probe,
+    plot_training,
+    plot_word,
+    save_figure,
+)
+from keras_elmo.cli.arguments import (
+    add_layers_argument,
+    add_model_arguments,
+    add_occurrence_arguments,
+    add_senses_argument,
+    check_overwrite,
+    check_readable,
+    find,
+    layer_numbers,
+    load_elmo,
+    read_lines,
+    read_sentences_and_senses,
+)
+from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo.training.events import read_event_log
+
+HELP = "draw vectors, mixes, probes and trainings"
+DESCRIPTION = "Draws a picture: PNG, 800 pixels wide, or SVG."
+_MAX_SENTENCES = 1000  # of the text: more do not change its mean visibly
+_PROBE_TITLES = {
+    "tags": "tags, by a linear classifier",
+    "senses": "senses, by the nearest sense vector",
+}
+
+
+def add_arguments(parser):
+    add_commands(parser, "PICTURE", PICTURES)
+
+
+def _add_picture_arguments(parser):
+    parser.add_argument("-o", "--output", required=True, help="the picture: *.png or *.svg")
+    parser.add_argument("--title", help="what stands above the picture")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing picture")
+
+
+def _check_output(options):
+    """Refuses what cannot be written, before anything is computed."""
+    check_matplotlib()
+    check_picture(options.output)
+    folder = os.path.dirname(os.path.abspath(options.output))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.output}")
+    check_overwrite(options.output, options.overwrite)
+
+
+def _write(options, figure):
+    save_figure(figure, options.output)
+    if not getattr(options, "quiet", False):
+        print(options.output, file=sys.stderr)
+
+
+# The occurrences of a word
+
+
+def _add_word_arguments(parser):
+    parser.add_argument("word", metavar="WORD", help="a token")
+    add_senses_argument(parser)
+    parser.add_argument(
+        "--tsne",
+        action="store_true",
+        help="t-SNE in the place of principal components (needs scikit-learn)",
+    )
+    add_layers_argument(parser)
+    _add_picture_arguments(parser)
+    add_occurrence_arguments(parser)
+
+
+def _run_word(options):
+    _check_output(options)
+    sentences, senses = read_sentences_and_senses(options)
+    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
+    found = find(options, options.word, sentences, elmo)
+    labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
+    method = "tsne" if options.tsne else "pca"
+    title = options.title or f"{options.word}: {len(found):,} occurrences"
+    _write(options, plot_word(found.vectors, labels, layers, method, title))
+
+
+# The cosines between two sentences
+
+
+def _add_cosines_arguments(parser):
+    parser.add_argument("sentence", metavar="SENTENCE", help="its tokens are the rows")
+    parser.add_argument("other", metavar="OTHER", help="another one, whose tokens are the columns")
+    parser.add_argument(
+        "--text",
+        metavar="FILE",
+        help=f"a text, one sentence a line, whose first {_MAX_SENTENCES:,} sentences give the "
+        "mean vector. Without it the two sentences do, which is a rougher mean",
+    )
+    add_layers_argument(parser)
+    _add_picture_arguments(parser)
+    add_model_arguments(parser)
+
+
+def _run_cosines(options):
+    _check_output(options)
+    text = read_lines(options, options.text)[:_MAX_SENTENCES] if options.text else None
+    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
+    pair = [options.sentence, options.other]
+    tokens, other_tokens = elmo.tokenize(pair)
+    vectors, others = elmo.embed(pair, layers="all")
+    mean = _mean(elmo.embed_stream(text or pair, layers="all", progress=not options.quiet))
+    figure = plot_cosines(
+        vectors, tokens, others, other_tokens, mean, layers, options.title or "cosines of tokens"
+    )
+    _write(options, figure)
+
+
+def _mean(arrays):
+    """The mean vector of all tokens, (layers, D)."""
+    total, count = 0.0, 0
+    for array in arrays:
+        total, count = total + array.sum(axis=1, dtype=np.float64), count + array.shape[1]
+    if not count:
+        raise ValueError("The text of --text must have tokens. Received: a text without any")
+    return total / count
+
+
+# The mixes of Keras models
+
+
+def _add_mix_arguments(parser):
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="a *.keras file, or a folder of such files"
+    )
+    _add_picture_arguments(parser)
+
+
+def _run_mix(options):
+    _check_output(options)
+    files = [file for model in options.models for file in _keras_files(model)]
+    mixes = {}
+    for file in files:
+        weights = mix_weights(_load(file))
+        model = os.path.splitext(os.path.basename(file))[0]
+        for name, values in weights.items():
+            key = model if len(weights) == 1 else f"{model}, {name}"
+            mixes[key if key not in mixes else f"{file}, {name}"] = values
+    _write(options, plot_mix(mixes, options.title or "weights of the layers"))
+
+
+def _keras_files(model):
+    if not os.path.isdir(model):
+        return [model]
+    files = sorted(glob.glob(os.path.join(glob.escape(model), "*.keras")))
+    if not files:
+        raise FileNotFoundError(f"{model} must be a *.keras file, or hold such files")
+    return files
+
+
+def _load(file):
+    check_readable(file)
+    try:
+        return keras.models.load_model(file, compile=False)
+    except Exception as error:  # Keras has many, of many lines
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"{file} must be a Keras model that can be loaded. Received: {reason[:200]}"
+        ) from None
+
+
+# The scores of probes
+
+
+def _add_probe_arguments(parser):
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="what `keras-elmo probe --json` printed"
+    )
+    _add_picture_arguments(parser)
+
+
+def _run_probe(options):
+    _check_output(options)
+    results = [_read_probe(file) for file in options.files]
+    title = options.title or _PROBE_TITLES[results[0]["task"]]
+    _write(options, plot_probe(results, title))
+
+
+def _read_probe(file):
+    try:
+        result = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        rows, keys = result["rows"], {"vectors", result["metric"]}
+        is_probe = isinstance(result["model"], str) and result["task"] in _PROBE_TITLES
+        is_probe = is_probe and rows and all(keys <= row.keys() for row in rows)
+        if is_probe and all({"word", "test"} & row.keys() for row in rows):
+            float(sum(row[result["metric"]] for row in rows))
+            return result
+        reason = "JSON without the rows of a probe"
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = error
+    raise ValueError(f"{file} must be what `keras-elmo probe --json` printed. Received: {reason}")
+
+
+# The curves of trainings
+
+
+def _add_training_arguments(parser):
+    parser.add_argument("folders", nargs="+", metavar="FOLDER", help="of `keras-elmo train`")
+    _add_picture_arguments(parser)
+
+
+def _run_training(options):
+    _check_output(options)
+    names = [os.path.basename(os.path.normpath(folder)) for folder in options.folders]
+    if len(set(names)) < len(names):
+        names = options.folders
+    runs = {
+        name: read_event_log(folder) for name, folder in zip(names, options.folders, strict=True)
+    }
+    _write(options, plot_training(runs, options.title))
+
+
+PICTURES = [
+    Subcommand(
+        "word",
+        "the occurrences of a word in the plane, coloured by sense",
+        "Draws the vectors of a word's occurrences in a text, by their first two principal "
+        "components, one panel for each layer. Where senses are given, each has a colour and a "
+        "marker.",
+        _add_word_arguments,
+        _run_word,
+    ),
+    Subcommand(
+        "cosines",
+        "the cosines between the tokens of two sentences",
+        "Draws the cosines between the tokens of two sentences, one panel for each layer, after "
+        "the mean vector of a text is subtracted: without that, all cosines are high.",
+        _add_cosines_arguments,
+        _run_cosines,
+    ),
+    Subcommand(
+        "mix",
+        "the weights of the layers in trained mixes",
+        "Draws the weights that each ScalarMix of one or several trained Keras models has.",
+        _add_mix_arguments,
+        _run_mix,
+    ),
+    Subcommand(
+        "probe",
+        "the scores of a probe for each layer",
+        "Draws what `keras-elmo probe --json` printed, of one or several models, as bars.",
+        _add_probe_arguments,
+        _run_probe,
+    ),
+    Subcommand(
+        "training",
+        "the curves of trainings",
+        "Draws the training loss and the perplexity of held-out text, from the logs of one or "
+        "several folders of `keras-elmo train`.",
+        _add_training_arguments,
+        _run_training,
+    ),
+]

@@ -1,0 +1,123 @@
+"""`keras-elmo probe`: what each layer of a model knows."""
+
+import json
+import os
+
+from keras_elmo.analysis import probing
+from keras_elmo.analysis.annotated_files import TAG_COLUMNS, read_conllu
+from keras_elmo.cli.arguments import MODEL_HELP, load_elmo
+from keras_elmo.cli.parsing import Subcommand, add_commands
+
+HELP = "measure what each layer of a model knows of tags or word senses"
+DESCRIPTION = (
+    "Probes the layers of a model: a simple classifier reads the vectors of each layer, and its "
+    "score says how plainly they hold the information."
+)
+
+
+def add_arguments(parser):
+    add_commands(parser, "TASK", TASKS)
+
+
+def _add_tags_arguments(parser):
+    parser.add_argument("train", metavar="TRAIN", help="a CoNLL-U file")
+    parser.add_argument("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
+    parser.add_argument(
+        "--column",
+        default="upos",
+        choices=list(TAG_COLUMNS),
+        help="which tags to probe: parts of speech (upos, the default, or xpos, the language's "
+        "own), or the relation to the head (deprel)",
+    )
+    _add_common_arguments(parser)
+
+
+def _run_tags(options):
+    probing.check_scikit_learn()
+    for path in (options.train, *options.tests):  # before a model is loaded
+        read_conllu(path, options.column)
+    elmo = load_elmo(options, tokenizer=None)
+    tests = {path: path for path in options.tests}
+    rows = probing.probe_tags(elmo, options.train, tests, options.column, not options.quiet)
+    _report(options, "tags", rows, "test", "accuracy")
+
+
+def _add_senses_arguments(parser):
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        help="like CoarseWSD-20's: train.data.txt, train.gold.txt, test.data.txt, test.gold.txt; "
+        "or a folder of such folders, one a word",
+    )
+    _add_common_arguments(parser)
+
+
+def _run_senses(options):
+    probing.check_scikit_learn()
+    probing.sense_folders(options.folder)  # before a model is loaded
+    elmo = load_elmo(options, tokenizer=None)
+    rows = probing.probe_senses(elmo, options.folder, not options.quiet)
+    _report(options, "senses", rows, "word", "f1")
+
+
+def _add_common_arguments(parser):
+    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON, which `keras-elmo plot probe` reads, and not a table",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _report(options, task, rows, data, metric):
+    """Prints the rows of a probe.
+
+    Args:
+        options: the arguments as they are typed.
+        task: `"tags"` or `"senses"`.
+        rows: what the probe gives.
+        data: the key of what was tested: a line of the table.
+        metric: the key of the score.
+    """
+    if options.json:
+        model = os.path.basename(os.path.normpath(options.model))
+        print(json.dumps({"model": model, "task": task, "metric": metric, "rows": rows}, indent=1))
+        return
+    names = list(dict.fromkeys(row["vectors"] for row in rows))
+    scores = {}
+    for row in rows:
+        scores.setdefault(row[data], []).append(f"{100 * row[metric]:.1f}")
+    metric_name = "F1" if metric == "f1" else metric
+    lines = [[f"{metric_name} (%)", *names], *([name, *row] for name, row in scores.items())]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *values in lines:
+        cells = (f"{value:>{width}}" for value, width in zip(values, widths[1:], strict=True))
+        print("  ".join([f"{name:<{widths[0]}}", *cells]))
+    for row in rows:
+        if "mix weights" in row:
+            weights = "  ".join(f"{weight:.2f}" for weight in row["mix weights"])
+            print(f"weights of the layers in the mix: {weights}")
+            break
+
+
+TASKS = [
+    Subcommand(
+        "tags",
+        "tags in CoNLL-U: the accuracy of a linear classifier",
+        "Trains a logistic regression from the vectors of words to their tags, for each layer and "
+        "for the learned mix of all layers, and shows its accuracy on test files, in percent. "
+        "Beside it stands the accuracy of each word's most frequent tag, which no context helps.",
+        _add_tags_arguments,
+        _run_tags,
+    ),
+    Subcommand(
+        "senses",
+        "word senses: the F1 of the nearest sense vector",
+        "Gives an ambiguous word the sense whose mean vector over the training sentences is "
+        "nearest, for each layer and for the average of all layers, and shows the macro F1 in "
+        "percent. Beside it stands the F1 of the most frequent sense.",
+        _add_senses_arguments,
+        _run_senses,
+    ),
+]

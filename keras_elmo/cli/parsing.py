@@ -30,14 +30,23 @@ class SubcommandParser(argparse.ArgumentParser):
 
     subcommand = None
 
+    def fill(self):
+        """Adds the arguments, once."""
+        if self.subcommand is None:
+            return
+        subcommand, self.subcommand = self.subcommand, None
+        subcommand.add_arguments(self)
+        if subcommand.run is not None:
+            typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
+            self.set_defaults(run=subcommand.run, typed=typed, prog=self.prog)
+
     def parse_known_args(self, args=None, namespace=None):
-        if self.subcommand is not None:
-            subcommand, self.subcommand = self.subcommand, None
-            subcommand.add_arguments(self)
-            if subcommand.run is not None:
-                typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
-                self.set_defaults(run=subcommand.run, typed=typed, prog=self.prog)
+        self.fill()
         return super().parse_known_args(args, namespace)
+
+    def format_help(self):
+        self.fill()
+        return super().format_help()
 
 
 def add_commands(parser, metavar, subcommands):

@@ -1,10 +1,13 @@
+import argparse
 import dataclasses
+import importlib.util
 
 import hypothesis
 import hypothesis.strategies as st
 import pytest
+from code_blocks import ROOT
 
-from keras_elmo.cli.parsing import as_typed, counted, defaults_of
+from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed, counted, defaults_of
 
 
 def test_defaults_of_functions_and_classes():
@@ -73,3 +76,35 @@ def test_a_path_with_names_of_options_is_not_changed(message, path):
 
 def test_numbers_of_things():
     assert [counted(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
+
+
+def test_only_the_subcommand_that_is_asked_for_adds_its_arguments():
+    filled = []
+
+    def add_arguments(parser):
+        filled.append(parser.prog)
+        parser.add_argument("--number", type=int)
+
+    parser = argparse.ArgumentParser(prog="p")
+    names = ["one", "two", "three"]
+    add_commands(
+        parser,
+        "NAME",
+        [Subcommand(name, f"help of {name}", "", add_arguments, print) for name in names],
+    )
+    assert all(f"help of {name}" in parser.format_help() for name in names) and filled == []
+    options = parser.parse_args(["two", "--number", "3"])
+    assert filled == ["p two"] and options.number == 3
+    assert options.run is print and options.typed == {"help": "--help", "number": "--number"}
+
+
+def test_the_help_of_every_subcommand_has_its_arguments(monkeypatch):
+    path = ROOT / "docs/hooks.py"
+    spec = importlib.util.spec_from_file_location("hooks", path)
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    monkeypatch.setenv("COLUMNS", "80")
+    text = hooks.command_line()
+    for name in ("embed", "embed-corpus", "plot word", "probe tags", "train"):
+        assert f"## keras-elmo {name}\n" in text
+    assert "--shard-size N" in text and "--tsne" in text and "--column" in text

@@ -110,8 +110,8 @@ def parts(task):
     @tf.function(reduce_retracing=True)
     def encode(words):
         with tf.GradientTape() as tape:
-            ids = model._token_encoder.scheme.ids(words)
-            encoded = model._token_encoder.from_character_ids(ids, groups=4, training=True)
+            ids = model.token_encoder.scheme.ids(words)
+            encoded = model.token_encoder.from_character_ids(ids, groups=4, training=True)
             loss = tf.reduce_sum(encoded)
         return tape.gradient(loss, encoder)
 

@@ -85,8 +85,8 @@ class KerasElmo:
         strings = text.strings(sentences)
         tokens = tokenize(strings)
         words, index = tf.unique(tokens.flat_values)
-        ids = tf.function(elmo._token_encoder.scheme.ids)
-        encode = elmo._token_encoder.traced_from_words
+        ids = tf.function(elmo.token_encoder.scheme.ids)
+        encode = elmo.token_encoder.traced_from_words
         embeddings, lengths = encode(words), tokens.row_lengths()
         mask = tf.sequence_mask(lengths)
         layers = [tf.gather(tf.concat([embeddings] * 2, -1), index)] * 3
@@ -96,7 +96,7 @@ class KerasElmo:
             "tokenize": lambda: tokenize(strings),
             "character ids": lambda: ids(words),
             "character ids and encoder": lambda: encode(words),
-            "biLM": lambda: elmo._traced_layers(embeddings, index, lengths),
+            "biLM": lambda: elmo.traced_layers(embeddings, index, lengths),
             "mix": lambda: mix(*layers),
         }
         for name, task in tasks.items():

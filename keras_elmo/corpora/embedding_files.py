@@ -183,7 +183,7 @@ def dump_token_embeddings(elmo, vocabulary, path):
         for start in range(0, len(words), _WORDS_PER_WRITE):
             part = words[start : start + _WORDS_PER_WRITE]
             dataset[start : start + len(part)] = elmo.token_embeddings(part)
-        begin, end = elmo._token_encoder.from_many_words([]).numpy().astype(np.float32)
+        begin, end = elmo.token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
     return len(words)
 

@@ -130,7 +130,7 @@ def export_saved_model(
                 elmo.exporting(_tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens))
             )
         module = ExportedModule(model, storage)
-        module.tables = [table for e in elmos for table in e._token_encoder.scheme.tables]
+        module.tables = [table for e in elmos for table in e.token_encoder.scheme.tables]
         function = calling(model, max_tokens)
         if isinstance(model, Elmo):
             signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)

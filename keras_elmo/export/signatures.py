@@ -144,7 +144,7 @@ def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_token
         "serving_default": default,
         **{
             name: module.function(model_function, inputs, only_with_lengths(name))
-            for name in elmo._output_names.sequences
+            for name in elmo.output_keys.sequences
         },
         "tokens": module.function(from_tokens, tokens_inputs, dict),
     }

@@ -22,7 +22,7 @@ def concrete_function(elmo, inputs, batch):
         `"ends"`, int32, (batch, tokens): the bytes of each token.
     """
     start = _state_after_boundaries(elmo)
-    scheme = elmo._token_encoder.scheme
+    scheme = elmo.token_encoder.scheme
     if inputs == "text":
         signature = tf.TensorSpec([batch, None], tf.uint8, name=inputs)
     else:
@@ -48,7 +48,7 @@ def concrete_function(elmo, inputs, batch):
             state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
         with elmo.bilm.using_loop("padded"):
             layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
-        return {**elmo._make_outputs(layers, mask), **offsets}
+        return {**elmo.make_outputs(layers, mask), **offsets}
 
     function = tf.function(run, input_signature=[signature], autograph=False)
     return function.get_concrete_function()
@@ -70,7 +70,7 @@ def check(elmo, inputs):
             "it must compute in float32 (the file may be quantized). "
             f"Received: dtype {elmo.compute_dtype}"
         )
-    if inputs == "text" and elmo._token_encoder.scheme.bytes_to_ids is None:
+    if inputs == "text" and elmo.token_encoder.scheme.bytes_to_ids is None:
         faults.append(
             'with inputs="text" its characters must be bytes; take inputs="character_ids", which '
             "`elmo.batch_to_ids` makes. Received: a model with a dictionary"
@@ -113,13 +113,13 @@ def _embed_tokens(elmo, ids):
     """Token embeddings of character ids, also of none."""
     count = tf.shape(ids)[0]
     ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
-    ids.set_shape([None, elmo._token_encoder.scheme.ids_per_token])
+    ids.set_shape([None, elmo.token_encoder.scheme.ids_per_token])
     return elmo.character_encoder(ids)[:count]
 
 
 def _state_after_boundaries(elmo):
     """The biLM's state after each direction's sentence boundary: arrays of one row."""
-    ids = elmo._token_encoder.scheme.boundaries
+    ids = elmo.token_encoder.scheme.boundaries
     boundaries = elmo.character_encoder(tf.constant(ids))  # begin of sentence, end of sentence
     nothing = tf.zeros((1, 1), tf.bool)
     _, state = elmo.bilm(boundaries[None, :1], mask=nothing, boundaries=tuple(boundaries))

@@ -71,7 +71,7 @@ def describe(elmo, function, inputs, quantize):
                 "dtype": tensor.dtype.name,
                 "shape": list(tensor.shape),
                 "meaning": _MEANINGS.get(name, "a layer of the biLM, or a mix of all").format(
-                    scheme=elmo._token_encoder.scheme.meaning
+                    scheme=elmo.token_encoder.scheme.meaning
                 ),
             }
             for name, tensor in named.items()

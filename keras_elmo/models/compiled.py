@@ -4,41 +4,69 @@ XLA compiles anew for each shape. So the leading axes of the inputs are padded t
 outputs are cut to what the inputs had. Rows of padding change no other row. Gradients do not pass.
 """
 
+import contextlib
+import threading
+
 import tensorflow as tf
 
 _SMALLEST_BUCKET = 8
 
 
+class _Switch(threading.local):
+    """Whether a thread's calls may be compiled."""
+
+    is_on = True
+
+
+_switch = _Switch()
+
+
+@contextlib.contextmanager
+def without_xla():
+    """A context in which this thread's calls are not compiled."""
+    before, _switch.is_on = _switch.is_on, False
+    try:
+        yield
+    finally:
+        _switch.is_on = before
+
+
 class CompiledEncoder(tf.Module):
-    """A character encoder, compiled.
+    """A character encoder, compiled while it is frozen: XLA's loops have no gradient.
 
     Args:
         encoder: the built `CharCNNEmbedding`.
+        is_enabled: bool. `False`: it is never compiled.
     """
 
-    def __init__(self, encoder):
+    def __init__(self, encoder, is_enabled):
         super().__init__()
+        self.encoder, self.is_enabled = encoder, is_enabled
 
         def run(ids, groups, training):
             return encoder(ids, trim_characters=False, groups=groups, training=training)
 
         self.compiled = _compile(run)
 
-    def __call__(self, ids, groups=1, training=False):
+    def __call__(self, ids, groups=1, training=None):
         """Calls the encoder with character ids, int32, (words, characters)."""
-        embeddings = self.compiled(pad_to_buckets(ids, axes=[0]), groups, training)
+        if not self.is_enabled or self.encoder.trainable or not _switch.is_on:
+            return self.encoder(ids, groups=groups, training=training)
+        embeddings = self.compiled(pad_to_buckets(ids, axes=[0]), groups, bool(training))
         return embeddings[: tf.shape(ids)[0]]
 
 
 class CompiledBiLM(tf.Module):
-    """A biLM, compiled. XLA takes only the loop `"rnn"`.
+    """A biLM, compiled while it is frozen. XLA takes only the loop `"rnn"`.
 
     Args:
         bilm: the built `BiLM`, with `return_state=True`.
+        is_enabled: bool. `False`: it is never compiled.
     """
 
-    def __init__(self, bilm):
+    def __init__(self, bilm, is_enabled):
         super().__init__()
+        self.bilm, self.is_enabled = bilm, is_enabled
 
         def run(inputs, mask, initial_state, boundaries):
             with bilm.using_loop("rnn"):
@@ -48,6 +76,8 @@ class CompiledBiLM(tf.Module):
 
     def __call__(self, inputs, mask, initial_state=None, boundaries=None):
         """Calls the biLM; see the call arguments of `BiLM`."""
+        if not self.is_enabled or self.bilm.trainable or not _switch.is_on:
+            return self.bilm(inputs, mask, initial_state, boundaries)
         batch, tokens = tf.unstack(tf.shape(mask))
         if initial_state is not None:
             initial_state = [pad_to_buckets(tensor, axes=[0]) for tensor in initial_state]

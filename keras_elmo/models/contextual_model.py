@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
-from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder
+from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder, without_xla
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.quiet import find_devices
@@ -33,7 +33,7 @@ class ContextualModel(keras.Model):
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
         tokenizer: how raw strings are split, see `Elmo`.
-        xla: `True`, `False` or `"auto"`, see `Elmo`.
+        xla: `False`, `True` or `"auto"`, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
 
@@ -44,7 +44,7 @@ class ContextualModel(keras.Model):
         self,
         config,
         tokenizer="whitespace",
-        xla="auto",
+        xla=False,
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
@@ -98,10 +98,10 @@ class ContextualModel(keras.Model):
         )
         self.character_encoder.build((None, scheme.ids_per_token))
         self.bilm.build((None, None, config.projection_dim))
-        self._has_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
-        self._compiled_encoder = CompiledEncoder(self.character_encoder)
-        self._compiled_bilm = CompiledBiLM(self.bilm)
-        self._token_encoder = TokenEncoder(self._encode_characters, scheme)
+        has_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
+        encoder = CompiledEncoder(self.character_encoder, has_xla)
+        self.token_encoder = TokenEncoder(encoder, scheme)
+        self._run_bilm = CompiledBiLM(self.bilm, has_xla)
 
     def __repr__(self):
         if not self.built:
@@ -128,10 +128,6 @@ class ContextualModel(keras.Model):
     def tokenizer(self, tokenizer):
         self._tokenizer = tokenizer
 
-    @property
-    def _uses_xla(self):
-        return self._has_xla and not self._exported.is_running
-
     @contextlib.contextmanager
     def exporting(self, tokenizer):
         """A context in which this thread's calls are those of an export: another tokenizer, no XLA.
@@ -140,7 +136,8 @@ class ContextualModel(keras.Model):
         """
         self._exported.is_running, self._exported.tokenizer = True, tokenizer
         try:
-            yield
+            with without_xla():
+                yield
         finally:
             self._exported.is_running = False
 
@@ -208,7 +205,7 @@ class ContextualModel(keras.Model):
         words = words_to_bytes(words, self.tokenizer)
         distinct = sorted(set(words), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
-        embeddings = self._token_encoder.from_many_words(distinct).numpy()[2:]
+        embeddings = self.token_encoder.from_many_words(distinct).numpy()[2:]
         index = np.array([index_of[word] for word in words], int)
         return embeddings[index].astype(np.float32, copy=False)
 
@@ -255,19 +252,7 @@ class ContextualModel(keras.Model):
         >>> elmo.batch_to_ids([["The", "cat", "sat", "."], ["Hello"]]).shape
         TensorShape([2, 4, 50])
         """
-        return text.rows_of_sentences(sentences, self._token_encoder.scheme.ids)
-
-    # XLA cannot be differentiated through a loop: what trains is left to TensorFlow.
-
-    def _encode_characters(self, ids, **kwargs):
-        if self._uses_xla and not self.character_encoder.trainable:
-            return self._compiled_encoder(ids, **kwargs)
-        return self.character_encoder(ids, **kwargs)
-
-    def _run_bilm(self, tokens, mask, **start):
-        if self._uses_xla and not self.bilm.trainable:
-            return self._compiled_bilm(tokens, mask, **start)
-        return self.bilm(tokens, mask=mask, **start)
+        return text.rows_of_sentences(sentences, self.token_encoder.scheme.ids)
 
     def _contextualize(
         self, embeddings, word_index, row_lengths, keep_sentence_boundaries=False, state=None

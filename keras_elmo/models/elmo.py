@@ -64,8 +64,8 @@ class Elmo(ContextualModel):
             not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
             calls leave frozen layers out of the backward pass, and only `trainable` and
             `trainable_part` make these graphs anew.
-        xla: compile what is numeric and frozen with XLA: `True`, `False`, or `"auto"`: where there
-            is a GPU. Lengths are padded to buckets, so that compilations repeat.
+        xla: compile what is numeric and frozen with XLA: `False`, `True`, or `"auto"`: if there is
+            a GPU. Lengths are padded to buckets, so that compilations repeat.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
@@ -113,7 +113,7 @@ class Elmo(ContextualModel):
         max_tokens=None,
         trainable=True,
         trainable_part="mix",
-        xla="auto",
+        xla=False,
         kernel_initializer=DEFAULT_INITIALIZER,
         **kwargs,
     ):
@@ -132,16 +132,17 @@ class Elmo(ContextualModel):
         self.initial_scalars = initial_scalars
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
-        self._num_boundaries = 2 if keep_sentence_boundaries else 0  # of a sentence in the outputs
         self.stateful = bool(stateful)
         self.max_tokens = max_tokens
 
         dtype = self.dtype_policy
         config = self.config
-        self._output_names = OutputNames(config, num_mixes, self._num_boundaries)
+        self.output_keys = OutputNames(
+            config, num_mixes, num_boundaries=2 if keep_sentence_boundaries else 0
+        )
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
-            for name in self._output_names.mixes
+            for name in self.output_keys.mixes
         ]
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         for mix in self.mixes:
@@ -183,7 +184,7 @@ class Elmo(ContextualModel):
             ValueError: their shape, or a value, is not as said above, or there are sentence
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
-        scheme = self._token_encoder.scheme
+        scheme = self.token_encoder.scheme
         ids = text.check_character_ids(character_ids, scheme, has_boundaries)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
@@ -195,7 +196,7 @@ class Elmo(ContextualModel):
 
     def _forward(self, tokens, row_lengths, width):
         words, word_index = tf.unique(tokens)
-        outputs = self._outputs(self._token_encoder.from_words(words), word_index, row_lengths)
+        outputs = self._outputs(self.token_encoder.from_words(words), word_index, row_lengths)
         if self.keep_sentence_boundaries:
             tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
             order = tf.range(tf.size(word_index))
@@ -204,13 +205,13 @@ class Elmo(ContextualModel):
         else:
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
             outputs["tokens"] = ragged.to_tensor("")
-        return self._output_names.pad(outputs, width)
+        return self.output_keys.pad(outputs, width)
 
     def _forward_ids(self, ids, mask, width):
         words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
-        embeddings = self._token_encoder.from_character_ids(words)
+        embeddings = self.token_encoder.from_character_ids(words)
         row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
-        return self._output_names.pad(self._outputs(embeddings, word_index, row_lengths), width)
+        return self.output_keys.pad(self._outputs(embeddings, word_index, row_lengths), width)
 
     def _outputs(self, embeddings, word_index, row_lengths):
         """The dict of a call, without `"tokens"`, as wide as the longest sentence.
@@ -223,9 +224,9 @@ class Elmo(ContextualModel):
         )
         if self.stateful:
             self._batch_state.write(state)
-        return self._make_outputs(layers, mask)
+        return self.make_outputs(layers, mask)
 
-    def _make_outputs(self, layers, mask):
+    def make_outputs(self, layers, mask):
         """The dict of a call, without `"tokens"`, from what the biLM gives.
 
         Args:
@@ -235,7 +236,7 @@ class Elmo(ContextualModel):
         outputs = {"word_emb": layers[0][:, :, : self.config.projection_dim]}
         for index, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{index}"] = layer
-        for name, mix in zip(self._output_names.mixes, self.mixes, strict=True):
+        for name, mix in zip(self.output_keys.mixes, self.mixes, strict=True):
             outputs[name] = tf.where(tf.expand_dims(mask, -1), mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
@@ -317,13 +318,13 @@ class Elmo(ContextualModel):
         """Makes the graphs of eager calls, which leave frozen layers out of the backward pass."""
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
-        shape = [None, None, self._token_encoder.scheme.ids_per_token]
+        shape = [None, None, self.token_encoder.scheme.ids_per_token]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
         batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
         self._traced_forward = TracedFunction(self._forward, input_signature=flat)
         self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
-        self._traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
+        self.traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
 
     @property
     def trainable(self):
@@ -358,7 +359,7 @@ class Elmo(ContextualModel):
 
     def __call__(self, inputs, *args, **kwargs):
         outputs = super().__call__(inputs, *args, **kwargs)
-        for name in self._output_names.sequences:
+        for name in self.output_keys.sequences:
             if isinstance(outputs[name], keras.KerasTensor):
                 give_symbolic_mask(outputs[name])
         return outputs
@@ -369,9 +370,9 @@ class Elmo(ContextualModel):
         mask = self._last_mask.take(inputs)
         if mask is None:
             tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
-            lengths = tokens.row_lengths() + self._num_boundaries
-            mask = tf.sequence_mask(lengths, width + self._num_boundaries)
-        return self._output_names.masks(mask)
+            lengths = tokens.row_lengths() + self.output_keys.num_boundaries
+            mask = tf.sequence_mask(lengths, width + self.output_keys.num_boundaries)
+        return self.output_keys.masks(mask)
 
     def compute_output_shape(self, input_shape):
         specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
@@ -380,7 +381,7 @@ class Elmo(ContextualModel):
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
         width = symbolic_width(inputs, self.tokenizer, self.max_tokens)
-        return self._output_names.specs(batch, width, self.compute_dtype)
+        return self.output_keys.specs(batch, width, self.compute_dtype)
 
     def get_config(self):
         return {

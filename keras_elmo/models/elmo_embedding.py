@@ -97,7 +97,7 @@ class ElmoEmbedding(keras.layers.Layer):
                 "Arguments of `Elmo` can be given only where `elmo` is a name or a path. "
                 f"Received: an Elmo, and {sorted(kwargs)}"
             )
-        outputs = [*elmo._output_names.sequences, "default"]
+        outputs = [*elmo.output_keys.sequences, "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
         is_number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)

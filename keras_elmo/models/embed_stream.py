@@ -107,15 +107,15 @@ def _embed_group(elmo, group, layer_specs, token_budget, advance):
         {word for tokens in group for word in tokens}, key=lambda word: (len(word), word)
     )
     index_of = {word: index for index, word in enumerate(words)}
-    embeddings = elmo._token_encoder.from_many_words(words)
+    embeddings = elmo.token_encoder.from_many_words(words)
     results = [None] * len(group)
     for batch in _batches(group, token_budget):
         word_index = [index_of[word] for row in batch for word in group[row]]
         lengths = [len(group[row]) for row in batch]
-        layers = elmo._traced_layers(
+        layers = elmo.traced_layers(
             embeddings, tf.constant(word_index, tf.int32), tf.constant(lengths, tf.int64)
         )
-        ends = np.cumsum([length + elmo._num_boundaries for length in lengths])[:-1]
+        ends = np.cumsum([length + elmo.output_keys.num_boundaries for length in lengths])[:-1]
         arrays = [_select(elmo, layers, spec, ends) for spec in layer_specs]
         for row, *chosen in zip(batch, *arrays, strict=True):
             results[row] = dict(zip(layer_specs, chosen, strict=True))
@@ -134,7 +134,7 @@ def _select(elmo, layers, choice, ends):
         choice: as `Elmo.embed` takes it.
         ends: list of ints. After how many tokens each sentence ends, but for the last.
     """
-    mixes = dict(zip(elmo._output_names.mixes, elmo.mixes, strict=True), default=elmo.mixes[0])
+    mixes = dict(zip(elmo.output_keys.mixes, elmo.mixes, strict=True), default=elmo.mixes[0])
     if choice in mixes:
         values = mixes[choice](layers)
     elif choice == "all":

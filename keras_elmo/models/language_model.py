@@ -107,7 +107,7 @@ class BiLanguageModel(ContextualModel):
             backward direction predicts `<S>` and each token from.
         """
         words, word_index = tf.unique(tokens)
-        embeddings = self._token_encoder.from_words(words)
+        embeddings = self.token_encoder.from_words(words)
         layers, mask, _ = self._contextualize(
             embeddings, word_index, row_lengths, keep_sentence_boundaries=True
         )
@@ -263,8 +263,8 @@ class BiLanguageModel(ContextualModel):
         Returns:
             The outputs, float, (2, batch, tokens, projection_dim), and the state.
         """
-        embeddings = self._token_encoder.from_character_ids(
-            self._token_encoder.scheme.ids(words),
+        embeddings = self.token_encoder.from_character_ids(
+            self.token_encoder.scheme.ids(words),
             groups=_WORD_GROUPS,
             training=training,
         )

@@ -15,14 +15,13 @@ class TokenEncoder(tf.Module):
     and row k + 2 is word k.
 
     Args:
-        encode_characters: function of character ids, int32, (words, ids_per_token), to embeddings,
-            (words, projection_dim).
+        encoder: a `CompiledEncoder`.
         scheme: the character scheme, see `keras_elmo.text.character_ids`.
     """
 
-    def __init__(self, encode_characters, scheme):
+    def __init__(self, encoder, scheme):
         super().__init__()
-        self._encode_characters = encode_characters
+        self.encoder = encoder
         self.scheme = scheme
         signature = [tf.TensorSpec([None], tf.string)]
         self.traced_from_words = TracedFunction(self.from_words, input_signature=signature)
@@ -37,7 +36,7 @@ class TokenEncoder(tf.Module):
         Returns:
             float, (2 + words, projection_dim).
         """
-        return self._encode_characters(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
+        return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
     def from_words(self, words):
         """Words to embeddings.

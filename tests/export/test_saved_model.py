@@ -129,9 +129,9 @@ def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path)
     if reference.exists():
         batches.append(reference.read_text(encoding="utf-8").splitlines())
     results = run_fresh(path, batches, tmp_path, ops)
-    names = [*model._output_names.sequences, "default", "mask", "sequence_len", "tokens"]
+    names = [*model.output_keys.sequences, "default", "mask", "sequence_len", "tokens"]
     signatures = {key.split("/")[1] for key in results}
-    assert signatures == {"default", "serving_default", "tokens", *model._output_names.sequences}
+    assert signatures == {"default", "serving_default", "tokens", *model.output_keys.sequences}
     for number, batch in enumerate(batches):
         expected = {name: value.numpy() for name, value in model(batch).items()}
         tokens = expected["tokens"]
@@ -185,7 +185,7 @@ def test_the_command_line_tool_shows_every_signature(exported):
     result = subprocess.run(
         [*tool, "show", "--dir", str(path), "--all"], capture_output=True, text=True, check=True
     )
-    for name in ("default", "serving_default", "tokens", *model._output_names.sequences):
+    for name in ("default", "serving_default", "tokens", *model.output_keys.sequences):
         assert f"signature_def['{name}']" in result.stdout
     assert "inputs['text']" in result.stdout and "inputs['sequence_len']" in result.stdout
 
@@ -308,7 +308,7 @@ def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
     keras_elmo.export_saved_model(
         model, tmp_path / "1", tokenizer="treebank", ops="core", pooled_only=True
     )
-    assert model.tokenizer is tokenizer and model._uses_xla
+    assert model.tokenizer is tokenizer
     np.testing.assert_array_equal(model(SENTENCES)["elmo"], expected)
     functions = _meta_graph(tmp_path / "1").graph_def.library.function
     assert not any(

@@ -74,7 +74,7 @@ def test_models_of_other_shapes(name, tmp_path):
     reference = write_model(tmp_path, SHAPES[name], form="zip" if name == "tanh" else "legacy")
     elmo = Elmo.from_pretrained(tmp_path)
     ids = elmo.batch_to_ids(SENTENCES)
-    boundaries = elmo.character_encoder(tf.constant(elmo._token_encoder.scheme.boundaries))
+    boundaries = elmo.character_encoder(tf.constant(elmo.token_encoder.scheme.boundaries))
     with elmo.bilm.using_loop("padded"):
         layers, _ = elmo.bilm(
             elmo.character_encoder(ids),

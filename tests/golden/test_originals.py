@@ -52,7 +52,7 @@ def test_every_layer_of_embed(reference):
 
 def test_token_embeddings_with_both_boundaries(reference):
     elmo, sentences, expected = reference
-    embeddings = elmo._token_encoder.from_many_words([b"one"])
+    embeddings = elmo.token_encoder.from_many_words([b"one"])
     np.testing.assert_allclose(embeddings[0], expected["token_0"][0], atol=1e-5)
     np.testing.assert_allclose(embeddings[1], expected["token_0"][-1], atol=1e-5)
 

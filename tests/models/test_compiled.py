@@ -1,10 +1,12 @@
+import contextlib
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoEmbedding, strings
-from keras_elmo.models.compiled import bucket, pad_to_buckets
+from keras_elmo.models.compiled import bucket, pad_to_buckets, without_xla
 
 SENTENCES = ["The dog let out a sharp bark .", "", "One", "a b c d e f g h i j k l m n"]
 
@@ -33,17 +35,46 @@ def plain(one_layer_folder):
     return Elmo.from_pretrained(one_layer_folder, xla=False)
 
 
+def compiled_encoder(model):
+    return model.token_encoder.encoder
+
+
+@contextlib.contextmanager
+def counted_calls(monkeypatch, module):
+    """Counts the calls of the compiled function of a `CompiledEncoder`."""
+    calls, run = [], module.compiled
+    monkeypatch.setattr(module, "compiled", lambda *args: calls.append(args) or run(*args))
+    yield calls
+    monkeypatch.undo()
+
+
 def test_what_is_compiled_is_run(compiled):
-    assert compiled._compiled_bilm.compiled.experimental_get_tracing_count() == 0
+    encoder = compiled_encoder(compiled).compiled
     compiled(SENTENCES)
-    for layer in (compiled._compiled_bilm, compiled._compiled_encoder):
-        assert layer.compiled.experimental_get_tracing_count() == 1
+    assert encoder.experimental_get_tracing_count() == 1
+
+
+def test_it_is_compiled_only_if_it_is_asked_for_and_frozen(one_layer_folder, plain, monkeypatch):
+    assert not Elmo(plain.config).xla
+    ids = tf.ones((3, 50), tf.int32)
+    model = Elmo.from_pretrained(one_layer_folder, xla=True)
+    with counted_calls(monkeypatch, compiled_encoder(plain)) as calls:
+        compiled_encoder(plain)(ids)
+        assert calls == []
+    with counted_calls(monkeypatch, compiled_encoder(model)) as calls:
+        compiled_encoder(model)(ids)
+        assert len(calls) == 1
+        with without_xla():
+            compiled_encoder(model)(ids)
+        model.trainable_part = "all"
+        compiled_encoder(model)(ids)
+        assert len(calls) == 1
 
 
 def check(compiled, plain, batches):
     for sentences in batches:
         outputs, expected = compiled(sentences), plain(sentences)
-        for name in [*plain._output_names.sequences, "default", "mask"]:
+        for name in [*plain.output_keys.sequences, "default", "mask"]:
             np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
 
 
@@ -56,10 +87,10 @@ def test_xla_gives_the_same_numbers(compiled, plain):
 
 def test_arguments_of_the_encoder_reach_the_compiled_one(compiled, plain):
     ids = tf.constant(np.random.randint(1, 200, (9, 50)), tf.int32)
-    expected = plain._encode_characters(ids)
-    np.testing.assert_allclose(compiled._encode_characters(ids, groups=2), expected, atol=1e-5)
+    expected = compiled_encoder(plain)(ids)
+    np.testing.assert_allclose(compiled_encoder(compiled)(ids, groups=2), expected, atol=1e-5)
     with pytest.raises(TypeError, match="unexpected keyword argument 'group_count'"):
-        compiled._encode_characters(ids, group_count=2)
+        compiled_encoder(compiled)(ids, group_count=2)
 
 
 def test_xla_with_boundaries_that_are_kept(one_layer_folder):
@@ -102,7 +133,7 @@ def test_a_classifier_trains_on_what_xla_compiled(one_layer_folder):
 
 def test_shapes_repeat(compiled):
     compiled(["a b c"])
-    run = compiled._compiled_bilm.compiled
+    run = compiled_encoder(compiled).compiled
     before = run.experimental_get_tracing_count()
     for length in range(1, 9):  # one bucket
         compiled([" ".join("abcdefgh"[:length])] * length)

@@ -49,7 +49,7 @@ def test_outputs(elmo):
     np.testing.assert_array_equal(outputs["mask"], np.arange(9) < [[8], [9], [0], [1]])
     texts = [[word.decode() for word in row if word] for row in outputs["tokens"].numpy()]
     assert texts == TOKENS
-    for name in elmo._output_names.sequences:
+    for name in elmo.output_keys.sequences:
         assert not np.any(outputs[name].numpy()[~outputs["mask"].numpy()])
         np.testing.assert_array_equal(outputs[name]._keras_mask, outputs["mask"])
     for row, count in enumerate([8, 9, 0, 1]):
@@ -266,7 +266,7 @@ def test_batch_order_padding_and_neighbours_change_nothing(elmo):
     for row, sentence in enumerate(SENTENCES):
         alone = elmo([sentence])
         count = len(TOKENS[row])
-        for name in [*elmo._output_names.sequences, "default"]:
+        for name in [*elmo.output_keys.sequences, "default"]:
             one, other = together[name][row], alone[name][0]
             if name != "default":
                 one, other = one[:count], other[:count]

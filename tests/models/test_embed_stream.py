@@ -186,9 +186,9 @@ def test_batches_of_long_sentences_have_more_tokens_by_default(lengths, sizes):
 
 def test_words_are_encoded_in_one_order(new_elmo, monkeypatch):
     """In the order of a set of bytes, which each process has anew, the last bits would differ."""
-    orders, encode = [], new_elmo._token_encoder.from_many_words
+    orders, encode = [], new_elmo.token_encoder.from_many_words
     monkeypatch.setattr(
-        new_elmo._token_encoder,
+        new_elmo.token_encoder,
         "from_many_words",
         lambda words: orders.append(list(words)) or encode(words),
     )

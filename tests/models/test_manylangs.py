@@ -42,7 +42,7 @@ def test_character_ids_are_as_good_as_tokens(elmo):
     assert_same(results, {name: tf.gather(value, rows) for name, value in expected.items()})
     with pytest.raises(ValueError, match="must not hold the sentence boundaries"):
         elmo.from_character_ids(ids)
-    begin, end = elmo._token_encoder.scheme.boundaries
+    begin, end = elmo.token_encoder.scheme.boundaries
     whole = tf.constant([[begin, *ids[3].numpy()[:1], end]])
     marked = elmo.from_character_ids(whole, has_boundaries=True)
     np.testing.assert_allclose(marked["elmo"], expected["elmo"][3:, :1], atol=1e-6)
@@ -111,7 +111,7 @@ def test_xla_compiles_the_character_encoder(folder, elmo):
     words = ["cat", "ж", "x" * 60]
     expected = elmo.token_embeddings(words)
     np.testing.assert_allclose(compiled.token_embeddings(words), expected, atol=1e-6)
-    assert compiled._compiled_encoder.compiled.experimental_get_tracing_count() == 1
+    assert compiled.token_encoder.encoder.compiled.experimental_get_tracing_count() == 1
 
 
 def test_a_language_model_begins_with_it(folder):

@@ -243,7 +243,7 @@ def test_export_of_an_elmo_of_tokens(one_layer_folder, tmp_path):
         "default",
         "serving_default",
         "tokens",
-        *elmo._output_names.sequences,
+        *elmo.output_keys.sequences,
     }
     tokens = tf.constant(padded(SENTENCES, ""))
     expected = elmo(tokens)

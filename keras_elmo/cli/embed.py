@@ -1,13 +1,8 @@
 """`keras-elmo embed`: a file of sentences to a file of vectors, or many files to a folder."""
 
 import contextlib
-import json
 import os
 import sys
-import zipfile
-
-import h5py
-import numpy as np
 
 from keras_elmo.checks import check_integers
 from keras_elmo.cli import embed_folder
@@ -16,9 +11,9 @@ from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.cli.model_argument import MODEL_HELP, add_tokenizer_argument, open_model
 from keras_elmo.cli.output_file import check_output, is_same_file
 from keras_elmo.cli.wording import counted
+from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files import replacing_file
 from keras_elmo.models import Elmo
-from keras_elmo.weights.hdf5_file import create_hdf5
 
 HELP = "embed the sentences of files"
 DESCRIPTION = (
@@ -108,10 +103,10 @@ def run(options):
 
 def _run_for_a_file(options, suffix):
     # What can be wrong is found before a model is loaded.
-    write = _writer(options, suffix)
+    format = _checked_format(options, suffix)
     budget = {} if options.token_budget is None else {"token_budget": options.token_budget}
     check_integers(1, **budget)
-    has_index = write is _write_hdf5 and not options.no_sentence_index
+    has_index = format == "hdf5" and not options.no_sentence_index
     kept = [] if has_index or options.use_sentence_keys else None
     with contextlib.ExitStack() as stack:
         with open_model(options.model) as (config, _, source):
@@ -130,13 +125,16 @@ def _run_for_a_file(options, suffix):
             elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer, dtype=options.dtype)
         arrays = elmo.embed_stream(lines, layers, progress=not options.quiet, **budget)
         stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
-        count, tokens = write(temporary, arrays, kept, options.use_sentence_keys)
+        if format == "hdf5":
+            count, tokens = write_hdf5(temporary, arrays, kept, options.use_sentence_keys)
+        else:
+            count, tokens = write_npz(temporary, arrays)
     if not options.quiet:
         tokens = "" if layers == "default" else f", {counted(tokens, 'token')}"
         print(f"{options.output}: {counted(count, 'sentence')}{tokens}", file=sys.stderr)
 
 
-def _writer(options, suffix):
+def _checked_format(options, suffix):
     format = _SUFFIXES.get(suffix)
     if format is None:
         raise ValueError(
@@ -162,32 +160,4 @@ def _writer(options, suffix):
     if options.input[0] != "-" and is_same_file(options.input[0], options.output):
         raise ValueError(f"The output must not be the input. Received: {options.input[0]} for both")
     check_output(options.output, options.model, options.overwrite)
-    return {"hdf5": _write_hdf5, "npz": _write_npz}[format]
-
-
-def _num_tokens(array):
-    return array.shape[-2] if array.ndim > 1 else 0  # 0: one vector a sentence
-
-
-def _write_hdf5(path, arrays, sentences, are_keys):
-    count = tokens = 0
-    with create_hdf5(path) as file:
-        for array in arrays:
-            name = sentences[count].strip() if are_keys else str(count)
-            file.create_dataset(name, data=array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
-        if sentences is not None and not are_keys:
-            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
-            dataset[0] = index
-    return count, tokens
-
-
-def _write_npz(path, arrays, *_):
-    count = tokens = 0
-    with zipfile.ZipFile(path, "w") as archive:
-        for array in arrays:
-            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
-    return count, tokens
+    return format

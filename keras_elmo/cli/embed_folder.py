@@ -72,7 +72,6 @@ def run(options, is_named_like_a_file):
         layers = [parse_layer(part.strip(), config) for part in options.layers.split(",")]
         dtype = "float32" if options.dtype == "float16" else options.dtype
         elmo = Elmo.from_pretrained(source, tokenizer=options.tokenizer, dtype=dtype)
-    elmo._source = options.model  # as it is typed, for the manifest
     logging.basicConfig(format="keras-elmo embed: %(message)s")
     with CorpusProgress(is_shown=not options.quiet) as progress:
         try:
@@ -89,6 +88,7 @@ def run(options, is_named_like_a_file):
                 options.errors,
                 options.overwrite,
                 progress,
+                options.model,
             )
         except KeyboardInterrupt as error:
             if progress.last is None:

@@ -189,19 +189,20 @@ def write_manifest(folder, manifest):
             file.write("\n")
 
 
-def new_manifest(elmo, columns, files, **settings):
+def new_manifest(elmo, columns, files, model_name=None, **settings):
     """The manifest of a run that begins.
 
     Args:
         elmo: the `Elmo`.
         columns: list of `VectorColumn`s.
         files: list of `InputFile`s.
-        **settings: the other arguments of the run that decide the vectors.
+        model_name: see `describe_model`.
+        **settings: the other arguments of the run, which determine the vectors.
     """
     return {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
-        "model": describe_model(elmo),
+        "model": describe_model(elmo, model_name),
         "layers": {column.name: column.size for column in columns},
         **settings,
         "inputs": [file._asdict() for file in files],
@@ -212,15 +213,20 @@ def new_manifest(elmo, columns, files, **settings):
     }
 
 
-def describe_model(elmo):
-    """What of a model decides its vectors: a dict for the manifest."""
+def describe_model(elmo, name=None):
+    """The properties of a model that determine its vectors, and its name: a dict for the manifest.
+
+    Args:
+        elmo: the `Elmo`.
+        name: str. `None`: where the model was loaded from.
+    """
     digest = hashlib.sha256(json.dumps(elmo.config.to_options(), sort_keys=True).encode())
     for variable in elmo.weights:
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
     return {
-        "source": str(elmo._source),
+        "source": str(elmo.source if name is None else name),
         "sha256": digest.hexdigest(),
         "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,

@@ -72,6 +72,7 @@ def embed_files(
     errors="strict",
     overwrite=False,
     on_progress=None,
+    model_name=None,
 ):
     """Embeds the lines of text files, and writes a folder of Parquet files.
 
@@ -101,6 +102,8 @@ def embed_files(
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
         overwrite: bool. Remove the vectors of an earlier call, and begin anew.
         on_progress: function that is called with a `Progress`, from time to time.
+        model_name: str. The name of the model in the manifest, which identifies a model by its
+            weights. `None`: where the model was loaded from.
 
     Returns:
         The manifest, a dict, as `read_manifest` gives it.
@@ -143,6 +146,7 @@ def embed_files(
         elmo,
         columns,
         files,
+        model_name,
         dtype=dtype,
         pooled=bool(pooled),
         shard_size=int(shard_size),

@@ -37,7 +37,7 @@ class ContextualModel(keras.Model):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
 
-    _source = None  # where the weights come from, for `repr`
+    source = None  # str: where the weights come from, for `repr` and manifests
     max_tokens = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(
@@ -111,7 +111,7 @@ class ContextualModel(keras.Model):
         tokenizer = "no tokenizer" if self.tokenizer is None else type(self.tokenizer).__name__
         return (
             f"<{type(self).__name__} {self.name}"
-            + (f" from {self._source!r}" if self._source else "")
+            + (f" from {self.source!r}" if self.source else "")
             + f": {self.count_params():,} parameters, {config.num_layers} LSTM layers in each "
             f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
             f"trainable layers: {', '.join(trainable) or 'none'}>"
@@ -340,7 +340,7 @@ class ContextualModel(keras.Model):
             model = cls(config, kernel_initializer="zeros", **kwargs)
             model.load_weights(weights)
         if isinstance(source, str | os.PathLike):
-            model._source = os.fspath(source)
+            model.source = os.fspath(source)
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 
@@ -374,7 +374,7 @@ class ContextualModel(keras.Model):
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
             model_files.load_file(filepath, **parts, **kwargs)
-        self._source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
+        self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath, **kwargs):
         """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
@@ -393,11 +393,11 @@ class ContextualModel(keras.Model):
 
     def load_own_variables(self, store):
         super().load_own_variables(store)
-        self._source = "a file of Keras"
+        self.source = "a file of Keras"
 
     def set_weights(self, weights):
         super().set_weights(weights)
-        self._source = None
+        self.source = None
 
     def get_config(self):
         return {

@@ -1,8 +1,7 @@
-"""Files and folders that are moved into place when they are complete; text files, also gzip."""
+"""Files and folders that are moved into place when they are complete."""
 
 import contextlib
 import errno
-import gzip
 import os
 import re
 import secrets
@@ -10,7 +9,6 @@ import shutil
 import socket
 import stat
 import time
-import zlib
 
 try:
     import fcntl
@@ -209,36 +207,6 @@ def _lock(folder, path):
             ) from None
         return False
     return True
-
-
-@contextlib.contextmanager
-def open_text(path):
-    """A text file for reading bytes; `*.gz` is decompressed.
-
-    Raises:
-        ValueError: a `*.gz` file is no gzip file, or is cut short (raised while it is read).
-    """
-    with open(path, "rb") as file, decompressed(file, path) as text:
-        yield text
-
-
-@contextlib.contextmanager
-def decompressed(file, path):
-    """The same for a binary file that is open: the file, or what its gzip holds.
-
-    Args:
-        file: the binary file object.
-        path: its path, whose end says whether it is gzip.
-    """
-    if not os.fspath(path).endswith(".gz"):
-        yield file
-        return
-    try:
-        if os.path.isfile(path) and os.path.getsize(path) == 0:
-            raise EOFError("it is empty")  # Python takes it for a file of nothing
-        yield gzip.open(file)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
 
 
 # A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.

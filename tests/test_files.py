@@ -1,4 +1,3 @@
-import gzip
 import os
 import re
 import signal
@@ -13,7 +12,6 @@ from keras_elmo import files
 from keras_elmo.files import (
     locked_folder,
     making_folder,
-    open_text,
     replacing_file,
     replacing_files,
     replacing_folder,
@@ -307,17 +305,3 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(files.fcntl, "flock", refuse)
     with locked_folder(tmp_path, "a"), locked_folder(tmp_path, "a"):
         assert os.listdir(tmp_path) == [".a.elsewhere.1.abc.part"]
-
-
-def test_text_may_be_compressed(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
-    packed = gzip.compress(b"one\ntwo\n")
-    (tmp_path / "a.txt.gz").write_bytes(packed)
-    for name in ("a.txt", "a.txt.gz"):
-        with open_text(tmp_path / name) as file:
-            assert list(file) == [b"one\n", b"two\n"]
-    for broken in (packed[:-9], b"", b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
-        (tmp_path / "b.gz").write_bytes(broken)
-        with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
-            with open_text(tmp_path / "b.gz") as file:
-                list(file)

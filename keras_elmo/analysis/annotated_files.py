@@ -3,6 +3,8 @@
 import json
 import pathlib
 
+from keras_elmo.text_files import read_lines
+
 # The columns of CoNLL-U that hold a tag for each word.
 TAG_COLUMNS = {"upos": 3, "xpos": 4, "deprel": 7}
 
@@ -28,7 +30,7 @@ def read_conllu(path, column="upos"):
             f"`column` must be one of {', '.join(TAG_COLUMNS)}. Received: column={column!r}"
         )
     sentences, tags = [[]], [[]]
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             if sentences[-1]:
                 sentences.append([])
@@ -76,7 +78,7 @@ def read_senses(folder, part):
         names = json.loads((folder / "classes_map.txt").read_text(encoding="utf-8"))
     data, gold = folder / f"{part}.data.txt", folder / f"{part}.gold.txt"
     sentences, indices = [], []
-    for number, line in enumerate(_lines(data), start=1):
+    for number, line in enumerate(read_lines(data), start=1):
         index, _, text = line.partition("\t")
         tokens = text.split()
         if not index.isdecimal() or int(index) >= len(tokens):
@@ -86,19 +88,10 @@ def read_senses(folder, part):
             )
         sentences.append(tokens)
         indices.append(int(index))
-    senses = [names.get(sense.strip(), sense.strip()) for sense in _lines(gold)]
+    senses = [names.get(sense.strip(), sense.strip()) for sense in read_lines(gold)]
     if len(senses) != len(sentences) or not senses:
         raise ValueError(
             f"{gold} must have a sense for each line of {data.name}. "
             f"Received: {len(senses):,} senses for {len(sentences):,} sentences"
         )
     return sentences, indices, senses
-
-
-def _lines(path):
-    """The lines of a file without their ends; an empty one at the end is left out."""
-    try:
-        lines = pathlib.Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8. ({error})") from None
-    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]

@@ -10,9 +10,9 @@ from keras_elmo.cli.progress import CorpusProgress
 from keras_elmo.corpora import embed_files
 from keras_elmo.corpora.arrow import check_pyarrow
 from keras_elmo.corpora.columns import vector_columns
-from keras_elmo.corpora.inputs import find_files
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
 from keras_elmo.signals import Interrupted
+from keras_elmo.text_files import find_files
 
 HELP = "embed the sentences of many files"
 DESCRIPTION = (
@@ -86,6 +86,7 @@ def run(options):
                 options.errors,
                 options.overwrite,
                 progress,
+                options.model,
             )
         except KeyboardInterrupt as error:
             if progress.last is None:

@@ -4,15 +4,58 @@ import argparse
 import contextlib
 import io
 import os
-import select
-import stat
-import sys
 
-from keras_elmo.corpora.lines import Lines
-from keras_elmo.files import decompressed
 from keras_elmo.signals import check_signals
+from keras_elmo.text_files import decode_lines, open_text, standard_input
 
-_SECONDS = 0.2  # between two looks for signals while nothing comes
+
+class Lines:
+    """The lines of a binary file as strings, which are checked as they are read.
+
+    Args:
+        file: binary file object.
+        name: str, as errors name it.
+        encoding, errors: see `decode_lines`.
+        as_keys: bool. Check that each line can be the name of a dataset in HDF5.
+        record: list to which every line is added that is read, or `None`.
+    """
+
+    def __init__(self, file, name, encoding, errors, as_keys=False, record=None):
+        self.file, self.name = file, name
+        self.encoding, self.errors = encoding, errors
+        self.as_keys, self.record = as_keys, record
+
+    def __iter__(self):
+        for line in self.read():
+            if self.record is not None:
+                self.record.append(line)
+            yield line
+
+    def read(self):
+        """The checked lines, which are not recorded."""
+        numbers = {}  # of the lines that are keys
+        lines = decode_lines(self.file, self.name, self.encoding, self.errors)
+        for number, line in enumerate(lines, start=1):
+            check_signals()
+            if self.as_keys:
+                self._check_key(line.strip(), number, numbers)
+            yield line
+
+    def _check_key(self, key, number, numbers):
+        fault = None
+        if key in numbers:
+            fault = f"is that of line {numbers[key]:,} again"
+        elif key in ("", "."):
+            fault = "is empty" if not key else "is a dot alone"
+        elif "/" in key or "\0" in key:
+            fault = "holds a /, which parts groups in HDF5" if "/" in key else "holds a NUL"
+        if fault:
+            raise ValueError(
+                "With --use-sentence-keys each sentence must be a name in the file. Received: "
+                f"{self.name}, line {number:,}, whose sentence {fault}: {key[:60]!r}. Leave the "
+                "option out: sentences are then named by their lines"
+            )
+        numbers[key] = number
 
 
 class CountedLines(Lines):
@@ -37,41 +80,11 @@ def open_lines(path, is_counted, *args):
         *args: those of `Lines` after `name`.
     """
     if path == "-":
-        yield Lines(_standard_input(), "standard input", *args)
+        yield Lines(standard_input(), "standard input", *args)
         return
-    with _open_file(path) as file, decompressed(file, path) as text:
-        kind = CountedLines if is_counted and file.seekable() else Lines
-        yield kind(text, path, *args)
-
-
-def _standard_input():
-    """Standard input as a binary file that a signal ends, also where nothing comes."""
-    if sys.stdin is None:
-        raise ValueError("Standard input must be open. Received: a closed one")
-    try:
-        return io.BufferedReader(_Pipe(sys.stdin.fileno(), closefd=False))
-    except io.UnsupportedOperation:  # a stand-in without a descriptor
-        return sys.stdin.buffer
-
-
-def _open_file(path):
-    """A file for reading bytes, which a signal ends, also where it is a pipe and nothing comes."""
-    if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
-        return open(path, "rb")
-    # Opened as usual, a named pipe would wait here for somebody who writes.
-    return io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
-
-
-class _Pipe(io.FileIO):
-    """A file that may wait for what another program writes. Meanwhile it looks for signals."""
-
-    def readinto(self, buffer):
-        while not select.select([self], [], [], _SECONDS)[0]:
-            check_signals()
-        return super().readinto(buffer)
-
-    def seekable(self):
-        return False  # What is read is gone.
+    with open_text(path) as file:
+        kind = CountedLines if is_counted and os.path.isfile(path) else Lines
+        yield kind(file, path, *args)
 
 
 def add_encoding_arguments(parser, text):

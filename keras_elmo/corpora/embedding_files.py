@@ -1,4 +1,4 @@
-"""Files of embeddings: `read_embeddings` of sentences, `dump_token_embeddings` of words."""
+"""Files of embeddings (HDF5 and npz): of sentences, to write and to read; of words, to write."""
 
 import json
 import os
@@ -146,6 +146,49 @@ class EmbeddingsFile(Sequence):
         return f"<EmbeddingsFile {self.path}: {self._count:,} sentences{state}>"
 
 
+def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False):
+    """Writes the embeddings of sentences as `allennlp elmo` does.
+
+    Args:
+        path: the file to write.
+        arrays: iterable of float arrays, one for each sentence: (tokens, D), (layers, tokens, D),
+            or (D,).
+        sentences: list of strings, which may grow while the arrays are read. They are stored as
+            `sentence_to_index`. `None`: they are not stored.
+        has_sentence_keys: bool. Name each array by its sentence instead of its line. Then there is
+            no `sentence_to_index`.
+
+    Returns:
+        A pair of ints: the sentences and their tokens (0 for arrays of shape (D,)).
+    """
+    count = tokens = 0
+    with create_hdf5(path) as file:
+        for array in arrays:
+            name = sentences[count].strip() if has_sentence_keys else str(count)
+            file.create_dataset(name, data=array)
+            count, tokens = count + 1, tokens + _num_tokens(array)
+        if sentences is not None and not has_sentence_keys:
+            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
+            dataset = file.create_dataset(_SENTENCE_INDEX, (1,), h5py.string_dtype())
+            dataset[0] = index
+    return count, tokens
+
+
+def write_npz(path, arrays):
+    """Writes the embeddings of sentences as an npz file; see `write_hdf5`."""
+    count = tokens = 0
+    with zipfile.ZipFile(path, "w") as archive:
+        for array in arrays:
+            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array)
+            count, tokens = count + 1, tokens + _num_tokens(array)
+    return count, tokens
+
+
+def _num_tokens(array):
+    return array.shape[-2] if array.ndim > 1 else 0
+
+
 def dump_token_embeddings(elmo, vocabulary, path):
     """Writes the token embeddings of a vocabulary, like bilm-tf's function of the same name.
 
@@ -186,44 +229,3 @@ def dump_token_embeddings(elmo, vocabulary, path):
         begin, end = elmo.token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
     return len(words)
-
-
-def write_hdf5(path, arrays, sentences=None, are_keys=False):
-    """Writes the arrays of sentences as bilm-tf and AllenNLP do.
-
-    Args:
-        path: the file to write.
-        arrays: iterable of NumPy arrays, one for each sentence.
-        sentences: list of strings, which may grow as the arrays are taken, or `None`. With them the
-            file has AllenNLP's `sentence_to_index`.
-        are_keys: bool. Name each array by its sentence, and not by its number.
-
-    Returns:
-        The numbers of arrays and of tokens.
-    """
-    count = tokens = 0
-    with create_hdf5(path) as file:
-        for array in arrays:
-            name = sentences[count].strip() if are_keys else str(count)
-            file.create_dataset(name, data=array)
-            count, tokens = count + 1, tokens + num_tokens(array)
-        if sentences is not None and not are_keys:
-            index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
-            dataset[0] = index
-    return count, tokens
-
-
-def write_npz(path, arrays):
-    """Like `write_hdf5`, for `numpy.load`; one array is in memory at a time."""
-    count = tokens = 0
-    with zipfile.ZipFile(path, "w") as archive:
-        for array in arrays:
-            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array)
-            count, tokens = count + 1, tokens + num_tokens(array)
-    return count, tokens
-
-
-def num_tokens(array):
-    return array.shape[-2] if array.ndim > 1 else 0  # 0: one vector a sentence

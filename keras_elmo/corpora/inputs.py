@@ -1,16 +1,9 @@
-"""The text files of a run: which they are, what they hold, and their lines in order."""
+"""The text files of a run: their properties when it began, and their lines in order."""
 
-import contextlib
-import glob
-import hashlib
-import io
-import os
 from typing import NamedTuple
 
-from keras_elmo.corpora.lines import Lines
-from keras_elmo.files import decompressed
-
-_BYTES_PER_READ = 1 << 20
+from keras_elmo.signals import check_signals
+from keras_elmo.text_files import decode_lines, open_hashed
 
 
 class InputFile(NamedTuple):
@@ -29,82 +22,37 @@ class InputFile(NamedTuple):
     rows: int
 
 
-def find_files(inputs):
-    """The paths that a list of paths and patterns names.
-
-    Args:
-        inputs: a path, or a list of paths. A path that is no file may be a pattern with `*`, `?`,
-            `[...]` or `**`. The files of a pattern come in the order of their names.
-
-    Returns:
-        list of strings.
-
-    Raises:
-        ValueError: there is no input, or one file is named twice.
-        OSError: there is no such file, or it is a folder.
-    """
-    if isinstance(inputs, str | os.PathLike):
-        inputs = [inputs]
-    found = []
-    for path in map(os.fspath, inputs):
-        if path == "-":
-            raise ValueError(
-                "A run that can be continued reads its input again, so the input must be files. "
-                "Write standard input to a file first. Received: -"
-            )
-        if os.path.isdir(path):
-            raise IsADirectoryError(
-                f"The input must be files, not a folder; write '{os.path.join(path, '*')}' for "
-                f"the files in it. Received: {path}"
-            )
-        matches = [path]
-        if not os.path.exists(path) and glob.has_magic(path):
-            matches = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
-        if not matches or not os.path.exists(matches[0]):
-            raise FileNotFoundError(f"There is no such input file. Received: {path}")
-        for match in matches:
-            try:
-                match.encode()
-            except UnicodeEncodeError:
-                raise ValueError(
-                    "The name of an input file must be UTF-8, since the vectors are stored with "
-                    f"it; rename the file. Received: {match!r}"
-                ) from None
-        found += matches
-    if not found:
-        raise ValueError("There must be an input file. Received: an empty list")
-    seen = {}
-    for path in found:
-        status = os.stat(path)
-        key = status.st_dev, status.st_ino
-        if key in seen:
-            raise ValueError(
-                f"Each input file must be named once. Received: {seen[key]} and {path}, which are "
-                "one file"
-            )
-        seen[key] = path
-    return found
-
-
 def scan_files(paths, encoding, errors):
     """Reads the files once: their hashes, and their lines, which are checked and counted.
 
     Args:
         paths: list of strings.
         encoding: str.
-        errors: `"strict"` or `"replace"`; see `Lines`.
+        errors: `"strict"` or `"replace"`; see `decode_lines`.
 
     Returns:
         list of `InputFile`s.
 
     Raises:
-        ValueError: a file cannot be decoded, or is no whole gzip file.
+        ValueError: a file cannot be decoded, is not a whole gzip file, or has a name that is not
+            UTF-8.
         OSError: a file cannot be read.
     """
+    for path in paths:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                "The name of an input file must be UTF-8, since the vectors are stored with it; "
+                f"rename the file. Received: {path!r}"
+            ) from None
     files = []
     for path in paths:
-        with _open_hashed(path) as (file, hashed):
-            rows = sum(1 for _ in Lines(file, path, encoding, errors).read())
+        rows = 0
+        with open_hashed(path) as (file, hashed):
+            for _ in decode_lines(file, path, encoding, errors):
+                check_signals()
+                rows += 1
             files.append(InputFile(path, *hashed.finish(), rows))
     return files
 
@@ -115,7 +63,7 @@ def read_files(files, encoding, errors):
     Args:
         files: list of `InputFile`s.
         encoding: str.
-        errors: see `Lines`.
+        errors: see `decode_lines`.
 
     Yields:
         Pairs: the path of the file, and the line, a string.
@@ -126,8 +74,9 @@ def read_files(files, encoding, errors):
     """
     for file in files:
         count = 0
-        with _open_hashed(file.file) as (stream, hashed):
-            for line in Lines(stream, file.file, encoding, errors).read():
+        with open_hashed(file.file) as (stream, hashed):
+            for line in decode_lines(stream, file.file, encoding, errors):
+                check_signals()
                 count += 1
                 if count > file.rows:
                     break
@@ -139,43 +88,3 @@ def read_files(files, encoding, errors):
                 f"{file.bytes:,} bytes when the run began, and other ones now. Name another "
                 "folder, or begin anew with `overwrite`"
             )
-
-
-@contextlib.contextmanager
-def _open_hashed(path):
-    """A text file for reading bytes, which are hashed as they are read; `*.gz` is decompressed.
-
-    Yields:
-        The binary file object, and the `_HashedFile`.
-
-    Raises:
-        ValueError: see `open_text`.
-    """
-    with (
-        _HashedFile(path) as hashed,
-        decompressed(io.BufferedReader(hashed, _BYTES_PER_READ), path) as file,
-    ):
-        yield file, hashed
-
-
-class _HashedFile(io.FileIO):
-    """A file that hashes the bytes that are read, from its beginning to its end."""
-
-    def __init__(self, path):
-        super().__init__(path, "rb")
-        self._digest, self._size = hashlib.sha256(), 0
-
-    def readinto(self, buffer):
-        count = super().readinto(buffer)
-        self._digest.update(memoryview(buffer)[:count])
-        self._size += count
-        return count
-
-    def seekable(self):
-        return False  # Each byte is read once.
-
-    def finish(self):
-        """The size and the SHA-256 of the whole file, of which the rest is read."""
-        while self.readinto(bytearray(_BYTES_PER_READ)):
-            pass
-        return self._size, self._digest.hexdigest()

@@ -196,7 +196,7 @@ def new_manifest(elmo, columns, files, **settings):
         elmo: the `Elmo`.
         columns: list of `VectorColumn`s.
         files: list of `InputFile`s.
-        **settings: the other arguments of the run that decide the vectors.
+        **settings: the other arguments of the run, which determine the vectors.
     """
     return {
         "format": _FORMAT,
@@ -213,7 +213,7 @@ def new_manifest(elmo, columns, files, **settings):
 
 
 def describe_model(elmo):
-    """What of a model decides its vectors: a dict for the manifest."""
+    """The properties of a model that determine its vectors: a dict for the manifest."""
     digest = hashlib.sha256(json.dumps(elmo.config.to_options(), sort_keys=True).encode())
     for variable in elmo.weights:
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))

@@ -13,7 +13,7 @@ from keras_elmo.checks import check_integers, shown
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.arrow import check_pyarrow
 from keras_elmo.corpora.columns import vector_columns
-from keras_elmo.corpora.inputs import find_files, read_files, scan_files
+from keras_elmo.corpora.inputs import read_files, scan_files
 from keras_elmo.corpora.manifest import (
     DTYPES,
     MANIFEST,
@@ -30,6 +30,7 @@ from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
 from keras_elmo.signals import noting_signals
+from keras_elmo.text_files import find_files
 
 # Sentences of a shard: a killed run loses two at most, and a library opens one at once. A pooled
 # sentence is one vector, where another is one for each token and layer.

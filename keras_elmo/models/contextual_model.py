@@ -37,7 +37,7 @@ class ContextualModel(keras.Model):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
     """
 
-    source = None  # where the weights come from, for `repr`
+    source = None  # str: where the weights come from, for `repr` and manifests
     max_tokens = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(

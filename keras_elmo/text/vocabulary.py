@@ -4,6 +4,7 @@ import os
 
 from keras_elmo import characters
 from keras_elmo.checks import shown
+from keras_elmo.text_files import read_lines
 
 UNK = "<UNK>"
 SPECIALS = (characters.BOS, characters.EOS, UNK)
@@ -35,7 +36,7 @@ class Vocabulary:
         where = "The vocabulary"
         if isinstance(words, str | os.PathLike):
             where = os.fspath(words)
-            words = _read(where)
+            words = read_lines(where)
         self.words = tuple(words)
         self.ids = {}
         repeated, empty = [], []
@@ -72,20 +73,6 @@ class Vocabulary:
         """Writes the file."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{word}\n" for word in self.words)
-
-
-def _read(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path} must be UTF-8. Received: other bytes in line {line}") from None
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
 
 
 def _first_ten(faults):

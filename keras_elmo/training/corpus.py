@@ -1,7 +1,6 @@
 """`Corpus`: tokenised text files with a sentence a line, plain or gzip."""
 
 import collections
-import glob
 import itertools
 import os
 import warnings
@@ -9,12 +8,13 @@ import warnings
 import numpy as np
 
 from keras_elmo.checks import check_integers
-from keras_elmo.files import open_text, replacing_file
+from keras_elmo.files import replacing_file
 from keras_elmo.signals import check_signals
 from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.text_files import decode_lines, find_files, open_text
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
-_PROGRESS_LINES = 5_000  # lines between two calls of a progress function
+PROGRESS_LINES = 5_000  # lines between two calls of a progress function
 _MAX_SENTENCE_TOKENS = 10_000  # a line with more tokens is hardly a sentence
 
 
@@ -24,37 +24,16 @@ class Corpus:
     Blank lines are skipped.
 
     Args:
-        patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
+        patterns: a path, a pattern such as `"text/*.gz"`, or a list of them; see `find_files`.
 
     Raises:
         FileNotFoundError: a pattern matches no file.
         IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe, or another thing that can be read once only.
+        ValueError: a path is a pipe or a device, or two paths are one file.
     """
 
     def __init__(self, patterns):
-        if isinstance(patterns, str | os.PathLike):
-            patterns = [patterns]
-        self.files = []
-        for pattern in map(os.fspath, patterns):
-            found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
-            if not found:
-                raise FileNotFoundError(f"There is no file {pattern}")
-            self.files += found
-        for file in self.files:
-            if os.path.isdir(file):
-                raise IsADirectoryError(
-                    f"A corpus is made of files, not a folder; write '{os.path.join(file, '*')}' "
-                    f"for the files in it. Received: {file}"
-                )
-            if not os.path.isfile(file):
-                raise ValueError(
-                    "A corpus is read several times, and so must be made of files. Received: the "
-                    f"pipe or device {file}; write what comes from it to a file"
-                )
-        self.files = list(dict.fromkeys(self.files))
-        if not self.files:
-            raise FileNotFoundError("A corpus needs a file. Received: none")
+        self.files = find_files(patterns)
         self._counts = None
 
     def counts(self, progress=None):
@@ -203,24 +182,15 @@ def count_words(corpus, progress=None):
 
 def _read_sentences(path, progress=None):
     """Yields the line number, from 1, and the tokens of each line that is not blank."""
-    line_number = bytes_read = 0
-    try:
-        with open_text(path) as file:
-            compressed = getattr(file, "fileobj", file)
-            for line_number, line in enumerate(file, start=1):
-                if line_number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                if tokens := line.decode().split():
-                    yield line_number, tokens
-                if progress is not None and line_number % _PROGRESS_LINES == 0:
-                    before, bytes_read = bytes_read, compressed.tell()
-                    progress(bytes_read - before)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}, line {line_number} must be UTF-8. Received: "
-            f"{error.object[error.start :][:10]!r} at byte {error.start} of it. Convert the file "
-            "first, as with `iconv -f latin1 -t utf-8`"
-        ) from None
+    bytes_read = 0
+    with open_text(path) as file:
+        compressed = getattr(file, "fileobj", file)
+        for line_number, line in enumerate(decode_lines(file, path), start=1):
+            if tokens := line.split():
+                yield line_number, tokens
+            if progress is not None and line_number % PROGRESS_LINES == 0:
+                before, bytes_read = bytes_read, compressed.tell()
+                progress(bytes_read - before)
     if progress is not None:
         progress(os.path.getsize(path) - bytes_read)
 

@@ -419,12 +419,12 @@ def test_progress_bar_ends_before_the_message(embed, monkeypatch):
         finally:
             events.append("end of the bar")
 
-    def interrupted(array):
+    def interrupted(file, array):
         events.append(array.shape)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Elmo, "embed_stream", stream)
-    monkeypatch.setattr("keras_elmo.corpora.embedding_files.num_tokens", interrupted)
+    monkeypatch.setattr(np.lib.format, "write_array", interrupted)
     message = []
     monkeypatch.setattr("builtins.print", lambda line, **_: message.append((line, list(events))))
     assert embed("in.txt", "-o", "out.npz")[0] == 130

@@ -78,11 +78,11 @@ def assert_error(result, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["-"], "Write standard input to a file first"),
-        (["nothing.txt"], "Received: nothing.txt"),
-        (["*.csv"], r"Received: \*.csv"),
+        (["-"], "write what comes from standard input"),
+        (["nothing.txt"], "There is no file nothing.txt"),
+        (["*.csv"], r"There is no file \*.csv"),
         (["."], "not a folder"),
-        (["a.txt", "a.txt"], "Received: a.txt and a.txt"),
+        (["a.txt", "./a.txt"], "Received: a.txt and ./a.txt"),
         (["a.txt", "--layers", "top,default"], "--layers must not be \"default\""),
         (["a.txt", "--layers", "top,7"], r"Received: --layers \['top', 7\]"),
         (["a.txt", "--layers", "top,,"], r"Received: --layers \['top', '', ''\]"),

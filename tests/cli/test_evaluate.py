@@ -58,7 +58,7 @@ def test_an_error_is_found_before_the_model_is_loaded(folder, capsys, monkeypatc
     (folder / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
     assert main(["evaluate", "model", "latin.txt"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("keras-elmo evaluate: error: latin.txt, line 2 must be UTF-8")
+    assert error.startswith("keras-elmo evaluate: error: latin.txt must be UTF-8")
     assert "`iconv -f latin1 -t utf-8`" in error
     os.remove("model/vocab.txt")
     for arguments, message in [

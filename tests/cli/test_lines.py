@@ -18,9 +18,8 @@ def read(content, encoding="utf-8", errors="strict", kind=Lines, **options):
 @pytest.mark.parametrize("kind", [Lines, CountedLines])
 def test_lines_of_another_encoding_are_counted_and_the_first_is_named(kind):
     message = (
-        "in.txt must be utf-8, and 2 lines cannot be read as such. The first is line 2: "
-        "'caf\ufffd'. Name the encoding of the file with `encoding` (as latin-1, utf-16), or pass "
-        '`errors="replace"`'
+        "in.txt must be utf-8, and 2 lines are not. Received: line 2: 'caf\ufffd'. Name the "
+        'encoding of the file with `encoding` (as latin-1, utf-16), or pass `errors="replace"`'
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         read(LATIN.encode("latin-1"), kind=kind)
@@ -39,14 +38,14 @@ def test_lines_of_another_encoding_are_counted_and_the_first_is_named(kind):
 )
 def test_sentences_that_cannot_be_names(content, message, kind):
     with pytest.raises(ValueError, match=message):
-        read(content.encode(), are_keys=True, kind=kind)
+        read(content.encode(), as_keys=True, kind=kind)
     assert len(read(content.encode(), kind=kind)) == content.count("\n")
 
 
 @pytest.mark.parametrize("kind", [Lines, CountedLines])
 def test_what_is_read_is_kept_once(kind):
-    kept = []
-    assert read(b" a b \nc\n", kind=kind, kept=kept) == [" a b ", "c"] == kept
+    record = []
+    assert read(b" a b \nc\n", kind=kind, record=record) == [" a b ", "c"] == record
 
 
 def test_lines_that_are_counted_can_be_read_afterwards():

@@ -194,7 +194,7 @@ def test_default_shape_is_that_of_the_published_small_model():
         (["--train", "nothing*"], "There is no file nothing"),
         (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
         (["--heldout", "one.txt"], "held-out text must have at least a window"),
-        (["--train", "latin.txt"], "latin.txt, line 1 must be UTF-8"),
+        (["--train", "latin.txt"], "latin.txt must be UTF-8, and 1 line is not. Received: line 1"),
         (["--options", "sized.json"], "n_tokens_vocab=99, but vocab.txt has 22 words"),
         (["--init", "nothing"], "There is no model 'nothing'"),
     ],

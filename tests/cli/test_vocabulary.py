@@ -47,7 +47,7 @@ def test_text_is_not_replaced(corpus_copy, capsys):
 
 def test_reading_is_shown(corpus_copy, capsys, monkeypatch):
     monkeypatch.setattr("keras_elmo.cli.progress._LINE_INTERVAL", -1)
-    monkeypatch.setattr("keras_elmo.training.corpus._PROGRESS_LINES", 20)
+    monkeypatch.setattr("keras_elmo.training.corpus.PROGRESS_LINES", 20)
     arguments = ["vocabulary", "train-*", "-o", "vocab.txt", "--overwrite"]
     assert main([*arguments, "-q"]) == 0
     assert capsys.readouterr().err == ""

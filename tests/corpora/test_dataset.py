@@ -53,9 +53,9 @@ def pooled(tmp_path_factory, shared_elmo, folder):
 def files(tmp_path_factory, vectors):
     """The same vectors in the files of `keras-elmo embed`."""
     path = tmp_path_factory.mktemp("files")
-    write_hdf5(path / "all.hdf5", vectors, None, False)
+    write_hdf5(path / "all.hdf5", vectors)
     write_npz(path / "top.npz", [array[2] for array in vectors])
-    write_hdf5(path / "pooled.h5", [array[2].sum(axis=0) for array in vectors], LINES, False)
+    write_hdf5(path / "pooled.h5", [array[2].sum(axis=0) for array in vectors], LINES)
     return path
 
 
@@ -164,7 +164,7 @@ def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
     """Recurrent layers fail on batches without columns."""
     (tmp_path / "in.txt").write_text(40 * "\n" + 5 * "the cat sat\n")
     embed_files(shared_elmo, tmp_path / "in.txt", tmp_path / "out", "top")
-    write_hdf5(tmp_path / "top.hdf5", [np.zeros((0, 16), np.float32)] * 40, None, False)
+    write_hdf5(tmp_path / "top.hdf5", [np.zeros((0, 16), np.float32)] * 40)
     lstm = keras.layers.LSTM(3)
     for path, name, rows in (tmp_path / "out", "top", 45), (tmp_path / "top.hdf5", "vectors", 40):
         batches = list(dataset(path, batch_size=32))
@@ -300,8 +300,7 @@ def test_what_is_no_file_of_vectors(tmp_path):
 _EXIT = """
 import sys, time
 import keras, tensorflow as tf
-from keras_elmo import embedding_files
-from keras_elmo.corpora import dataset
+from keras_elmo.corpora import dataset, embedding_files
 
 read = embedding_files.EmbeddingsFile.__getitem__
 def slowly(self, index):

@@ -87,6 +87,7 @@ def test_a_tokenizer_is_known_by_its_settings(elmo, monkeypatch):
 
 def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
     assert describe_model(elmo) == describe_model(new_elmo)
+    assert describe_model(elmo)["source"] == str(small_folder)
     new_elmo.mixes[0].gamma.assign(2.0)
     assert describe_model(elmo)["sha256"] != describe_model(new_elmo)["sha256"]
     halves = Elmo.from_pretrained(small_folder, dtype="bfloat16", tokenizer="treebank")

@@ -41,7 +41,7 @@ def test_an_order_for_each_seed_and_epoch(corpus):
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="read several times.*pipe or device"):
+    with pytest.raises(ValueError, match="read several times.*a pipe"):
         Corpus(tmp_path / "pipe")
 
 
@@ -74,7 +74,7 @@ def test_shards_share_the_corpus(corpus, num_shards, seed):
     [
         (b"", "There is no word in .*bad.txt"),
         (b"\n \n", "There is no word in .*bad.txt"),
-        (b"ok\ncaf\xe9 !\n", r"bad.txt, line 2 must be UTF-8. Received: b'\\xe9 !"),
+        (b"ok\ncaf\xe9 !\n", "bad.txt must be UTF-8, .* line 2: 'caf\ufffd !'"),
     ],
 )
 def test_faults_are_found_when_it_is_counted(tmp_path, data, message):
@@ -101,19 +101,20 @@ def test_files_that_are_not_there(tmp_path):
         Corpus([str(tmp_path / "nothing*")])
     with pytest.raises(IsADirectoryError, match="not a folder; write .*[*]. for the files in"):
         Corpus(tmp_path)
-    with pytest.raises(FileNotFoundError, match="needs a file"):
+    with pytest.raises(FileNotFoundError, match="must be an input file"):
         Corpus([])
 
 
 def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.training.corpus._PROGRESS_LINES", 2)
+    monkeypatch.setattr("keras_elmo.training.corpus.PROGRESS_LINES", 2)
     write(tmp_path / "a.txt", ["a b c", "", "x <UNK>"])
     write(tmp_path / "b.txt.gz", ["a a", "b y y"])
     corpus, sizes = Corpus(str(tmp_path / "*")), []
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
     assert corpus.unknown_share(vocabulary, sizes.append) == 0.5
     assert sum(sizes) == sum(os.path.getsize(file) for file in corpus.files) and len(sizes) == 4
-    monkeypatch.setattr("keras_elmo.training.corpus._read_sentences", None)  # it is not read again
+    for file in corpus.files:
+        os.remove(file)  # They are not read again.
     assert corpus.counts() == (4, 10) and corpus.file_counts() == [(2, 5), (2, 5)]
 
 

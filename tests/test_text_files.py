@@ -1,0 +1,144 @@
+import gzip
+import hashlib
+import io
+import os
+import re
+import sys
+
+import pytest
+
+from keras_elmo.text_files import (
+    decode_lines,
+    find_files,
+    open_hashed,
+    open_text,
+    read_lines,
+    standard_input,
+)
+
+LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for name in ("b.txt", "a.txt", "c.txt.gz", "deep/er/d.txt"):
+        (tmp_path / name).write_bytes(b"")
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path
+
+
+def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
+    assert find_files("b.txt") == ["b.txt"]
+    assert find_files(["c.txt.gz", "*.txt"]) == ["c.txt.gz", "a.txt", "b.txt"]
+    assert find_files(["b.txt", "*.txt", "b.txt"]) == ["b.txt", "a.txt"]
+    assert find_files([folder / "b.txt"]) == [str(folder / "b.txt")]
+    assert find_files("**/*.txt") == ["a.txt", "b.txt", "deep/er/d.txt"]
+    assert find_files("*") == ["a.txt", "b.txt", "c.txt.gz"]  # no folder and no pipe
+    (folder / "[x].txt").write_bytes(b"")
+    assert find_files("[x].txt") == ["[x].txt"]
+
+
+@pytest.mark.parametrize(
+    "inputs, error, message",
+    [
+        ([], FileNotFoundError, "Received: none"),
+        ("-", ValueError, "standard input, a pipe .* to a file first. Received: -"),
+        ("pipe", ValueError, "read several times, .* a pipe .* Received: pipe"),
+        ("deep", IsADirectoryError, r"write 'deep/\*' for the files in it. Received: deep"),
+        ("nothing.txt", FileNotFoundError, "There is no file nothing.txt"),
+        ("*.csv", FileNotFoundError, r"There is no file \*.csv"),
+        (["a.txt", "./a.txt"], ValueError, "Received: a.txt and ./a.txt, which are one file"),
+    ],
+)
+def test_inputs_that_are_not_files_are_refused(folder, inputs, error, message):
+    with pytest.raises(error, match=message):
+        find_files(inputs)
+
+
+def test_two_names_of_one_file_are_refused(folder):
+    os.link("a.txt", "e.txt")
+    with pytest.raises(ValueError, match="Received: a.txt and e.txt, which are one file"):
+        find_files("*.txt")
+
+
+def test_text_may_be_compressed(tmp_path):
+    packed = gzip.compress(b"one\ntwo\n")
+    for name, content in {"a.txt": b"one\ntwo\n", "a.txt.gz": packed}.items():
+        (tmp_path / name).write_bytes(content)
+        with open_text(tmp_path / name) as file:
+            assert list(file) == [b"one\n", b"two\n"]
+    for broken in (packed[:-9], b"", b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
+        (tmp_path / "b.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
+            list(read_lines(tmp_path / "b.gz"))
+
+
+def test_the_bytes_on_the_disk_are_hashed(tmp_path):
+    content = gzip.compress(b"one\ntwo\n")
+    (tmp_path / "a.gz").write_bytes(content)
+    with open_hashed(tmp_path / "a.gz") as (file, hashed):
+        assert next(decode_lines(file, "a.gz")) == "one"
+        assert hashed.finish() == (len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="Standard input must be open"):
+        standard_input()
+
+
+def decoded(content, *args):
+    file = io.BytesIO(content)
+    lines = list(decode_lines(file, "in.txt", *args))
+    assert not file.closed
+    return lines
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"The cat\nHello\n",
+        b"The cat\nHello",
+        b"The cat\r\nHello\r\n",
+        b"\xef\xbb\xbfThe cat\nHello\n",
+        b"\xef\xbb\xbfThe cat\r\nHello",
+    ],
+    ids=["lf", "no last newline", "crlf", "bom", "bom and crlf"],
+)
+def test_line_ends_and_byte_order_mark_are_not_text(content):
+    assert decoded(content) == ["The cat", "Hello"]
+
+
+def test_other_bytes_are_kept():
+    assert decoded(b"\n a\x00b\x0b \n\n\xe2\x80\xa8\n") == ["", " a\x00b\x0b ", "", "\u2028"]
+    assert decoded(b"") == []
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
+def test_text_of_any_encoding(encoding):
+    content = LATIN.replace("\n", "\r\n").encode(encoding)
+    assert decoded(content, encoding) == LATIN.splitlines()
+
+
+def test_lines_of_another_encoding_are_counted_and_the_first_is_named():
+    message = (
+        "in.txt must be utf-8, and 2 lines are not. Received: line 2: 'caf\ufffd'. Name the "
+        'encoding of the file with `encoding` (as latin-1, utf-16), or pass `errors="replace"`'
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        decoded(LATIN.encode("latin-1"), "utf-8")
+    message = "in.txt must be UTF-8, .* Convert the file first"  # There is no such argument.
+    with pytest.raises(ValueError, match=message):
+        decoded(LATIN.encode("latin-1"))
+
+
+def test_utf16_may_be_cut_short():
+    content = "Hello\nthere\n".encode("utf-16")
+    with pytest.raises(ValueError, match="in.txt must be utf-16, and 1 line is not.*line 2"):
+        decoded(content[:-1], "utf-16")
+
+
+def test_bytes_that_cannot_be_decoded_may_be_replaced():
+    assert decoded(b"caf\xe9 au\nlait\n", "utf-8", "replace") == ["caf\ufffd au", "lait"]

@@ -11,8 +11,8 @@ from keras_elmo.cli.output_file import is_same_file
 from keras_elmo.cli.progress import CorpusProgress
 from keras_elmo.cli.wording import counted
 from keras_elmo.corpora import embed_files
-from keras_elmo.corpora.arrow import check_pyarrow
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
+from keras_elmo.corpora.shards import check_pyarrow
 from keras_elmo.models import Elmo
 from keras_elmo.signals import Interrupted
 from keras_elmo.text_files import find_files

@@ -8,9 +8,8 @@ from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load
 from keras_elmo.cli.parsing import counted
 from keras_elmo.cli.progress import CorpusProgress
 from keras_elmo.corpora import embed_files
-from keras_elmo.corpora.arrow import check_pyarrow
-from keras_elmo.corpora.columns import vector_columns
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
+from keras_elmo.corpora.shards import check_pyarrow, vector_columns
 from keras_elmo.signals import Interrupted
 from keras_elmo.text_files import find_files
 

@@ -6,10 +6,14 @@ import apache_beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from keras_elmo.checks import check_integers, shown
-from keras_elmo.corpora.arrow import check_pyarrow, pyarrow
-from keras_elmo.corpora.columns import as_dtype, vector_columns
 from keras_elmo.corpora.manifest import DTYPES
-from keras_elmo.corpora.shards import vector_type
+from keras_elmo.corpora.shards import (
+    as_dtype,
+    check_pyarrow,
+    pyarrow,
+    vector_columns,
+    vector_type,
+)
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
 from keras_elmo.models.sentences import TOKEN_BUDGET

@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers, is_integer, shown
 from keras_elmo.corpora import shards
-from keras_elmo.corpora.arrow import check_pyarrow
 from keras_elmo.corpora.embedding_files import read_embeddings
 from keras_elmo.corpora.manifest import fingerprint, read_manifest
 from keras_elmo.generator_dataset import dataset_from_generator
@@ -90,7 +89,7 @@ class _Folder:
     """
 
     def __init__(self, path):
-        check_pyarrow()
+        shards.check_pyarrow()
         manifest = read_manifest(path)
         if not manifest["complete"]:
             raise ValueError(

@@ -14,7 +14,7 @@ from keras_elmo.weights.hdf5_file import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _ZIP_END_BYTES = 2**16 + 2**10  # the records at the end of a zip, with a comment of 64 KiB at most
-_WORDS_PER_WRITE = 16384  # bounds the memory that the embeddings of the words take
+WORDS_PER_WRITE = 16384  # bounds the memory of the embeddings
 _RULE = (
     "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
     "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
@@ -24,8 +24,8 @@ _RULE = (
 def read_embeddings(path):
     """Opens a file of sentence embeddings, as a sequence in the order of the lines.
 
-    An `h5py.File` would give the arrays in the order of their names, 0, 1, 10, 100, ..., and
-    AllenNLP's `sentence_to_index` among them.
+    (`h5py.File` sorts the arrays by their names, 0, 1, 10, 100, ..., and has AllenNLP's
+    `sentence_to_index` among them.)
 
     Args:
         path: an HDF5 file of `keras-elmo embed`, of bilm-tf's `dump_bilm_embeddings` or of
@@ -46,40 +46,39 @@ def read_embeddings(path):
     ...     print(len(vectors), vectors[0].shape, [array.shape for array in vectors[-2:]])
     """
     path = os.fspath(path)
-    open(path, "rb").close()  # if it may not be read, Python's own error is the clearest
-    if zipfile.is_zipfile(path):
-        file = _call(path, np.load, path)
-        _call(path, _check_count, path, file.zip)
-        return EmbeddingsFile(path, file)
-    return EmbeddingsFile(path, _call(path, h5py.File, path, "r"))
-
-
-def _call(path, function, *args):
-    """Calls a function that reads a file, and names the file in its error."""
+    open(path, "rb").close()  # raises Python's own PermissionError early
     try:
-        return function(*args)
-    except Exception as error:  # each library has its own errors
+        if zipfile.is_zipfile(path):
+            file = np.load(path)
+            _check_count(path, file.zip)
+        else:
+            file = h5py.File(path, "r")
+        names = list(file)
+    except Exception as error:  # Each library has its own errors.
         raise ValueError(
             f"{path} must be a whole HDF5 or npz file; it may be cut short, damaged, or of another "
-            f"kind. Received: a file with an error ({error})"
+            f"kind. Received: {error}"
         ) from None
+    return EmbeddingsFile(path, file, names)
 
 
 def _check_count(path, archive):
     """Compares the entries that Python found in a zip with their number at the end of the file.
 
-    Where an entry of the directory is damaged, Python leaves out those that follow it.
+    Behind a damaged entry of the directory, Python finds no others.
     """
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - _ZIP_END_BYTES))
         tail = file.read()
     end = tail.rfind(b"PK\5\6")
     count = int.from_bytes(tail[end + 10 : end + 12], "little")
-    # Of more entries, another record says how many.
+    # Another record has a larger number.
     if count == 0xFFFF and (end := tail.rfind(b"PK\6\6", 0, end)) >= 0:
         count = int.from_bytes(tail[end + 32 : end + 40], "little")
     if len(archive.infolist()) != count:
-        raise ValueError(f"It must have {count:,} entries. Received: {len(archive.infolist()):,}")
+        raise ValueError(
+            f"all {count:,} entries must be readable. Received: {len(archive.infolist()):,}"
+        )
 
 
 class EmbeddingsFile(Sequence):
@@ -88,13 +87,13 @@ class EmbeddingsFile(Sequence):
     Args:
         path: path of the file, which error messages name.
         file: the open file: a mapping of names to arrays, with a method `close`.
+        names: list of the names, strings or (as h5py gives them if they are not UTF-8) bytes.
     """
 
-    def __init__(self, path, file):
+    def __init__(self, path, file, names):
         self.path = path
         self._file = file
-        # h5py gives a name that is not UTF-8 as bytes.
-        names = {*map(os.fsdecode, _call(path, list, file))} - {_SENTENCE_INDEX}
+        names = {*map(os.fsdecode, names)} - {_SENTENCE_INDEX}
         self._count = len(names)
         others = names - {str(index) for index in range(self._count)}
         if others:
@@ -112,18 +111,18 @@ class EmbeddingsFile(Sequence):
     def __getitem__(self, index):
         if self._file is None:
             raise ValueError(
-                f"{self.path} must be open; open it again with `read_embeddings`. "
-                "Received: a closed file"
+                f"{self.path} must be open. Received: a closed file; open it again with "
+                "`read_embeddings`"
             )
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(self._count))]
         index = range(self._count)[index]  # raises the IndexError or TypeError of a list
         try:
             array = np.asarray(self._file[str(index)])
-        except Exception as error:  # each library has its own errors
+        except Exception as error:  # Each library has its own errors.
             raise ValueError(
-                f"{self.path} must be a whole file; it may be damaged. Received: an error in the "
-                f"embeddings of line {index} ({error})"
+                f"{self.path} must be a whole file; it may be damaged. Received: for line {index} "
+                f"an array that cannot be read ({error})"
             ) from None
         if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
             raise ValueError(
@@ -195,15 +194,15 @@ def _num_tokens(array):
 def dump_token_embeddings(elmo, vocabulary, path):
     """Writes the token embeddings of a vocabulary, like bilm-tf's function of the same name.
 
-    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim). It has one row
-    for each word, in the order of the vocabulary. The rows of `<S>` and `</S>` are the embeddings
-    of the sentence boundaries. The originals take the file as `embedding_weight_file`.
+    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim): a row for each
+    word of the vocabulary, in its order. The rows of `<S>` and `</S>` are the embeddings of the
+    sentence boundaries. The originals take the file as `embedding_weight_file`.
 
     Args:
         elmo: an `Elmo` or a `BiLanguageModel`.
         vocabulary: path of a file with one word on each line, or a list of strings. `<S>`, `</S>`
             and `<UNK>` must be among the words, since the originals need them.
-        path: the file to write. It appears under this name only when it is whole.
+        path: the file to write. It appears when it is whole.
 
     Returns:
         The number of words, an int.
@@ -218,7 +217,7 @@ def dump_token_embeddings(elmo, vocabulary, path):
 
     Reference: `dump_token_embeddings` in bilm-tf's bilm/model.py.
     """
-    from keras_elmo.text.vocabulary import Vocabulary
+    from keras_elmo.text.vocabulary import Vocabulary  # `text` needs TensorFlow
 
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = Vocabulary(vocabulary)
@@ -226,8 +225,8 @@ def dump_token_embeddings(elmo, vocabulary, path):
     with replacing_file(path) as temporary, create_hdf5(temporary) as file:
         shape = (len(words), elmo.config.projection_dim)
         dataset = file.create_dataset("embedding", shape, np.float32)
-        for start in range(0, len(words), _WORDS_PER_WRITE):
-            part = words[start : start + _WORDS_PER_WRITE]
+        for start in range(0, len(words), WORDS_PER_WRITE):
+            part = words[start : start + WORDS_PER_WRITE]
             dataset[start : start + len(part)] = elmo.token_embeddings(part)
         begin, end = elmo.token_encoder.from_many_words([]).numpy().astype(np.float32)
         dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end

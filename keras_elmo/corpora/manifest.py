@@ -1,4 +1,4 @@
-"""The manifest of a folder of vectors: what made it, and what is in it."""
+"""The manifest of a folder of vectors: what made the vectors, and which shards hold them."""
 
 import hashlib
 import json
@@ -11,15 +11,14 @@ import tensorflow as tf
 
 from keras_elmo._version import __version__
 from keras_elmo.checks import is_integer, shown
-from keras_elmo.corpora.arrow import pyarrow
-from keras_elmo.corpora.shards import shard_name
+from keras_elmo.corpora.shards import pyarrow, shard_name
 from keras_elmo.files import replacing_file
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
 _FORMAT = "keras_elmo.corpora"
 _FORMAT_VERSION = 1
-# What decides the vectors. A run goes on only where all of it is the same.
+# The settings that determine the vectors. A run resumes only if all are equal.
 _SETTINGS = (
     "format_version",
     "model",
@@ -32,8 +31,7 @@ _SETTINGS = (
     "errors",
     "inputs",
 )
-# Where the model was read from decides nothing.
-_NAMES_ALONE = ("source",)
+_MODEL_NAME = "source"  # of the model's properties the one that determines nothing
 DTYPES = ("float32", "float16")
 
 
@@ -46,10 +44,10 @@ def read_manifest(folder):
         folder: path.
 
     Returns:
-        A dict. `"complete"` says whether the folder is finished, with the vectors of all sentences.
-        The entry `"shards"` of a finished folder has a dict for each file, in the order of the
-        rows: `"file"`, `"first_id"`, `"rows"`, `"bytes"` and `"sha256"` (which folders of the
-        first development versions of 0.2.0 do not have). It is empty in an unfinished folder.
+        A dict. `"complete"` says whether the folder has the vectors of all sentences. If it has,
+        `"shards"` has a dict for each file, in the order of the rows: `"file"`, `"first_id"`,
+        `"rows"`, `"bytes"` and `"sha256"` (which folders of the first development versions of 0.2.0
+        do not have). Else it is empty.
 
     Raises:
         FileNotFoundError: there is no manifest.
@@ -76,9 +74,6 @@ def read_manifest(folder):
             f"{path} must have the format version {_FORMAT_VERSION}. "
             f"Received: {shown(version)}; use the version of keras_elmo that wrote it"
         )
-    missing = [name for name in _ENTRIES if name not in manifest]
-    if missing:
-        raise ValueError(f"{path} must be a whole manifest. Received: one without {missing}")
     fault = _fault(manifest)
     if fault:
         raise ValueError(
@@ -101,6 +96,8 @@ def shard_rows(manifest, index):
 
 def _fault(manifest):
     """What is wrong with the entries of a manifest, or `None`."""
+    if missing := [name for name in _ENTRIES if name not in manifest]:
+        return f"one without {', '.join(missing)}"
     for name, is_right in _ENTRIES.items():
         if not is_right(manifest[name]):
             return f"{name} {shown(manifest[name])}"
@@ -110,18 +107,22 @@ def _fault(manifest):
     if len(manifest["shards"]) != count:
         return f"{len(manifest['shards']):,} shards in the place of {count:,}"
     for index, shard in enumerate(manifest["shards"]):
-        place = {
-            "file": shard_name(index, count),
-            "first_id": index * manifest["shard_size"],
-            "rows": shard_rows(manifest, index),
-        }
-        if not _is_shard(shard) or {name: shard[name] for name in place} != place:
+        if not _is_shard(shard) or not place_of_shard(manifest, index).items() <= shard.items():
             return f"for shard {index:,} the entry {shown(shard)}"
     return None
 
 
-def _is_count(value, least=0):
-    return is_integer(value) and least <= value < 2**63
+def place_of_shard(manifest, index):
+    """The entries of a shard in the manifest that its index determines: a dict."""
+    return {
+        "file": shard_name(index, num_shards(manifest)),
+        "first_id": index * manifest["shard_size"],
+        "rows": shard_rows(manifest, index),
+    }
+
+
+def _is_count(value, minimum=0):
+    return is_integer(value) and minimum <= value < 2**63
 
 
 def _is_text(value):
@@ -139,8 +140,8 @@ def _is_dict(value, **entries):
     )
 
 
-def _is_list(value, is_right):
-    return isinstance(value, list) and all(map(is_right, value))
+def _is_list_of(is_right, value):
+    return isinstance(value, list) and len(value) > 0 and all(map(is_right, value))
 
 
 def _is_model(value):
@@ -173,9 +174,9 @@ _ENTRIES = {
     "token_budget": lambda value: value is None or _is_count(value, 1),
     "encoding": _is_text,
     "errors": lambda value: value in ("strict", "replace"),
-    "inputs": lambda value: _is_list(value, _is_input) and len(value) > 0,
+    "inputs": lambda value: _is_list_of(_is_input, value),
     "rows": _is_count,
-    "versions": lambda value: _is_list(value, _is_dict) and len(value) > 0,
+    "versions": lambda value: _is_list_of(_is_dict, value),
     "complete": lambda value: isinstance(value, bool),
     "shards": lambda value: isinstance(value, list),
 }
@@ -230,7 +231,7 @@ def describe_model(elmo):
 
 
 def _describe_tokenizer(tokenizer):
-    """Its name, with its settings where there are any. Both kinds of `ops` give the same tokens."""
+    """The name of a tokenizer and its settings, without `ops`, which changes no token."""
     if tokenizer is None:
         return None
     config = getattr(tokenizer, "get_config", dict)()
@@ -251,14 +252,15 @@ def versions():
 
 
 def fingerprint(manifest):
-    """A hash of what decides the vectors. The shards have it, too."""
-    settings = {name: _without_names(manifest[name]) for name in _SETTINGS}
-    settings["layers"] = _in_order(manifest["layers"])  # as the columns are
+    """A hash of the settings that determine the vectors. The shards have it, too."""
+    settings = {name: manifest[name] for name in _SETTINGS}
+    settings["model"] = {k: v for k, v in manifest["model"].items() if k != _MODEL_NAME}
+    settings["layers"] = list(manifest["layers"].items())  # in the order of the columns
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def differences(old, new):
-    """What of two manifests decides the vectors and differs, as phrases for an error message."""
+    """The settings that differ and determine the vectors, as phrases for an error message."""
     found = []
     for name in _SETTINGS:
         if name == "inputs":
@@ -268,18 +270,17 @@ def differences(old, new):
                 f"{'model' if key == 'sha256' else key} {_of_model(old, key)} there and "
                 f"{_of_model(new, key)} now"
                 for key in new[name]
-                if key not in _NAMES_ALONE and old[name].get(key) != new[name][key]
+                if key != _MODEL_NAME and old[name].get(key) != new[name][key]
             ]
-        elif _in_order(old[name]) != _in_order(new[name]):
-            both = [", ".join(x) if isinstance(x, dict) else x for x in (old[name], new[name])]
-            if both[0] == both[1]:
-                both = old[name], new[name]
-            found.append(f"{name} {both[0]} there and {both[1]} now")
+        elif name == "layers":
+            before, now = old[name], new[name]
+            if list(before.items()) != list(now.items()):
+                if list(before) != list(now):  # else the sizes differ
+                    before, now = ", ".join(before), ", ".join(now)
+                found.append(f"layers {before} there and {now} now")
+        elif old[name] != new[name]:
+            found.append(f"{name} {old[name]} there and {new[name]} now")
     return found
-
-
-def _in_order(value):
-    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _of_model(manifest, key):
@@ -301,9 +302,3 @@ def _input_differences(old, new):
 
 def _few(names):
     return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-
-
-def _without_names(value):
-    if isinstance(value, dict):
-        return {key: item for key, item in value.items() if key not in _NAMES_ALONE}
-    return value

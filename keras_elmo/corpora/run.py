@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from keras_elmo.checks import check_integers, shown
 from keras_elmo.corpora import shards
-from keras_elmo.corpora.arrow import check_pyarrow
-from keras_elmo.corpora.columns import vector_columns
 from keras_elmo.corpora.inputs import read_files, scan_files
 from keras_elmo.corpora.manifest import (
     DTYPES,
@@ -21,6 +19,7 @@ from keras_elmo.corpora.manifest import (
     fingerprint,
     new_manifest,
     num_shards,
+    place_of_shard,
     read_manifest,
     shard_rows,
     versions,
@@ -32,11 +31,11 @@ from keras_elmo.models.sentences import read_tokens
 from keras_elmo.signals import noting_signals
 from keras_elmo.text_files import find_files
 
-# Sentences of a shard: a killed run loses two at most, and a library opens one at once. A pooled
-# sentence is one vector, where another is one for each token and layer.
+# Sentences of a shard: a killed run loses two shards at most, and libraries read a shard at once. A
+# pooled sentence is one vector for each layer, others have one for each token and layer.
 SHARD_SIZE = 1024
 POOLED_SHARD_SIZE = 16384
-_MOST_WAITING = 4  # row groups that wait for the disk, which bounds the memory that they take
+_MAX_WAITING = 4  # row groups that wait for the disk; it bounds the memory that they take
 _logger = logging.getLogger(__name__)
 
 
@@ -78,25 +77,25 @@ def embed_files(
 
     The rows are the lines of all files in their order. Their columns: `id` (int64, from 0), `file`,
     `text`, `tokens`, and a column for each chosen layer: a list of vectors, one for each token, or
-    one vector where they are pooled. Vectors are fixed-size lists.
+    one vector if they are pooled. Vectors are fixed-size lists.
 
     A file appears when it is whole. So the process may be killed at any time, and the same call
-    goes on with the first file that is missing. It writes the same bytes as a run that was not
-    stopped, on the same machine with the same versions. It reads the files that are there, and
-    refuses a damaged one. `_manifest.json` says what made the vectors, and `"complete": true` when
-    all are there; a call with another model, input or option changes nothing and raises an error.
+    resumes with the first missing file. It writes the same bytes as a run that was not stopped, on
+    the same machine with the same versions. It checks the files that are there, and refuses a
+    damaged one. `_manifest.json` records what made the vectors, and `"complete": true` when all are
+    there. A call with another model, input or option changes nothing and raises an error.
 
     Args:
         elmo: an `Elmo`, without `keep_sentence_boundaries`.
         inputs: path of a text file, one sentence a line, or a list of paths and patterns such as
             `"corpus/*.txt"`. `*.gz` is decompressed.
         folder: the folder to write. It must not exist, be empty, or be that of an earlier call.
-        layers: what `Elmo.embed` takes, but not `"default"`. `"all"` is a column for each layer:
+        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is a column for each layer:
             `layer_0`, `layer_1`, ...
-        pooled: bool. The mean of each layer over the tokens of a sentence (zeros where it has
-            none), instead of one vector for each token.
+        pooled: bool. The mean of each layer over the tokens of a sentence (zeros if it has none),
+            instead of one vector for each token.
         dtype: `"float32"` or `"float16"`, of the vectors in the files.
-        shard_size: int. Sentences of a file. `None`: 1,024, or 16,384 where they are pooled.
+        shard_size: int. Sentences of a file. `None`: 1,024, or 16,384 if they are pooled.
         token_budget: int or `None`, see `Elmo.embed`.
         encoding: str. The encoding of the text files.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
@@ -120,8 +119,8 @@ def embed_files(
     >>> manifest["rows"], list(manifest["layers"])
     (100000, ["elmo", "layer_2"])
     """
-    check_pyarrow()
-    columns = vector_columns(elmo.config, layers, elmo.num_mixes)
+    shards.check_pyarrow()
+    columns = shards.vector_columns(elmo.config, layers, elmo.num_mixes)
     if dtype not in DTYPES:
         raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={shown(dtype)}")
     if shard_size is None:
@@ -161,10 +160,10 @@ def embed_files(
 
 @contextlib.contextmanager
 def _cleared_folder(folder, manifest, overwrite):
-    """Locks the folder if the run may write there. Nothing is changed where it is refused.
+    """Locks the folder and removes vectors to be overwritten. A refusal changes nothing.
 
     Yields:
-        What an earlier run noted in the manifest, a dict: its versions, and its shards.
+        A dict with the versions and the shards that the manifest of an earlier run records.
     """
     _check_folder(folder, manifest, overwrite)
     with locked_folder(folder, rf"{shards.SHARD_NAME}|{re.escape(MANIFEST)}"):
@@ -172,7 +171,7 @@ def _cleared_folder(folder, manifest, overwrite):
         if old is None:
             write_manifest(folder, manifest)
         elif overwrite:
-            # In this order, so that whoever stops this can repeat the old or the new command.
+            # In this order: if it is interrupted, either command can be run again.
             write_manifest(folder, {**old, "complete": False, "shards": []})
             count = num_shards(old)
             for name in os.listdir(folder):
@@ -184,10 +183,10 @@ def _cleared_folder(folder, manifest, overwrite):
 
 
 def _check_folder(folder, manifest, overwrite):
-    """The manifest that is in the folder, or `None`.
+    """The manifest of the folder, or `None` if the folder is empty.
 
     Raises:
-        ValueError: the folder holds something else, or vectors that are not those of the run.
+        ValueError: the folder holds something else, or the vectors of another run.
     """
     if not os.path.exists(os.path.join(folder, MANIFEST)):
         others = [name for name in os.listdir(folder) if not name.endswith(".part")]
@@ -201,7 +200,7 @@ def _check_folder(folder, manifest, overwrite):
     if not overwrite and fingerprint(old) != fingerprint(manifest):
         found = "; ".join(differences(old, manifest)) or "other settings"
         raise ValueError(
-            f"{folder} must hold vectors of this run. Nothing was changed. Received: {found}. "
+            f"{folder} must hold vectors of the same run; nothing was changed. Received: {found}. "
             "Name another folder, or replace the vectors with `overwrite`"
         )
     return old
@@ -217,10 +216,10 @@ class _Shard(NamedTuple):
 
 
 class _Run:
-    """Writes the shards that are missing, and checks the others.
+    """Writes the missing shards, and checks the others.
 
-    Three things go on at once: one thread reads and tokenises the next shard, the caller's thread
-    embeds, and one thread compresses and writes what is embedded.
+    Three threads work at once: one reads and tokenises the next shard, the caller's embeds, and one
+    compresses and writes.
     """
 
     def __init__(self, elmo, columns, files, folder, manifest, on_progress):
@@ -232,40 +231,33 @@ class _Run:
         self._schema = shards.make_schema(
             columns, manifest["dtype"], manifest["pooled"], self._fingerprint
         )
-        # Of each shard that is written or checked, its bytes and its digest.
-        self._written = {}
+        self._written = {}  # by the index of a shard that is checked: its bytes and its digest
         self._is_there = [self._check_shard(index) for index in range(len(self._names))]
         rows = sum(shard_rows(manifest, k) for k, is_there in enumerate(self._is_there) if is_there)
         self._progress = Progress(rows, manifest["rows"], sum(self._is_there), len(self._names))
 
     def finish(self):
-        """Writes the missing shards and the manifest, which is returned."""
+        """Writes the missing shards, and the manifest, which it returns."""
         self._on_progress(self._progress)
         if len(self._written) < len(self._names):
             if not all(self._is_there):
-                self._note_versions()
+                self._record_versions()
             self._manifest.update(complete=False, shards=[])
             write_manifest(self._folder, self._manifest)
             self._write_shards()
         self._manifest["shards"] = [
-            {
-                "file": name,
-                "first_id": index * self._manifest["shard_size"],
-                "rows": shard_rows(self._manifest, index),
-                **self._written[index],
-            }
-            for index, name in enumerate(self._names)
+            {**place_of_shard(self._manifest, index), **self._written[index]}
+            for index in range(len(self._names))
         ]
         self._manifest["complete"] = True
         write_manifest(self._folder, self._manifest)
         return self._manifest
 
-    def _note_versions(self):
+    def _record_versions(self):
         before, now = self._manifest["versions"], versions()
         if before[-1] != now:
             _logger.warning(
-                "%s: other versions wrote the first vectors (%s), and the last digits of the "
-                "others may differ from theirs",
+                "%s: other versions wrote the first vectors (%s), whose last digits may differ",
                 self._folder,
                 before[-1],
             )
@@ -275,23 +267,23 @@ class _Run:
         return os.path.join(self._folder, self._names[index])
 
     def _check_shard(self, index):
-        """Whether a shard is there, and what it must be, as far as the manifest knows it."""
+        """Whether a shard is there. If it is, its digest and its rows are checked."""
         path, size = self._path(index), self._manifest["shard_size"]
         if not os.path.exists(path):
             return False
         if self._manifest["shards"]:
-            noted = self._manifest["shards"][index]
-            shards.check_digest(path, noted["bytes"], noted.get("sha256"))
-            if "sha256" in noted:
-                self._written[index] = {"bytes": noted["bytes"], "sha256": noted["sha256"]}
+            recorded = self._manifest["shards"][index]
+            shards.check_digest(path, recorded["bytes"], recorded.get("sha256"))
+            if "sha256" in recorded:
+                self._written[index] = {name: recorded[name] for name in ("bytes", "sha256")}
         rows = shard_rows(self._manifest, index)
         shards.check_rows(path, self._fingerprint, index * size, rows)
         return True
 
     def _read_shards(self):
-        """The shards that are missing, one after the other, as `_Shard`s.
+        """Yields the missing shards as `_Shard`s.
 
-        Of the others, those that no manifest vouches for are compared with the input.
+        Of the others, those without a digest in the manifest are compared with the input.
         """
         lines = read_files(self._files, self._manifest["encoding"], self._manifest["errors"])
         for index in range(len(self._names)):
@@ -308,13 +300,13 @@ class _Run:
                     "bytes": os.path.getsize(path),
                     "sha256": shards.digest(path),
                 }
-        collections.deque(lines, maxlen=0)  # a file that has changed is found at its end
+        collections.deque(lines, maxlen=0)  # A file that has changed is found at its end.
 
     def _write_shards(self):
         found = self._read_shards()
         reading = ThreadPoolExecutor(1, "keras_elmo.reading")
         try:
-            with _ShardPipeline(self._schema, self._manifest["dtype"], self._note) as pipeline:
+            with _ShardPipeline(self._schema, self._manifest["dtype"], self._record) as pipeline:
                 following = reading.submit(next, found, None)
                 while (shard := following.result()) is not None:
                     following = reading.submit(next, found, None)
@@ -326,8 +318,8 @@ class _Run:
             reading.shutdown(cancel_futures=True)
             found.close()
 
-    def _note(self, index, written):
-        """A shard is in the folder."""
+    def _record(self, index, written):
+        """Records that a shard is in the folder."""
         self._written[index] = written
         self._advance(num_shards=1)
 
@@ -338,7 +330,7 @@ class _Run:
             shard.tokens,
             [column.choice for column in self._columns],
             self._manifest["token_budget"],
-            lambda rows, tokens: self._advance(rows=rows, tokens=tokens),
+            self._advance,
         )
         numbered = enumerate(zip(shard.rows, shard.tokens, results, strict=True), shard.first_id)
         for index, ((file, text), tokens, result) in numbered:
@@ -361,21 +353,21 @@ class _Run:
 class _ShardPipeline:
     """Writes one shard after the other, in a thread of its own.
 
-    Every step of a `ShardWriter` runs in that thread, also that it is given up. A `with` statement
-    waits until all shards are written; after an error it gives up the shard that is not complete.
+    Every step of a `ShardWriter` runs in that thread, also `abort`. A `with` statement waits until
+    all shards are written; after an error it aborts the incomplete shard.
 
     Args:
         schema, dtype: see `make_table`.
-        on_shard: function that is called with the index of each shard that is complete, and what
-            `ShardWriter.close` returned. It is called in the thread of the caller.
+        on_shard: function that is called in the caller's thread, with the index of each complete
+            shard and what `ShardWriter.close` returned.
     """
 
     def __init__(self, schema, dtype, on_shard):
         self._schema, self._dtype, self._on_shard = schema, dtype, on_shard
         self._thread = ThreadPoolExecutor(1, "keras_elmo.writing")
-        self._jobs = collections.deque()  # the futures of the jobs that wait
-        self._is_stopped = False
-        self._index = self._writer = None  # of the shard that is open; for the thread alone
+        self._jobs = collections.deque()  # futures
+        self._is_stopped = False  # After an error, the queued jobs are skipped.
+        self._index = self._writer = None  # of the open shard; only the thread uses them
 
     def open(self, index, path):
         self._submit(self._open, index, path)
@@ -386,14 +378,9 @@ class _ShardPipeline:
     def close(self, num_rows):
         self._submit(self._close, num_rows)
 
-    def drain(self):
-        """Waits until all is written."""
-        while self._jobs:
-            self._take()
-
     def abort(self):
-        """Gives up what is not complete, and ends the thread."""
-        self._is_stopped = True  # The jobs that wait do nothing.
+        """Aborts the incomplete shard, if there is one, and ends the thread."""
+        self._is_stopped = True
         self._thread.submit(self._abort)
         self._thread.shutdown()
 
@@ -402,14 +389,14 @@ class _ShardPipeline:
 
     def __exit__(self, error, *_):
         try:
-            if error is None:
-                self.drain()
+            while error is None and self._jobs:
+                self._take()
         finally:
             self.abort()
 
     def _submit(self, job, *args):
         self._jobs.append(self._thread.submit(self._run, job, *args))
-        while len(self._jobs) > _MOST_WAITING or (self._jobs and self._jobs[0].done()):
+        while len(self._jobs) > _MAX_WAITING or (self._jobs and self._jobs[0].done()):
             self._take()
 
     def _take(self):
@@ -418,7 +405,6 @@ class _ShardPipeline:
             self._on_shard(*finished)
 
     def _run(self, job, *args):
-        """Runs a job. After an error, the jobs that wait do nothing."""
         if self._is_stopped:
             return None
         try:

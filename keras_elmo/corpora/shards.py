@@ -1,29 +1,126 @@
-"""Shards: the Parquet files of a run, each of which appears whole or not at all."""
+"""Shards: the Parquet files of a run, each of which appears whole or not at all.
+
+Parquet files are read and written by pyarrow, which is optional.
+"""
 
 import contextlib
 import hashlib
 import io
 import os
 import re
+from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.corpora.arrow import pyarrow
-from keras_elmo.corpora.columns import as_dtype
+from keras_elmo.checks import shown
 from keras_elmo.files import replacing_file
+from keras_elmo.models.embed_stream import parse_layers
 
-ROWS_PER_GROUP = 64  # a reader takes a group at a time
-_BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
+try:
+    import pyarrow
+    import pyarrow.parquet
+
+    _import_error = None
+except ImportError as error:
+    pyarrow, _import_error = None, error
+
+ROWS_PER_GROUP = 64  # A reader takes a group at a time.
+BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
+SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
 _FINGERPRINT = b"keras_elmo.fingerprint"  # in a file's metadata: of the run that wrote it
-_ZSTD_LEVEL = 1  # vectors hardly get smaller at any level
+_ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
 _BYTES_PER_READ = 1 << 20
 
 
-SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
+def check_pyarrow():
+    """Raises an `ImportError` that says what to do if pyarrow is missing or broken."""
+    if pyarrow is not None:
+        return
+    if _import_error is not None and _import_error.name != "pyarrow":
+        raise ImportError(
+            "Parquet files are read and written by pyarrow, which is installed and cannot be "
+            f"imported; install it again. Received: {_import_error}"
+        ) from _import_error
+    raise ImportError(
+        "Parquet files are read and written by pyarrow, which is not installed: "
+        'pip install "keras-elmo[corpora]"'
+    )
+
+
+class VectorColumn(NamedTuple):
+    """A column of vectors, for one layer.
+
+    Attributes:
+        name: str. `"layer_0"`, `"layer_1"`, ... for the number of a layer, else the choice itself.
+        choice: what `Elmo.embed` takes as `layers`.
+        size: int. The length of a vector.
+    """
+
+    name: str
+    choice: object
+    size: int
+
+
+def vector_columns(config, layers, num_mixes=1):
+    """The columns of vectors that a run writes.
+
+    Args:
+        config: the `ElmoConfig` of the model.
+        layers: what `Elmo.embed` takes, or a list of that, without `"default"`. `"all"` is a
+            column for each layer.
+        num_mixes: int. The number of learned mixes of the model.
+
+    Returns:
+        list of `VectorColumn`s.
+
+    Raises:
+        ValueError: `layers` is not as said above, or names a column twice.
+    """
+    columns = []
+    for choice in parse_layers(config, layers, num_mixes):
+        if choice == "default":
+            raise ValueError(
+                '`layers` must not be "default" here: choose `pooled` and the layer "elmo", which '
+                'give the same vectors. Received: layers="default"'
+            )
+        count = config.num_layers + 1
+        for each in range(count) if choice == "all" else [choice]:
+            name = each if isinstance(each, str) else f"layer_{each % count}"
+            size = config.projection_dim if each == "word_emb" else config.output_dim
+            columns.append(VectorColumn(name, each, size))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"`layers` must name each layer once. Received: layers={shown(layers)}, which means "
+            f"the columns {', '.join(names)}"
+        )
+    return columns
+
+
+def as_dtype(vectors, dtype, name):
+    """Vectors in the dtype of a column.
+
+    Args:
+        vectors: float32 array.
+        dtype: `"float32"` or `"float16"`.
+        name: str. The column, which the error names.
+
+    Raises:
+        ValueError: a number does not fit into float16.
+    """
+    with np.errstate(over="ignore"):
+        converted = vectors.astype(dtype, copy=False)
+    if dtype == "float16" and (np.isinf(converted) & np.isfinite(vectors)).any():
+        largest = np.abs(vectors[np.isfinite(vectors)]).max()
+        raise ValueError(
+            f"The vectors of {name} must fit into float16, whose largest number is 65,504. "
+            f"Received: {largest:,.0f}; write them as float32"
+        )
+    return converted
 
 
 def shard_names(count):
-    """The names of the shards, whose order is that of the rows."""
+    """The names of the shards, in the order of the rows."""
     return [shard_name(index, count) for index in range(count)]
 
 
@@ -32,13 +129,10 @@ def shard_name(index, count):
 
 
 def is_shard_name(name, count):
-    """Whether a name is one of `shard_names(count)`, which may be many."""
+    """Whether a name is one of `shard_names(count)`, without making the list."""
     match = re.fullmatch(SHARD_NAME, name)
-    return (
-        match is not None
-        and int(match[1]) < count == int(match[2])
-        and name == shard_name(int(match[1]), count)
-    )
+    index = int(match[1]) if match else count
+    return index < count and name == shard_name(index, count)
 
 
 def make_schema(columns, dtype, is_pooled, fingerprint):
@@ -48,7 +142,7 @@ def make_schema(columns, dtype, is_pooled, fingerprint):
         columns: list of `VectorColumn`s.
         dtype: `"float32"` or `"float16"`.
         is_pooled: bool. One vector for each sentence, instead of one for each token.
-        fingerprint: str. It says to which run a shard belongs.
+        fingerprint: str. The run that a shard belongs to.
     """
     fields = [
         ("id", pyarrow.int64()),
@@ -68,7 +162,7 @@ def vector_type(size, dtype="float32"):
 
 
 def check_rows(path, fingerprint, first_id, num_rows):
-    """Checks the run of a shard, the number of its rows and their ids. It is cheap.
+    """Checks the run of a shard, the number of its rows and their ids, which is cheap.
 
     Raises:
         ValueError: it is not a whole Parquet file, or not the shard of these rows.
@@ -78,19 +172,19 @@ def check_rows(path, fingerprint, first_id, num_rows):
             raise _Fault("a file of another run")
         if file.metadata.num_rows != num_rows:
             raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {num_rows:,}")
-        # Not by the statistics: where they are damaged, asking for them ends the process.
+        # Not by the statistics: if they are damaged, asking for them ends the process.
         ids = file.read(columns=["id"])["id"].to_pylist()
         if ids != list(range(first_id, first_id + num_rows)):
             raise _Fault(f"other rows than those from {first_id:,} on")
 
 
 def check_digest(path, size, sha256):
-    """Checks that a shard has the bytes that the manifest says.
+    """Checks that a shard has the bytes that the manifest records.
 
     Args:
         path: the shard.
         size: int. The number of its bytes.
-        sha256: str, or `None` where the manifest does not say it: then the file is not read.
+        sha256: str or `None`. Without it the file is not read.
 
     Raises:
         ValueError: it has other bytes.
@@ -112,11 +206,11 @@ def digest(path):
 
 
 def check_content(path, schema, first_id, lines):
-    """Checks a shard whose digest is not in the manifest: every page, and that it has these lines.
+    """Checks a shard without its digest: every page, and that its rows are these lines.
 
     Args:
         path: the shard.
-        schema: what `make_schema` gives.
+        schema: see `make_schema`.
         first_id: int. The id of its first row.
         lines: list of pairs: the path of the text file, and the line.
 
@@ -145,7 +239,7 @@ def check_content(path, schema, first_id, lines):
 
 
 def read_group(path, group, columns):
-    """The columns of a row group, a `pyarrow.Table`. The checksums of the pages are checked."""
+    """The columns of a row group: a `pyarrow.Table`, whose pages have the right checksums."""
     with _checking(path), open_shard(path) as file:
         table = file.read_row_group(group, columns=columns)
         table.validate(full=True)
@@ -158,22 +252,22 @@ def open_shard(path):
 
 
 class _Fault(Exception):
-    """What is wrong with a shard."""
+    """What is wrong with a shard, after "Received: "."""
 
 
 @contextlib.contextmanager
 def _checking(path):
-    """Turns what is wrong with a shard into an error that says what to do."""
+    """Turns a fault of a shard into an error that says what to do."""
+    unreadable = ValueError, TypeError, IndexError, KeyError, OSError, pyarrow.ArrowException
     try:
         yield
-    except (_Fault, ValueError, TypeError, IndexError, KeyError, OSError) as error:
+        return
+    except _Fault as error:
+        received = error
+    except unreadable as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # such as a missing file
-        received = error if isinstance(error, _Fault) else f"a file that cannot be read ({error})"
-    except pyarrow.ArrowException as error:
         received = f"a file that cannot be read ({error})"
-    else:
-        return
     raise ValueError(
         f"{path} must be a whole shard of this run; remove it, and run the same command again. "
         f"Received: {received}"
@@ -185,7 +279,7 @@ class ShardWriter:
 
     Args:
         path: the file to write. It appears under this name in `close`.
-        schema: what `make_schema` gives.
+        schema: see `make_schema`.
     """
 
     def __init__(self, path, schema):
@@ -216,7 +310,7 @@ class ShardWriter:
         self._num_rows += len(table)
 
     def close(self, num_rows):
-        """Ends the file, and gives it its name, if it has as many rows as it must have.
+        """Finishes the file and renames it, after a check of its row count.
 
         Returns:
             A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
@@ -234,7 +328,7 @@ class ShardWriter:
 
     @contextlib.contextmanager
     def _naming_the_file(self):
-        """An error of the disk names the file, as those of Python do and those of Arrow do not."""
+        """Adds the file's name to Arrow's errors of the disk."""
         try:
             yield
         except OSError as error:
@@ -250,12 +344,12 @@ class ShardWriter:
                 self._file.close()
         error = RuntimeError("The shard is not complete")
         with contextlib.suppress(RuntimeError, OSError):
-            # `replacing_file` removes its file where an error leaves its block.
+            # `replacing_file` removes its file if an error leaves its block.
             self._stack.__exit__(type(error), error, None)
 
 
 class _DigestedFile(io.BufferedWriter):
-    """A file that is written from its beginning to its end, with the SHA-256 of what is written."""
+    """A file that is written from its beginning to its end, and the SHA-256 of its bytes."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -267,7 +361,7 @@ class _DigestedFile(io.BufferedWriter):
 
 
 def row_groups(rows):
-    """Rows in lists for one row group each.
+    """Yields the rows in lists, one for each row group.
 
     Args:
         rows: iterable of tuples, whose last item is a list of arrays.
@@ -276,7 +370,7 @@ def row_groups(rows):
     for row in rows:
         group.append(row)
         size += sum(array.nbytes for array in row[-1])
-        if len(group) == ROWS_PER_GROUP or size >= _BYTES_PER_GROUP:
+        if len(group) == ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
             yield group
             group, size = [], 0
     if group:
@@ -288,8 +382,8 @@ def make_table(rows, schema, dtype):
 
     Args:
         rows: list of tuples: id, file, text, tokens (a list of bytes), and a list of float32
-            arrays, one for each column of vectors: (tokens, D), or (D,) where they are pooled.
-        schema: what `make_schema` gives.
+            arrays, one for each column of vectors: (tokens, D), or (D,) if they are pooled.
+        schema: see `make_schema`.
         dtype: `"float32"` or `"float16"`.
     """
     ids, files, texts, tokens, arrays = zip(*rows, strict=True)

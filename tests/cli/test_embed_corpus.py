@@ -105,7 +105,7 @@ def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_fo
 
 
 def test_without_pyarrow(embed, monkeypatch):
-    monkeypatch.setattr("keras_elmo.corpora.arrow.pyarrow", None)
+    monkeypatch.setattr("keras_elmo.corpora.shards.pyarrow", None)
     assert_error(embed("a.txt"), r'pip install "keras-elmo\[corpora\]"')
 
 

@@ -141,7 +141,7 @@ def test_numbers_beyond_float16_are_refused(small_folder, new_elmo, pooled):
     new_elmo.mixes[0].gamma.assign(1e7)
     arguments = str(small_folder), "elmo", pooled, "float16", "text", "whitespace", 10
     handler = ElmoModelHandler(*arguments)
-    with pytest.raises(ValueError, match="elmo do not fit into float16.* write them as float32"):
+    with pytest.raises(ValueError, match="elmo must fit into float16.* write them as float32"):
         list(handler.run_inference(["The cat sat ."], new_elmo))
 
 

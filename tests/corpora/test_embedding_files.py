@@ -93,7 +93,7 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
     content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
     path.write_bytes(content)
-    assert "entries can be read" in received()
+    assert "entries must be readable" in received()
     path = small_folder
     received(OSError)
 
@@ -134,7 +134,7 @@ def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="must be a list of strings"):
         elmo.token_embeddings("the")
 
-    monkeypatch.setattr("keras_elmo.corpora.embedding_files._WORDS_PER_WRITE", 3)
+    monkeypatch.setattr("keras_elmo.corpora.embedding_files.WORDS_PER_WRITE", 3)
     (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
     for vocabulary in (tmp_path / "vocab.txt", words):
         assert dump_token_embeddings(elmo, vocabulary, tmp_path / "tokens.hdf5") == 7

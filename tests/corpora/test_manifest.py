@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from keras_elmo import Elmo
 from keras_elmo.corpora import dataset, embed_files, read_manifest
-from keras_elmo.corpora.columns import vector_columns
 from keras_elmo.corpora.inputs import InputFile
 from keras_elmo.corpora.manifest import (
     MANIFEST,
@@ -18,6 +17,7 @@ from keras_elmo.corpora.manifest import (
     new_manifest,
     write_manifest,
 )
+from keras_elmo.corpora.shards import vector_columns
 
 FILES = [InputFile("a.txt", 10, "ab", 3), InputFile("b.txt", 20, "cd", 4)]
 SETTINGS = {
@@ -118,7 +118,7 @@ def test_a_manifest_that_lacks_something(elmo, tmp_path):
     manifest = manifest_of(elmo)
     del manifest["dtype"], manifest["rows"]
     write_manifest(tmp_path, manifest)
-    with pytest.raises(ValueError, match=r"a whole manifest. Received: .* \['dtype', 'rows'\]"):
+    with pytest.raises(ValueError, match="Received: one without dtype, rows"):
         read_manifest(tmp_path)
 
 
@@ -199,7 +199,7 @@ def test_a_hostile_manifest_is_refused_in_words(written, data):
         try:
             function()
         except (ValueError, OSError) as error:
-            assert "must" in str(error) or "holds vectors of another run" in str(error)  # noqa: PT017
+            assert "must" in str(error)  # noqa: PT017
             assert len(str(error)) < 5000  # noqa: PT017
     assert sorted(os.listdir(folder)) == names
 
@@ -214,7 +214,7 @@ def test_a_manifest_of_many_rows(written, rows):
         read_manifest(folder)
     (folder / MANIFEST).write_text(json.dumps({**manifest, "complete": False, "shards": []}))
     assert not read_manifest(folder)["complete"]
-    with pytest.raises(ValueError, match="holds vectors of another run"):
+    with pytest.raises(ValueError, match="must hold vectors of the same run"):
         embed()
     assert embed(overwrite=True)["rows"] == 5
     assert read_manifest(folder) == whole

@@ -1,7 +1,9 @@
 import hashlib
+import importlib.util
 import os
 import random
 import resource
+import sys
 
 import numpy as np
 import pyarrow
@@ -9,18 +11,79 @@ import pyarrow.parquet
 import pytest
 
 from keras_elmo.corpora import shards
-from keras_elmo.corpora.columns import VectorColumn
+from keras_elmo.corpora.shards import VectorColumn, as_dtype, vector_columns
 
 COLUMNS = [VectorColumn("elmo", "elmo", 4), VectorColumn("layer_0", 0, 2)]
 
 
-def make_rows(lengths, is_pooled=False, scale=1):
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, r'not installed: pip install "keras-elmo\[corpora\]"'),
+        ("raise ImportError('libarrow.so: cannot open')", "again. Received: libarrow.so: cannot"),
+        ("", "install it again. Received: No module named 'pyarrow.parquet'"),
+    ],
+)
+def test_pyarrow_is_missing_or_broken(monkeypatch, tmp_path, content, message):
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    if content is None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)  # An import raises an error.
+    else:
+        (tmp_path / "pyarrow").mkdir()
+        (tmp_path / "pyarrow/__init__.py").write_text(content)
+        monkeypatch.syspath_prepend(tmp_path)
+    spec = importlib.util.spec_from_file_location("shards_again", shards.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(ImportError, match=message):
+        module.check_pyarrow()
+
+
+@pytest.mark.parametrize(
+    "layers, expected",
+    [
+        ("all", [("layer_0", 0, 16), ("layer_1", 1, 16), ("layer_2", 2, 16)]),
+        (-1, [("layer_2", -1, 16)]),
+        (["elmo", "word_emb", 0], [("elmo", "elmo", 16), ("word_emb", "word_emb", 8)] + [
+            ("layer_0", 0, 16)
+        ]),
+        (["top", "lstm_outputs1"], [("top", "top", 16), ("lstm_outputs1", "lstm_outputs1", 16)]),
+    ],
+)  # fmt: skip
+def test_each_chosen_layer_is_a_column(elmo, layers, expected):
+    assert vector_columns(elmo.config, layers) == expected
+
+
+@pytest.mark.parametrize(
+    "layers, message",
+    [
+        ("default", "choose `pooled`"),
+        (["all", -1], "columns layer_0, layer_1, layer_2, layer_2"),
+        (3, "from -3 to 2"),
+        ([], "must be one of"),
+    ],
+)
+def test_wrong_layers(elmo, layers, message):
+    with pytest.raises(ValueError, match=message):
+        vector_columns(elmo.config, layers)
+
+
+def test_numbers_beyond_float16_are_refused_beside_others_that_are_not_finite():
+    small = np.array([1.5, -65504, np.nan, np.inf], np.float32)
+    np.testing.assert_array_equal(as_dtype(small, "float16", "top"), small.astype(np.float16))
+    assert as_dtype(small, "float32", "top") is small
+    with pytest.raises(ValueError, match="top must fit into float16.* Received: 70,000"):
+        as_dtype(np.array([np.nan, np.inf, -7e4], np.float32), "float16", "top")
+
+
+def make_rows(lengths, is_pooled=False):
     rng = np.random.default_rng(0)
     rows = []
     for k, length in enumerate(lengths):
         tokens = [b"na\xc3\xafve"] * length
         shape = () if is_pooled else (length,)
-        arrays = [scale * rng.random((*shape, c.size), np.float32) for c in COLUMNS]
+        arrays = [rng.random((*shape, c.size), np.float32) for c in COLUMNS]
         rows.append((k + 7, "a.txt", " ".join(["na\xefve"] * length), tokens, arrays))
     return rows
 
@@ -43,16 +106,10 @@ def test_a_table_holds_the_rows(dtype, is_pooled):
             np.testing.assert_array_equal(np.reshape(value, expected.shape), expected)
 
 
-def test_numbers_beyond_float16_are_refused():
-    schema = shards.make_schema(COLUMNS, "float16", False, "abc")
-    with pytest.raises(ValueError, match="elmo do not fit into float16"):
-        shards.make_table(make_rows([3], scale=1e6), schema, "float16")
-
-
 def test_row_groups_are_small(monkeypatch):
     rows = make_rows([1] * 150)
     assert [len(group) for group in shards.row_groups(rows)] == [64, 64, 22]
-    monkeypatch.setattr(shards, "_BYTES_PER_GROUP", 10 * 6 * 4)
+    monkeypatch.setattr(shards, "BYTES_PER_GROUP", 10 * 6 * 4)
     assert [len(group) for group in shards.row_groups(make_rows([4] * 9))] == [3, 3, 3]
     assert list(shards.row_groups([])) == []
 
@@ -76,8 +133,6 @@ def test_a_shard_appears_when_it_is_closed(tmp_path):
     assert [file.metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     writer.abort()  # changes nothing any more
-    with pytest.raises(ValueError, match="Received: a file of another run"):
-        shards.check_rows(path, "abd", 7, 5)
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ValueError, match="remove it, .* Received: a file that cannot be read"):
         shards.check_rows(path, "abc", 7, 5)
@@ -160,6 +215,7 @@ def test_no_flipped_bit_is_read_as_other_values(tmp_path, part):
 
 def test_names_of_shards_are_known_without_a_list():
     names = shards.shard_names(3)
+    assert names[1] == "shard-00001-of-00003.parquet"
     assert all(shards.is_shard_name(name, 3) for name in names)
     assert not any(shards.is_shard_name(name, 4) for name in names)
     assert shards.is_shard_name(shards.shard_name(123456, 10**12), 10**12)
@@ -182,13 +238,6 @@ def test_a_shard_that_is_given_up_leaves_nothing(tmp_path):
     writer.write(shards.make_table(make_rows([1]), schema, "float32"))
     writer.abort()
     assert os.listdir(tmp_path) == []
-
-
-def test_names_are_in_the_order_of_the_rows():
-    assert shards.shard_names(2) == [
-        "shard-00000-of-00002.parquet",
-        "shard-00001-of-00002.parquet",
-    ]
 
 
 def test_an_error_of_the_disk_names_the_file(tmp_path):

@@ -89,7 +89,7 @@ def test_progress_of_a_download_is_not_among_the_results(capsys, monkeypatch, sm
 @pytest.mark.parametrize(
     "model, message",
     [
-        ("no-such-model", "There is no model 'no-such-model'.*Names: tiny, .*original"),
+        ("no-such-model", "There is no model 'no-such-model'.*names: tiny, .*original"),
         (".", r"must hold options.json and one \*.hdf5 file. Received: nothing"),
     ],
 )

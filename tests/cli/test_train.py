@@ -190,7 +190,7 @@ def test_default_shape_is_that_of_the_published_small_model():
         (["--dropout", "1.5"], "--dropout must be a number from 0, below 1. Received: 1.5"),
         (["--steps", "0"], "--steps must be at least 1"),
         (["--vocab", "bad.txt"], "special words <S>, </S>, <UNK> are missing"),
-        (["--train", "empty.txt"], "There is no word in empty.txt"),
+        (["--train", "empty.txt"], "must have words. Received: none in empty.txt"),
         (["--train", "nothing*"], "There is no file nothing"),
         (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
         (["--heldout", "one.txt"], "held-out text must have at least a window"),

@@ -172,8 +172,8 @@ def test_another_padding_character():
     [
         ({"num_words": 0, "word_dim": 1}, "num_words=0"),
         ({"num_words": 3}, "word_dim=None"),
-        ({"word_dim": 3}, "`word_dim` is for a table of words"),
-        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "needs a projection"),
+        ({"word_dim": 3}, "`word_dim`"),
+        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "must be a projection"),
         ({"word_padding": 0}, "word_padding=0"),
     ],
 )

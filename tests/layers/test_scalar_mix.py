@@ -62,7 +62,7 @@ def test_it_can_be_frozen():
 
 
 def test_one_tensor_is_refused():
-    with pytest.raises(ValueError, match=r"mixes a list.*Received: a single input of shape"):
+    with pytest.raises(ValueError, match=r"must be a list.*Received: a single input of shape"):
         ScalarMix()(layers_of()[0])
 
 

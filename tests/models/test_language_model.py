@@ -211,13 +211,13 @@ def test_weights_without_a_softmax(folder, tmp_path):
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert loaded.has_softmax is False
     for task in (model.score, model.perplexity, lambda x: model.top_words(x[0]), model, loaded):
-        with pytest.raises(ValueError, match="no trained softmax"):
+        with pytest.raises(ValueError, match="must have a trained softmax"):
             task(SENTENCES)
     pair = (folder / "options.json", folder / "weights.hdf5")
-    with pytest.raises(ValueError, match="needs its vocabulary: pass `vocabulary`"):
+    with pytest.raises(ValueError, match="must be a vocabulary: pass `vocabulary`"):
         BiLanguageModel.from_pretrained(pair)
     no_softmax = "no softmax, without which .*: `keras-elmo train --init tiny` trains one"
-    with pytest.raises(ValueError, match=f"needs its vocabulary.* in 'tiny', and {no_softmax}"):
+    with pytest.raises(ValueError, match=f"must be a vocabulary.* in 'tiny', and {no_softmax}"):
         BiLanguageModel.from_pretrained("tiny")
     with pytest.warns(UserWarning):
         assert len(BiLanguageModel.from_pretrained(pair, VOCABULARY).vocabulary) == 8

@@ -229,7 +229,7 @@ def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
         np.testing.assert_allclose(found[row, : len(words)], outputs[row, : len(words)], atol=1e-5)
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 5 tokens. Received: one of"):
         run(tokens=tf.constant([["a"] * WIDTH]))
-    with pytest.raises(ValueError, match="`tokenizer` is for a model that takes raw strings"):
+    with pytest.raises(ValueError, match="must take raw strings"):
         keras_elmo.export_saved_model(model, tmp_path / "2", tokenizer="space")
     with pytest.raises(ValueError, match="`warmup_texts` must be lists of tokens"):
         keras_elmo.export_saved_model(model, tmp_path / "2", warmup_texts=["a b"])

@@ -72,8 +72,8 @@ def test_shards_share_the_corpus(corpus, num_shards, seed):
 @pytest.mark.parametrize(
     "data, message",
     [
-        (b"", "There is no word in .*bad.txt"),
-        (b"\n \n", "There is no word in .*bad.txt"),
+        (b"", "must have words.*bad.txt"),
+        (b"\n \n", "must have words.*bad.txt"),
         (b"ok\ncaf\xe9 !\n", "bad.txt must be UTF-8, .* line 2: 'caf\ufffd !'"),
     ],
 )

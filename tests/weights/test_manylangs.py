@@ -128,7 +128,7 @@ def test_the_weights_of_a_folder_are_loaded_into_a_model(model_folder, elmo):
 def test_a_missing_file_is_named(folder, tmp_path, name):
     (folder / name).unlink()
     for source in (folder, make_zip(folder, tmp_path / "model.zip")):
-        assert name in refused(source, "Missing: |there is no word.dic")
+        assert name in refused(source, "Received: no |there is no word.dic")
 
 
 @pytest.mark.parametrize(

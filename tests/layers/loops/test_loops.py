@@ -22,6 +22,6 @@ def test_other_names_are_refused(name):
 @pytest.mark.parametrize("name", ["packed", "padded"])
 def test_loops_that_need_tensorflow_are_refused_on_other_backends(name, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(ValueError, match=f"loop='{name}' is for the TensorFlow.*backend 'jax'"):
+    with pytest.raises(ValueError, match=f"With loop='{name}' the backend must be.*backend 'jax'"):
         find_loop(name)
     assert find_loop("rnn").__name__ == "RNNLoop"

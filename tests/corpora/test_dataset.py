@@ -142,21 +142,16 @@ def test_the_order_is_random_and_can_be_repeated(folder):
 
 
 def test_only_a_window_is_in_memory(folder, monkeypatch):
-    from keras_elmo.corpora.dataset import _Batches
+    """A batch without limits is a window."""
 
-    sizes = []
-    split = _Batches._split
-    monkeypatch.setattr(
-        _Batches, "_split", lambda self, rows, window: sizes.append(len(rows)) or split(
-            self, rows, window
-        )
-    )  # fmt: skip
-    ids(dataset(folder, shuffle=True))
+    def windows():
+        return [len(batch["id"]) for batch in dataset(folder, batch_size=1000, shuffle=True)]
+
+    sizes = windows()
     assert sizes[0] in range(512, 512 + 64) and sum(sizes) == 700
-    # Long sentences are fewer: here, what is read at once is more than the bytes of a window.
-    sizes.clear()
-    monkeypatch.setattr(sys.modules[_Batches.__module__], "_WINDOW_BYTES", 100)
-    ids(dataset(folder))
+    # Long sentences are fewer: here, a row group is more than the bytes of a window.
+    monkeypatch.setattr(sys.modules["keras_elmo.corpora.dataset"], "WINDOW_BYTES", 100)
+    sizes = windows()
     assert max(sizes) <= 64 and sum(sizes) == 700
 
 
@@ -307,7 +302,7 @@ def slowly(self, index):
     time.sleep(0.01)
     return read(self, index)
 embedding_files.EmbeddingsFile.__getitem__ = slowly
-sys.modules["keras_elmo.corpora.dataset"]._WINDOW = 20  # each batch is read by itself
+sys.modules["keras_elmo.corpora.dataset"].WINDOW = 20  # each batch is read by itself
 
 class Fails(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):

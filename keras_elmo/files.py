@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import secrets
@@ -10,21 +11,10 @@ import socket
 import stat
 import time
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 
 @contextlib.contextmanager
 def replacing_file(path):
-    """A temporary file beside `path`, which is renamed to `path` at the end.
-
-    See `replacing_files`, of which this is the form for one file.
-
-    Yields:
-        The path of the temporary file, which exists and is empty.
-    """
+    """The same as `replacing_files` for one file: yields the path of its temporary file."""
     with replacing_files(path) as (temporary,):
         yield temporary
 
@@ -33,10 +23,10 @@ def replacing_file(path):
 def replacing_files(*paths):
     """Temporary files, each beside one of `paths`, which are renamed to these at the end.
 
-    All are on the disk before the first of them is renamed, so only a moment lies between the first
-    rename and the last one. A file has the permissions of the file that it replaces. After an error
-    the temporary files are removed, and the files that were there before are untouched. What a
-    killed process left beside the same paths is removed first.
+    All are on the disk before the first one is renamed, so the renames follow each other at once. A
+    file has the permissions of the file that it replaces. After an error the temporary files are
+    removed, and the files that were there before are untouched. Temporary files that a killed
+    process left for the same paths are removed first.
 
     Args:
         *paths: the files to write, in existing folders.
@@ -48,7 +38,7 @@ def replacing_files(*paths):
         FileNotFoundError: there is no such folder.
         IsADirectoryError: a path is a folder.
     """
-    targets = {}  # by temporary file: the file that it becomes
+    targets = {}  # by temporary path: the path of the file that it becomes
     try:
         for path in map(os.fspath, paths):
             folder, name = os.path.split(os.path.abspath(path))
@@ -56,17 +46,17 @@ def replacing_files(*paths):
                 raise FileNotFoundError(f"{folder} must be an existing folder. Received: {path}")
             if os.path.isdir(path):
                 raise IsADirectoryError(f"A file must be named, not a folder. Received: {path}")
-            _remove_stale(folder, name)
+            remove_stale(folder, name)
             temporary = _temporary_path(folder, name)
             targets[temporary] = path
-            # What replaces a private file is private from its first byte on.
+            # The replacement of a private file is private from its first byte on.
             mode = _mode_of(path)
             mode = 0o666 if mode is None else mode | stat.S_IRUSR | stat.S_IWUSR
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         yield list(targets)
         for temporary, path in targets.items():
             with open(temporary, "rb") as file:
-                os.fsync(file.fileno())  # a name must not reach the disk before what it names
+                os.fsync(file.fileno())  # The content must reach the disk before the name.
             _set_mode(temporary, _mode_of(path))
         for temporary, path in targets.items():
             os.replace(temporary, path)
@@ -75,7 +65,7 @@ def replacing_files(*paths):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(temporary)
         if isinstance(error, OSError) and (error.filename in targets or has_no_room(error)):
-            # What the user knows. An error of a full disk may name no file.
+            # The user knows the path. An error of a full disk may name no file.
             error.filename = targets.get(error.filename, error.filename or os.fspath(paths[0]))
         raise
 
@@ -97,7 +87,7 @@ def replacing_folder(path, overwrite):
     """The same for a folder: a temporary path beside `path`, where a folder is to be made.
 
     Args:
-        path: the folder to write. Its parent is made where it does not exist.
+        path: the folder to write. Its parent is made if it does not exist.
         overwrite: bool. Replace an existing folder; else it is an error.
 
     Yields:
@@ -106,7 +96,7 @@ def replacing_folder(path, overwrite):
     path = os.path.abspath(path)
     parent, name = os.path.split(path)
     with making_folder(parent):
-        _remove_stale(parent, name)
+        remove_stale(parent, name)
         holder = _temporary_path(parent, name)
         temporary, replaced = os.path.join(holder, name), os.path.join(holder, name + _REPLACED)
         try:
@@ -122,8 +112,8 @@ def replacing_folder(path, overwrite):
                 error.filename = path
             raise
         finally:
-            # An exception may come at any place: what was there before is put back first, and where
-            # that is interrupted, too, nothing is removed.
+            # An exception may come at any place: the former folder is put back first, and if that
+            # is interrupted, too, nothing is removed.
             if os.path.lexists(replaced) and not os.path.lexists(path):
                 os.rename(replaced, path)
             shutil.rmtree(holder, ignore_errors=True)
@@ -146,7 +136,7 @@ def tensorflow_reason(error):
 
 @contextlib.contextmanager
 def making_folder(path):
-    """Makes a folder and its parents; after an error, those that it made and are empty go again."""
+    """Makes a folder and its parents. After an error it removes those that it made, if empty."""
     made, folder = [], os.path.abspath(path)
     while not os.path.lexists(folder):
         made.append(folder)
@@ -155,7 +145,7 @@ def making_folder(path):
         os.makedirs(path, exist_ok=True)
         yield
     except BaseException:
-        with contextlib.suppress(OSError):  # one that is not empty ends it
+        with contextlib.suppress(OSError):  # The first one that is not empty ends the loop.
             for folder in made:
                 os.rmdir(folder)
         raise
@@ -165,11 +155,10 @@ def making_folder(path):
 def locked_folder(path, names=""):
     """Locks an existing folder against other processes of this machine that lock it.
 
-    The system takes the lock away when the process ends, however it ends. What an earlier holder of
-    the lock left in the folder, under temporary names of its files, is removed. What another
-    machine (or container) left there is removed when nobody has written to it for an hour, since
-    network file systems do not pass the lock on. Where a file system has no locks, only what dead
-    processes of this machine left is removed, as `replacing_file` does.
+    The system releases the lock when the process ends, however it ends. Temporary files that an
+    earlier holder of the lock left in the folder are removed. Those of another machine (or
+    container) are removed if nobody has written to them for an hour, since network file systems do
+    not pass the lock on. On a file system without locks nothing is locked, and nothing is removed.
 
     Args:
         path: the folder.
@@ -178,25 +167,21 @@ def locked_folder(path, names=""):
     Raises:
         BlockingIOError: another process has locked the folder.
     """
-    folder = os.open(path, os.O_RDONLY) if fcntl is not None else None
+    folder = os.open(path, os.O_RDONLY)
     try:
-        is_locked = folder is not None and _lock(folder, path)
-        if is_locked:
-            temporary = re.compile(rf"\.({names})\.([A-Za-z0-9-]+)\.\d+\.\w+\{_SUFFIX}")
-            for entry in os.listdir(path):
-                if match := temporary.fullmatch(entry):
-                    file = os.path.join(path, entry)
-                    with contextlib.suppress(OSError):
-                        age = time.time() - os.path.getmtime(file)
-                        if match[match.lastindex] == _host() or age > _ABANDONED_AFTER:
-                            os.remove(file)
+        if _lock(folder, path):
+            for file, match in _temporary_files(path, names):
+                with contextlib.suppress(OSError):
+                    age = time.time() - os.path.getmtime(file)
+                    if match["host"] == host_name() or age > _ABANDONED_AFTER:
+                        os.remove(file)
         yield
     finally:
-        if folder is not None:
-            os.close(folder)  # the lock goes with it
+        os.close(folder)  # This releases the lock.
 
 
 def _lock(folder, path):
+    """Locks a folder. Returns whether its file system has locks."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -209,41 +194,45 @@ def _lock(folder, path):
     return True
 
 
-# A temporary name is .NAME.HOST.PID.RANDOM.part: NAME may hold dots, what comes after it does not.
+# A temporary name is .NAME.HOST.PID.RANDOM.part: only NAME may hold dots.
 _SUFFIX = ".part"
 _ABANDONED_AFTER = 3600  # seconds without a write: a run writes every few seconds
-_REPLACED = ".replaced"  # within a temporary folder: NAME.replaced was in its place before
+_REPLACED = ".replaced"  # Within a temporary folder, NAME.replaced is the former NAME.
 
 
 def _temporary_path(folder, name):
-    return os.path.join(folder, f".{name}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}{_SUFFIX}")
+    random = secrets.token_hex(4)
+    return os.path.join(folder, f".{name}.{host_name()}.{os.getpid()}.{random}{_SUFFIX}")
 
 
-def _host():
-    """The host, and the space of its process numbers: containers may share a host's name."""
-    host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]  # names have 255 bytes at most
+def _temporary_files(folder, names):
+    """The temporary files and folders for names, a regular expression: pairs of path and match."""
+    pattern = re.compile(rf"\.({names})\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\{_SUFFIX}")
+    entries = [(entry, pattern.fullmatch(entry)) for entry in os.listdir(folder)]
+    return [(os.path.join(folder, entry), match) for entry, match in entries if match]
+
+
+def host_name():
+    """The host, and the namespace of its process ids: containers may share a host's name."""
+    host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]  # File names have a limit.
     with contextlib.suppress(OSError):
         host += f"-{os.stat('/proc/self/ns/pid').st_ino}"
     return host
 
 
-def _remove_stale(folder, name):
-    """Removes what processes of this machine that are no longer alive left of an output."""
-    if os.name == "nt":  # `_is_alive` works on POSIX systems alone
-        return
-    pattern = re.compile(rf"\.{re.escape(name)}\.{re.escape(_host())}\.(\d+)\.\w+\{_SUFFIX}")
-    for entry in os.listdir(folder):
-        match = pattern.fullmatch(entry)
-        if match is None or _is_alive(int(match[1])):
+def remove_stale(folder, name):
+    """Removes temporary files for one name that dead processes of this host left behind."""
+    path = os.path.join(folder, name)
+    for stale, match in _temporary_files(folder, re.escape(name)):
+        if match["host"] != host_name() or _is_alive(int(match["pid"])):
             continue
-        stale = os.path.join(folder, entry)
-        with contextlib.suppress(OSError):  # another process removes it, or it is someone else's
+        with contextlib.suppress(OSError):  # Another process removes it, or it is someone else's.
             if not os.path.isdir(stale):
                 os.remove(stale)
                 continue
             replaced = os.path.join(stale, name + _REPLACED)
-            if os.path.lexists(replaced) and not os.path.lexists(os.path.join(folder, name)):
-                os.rename(replaced, os.path.join(folder, name))  # killed between two renames
+            if os.path.lexists(replaced) and not os.path.lexists(path):
+                os.rename(replaced, path)  # The process was killed between two renames.
             shutil.rmtree(stale)
 
 
@@ -252,6 +241,6 @@ def _is_alive(process_id):
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # of another user; or no number of a process
+    except (OSError, OverflowError):  # another user's process; or not a process id
         return True
     return True

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 _ALIGNMENT = 64  # bytes. TensorFlow shares the memory of arrays that begin at such an address.
+_PREFETCHED = 4  # batches: enough that a slow one (a new shard) delays no training step
 
 
 def dataset_from_generator(make_generator, specs):
@@ -66,7 +67,7 @@ def dataset_from_generator(make_generator, specs):
 
     dataset = tf.data.Dataset.counter().scan(tf.constant([-1], tf.int64), read_next_in_graph)
     dataset = dataset.take_while(lambda has_batch, _: has_batch).map(lambda _, batch: batch)
-    return dataset.prefetch(4)
+    return dataset.prefetch(_PREFETCHED)
 
 
 class _Generators:

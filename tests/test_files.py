@@ -67,7 +67,6 @@ def test_several_files_appear_together(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 def test_permissions_are_those_of_what_was_there(tmp_path):
     def mode_of(path):
         return stat.S_IMODE(os.stat(path).st_mode)
@@ -129,12 +128,11 @@ def content(path):
     return path.read_text() if path.exists() else None
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("write", [write_file, write_files, write_folder])
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatch, dead):
     """A real SIGINT comes before each instruction of files.py, one after the other."""
-    monkeypatch.setattr(files, "_host", lambda: "here")
+    monkeypatch.setattr(files, "host_name", lambda: "here")
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     old, new = [{"file": text} if write is write_folder else text for text in ("old", "new")]
     place, is_interrupted = 0, True
@@ -157,7 +155,7 @@ def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatc
             for name in rest:
                 os.rename(folder / name, folder / name.replace(f".{os.getpid()}.", f".{dead}."))
             for name in ("out", "more"):
-                files._remove_stale(str(folder), name)
+                files.remove_stale(str(folder), name)
             assert set(os.listdir(folder)) <= {"out", "more"}, (place, rest)
             assert content(folder / "out") in ([old, new] if exists else [None, new])
             place += 1
@@ -202,7 +200,7 @@ def dead():
 
 
 def stale_names(name, pid):
-    return [f".{name}.{files._host()}.{pid}.abc_{k}.part" for k in range(2)]
+    return [f".{name}.{files.host_name()}.{pid}.abc_{k}.part" for k in range(2)]
 
 
 def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
@@ -212,7 +210,7 @@ def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
         *stale_names("out.hdf5", dead),
         *stale_names("", dead),
         f".out.elsewhere.{dead}.abc.part",
-        f".out.{files._host()}.{dead}.abc.tmp",
+        f".out.{files.host_name()}.{dead}.abc.tmp",
         ".out.abcdefgh.part",
         "out.part",
     ]
@@ -287,11 +285,11 @@ def test_a_folder_is_locked_once_and_cleared(tmp_path):
         assert set(os.listdir(tmp_path)) == of_others
         other = tmp_path / ".a.another-machine.1.abc.part"
         other.write_text("a run there may write it")
-        (tmp_path / f".b-7.{files._host()}.2.abc.part").write_text("of the holder")
+        (tmp_path / f".b-7.{files.host_name()}.2.abc.part").write_text("of the holder")
         with pytest.raises(BlockingIOError, match="must not be written by two processes at once"):
             with locked_folder(tmp_path, "a|b-[0-9]"):
                 pass
-        assert (tmp_path / f".b-7.{files._host()}.2.abc.part").exists()
+        assert (tmp_path / f".b-7.{files.host_name()}.2.abc.part").exists()
     with locked_folder(tmp_path, "a|b-[0-9]"):
         assert set(os.listdir(tmp_path)) == {*of_others, other.name}
 

@@ -19,7 +19,7 @@ from keras_elmo.models.embed_stream import sentence_mean
 from keras_elmo.models.sentences import TOKEN_BUDGET
 from keras_elmo.weights import sources
 
-# `Elmo.embed` sorts a batch by length, and splits it: this many of its batches are enough to sort.
+# `Elmo.embed` sorts these tokens by length and splits them into batches; four are enough to sort.
 _BATCH_TOKENS = 4 * TOKEN_BUDGET
 
 
@@ -31,25 +31,24 @@ class Embed(apache_beam.PTransform):
 
     - `tokens`: list of strings;
     - each chosen layer by its name: a list of NumPy arrays, (D,), one for each token; or one such
-      array where they are pooled. Beam's Parquet sink takes them, with the schema that `schema`
-      gives. `numpy.stack` makes one array of a list.
+      array if they are pooled. Beam's Parquet sink takes them, with the schema that `schema` gives.
+      `numpy.stack` makes one array of a list.
 
-    It is Beam's own `RunInference`, with an `ElmoModelHandler`. So a worker process loads the model
-    once, and all its threads share it; Beam counts batches, sentences, and the seconds of loading
-    and embedding, among its metrics; and a bundle is batched by tokens. A sentence has no vectors
-    that depend on its neighbours, so the result does not depend on the bundles.
+    It is Beam's own `RunInference` with an `ElmoModelHandler`. So the threads of a worker process
+    share one model, a bundle is batched by tokens, and Beam's metrics count batches, sentences, and
+    the seconds of loading and embedding. The vectors do not depend on the bundles.
 
     Args:
         model: what `Elmo.from_pretrained` takes. Every worker must be able to read it.
-        layers: what `Elmo.embed` takes, but not `"default"`. `"all"` is `layer_0`, `layer_1`, ...
+        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is `layer_0`, `layer_1`, ...
         pooled: bool. The mean of each layer over the tokens of a sentence.
         dtype: `"float32"` or `"float16"`, of the vectors.
         text_field: str. The field of a dict that is the text. Other fields are passed on.
         tokenizer: see `Elmo`, by its name.
-        batch_tokens: int. Tokens that are embedded by one call, at most, as they are between white
-            space, with the two boundaries of each sentence. `Elmo.embed` splits them further.
-        **options: arguments of `RunInference`, as `model_metadata_pcoll`, by which a running
-            pipeline gets another model; the path in it is a source of `Elmo.from_pretrained`.
+        batch_tokens: int. The largest number of tokens (split at whitespace, with the two
+            boundaries of each sentence) that one call embeds. `Elmo.embed` splits them further.
+        **options: arguments of `RunInference`, such as `model_metadata_pcoll`, which gives a
+            running pipeline another model by a source of `Elmo.from_pretrained`.
 
     Example:
 
@@ -77,7 +76,7 @@ class Embed(apache_beam.PTransform):
         )
 
     def expand(self, sentences):
-        # Beam (2.77) fails to infer types where the fields of a dict have several. `Any` has none.
+        # Beam (2.77) fails to infer the type of a dict whose fields have several types.
         rows = apache_beam.Map(self.handler.row).with_output_types(Any)
         return sentences | rows | RunInference(self.handler, **self._options)
 
@@ -119,7 +118,7 @@ class ElmoModelHandler(ModelHandler):
         self.columns()  # a fault is found before the pipeline runs
 
     def columns(self):
-        """The columns of vectors, for which only the options of the model are read."""
+        """The columns of vectors. Of the model it reads the options alone."""
         with sources.open_model(self.model) as (config, _):
             return vector_columns(config, self.layers)
 
@@ -152,11 +151,7 @@ class ElmoModelHandler(ModelHandler):
 
     def batch_elements_kwargs(self):
         size = self.batch_tokens
-        return {
-            "min_batch_size": size,
-            "max_batch_size": size,
-            "element_size_fn": self._num_tokens,
-        }
+        return {"min_batch_size": size, "max_batch_size": size, "element_size_fn": self._num_tokens}
 
     def get_metrics_namespace(self):
         return "keras_elmo"

@@ -13,21 +13,20 @@ from keras_elmo.corpora.manifest import fingerprint, read_manifest
 from keras_elmo.generator_dataset import dataset_from_generator
 from keras_elmo.models.sentences import within_budget
 
-# What is in memory, and is sorted by length together, ends at the first of these.
-_WINDOW = 512  # sentences
-_WINDOW_BYTES = 2**28  # of vectors
-_LINES_PER_READ = 64  # of an HDF5 file: what a row group is to a Parquet file
+# The sentences that are in memory and are sorted by length together end at the first of these.
+WINDOW = 512  # sentences
+WINDOW_BYTES = 2**28  # of vectors
 _VECTORS = "vectors"  # the name of the vectors in a file of one array for each sentence
 
 
 def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, seed=None):
     """Reads the vectors of `keras-elmo embed` as a `tf.data.Dataset` of batches.
 
-    Sentences of like length are in one batch: 512 at a time, or 256 MB of vectors, are read and
-    sorted. So the memory does not grow with the files. A batch is a dict:
+    Sentences of like length are in one batch: 512 sentences at a time, or 256 MB of vectors, are
+    read and sorted. So the memory does not grow with the files. A batch is a dict:
 
     - `"id"`: int64, (batch,). The number of the sentence: the column `id`, or its line.
-    - `"mask"`: bool, (batch, tokens). Left out where all vectors are one for each sentence.
+    - `"mask"`: bool, (batch, tokens). Left out if there is one vector for each sentence.
     - each layer by its name: (batch, tokens, D), zero where the mask is `False`, or (batch, D). The
       dtype is that of the file. In HDF5 and npz files a single layer is called `"vectors"`, and
       all layers are `"layer_0"`, `"layer_1"`, ...
@@ -83,9 +82,9 @@ class _Folder:
     """The shards of a folder.
 
     Attributes:
-        columns: dict: for each layer its name, and the number of axes, the dtype and the size of
-            what a sentence has.
-        shards: list of what is taken in random order.
+        columns: dict: by the name of a layer, the rank of a sentence's array, its dtype and the
+            size of a vector.
+        shards: list. They can be read in any order.
     """
 
     def __init__(self, path):
@@ -94,7 +93,7 @@ class _Folder:
         if not manifest["complete"]:
             raise ValueError(
                 f"{path} must hold the vectors of all sentences; run the command that wrote it "
-                'again, which goes on. Received: a manifest with "complete": false'
+                'again, which resumes. Received: a manifest with "complete": false'
             )
         rank = 1 if manifest["pooled"] else 2
         self.columns = {
@@ -104,9 +103,9 @@ class _Folder:
             {**shard, "path": os.path.join(path, shard["file"])} for shard in manifest["shards"]
         ]
         self._fingerprint = fingerprint(manifest)
-        self._is_checked = set()  # of the shards, their paths
+        self._checked = set()  # paths of shards
         for shard in self.shards:
-            shards.check_digest(shard["path"], shard["bytes"], None)
+            shards.check_size(shard["path"], shard["bytes"])
 
     @contextlib.contextmanager
     def open(self):
@@ -114,12 +113,11 @@ class _Folder:
         yield None
 
     def parts(self, _, shard):
-        """What is read at once of a shard: a list. When it is read first, every byte is checked."""
+        """The parts of a shard that are read at once: a list. First every byte is checked, once."""
         path = shard["path"]
-        if path not in self._is_checked:
-            shards.check_digest(path, shard["bytes"], shard.get("sha256"))
-            shards.check_rows(path, self._fingerprint, shard["first_id"], shard["rows"])
-            self._is_checked.add(path)
+        if path not in self._checked:
+            shards.check_shard(path, self._fingerprint, shard)
+            self._checked.add(path)
         with shards.open_shard(path) as file:
             return [(path, group) for group in range(file.num_row_groups)]
 
@@ -150,28 +148,24 @@ class _File:
                 raise ValueError(f"{path} must hold a sentence. Received: an empty file")
             first = vectors[0]
         self._has_layers = first.ndim == 3
-        names = [f"layer_{k}" for k in range(len(first))] if self._has_layers else [_VECTORS]
-        rank = 1 if first.ndim == 1 else 2
-        self.columns = {name: (rank, first.dtype.name, first.shape[-1]) for name in names}
-        self.shards = list(range(0, count, _WINDOW))
+        self._names = [f"layer_{k}" for k in range(len(first))] if self._has_layers else [_VECTORS]
+        column = 1 if first.ndim == 1 else 2, first.dtype.name, first.shape[-1]
+        self.columns = dict.fromkeys(self._names, column)
+        self.shards = list(range(0, count, WINDOW))
 
     def open(self):
         return read_embeddings(self._path)
 
     def parts(self, vectors, shard):
-        end = min(len(vectors), shard + _WINDOW)
-        starts = range(shard, end, _LINES_PER_READ)
-        return [range(start, min(end, start + _LINES_PER_READ)) for start in starts]
+        end, step = min(len(vectors), shard + WINDOW), shards.ROWS_PER_GROUP
+        return [range(start, min(end, start + step)) for start in range(shard, end, step)]
 
     def read(self, vectors, part, names):
         sentences = []
         for index in part:
             array = vectors[index]
-            if self._has_layers:
-                arrays = [array[int(name.removeprefix("layer_"))] for name in names]
-            else:
-                arrays = [array]
-            sentences.append((index, arrays))
+            layers = array if self._has_layers else [array]
+            sentences.append((index, [layers[self._names.index(name)] for name in names]))
         return sentences
 
 
@@ -192,7 +186,7 @@ class _Batches:
             self.signature[name] = tf.TensorSpec([None] * rank + [size], dtype)
 
     def __call__(self):
-        # Each iteration has its own order, also where two go on at the same time.
+        # Each iteration has its own order, also if there are two at the same time.
         random = np.random.default_rng(self._seeds.spawn(1)[0])
         shuffle = random.shuffle if self._shuffle else lambda values: None
         for window in self._windows(shuffle):
@@ -205,7 +199,7 @@ class _Batches:
             del window  # before the next is read
 
     def _windows(self, shuffle):
-        """Lists of sentences that are sorted together; see `_WINDOW` and `_WINDOW_BYTES`."""
+        """Lists of sentences that are sorted together; see `WINDOW` and `WINDOW_BYTES`."""
         source, window, size = self._source, [], 0
         shards = list(source.shards)
         shuffle(shards)
@@ -217,7 +211,7 @@ class _Batches:
                     sentences = source.read(opened, part, self._names)
                     window += sentences
                     size += sum(array.nbytes for _, arrays in sentences for array in arrays)
-                    if len(window) >= _WINDOW or size >= _WINDOW_BYTES:
+                    if len(window) >= WINDOW or size >= WINDOW_BYTES:
                         del sentences
                         yield window
                         window, size = [], 0
@@ -242,7 +236,7 @@ class _Batches:
         ids, arrays = zip(*sentences, strict=True)
         batch = {"id": np.array(ids, np.int64)}
         lengths = np.array([self._length(sentence) for sentence in sentences])
-        width = max(1, lengths.max())  # Keras's recurrent layers fail on none.
+        width = max(1, lengths.max())  # Keras's recurrent layers fail if there is no token.
         if not self._is_pooled:
             batch["mask"] = np.arange(width)[None] < lengths[:, None]
         for name, column in zip(self._names, zip(*arrays, strict=True), strict=True):

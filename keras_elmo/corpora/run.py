@@ -268,16 +268,14 @@ class _Run:
 
     def _check_shard(self, index):
         """Whether a shard is there. If it is, its digest and its rows are checked."""
-        path, size = self._path(index), self._manifest["shard_size"]
+        path = self._path(index)
         if not os.path.exists(path):
             return False
-        if self._manifest["shards"]:
-            recorded = self._manifest["shards"][index]
-            shards.check_digest(path, recorded["bytes"], recorded.get("sha256"))
-            if "sha256" in recorded:
-                self._written[index] = {name: recorded[name] for name in ("bytes", "sha256")}
-        rows = shard_rows(self._manifest, index)
-        shards.check_rows(path, self._fingerprint, index * size, rows)
+        recorded = self._manifest["shards"]
+        entry = recorded[index] if recorded else place_of_shard(self._manifest, index)
+        shards.check_shard(path, self._fingerprint, entry)
+        if "sha256" in entry:
+            self._written[index] = {name: entry[name] for name in ("bytes", "sha256")}
         return True
 
     def _read_shards(self):

@@ -161,39 +161,40 @@ def vector_type(size, dtype="float32"):
     return pyarrow.list_(pyarrow.from_numpy_dtype(dtype), size)
 
 
-def check_rows(path, fingerprint, first_id, num_rows):
-    """Checks the run of a shard, the number of its rows and their ids, which is cheap.
+def check_size(path, size):
+    """Raises a `ValueError` if a shard has another number of bytes."""
+    with _checking(path):
+        if os.path.getsize(path) != size:
+            raise _Fault(f"{os.path.getsize(path):,} bytes in the place of {size:,}")
+
+
+def check_shard(path, fingerprint, entry):
+    """Checks the bytes of a shard, as far as they are known, its run, and the ids of its rows.
+
+    Args:
+        path: the shard.
+        fingerprint: str. See `make_schema`.
+        entry: dict with `"first_id"` and `"rows"`. An entry of a manifest has `"bytes"`, too, and
+            `"sha256"`, without which only a part of the file is read.
 
     Raises:
         ValueError: it is not a whole Parquet file, or not the shard of these rows.
     """
-    with _checking(path), open_shard(path) as file:
-        if (file.metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
-            raise _Fault("a file of another run")
-        if file.metadata.num_rows != num_rows:
-            raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {num_rows:,}")
-        # Not by the statistics: if they are damaged, asking for them ends the process.
-        ids = file.read(columns=["id"])["id"].to_pylist()
+    if "bytes" in entry:
+        check_size(path, entry["bytes"])
+    first_id, num_rows = entry["first_id"], entry["rows"]
+    with _checking(path):
+        if "sha256" in entry and digest(path) != entry["sha256"]:
+            raise _Fault("other bytes than were written")
+        with open_shard(path) as file:
+            if (file.metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
+                raise _Fault("a file of another run")
+            if file.metadata.num_rows != num_rows:
+                raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {num_rows:,}")
+            # Not by the statistics: if they are damaged, asking for them ends the process.
+            ids = file.read(columns=["id"])["id"].to_pylist()
         if ids != list(range(first_id, first_id + num_rows)):
             raise _Fault(f"other rows than those from {first_id:,} on")
-
-
-def check_digest(path, size, sha256):
-    """Checks that a shard has the bytes that the manifest records.
-
-    Args:
-        path: the shard.
-        size: int. The number of its bytes.
-        sha256: str or `None`. Without it the file is not read.
-
-    Raises:
-        ValueError: it has other bytes.
-    """
-    with _checking(path):
-        if os.path.getsize(path) != size:
-            raise _Fault(f"{os.path.getsize(path):,} bytes in the place of {size:,}")
-        if sha256 is not None and digest(path) != sha256:
-            raise _Fault("other bytes than were written")
 
 
 def digest(path):

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import sys
 
-import h5py
 import keras
 import numpy as np
 import pyarrow.parquet
@@ -87,19 +86,15 @@ def test_every_sentence_of_a_folder_comes_once(folder, vectors):
     check(dataset(folder, ["layer_2"], shuffle=True), vectors, {"layer_2": 2})
 
 
-@pytest.mark.parametrize(
-    "name, layers", [("all.hdf5", ALL), ("top.npz", {"vectors": 2})]
-)  # fmt: skip
+@pytest.mark.parametrize("name, layers", [("all.hdf5", ALL), ("top.npz", {"vectors": 2})])
 def test_files_of_embed_are_read_too(files, vectors, name, layers):
     check(dataset(files / name, shuffle=True), vectors, layers)
     check(dataset(files / name, max_tokens=100), vectors, layers)
 
 
 def test_one_vector_for_each_sentence(pooled, files, vectors):
-    for path, name, dtype in (
-        (pooled, "elmo", "float16"),
-        (files / "pooled.h5", "vectors", "float32"),
-    ):
+    file = files / "pooled.h5"
+    for path, name, dtype in (pooled, "elmo", "float16"), (file, "vectors", "float32"):
         batches = list(dataset(path, batch_size=64).as_numpy_iterator())
         assert [list(batch) for batch in batches] == len(batches) * [["id", name]]
         assert all(batch[name].dtype == dtype for batch in batches)
@@ -115,13 +110,12 @@ def test_one_vector_for_each_sentence(pooled, files, vectors):
 
 def test_batches_hold_sentences_of_like_length(folder):
     for options in {"batch_size": 20}, {"batch_size": None, "max_tokens": 60}:
-        shapes = [batch["mask"] for batch in dataset(folder, **options).as_numpy_iterator()]
-        share = sum(mask.sum() for mask in shapes) / sum(mask.size for mask in shapes)
-        assert share > 0.9
+        masks = [batch["mask"] for batch in dataset(folder, **options).as_numpy_iterator()]
+        assert sum(mask.sum() for mask in masks) / sum(mask.size for mask in masks) > 0.9
         if "max_tokens" in options:
-            assert max(mask.sum() for mask in shapes) <= 60
+            assert max(mask.sum() for mask in masks) <= 60
         else:
-            assert max(len(mask) for mask in shapes) == 20
+            assert max(len(mask) for mask in masks) == 20
 
 
 def ids(batches):
@@ -142,21 +136,16 @@ def test_the_order_is_random_and_can_be_repeated(folder):
 
 
 def test_only_a_window_is_in_memory(folder, monkeypatch):
-    from keras_elmo.corpora.dataset import _Batches
+    """A batch without limits is a window."""
 
-    sizes = []
-    split = _Batches._split
-    monkeypatch.setattr(
-        _Batches, "_split", lambda self, rows, window: sizes.append(len(rows)) or split(
-            self, rows, window
-        )
-    )  # fmt: skip
-    ids(dataset(folder, shuffle=True))
+    def windows():
+        return [len(batch["id"]) for batch in dataset(folder, batch_size=1000, shuffle=True)]
+
+    sizes = windows()
     assert sizes[0] in range(512, 512 + 64) and sum(sizes) == 700
-    # Long sentences are fewer: here, what is read at once is more than the bytes of a window.
-    sizes.clear()
-    monkeypatch.setattr(sys.modules[_Batches.__module__], "_WINDOW_BYTES", 100)
-    ids(dataset(folder))
+    # Long sentences are fewer: here, a row group is more than the bytes of a window.
+    monkeypatch.setattr(sys.modules["keras_elmo.corpora.dataset"], "WINDOW_BYTES", 100)
+    sizes = windows()
     assert max(sizes) <= 64 and sum(sizes) == 700
 
 
@@ -173,12 +162,6 @@ def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
         outputs = [lstm(batch[name], mask=batch["mask"]) for batch in batches]
         assert sum(len(output) for output in outputs) == rows
         assert np.isfinite(np.concatenate(outputs)).all()
-
-
-def test_a_folder_that_is_not_complete(folder, tmp_path):
-    write_manifest(tmp_path, {**read_manifest(folder), "complete": False, "shards": []})
-    with pytest.raises(ValueError, match="run the command that wrote it again"):
-        dataset(tmp_path)
 
 
 @pytest.fixture
@@ -200,6 +183,9 @@ def test_a_damaged_folder_is_refused_before_it_is_read(copy):
         write_manifest(copy, {**manifest, "shards": damaged})
         with pytest.raises(ValueError, match="must be a manifest as keras_elmo wrote it.*shard"):
             dataset(copy)
+    write_manifest(copy, {**manifest, "complete": False, "shards": []})
+    with pytest.raises(ValueError, match="run the command that wrote it again"):
+        dataset(copy)
     write_manifest(copy, manifest)
     with open(copy / shards[3]["file"], "ab") as file:
         file.write(b"x")
@@ -285,13 +271,12 @@ def test_bad_arguments(folder, options, message):
         dataset(folder, **options)
 
 
-def test_what_is_no_file_of_vectors(tmp_path):
+def test_paths_without_vectors(tmp_path):
     with pytest.raises(FileNotFoundError, match="_manifest.json"):
         dataset(tmp_path)
     with pytest.raises(FileNotFoundError, match="nothing"):
         dataset(tmp_path / "nothing")
-    with h5py.File(tmp_path / "empty.h5", "w"):
-        pass
+    write_hdf5(tmp_path / "empty.h5", [])
     with pytest.raises(ValueError, match="must hold a sentence"):
         dataset(tmp_path / "empty.h5")
 
@@ -307,30 +292,26 @@ def slowly(self, index):
     time.sleep(0.01)
     return read(self, index)
 embedding_files.EmbeddingsFile.__getitem__ = slowly
-sys.modules["keras_elmo.corpora.dataset"]._WINDOW = 20  # each batch is read by itself
+sys.modules["keras_elmo.corpora.dataset"].WINDOW = 20  # each batch is read by itself
 
 class Fails(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         raise RuntimeError("an error in fit")
 
 batches = dataset(sys.argv[1], columns=["layer_1"], shuffle=True, batch_size=20)
-if sys.argv[2] == "fit":
+form = sys.argv[2]
+if form == "fit":
     batches = batches.map(lambda batch: (batch["layer_1"], tf.cast(batch["id"] % 2, "float32")))
-    layers = [keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
-    model = keras.Sequential(layers)
+    model = keras.Sequential([keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)])
     model.compile("sgd", "mse", run_eagerly=True)
     model.fit(batches, callbacks=[Fails()], verbose=0)
-elif sys.argv[2] == "iterator":
-    iterator = iter(batches)
-    next(iterator)
-elif sys.argv[2] == "repeat":
+if form == "repeat":
     batches = batches.map(lambda batch: batch["layer_1"], num_parallel_calls=2)
-    iterator = iter(batches.repeat().prefetch(8))
+    batches = batches.repeat().prefetch(8)
+iterators = [iter(batches) for _ in range(5 if form == "many" else 1)]
+for iterator in iterators:
     next(iterator)
-elif sys.argv[2] == "many":
-    iterators = [iter(batches) for _ in range(5)]
-    for iterator in iterators:
-        next(iterator)
+if form == "many":
     raise RuntimeError("an error in fit")
 """
 

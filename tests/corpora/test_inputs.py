@@ -14,13 +14,12 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_bytes(b"one\r\ntwo\n")
     (tmp_path / "a.txt").write_bytes(b"na\xc3\xafve\n")
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"three\n\nfour"))
-    (tmp_path / "deep" / "er").mkdir(parents=True)
-    (tmp_path / "deep/er/d.txt").write_bytes(b"")
+    (tmp_path / "d.txt").write_bytes(b"")
     return tmp_path
 
 
 def test_files_are_counted_and_read_in_order(folder):
-    paths = ["b.txt", "c.txt.gz", "deep/er/d.txt", "a.txt"]
+    paths = ["b.txt", "c.txt.gz", "d.txt", "a.txt"]
     files = scan_files(paths, "utf-8", "strict")
     content = (folder / "c.txt.gz").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
@@ -41,24 +40,18 @@ def test_faults_are_found_in_the_scan(folder):
 
 
 @pytest.mark.parametrize(
-    "content", [b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n"]
+    "name, content",
+    [
+        *[("b.txt", b) for b in (b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n")],
+        # The text is the same (padding is allowed), but the hash in the manifest would be wrong.
+        ("c.txt.gz", gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)),
+    ],
 )
-def test_a_file_that_changes_meanwhile(folder, content):
-    files = scan_files(["b.txt"], "utf-8", "strict")
-    (folder / "b.txt").write_bytes(content)
-    with pytest.raises(
-        ValueError, match="b.txt must not change .* Received: 2 lines and 9 bytes when"
-    ):
-        list(read_files(files, "utf-8", "strict"))
-
-
-def test_other_bytes_of_a_gzip_file(folder):
-    """The text is the same; the hash in the manifest would be wrong."""
-    files = scan_files(["c.txt.gz"], "utf-8", "strict")
-    assert len(list(read_files(files, "utf-8", "strict"))) == 3
-    content = gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)  # padding is allowed
-    (folder / "c.txt.gz").write_bytes(content)
-    with pytest.raises(ValueError, match="c.txt.gz must not change"):
+def test_a_file_that_changes_meanwhile(folder, name, content):
+    files = scan_files([name], "utf-8", "strict")
+    assert len(list(read_files(files, "utf-8", "strict"))) == files[0].rows
+    (folder / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name} must not change .* Received: {files[0].rows} l"):
         list(read_files(files, "utf-8", "strict"))
 
 

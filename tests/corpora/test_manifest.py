@@ -114,26 +114,20 @@ def test_a_file_of_another_kind(tmp_path, content):
         read_manifest(tmp_path)
 
 
-def test_a_manifest_that_lacks_something(elmo, tmp_path):
+def test_manifests_that_cannot_be_used(elmo, tmp_path):
+    def refused():
+        with pytest.raises((ValueError, FileNotFoundError)) as caught:
+            read_manifest(tmp_path)
+        return str(caught.value)
+
+    assert "must be a folder that `keras-elmo embed" in refused()
     manifest = manifest_of(elmo)
     del manifest["dtype"], manifest["rows"]
     write_manifest(tmp_path, manifest)
-    with pytest.raises(ValueError, match="Received: one without dtype, rows"):
-        read_manifest(tmp_path)
-
-
-def test_no_manifest_and_a_later_one(tmp_path):
-    with pytest.raises(FileNotFoundError, match="must be a folder that `keras-elmo embed"):
-        read_manifest(tmp_path)
-    content = {"format": "keras_elmo.corpora", "format_version": 99}
-    (tmp_path / MANIFEST).write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="format version 1. Received: 99"):
-        read_manifest(tmp_path)
-    for version in ("true", "1.0", "null", "[1]", '"1"'):
-        text = json.dumps({"format": "keras_elmo.corpora", "format_version": "VERSION"})
-        (tmp_path / MANIFEST).write_text(text.replace('"VERSION"', version))
-        with pytest.raises(ValueError, match="format version 1. Received"):
-            read_manifest(tmp_path)
+    assert "Received: one without dtype, rows" in refused()
+    for version in (99, True, 1.0, None, [1], "1"):
+        write_manifest(tmp_path, {"format": "keras_elmo.corpora", "format_version": version})
+        assert f"format version 1. Received: {version!r}" in refused()
 
 
 @pytest.fixture(scope="module")

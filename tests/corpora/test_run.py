@@ -73,6 +73,10 @@ def test_the_folder_holds_what_embed_gives(embed, elmo, folder, dtype):
     assert read_manifest("out") == manifest
     files = [shard["file"] for shard in manifest["shards"]]
     assert sorted(os.listdir("out")) == sorted([MANIFEST, *files])
+    for shard in manifest["shards"]:
+        content = (folder / "out" / shard["file"]).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        assert (shard["bytes"], shard["sha256"]) == (len(content), digest)
 
 
 def test_pooled_vectors_are_means(embed, elmo, folder):
@@ -135,10 +139,7 @@ def test_any_shard_may_be_missing(embed, folder):
     [
         ({"layers": "all"}, "layers top there and layer_0, layer_1, layer_2 now"),
         ({"pooled": True}, "pooled False there and True now"),
-        ({"dtype": "float16"}, "dtype float32 there and float16 now"),
         ({"shard_size": 6}, "shard_size 5 there and 6 now"),
-        ({"token_budget": 50}, "token_budget None there and 50 now"),
-        ({"inputs": "a.txt"}, "inputs a.txt, b.txt there and a.txt now"),
     ],
 )
 def test_another_run_is_refused_and_changes_nothing(embed, folder, options, message):
@@ -173,9 +174,6 @@ def test_other_folders_are_left_alone(embed, folder):
         embed("file")
     embed("empty/deeper")
     assert len(os.listdir("empty/deeper")) == 6
-    with pytest.raises(ValueError, match="must be ascii"):
-        embed("new", encoding="ascii")
-    assert not os.path.exists("new")
 
 
 def remove_digests():
@@ -217,14 +215,6 @@ def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
     os.remove(f"out/{first}")
     assert embed() == read_manifest("out")
     assert contents(folder / "out") == whole  # also the manifest, with all digests
-
-
-def test_the_manifest_has_the_digest_of_every_shard(embed, folder):
-    manifest = embed()
-    for shard in manifest["shards"]:
-        content = (folder / "out" / shard["file"]).read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        assert (shard["bytes"], shard["sha256"]) == (len(content), digest)
 
 
 def test_an_input_that_changes_during_the_run(embed, folder):
@@ -282,24 +272,6 @@ def test_an_input_without_lines_has_one_shard(embed, folder):
     assert list(pandas.read_parquet("out")) == ["id", "file", "text", "tokens", "top"]
 
 
-def test_a_full_disk_ends_the_run_and_it_can_go_on(embed, folder, monkeypatch):
-    embed("whole")
-    write, count = shards.ShardWriter.write, []
-
-    def full(self, table):
-        count.append(table)
-        if len(count) == 3:
-            raise OSError(28, "No space left on device")
-        write(self, table)
-
-    monkeypatch.setattr(shards.ShardWriter, "write", full)
-    with pytest.raises(OSError, match="No space left"):
-        embed()
-    assert sorted(os.listdir("out")) == sorted([MANIFEST, *shards.shard_names(5)[:2]])
-    embed()
-    assert contents(folder / "out") == contents(folder / "whole")
-
-
 STEPS = [(name, when) for name in ("open", "write", "close") for when in ("before", "after")]
 
 
@@ -328,6 +300,7 @@ def test_an_error_in_any_step_leaves_whole_shards_alone(embed, folder, monkeypat
     with pytest.raises(OSError, match="the third step"):
         embed()
     assert_stopped(folder)
+    assert not [name for name in os.listdir("out") if name.endswith(".part")]
     assert len(threads) == 1 and threads.pop().startswith("keras_elmo.writing")
     embed()
     assert contents(folder / "out") == contents(folder / "whole")
@@ -402,9 +375,10 @@ def test_an_interrupt_at_any_line_leaves_whole_shards_alone(embed, folder, step)
         ({"token_budget": 0}, "token_budget=0"),
         ({"errors": "ignore"}, "errors='ignore'"),
         ({"layers": "default"}, "choose `pooled`"),
+        ({"encoding": "ascii"}, "must be ascii"),
     ],
 )
-def test_bad_arguments_leave_nothing(embed, options, message):
+def test_wrong_arguments_leave_nothing(embed, options, message):
     with pytest.raises(ValueError, match=message):
         embed(**options)
     assert sorted(os.listdir()) == ["a.txt", "b.txt"]

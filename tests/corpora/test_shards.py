@@ -14,6 +14,7 @@ from keras_elmo.corpora import shards
 from keras_elmo.corpora.shards import VectorColumn, as_dtype, vector_columns
 
 COLUMNS = [VectorColumn("elmo", "elmo", 4), VectorColumn("layer_0", 0, 2)]
+SCHEMA = shards.make_schema(COLUMNS, "float32", False, "abc")
 
 
 @pytest.mark.parametrize(
@@ -114,79 +115,110 @@ def test_row_groups_are_small(monkeypatch):
     assert list(shards.row_groups([])) == []
 
 
-def test_a_shard_appears_when_it_is_closed(tmp_path):
-    path = tmp_path / "shard.parquet"
-    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
-    writer = shards.ShardWriter(path, schema)
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shard.parquet"
+
+
+@pytest.fixture
+def writer(path):
+    writer = shards.ShardWriter(path, SCHEMA)
+    yield writer
+    writer.abort()  # changes nothing, if the shard is closed
+
+
+def write_groups(writer, *groups):
     writer.open()
-    for length in (2, 3):
-        writer.write(shards.make_table(make_rows([1] * length), schema, "float32"))
-    assert [name.startswith(".shard") for name in os.listdir(tmp_path)] == [True]
+    for rows in groups:
+        writer.write(shards.make_table(rows, SCHEMA, "float32"))
+
+
+def test_a_shard_appears_when_it_is_closed(path, writer):
+    write_groups(writer, make_rows([1] * 2), make_rows([1] * 3))
+    assert [name.startswith(".shard") for name in os.listdir(path.parent)] == [True]
     with pytest.raises(RuntimeError, match="must have 6 rows. Received: 5"):
         writer.close(6)
     written = writer.close(5)
-    assert os.listdir(tmp_path) == ["shard.parquet"]
+    writer.abort()
+    assert os.listdir(path.parent) == ["shard.parquet"]
     content = path.read_bytes()
     assert written == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    shards.check_digest(path, **{"size": written["bytes"], "sha256": written["sha256"]})
     file = pyarrow.parquet.ParquetFile(path)
     assert [file.metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
-    writer.abort()  # changes nothing any more
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(ValueError, match="remove it, .* Received: a file that cannot be read"):
-        shards.check_rows(path, "abc", 7, 5)
 
 
-def write_shard(path, first_id=7, seed=0, dtype="float32"):
-    """A shard of two row groups: its schema, its lines, and what `close` says of it."""
-    schema = shards.make_schema(COLUMNS, dtype, False, "abc")
-    writer = shards.ShardWriter(path, schema)
-    writer.open()
+def test_an_aborted_shard_leaves_nothing(path, writer):
+    writer.abort()  # before it is open
+    write_groups(writer, make_rows([1]))
+    writer.abort()
+    assert os.listdir(path.parent) == []
+
+
+def test_an_error_of_the_disk_names_the_file(path, writer):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
+            write_groups(writer, make_rows([50]))
+            writer.close(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    writer.abort()
+    assert os.listdir(path.parent) == []
+
+
+@pytest.fixture
+def entry(writer):
+    """The entry in the manifest of a shard of two row groups."""
     rows = make_rows([3, 0, 5, 1, 2])
-    rows = [(first_id + k, f, t, *rest) for k, (_, f, t, *rest) in enumerate(rows)]
-    for group in rows[:3], rows[3:]:
-        writer.write(shards.make_table(group, schema, dtype))
-    return schema, [(file, text) for _, file, text, *_ in rows], writer.close(5)
+    write_groups(writer, rows[:3], rows[3:])
+    return {"first_id": 7, "rows": 5, **writer.close(5)}
 
 
-def test_the_rows_of_a_shard_are_those_of_its_place(tmp_path):
-    path = tmp_path / "shard.parquet"
-    write_shard(path)
-    shards.check_rows(path, "abc", 7, 5)
-    for arguments, message in [
-        (("abc", 8, 5), "other rows than those from 8 on"),
-        (("abc", 7, 6), "5 rows in the place of 6"),
-        (("abd", 7, 5), "another run"),
-    ]:
-        with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
-            shards.check_rows(path, *arguments)
+LINES = [("a.txt", " ".join(["na\xefve"] * length)) for length in (3, 0, 5, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"sha256": 64 * "0"}, "other bytes than were written"),
+        ({"bytes": 3}, "bytes in the place of 3"),
+        ({"first_id": 8}, "other rows than those from 8 on"),
+        ({"rows": 6}, "5 rows in the place of 6"),
+    ],
+)
+def test_the_bytes_and_the_rows_of_a_shard_are_checked(path, entry, change, message):
+    shards.check_shard(path, "abc", entry)
+    shards.check_shard(path, "abc", {"first_id": 7, "rows": 5})
+    with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
+        shards.check_shard(path, "abc", {**entry, **change})
+    with pytest.raises(ValueError, match="Received: a file of another run"):
+        shards.check_shard(path, "abd", entry)
     with pytest.raises(FileNotFoundError):
-        shards.check_rows(tmp_path / "nothing", "abc", 7, 5)
+        shards.check_shard(path.parent / "nothing", "abc", entry)
 
 
-def test_the_content_is_compared_with_the_input(tmp_path):
-    path = tmp_path / "shard.parquet"
-    schema, lines, _ = write_shard(path)
-    shards.check_content(path, schema, 7, lines)
-    other = shards.make_schema(COLUMNS[:1], "float32", False, "abc")
-    for arguments, message in [
-        ((other, 7, lines), "other columns"),
-        ((schema, 8, lines), "other values of id"),
-        ((schema, 7, [("b.txt", text) for _, text in lines]), "other values of file"),
-        ((schema, 7, [*lines[:-1], ("a.txt", "x")]), "other values of text"),
-        ((schema, 7, [*lines, lines[0]]), "5 rows in the place of 6"),
-        ((schema, 7, lines[:-1]), "5 rows in the place of 4"),
-    ]:
-        with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
-            shards.check_content(path, *arguments)
+@pytest.mark.parametrize(
+    "columns, first_id, lines, message",
+    [
+        (COLUMNS[:1], 7, LINES, "other columns"),
+        (COLUMNS, 8, LINES, "other values of id"),
+        (COLUMNS, 7, [("b.txt", text) for _, text in LINES], "other values of file"),
+        (COLUMNS, 7, [*LINES[:-1], ("a.txt", "x")], "other values of text"),
+        (COLUMNS, 7, [*LINES, LINES[0]], "5 rows in the place of 6"),
+    ],
+)
+def test_the_content_is_compared_with_the_input(path, entry, columns, first_id, lines, message):
+    shards.check_content(path, SCHEMA, 7, LINES)
+    schema = shards.make_schema(columns, "float32", False, "abc")
+    with pytest.raises(ValueError, match=f"remove it, .* Received: .*{message}"):
+        shards.check_content(path, schema, first_id, lines)
 
 
 @pytest.mark.parametrize("part", ["pages", "footer"])
-def test_no_flipped_bit_is_read_as_other_values(tmp_path, part):
+def test_no_flipped_bit_is_read_as_other_values(path, entry, part):
     """Each of 60 is an error, or changes no value. The digest finds every one of them."""
-    path = tmp_path / "shard.parquet"
-    schema, lines, written = write_shard(path)
     content = path.read_bytes()
     whole = pyarrow.parquet.read_table(path)
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
@@ -198,13 +230,13 @@ def test_no_flipped_bit_is_read_as_other_values(tmp_path, part):
         damaged[rng.choice(places)] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="other bytes than were written"):
-            shards.check_digest(path, written["bytes"], written["sha256"])
-        try:  # what a run does that goes on, for a shard that is in no manifest
-            shards.check_rows(path, "abc", 7, 5)
-            shards.check_content(path, schema, 7, lines)
+            shards.check_shard(path, "abc", entry)
+        try:  # as a run that resumes, for a shard without an entry
+            shards.check_shard(path, "abc", {"first_id": 7, "rows": 5})
+            shards.check_content(path, SCHEMA, 7, LINES)
             with shards.open_shard(path) as file:
                 groups = range(file.num_row_groups)
-            read = [shards.read_group(path, k, schema.names) for k in groups]
+            read = [shards.read_group(path, k, SCHEMA.names) for k in groups]
         except ValueError as error:
             assert "must be a whole shard of this run; remove it" in str(error)  # noqa: PT017
             found.append(error)
@@ -228,29 +260,3 @@ def test_names_of_shards_are_known_without_a_list():
         "other.parquet",
     ):
         assert not shards.is_shard_name(name, 3)
-
-
-def test_a_shard_that_is_given_up_leaves_nothing(tmp_path):
-    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
-    writer = shards.ShardWriter(tmp_path / "shard.parquet", schema)
-    writer.abort()  # before it is open
-    writer.open()
-    writer.write(shards.make_table(make_rows([1]), schema, "float32"))
-    writer.abort()
-    assert os.listdir(tmp_path) == []
-
-
-def test_an_error_of_the_disk_names_the_file(tmp_path):
-    schema = shards.make_schema(COLUMNS, "float32", False, "abc")
-    writer = shards.ShardWriter(tmp_path / "shard.parquet", schema)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
-            writer.open()
-            writer.write(shards.make_table(make_rows([50]), schema, "float32"))
-            writer.close(1)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        writer.abort()
-    assert os.listdir(tmp_path) == []

@@ -141,7 +141,7 @@ def read_dic(data, where):
     try:
         lines = data.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where} must be UTF-8. ({error})") from None
+        raise ValueError(f"{where} must be UTF-8. Received: other bytes ({error})") from None
     if not lines[-1].strip():
         lines.pop()
     numbers = {}

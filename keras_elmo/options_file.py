@@ -72,7 +72,7 @@ def parse_options(text, where="options.json"):
     try:
         options = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where} must be a JSON file. It cannot be parsed: {error}") from None
+        raise ValueError(f"{where} must be a JSON file. Received: other text ({error})") from None
     if not isinstance(options, dict):
         raise ValueError(f"{where} must hold a JSON object. Received: {type(options).__name__}")
     return options

@@ -11,7 +11,18 @@ PACKAGE = pathlib.Path(keras_elmo.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Functions that gather faults and raise them together; each fault says what was received.
-GATHERED = {}
+GATHERED = {
+    "config.py": {"__post_init__", "from_options"},
+    "export/tflite_graph.py": {"check"},
+    "export/tflite_metadata.py": {"metadata"},
+    "text/vocabulary.py": {"__init__"},
+    "training/checkpoints.py": {"check_same_run"},
+    "training/options.py": {"__post_init__"},
+    "weights/assign.py": {"assign_weights"},
+    "weights/manylangs.py": {"read_config"},
+    "weights/tf_checkpoint.py": {"__getitem__"},
+    "weights/torch_file.py": {"__getitem__", "open_state_dict"},
+}
 
 
 def texts_of(node, constants):

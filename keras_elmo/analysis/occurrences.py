@@ -57,7 +57,7 @@ class Occurrences:
         check_integers(1, count=count)
         if len(self) < 2:
             raise ValueError(
-                f"Neighbours need at least two occurrences. Received: {len(self)} in this text"
+                f"There must be at least two occurrences. Received: {len(self)} in this text"
             )
         count = min(count, len(self) - 1)
         vectors = unit_vectors(self.vectors[layer])

@@ -77,7 +77,7 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
     vectors = np.asarray(vectors, np.float32)
     count = vectors.shape[1]
     if count < 3:
-        raise ValueError(f"The picture needs at least three occurrences. Received: {count}")
+        raise ValueError(f"There must be at least three occurrences. Received: {count}")
     if method not in ("pca", "tsne"):
         raise ValueError(f'`method` must be "pca" or "tsne". Received: method={method!r}')
     if labels is not None and len(labels) != count:
@@ -89,7 +89,7 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
     names = sorted(set(labels)) if labels is not None else [None]
     if len(names) > len(_COLORS):
         raise ValueError(
-            f"The picture has colours for {len(_COLORS)} labels. Received: {len(names):,} labels, "
+            f"There must be at most {len(_COLORS)} labels. Received: {len(names):,} labels, "
             f"such as {shown(names[0])}"
         )
     rows = np.array([names.index(label) for label in labels]) if labels is not None else 0
@@ -284,7 +284,7 @@ def _bars(figure, panel, groups, bars, form, handles=()):
     """Groups of bars, with their values above them where there is room."""
     if len(bars) > len(_COLORS):
         raise ValueError(
-            f"The picture has colours for {len(_COLORS)} groups of bars. Received: {len(bars)}"
+            f"There must be at most {len(_COLORS)} groups of bars. Received: {len(bars)}"
         )
     width = 0.8 / len(bars)
     drawn = []

@@ -34,7 +34,7 @@ def run(options):
     if not is_folder or tf_checkpoint.find_checkpoint(options.checkpoint) is None:
         raise ValueError(
             f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
-            "`checkpoint`, *.index and *.data-*. There is none"
+            "`checkpoint`, *.index and *.data-*. Received: a path without one"
         )
     if options.vocabulary:
         converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocabulary)

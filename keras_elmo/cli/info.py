@@ -67,6 +67,9 @@ def _weights(weights):
         return "weight file", os.path.getsize(weights)
     prefix = tf_checkpoint.find_checkpoint(weights)
     if prefix is None:
-        raise ValueError(f"{weights} must hold the files of the checkpoint that it names")
+        raise ValueError(
+            f"{weights} must hold the files of the checkpoint that it names. "
+            "Received: a folder without them"
+        )
     files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
     return "checkpoint", sum(map(os.path.getsize, files))

@@ -148,7 +148,10 @@ def _check(options):
     """Finds what can be wrong before a text is read or a model is made; returns the corpora."""
     for name in ("steps", "checkpoint_every", "evaluate_every"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise ValueError(f"{_option(name)} must be at least 1")
+            typed = _option(name)
+            raise ValueError(
+                f"{typed} must be at least 1. Received: {typed} {getattr(options, name)}"
+            )
     corpus = training.Corpus(options.train)
     heldout = training.Corpus(options.heldout) if options.heldout else None
     for path in (options.vocabulary, options.options):
@@ -310,8 +313,8 @@ def _settings(options):
     vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
-            f"{options.options} says n_tokens_vocab={shown(num_words)}, but {options.vocabulary} "
-            f"has {counted(len(vocabulary), 'word')}"
+            f"{options.vocabulary} must have as many words as {options.options} says. Received: "
+            f"{counted(len(vocabulary), 'word')}, and n_tokens_vocab={shown(num_words)}"
         )
     arguments.for_vocabulary(len(vocabulary))  # raises where there are too many samples
     return config, arguments, vocabulary
@@ -329,7 +332,10 @@ def _make_model(options, config, vocabulary, arguments):
     if not bilm.has_softmax:
         bilm.initialize_softmax(arguments.seed)
     if options.options and bilm.config != config:
-        raise ValueError(f"{options.options} is of another shape than {options.init}")
+        raise ValueError(
+            f"The model of {options.init} must have the shape that {options.options} says. "
+            "Received: another shape"
+        )
     return bilm
 
 

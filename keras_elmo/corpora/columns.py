@@ -73,7 +73,7 @@ def as_dtype(vectors, dtype, name):
         converted = vectors.astype(dtype, copy=False)
     if dtype == "float16" and (np.isinf(converted) & np.isfinite(vectors)).any():
         raise ValueError(
-            f"The vectors of {name} do not fit into float16, whose largest number is 65,504; "
+            f"The vectors of {name} must fit into float16, whose largest number is 65,504; "
             f"write them as float32. Received: {np.abs(vectors[np.isfinite(vectors)]).max():,.0f}"
         )
     return converted

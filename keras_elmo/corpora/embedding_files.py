@@ -61,7 +61,7 @@ def _call(path, function, *args):
     except Exception as error:  # each library has its own errors
         raise ValueError(
             f"{path} must be a whole HDF5 or npz file; it may be cut short, damaged, or of another "
-            f"kind. ({error})"
+            f"kind. Received: a file with an error ({error})"
         ) from None
 
 
@@ -79,7 +79,7 @@ def _check_count(path, archive):
     if count == 0xFFFF and (end := tail.rfind(b"PK\6\6", 0, end)) >= 0:
         count = int.from_bytes(tail[end + 32 : end + 40], "little")
     if len(archive.infolist()) != count:
-        raise ValueError(f"{len(archive.infolist()):,} of {count:,} entries can be read")
+        raise ValueError(f"It must have {count:,} entries. Received: {len(archive.infolist()):,}")
 
 
 class EmbeddingsFile(Sequence):
@@ -111,7 +111,10 @@ class EmbeddingsFile(Sequence):
 
     def __getitem__(self, index):
         if self._file is None:
-            raise ValueError(f"{self.path} is closed; open it again with `read_embeddings`")
+            raise ValueError(
+                f"{self.path} must be open; open it again with `read_embeddings`. "
+                "Received: a closed file"
+            )
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(self._count))]
         index = range(self._count)[index]  # raises the IndexError or TypeError of a list
@@ -119,8 +122,8 @@ class EmbeddingsFile(Sequence):
             array = np.asarray(self._file[str(index)])
         except Exception as error:  # each library has its own errors
             raise ValueError(
-                f"The embeddings of line {index} in {self.path} cannot be read; the file may be "
-                f"damaged. ({error})"
+                f"{self.path} must be a whole file; it may be damaged. Received: an error in the "
+                f"embeddings of line {index} ({error})"
             ) from None
         if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
             raise ValueError(

@@ -201,7 +201,7 @@ def _check_folder(folder, manifest, overwrite):
     if not overwrite and fingerprint(old) != fingerprint(manifest):
         found = "; ".join(differences(old, manifest)) or "other settings"
         raise ValueError(
-            f"{folder} holds vectors of another run, and nothing was changed. Received: {found}. "
+            f"{folder} must hold vectors of this run. Nothing was changed. Received: {found}. "
             "Name another folder, or replace the vectors with `overwrite`"
         )
     return old

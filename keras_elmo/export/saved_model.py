@@ -105,7 +105,7 @@ def export_saved_model(
             f"Received: {type(model).__name__} without one"
         )
     if pooled_only and not isinstance(model, Elmo):
-        raise ValueError("`pooled_only` is for an `Elmo`. Received: another model")
+        raise ValueError("With `pooled_only` the model must be an `Elmo`. Received: another model")
     takes_tokens = tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
     inputs = input_specs(model, takes_tokens)
     shapes = [spec.shape.as_list() for spec in inputs if spec.dtype == tf.string]
@@ -113,14 +113,14 @@ def export_saved_model(
     takes_only_tokens = takes_tokens or all(are_tokens)
     if takes_only_tokens and tokenizer is not None:
         raise ValueError(
-            "`tokenizer` is for a model that takes raw strings. "
+            "With `tokenizer` the model must take raw strings. "
             f"Received: a model of tokens, with inputs of shapes {shapes}"
         )
     if warmup_texts is not None:
         if len(inputs) > 1:
             names = [spec.name for spec in inputs]
             raise ValueError(
-                f"`warmup_texts` is for a model of one input. Received: a model of inputs {names}"
+                f"With `warmup_texts` the model must have one input. Received: inputs {names}"
             )
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
@@ -176,7 +176,7 @@ def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
     """The tokenizer with which an `Elmo` is exported."""
     if elmo.stateful:
         raise ValueError(
-            "A stateful model cannot be exported: a server's requests have no order. "
+            "The model must be stateless: a server's requests have no order. "
             "Received: an Elmo with stateful=True"
         )
     tokenizer = None if is_of_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer

@@ -70,9 +70,9 @@ def _refuse_several_inputs(model):
     shapes = config.get("shapes_dict", config.get("input_shape", ()))
     if isinstance(shapes, dict) or any(isinstance(shape, list | tuple) for shape in shapes):
         raise ValueError(
-            "A subclassed model of several inputs does not know their dtypes: export "
-            "keras.Model(inputs, model(inputs)), where each of the inputs is a keras.Input with a "
-            f"name and a dtype. Received: {type(model).__name__} with inputs of shapes {shapes}"
+            "A subclassed model of several inputs does not know their dtypes, and must be exported "
+            "as keras.Model(inputs, model(inputs)), where each of the inputs is a keras.Input with "
+            f"a name and a dtype. Received: {type(model).__name__} with inputs of shapes {shapes}"
         )
 
 

@@ -187,7 +187,7 @@ class BiLM(keras.layers.Layer):
         if boundaries is not None:
             if initial_state is not None:
                 raise ValueError(
-                    "Boundaries are read from a zero state. Received: an `initial_state`, too"
+                    "Boundaries must be read from a zero state. Received: an `initial_state`, too"
                 )
             initial_state = self._state_after(boundaries, batch_size)
         if initial_state is None:
@@ -240,7 +240,7 @@ class BiLM(keras.layers.Layer):
                 f"Received: streams of shape {tuple(forward.shape)}"
             )
         if mask is not None and training:
-            raise ValueError("`training` needs windows without a mask. Received: a mask, too")
+            raise ValueError("With `training` the windows must have no mask. Received: a mask, too")
         if mask is None:
             loop = UnrolledLoop(training)
         else:

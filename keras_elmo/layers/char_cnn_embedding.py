@@ -106,12 +106,12 @@ class CharCNNEmbedding(keras.layers.Layer):
             check_integers(1, num_words=num_words, word_dim=word_dim)
             if projection_dim is None:
                 raise ValueError(
-                    "A table of words needs a projection. "
+                    "With a table of words there must be a projection. "
                     f"Received: num_words={num_words}, projection_dim=None"
                 )
         elif word_dim is not None:
             raise ValueError(
-                "`word_dim` is for a table of words. "
+                "With `word_dim` there must be a table of words. "
                 f"Received: num_words=None, word_dim={word_dim!r}"
             )
         self.filters = [(int(width), int(count)) for width, count in filters]

@@ -83,7 +83,7 @@ class CRF(keras.layers.Layer):
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
-                "A CRF takes scores, (batch, tokens, tags), of a known number of tags. "
+                "The inputs must be scores, (batch, tokens, tags), of a known number of tags. "
                 f"Received: inputs of shape {tuple(input_shape)}"
             )
         tags = input_shape[-1]

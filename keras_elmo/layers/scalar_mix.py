@@ -60,7 +60,7 @@ class ScalarMix(keras.layers.Layer):
             isinstance(shape, list | tuple) for shape in input_shape
         ):
             raise ValueError(
-                "ScalarMix mixes a list of tensors of one shape: call it as mix([h0, h1, h2]). "
+                "The inputs must be a list of tensors of one shape: call it as mix([h0, h1, h2]). "
                 f"Received: a single input of shape {input_shape}"
             )
         num_inputs = len(input_shape)
@@ -93,7 +93,7 @@ class ScalarMix(keras.layers.Layer):
             )
         if len(shapes) != self.scalars.shape[0]:
             raise ValueError(
-                f"This ScalarMix was built for {self.scalars.shape[0]} inputs. "
+                f"There must be {self.scalars.shape[0]} inputs, as when the layer was built. "
                 f"Received: {len(shapes)} inputs"
             )
 

@@ -70,8 +70,9 @@ def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=())
     mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
     dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
     raise ValueError(
-        f"{cls.__name__}(config) makes a model with random weights. To load one, write "
-        f"{cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} Received: config={config!r}"
+        f"`config` must describe a model: {cls.__name__}(config) makes one with random weights. To "
+        f"load one, write {cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} "
+        f"Received: config={config!r}"
     )
 
 

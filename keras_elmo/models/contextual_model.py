@@ -50,7 +50,7 @@ class ContextualModel(keras.Model):
     ):
         if keras.backend.backend() != "tensorflow":
             raise ValueError(
-                f"{type(self).__name__} reads strings, as only the TensorFlow backend does: set "
+                f"The backend must be TensorFlow, since {type(self).__name__} reads strings: set "
                 "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
@@ -318,7 +318,7 @@ class ContextualModel(keras.Model):
         """
         if refused := sorted({"config", "kernel_initializer"} & kwargs.keys()):
             raise TypeError(
-                "`from_pretrained` reads the config and all kernels from the model's files, and "
+                "The config and all kernels must come from the model's files, so `from_pretrained` "
                 f"takes no arguments for them. Received: {', '.join(refused)}"
             )
         with sources.open_model(source) as (config, weights):

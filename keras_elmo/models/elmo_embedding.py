@@ -94,7 +94,7 @@ class ElmoEmbedding(keras.layers.Layer):
             elmo = Elmo.from_pretrained(elmo, dtype=self.dtype_policy, **kwargs)
         elif kwargs:
             raise ValueError(
-                "Arguments of `Elmo` can be given only where `elmo` is a name or a path. "
+                "With arguments of `Elmo`, `elmo` must be a name or a path. "
                 f"Received: an Elmo, and {sorted(kwargs)}"
             )
         outputs = [*elmo.output_keys.sequences, "default"]

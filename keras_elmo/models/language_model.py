@@ -327,8 +327,8 @@ class BiLanguageModel(ContextualModel):
                     f"--init {name}` trains one, from these weights"
                 )
             raise ValueError(
-                "A language model needs its vocabulary: pass `vocabulary`, a file with a word a "
-                f"line. There is no {VOCABULARY_FILE} in {source!r}{hint}"
+                "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
+                f"Received: no {VOCABULARY_FILE} in {source!r}{hint}"
             )
         model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
         missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"
@@ -386,8 +386,8 @@ class BiLanguageModel(ContextualModel):
     def _check_softmax(self):
         if not self.has_softmax:
             raise ValueError(
-                "The model has no trained softmax, and so gives no probabilities. Train it first "
-                "(`keras-elmo train --init`), or load a folder that holds one"
+                "The model must have a trained softmax: train it first (`keras-elmo train --init`) "
+                "or load a folder that holds one. Received: a model with a random softmax"
             )
 
     def get_config(self):

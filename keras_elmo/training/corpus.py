@@ -92,7 +92,9 @@ class Corpus:
                     )
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
-            raise ValueError(f"There is no word in {_shown_names(self.files)}")
+            raise ValueError(
+                f"The text must have words. Received: none in {_shown_names(self.files)}"
+            )
         self._counts = counts
         return num_unknown
 
@@ -230,7 +232,9 @@ def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
     with replacing_file(path) as temporary:
         counts = count_words(corpus, progress)
         if not counts:
-            raise ValueError(f"There is no word in {', '.join(corpus.files)}")
+            raise ValueError(
+                f"The text must have words. Received: none in {', '.join(corpus.files)}"
+            )
         words = [
             word for word, count in counts.items() if count >= min_count and word not in SPECIALS
         ]

@@ -35,7 +35,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     Reference: `test` in bilm-tf's bilm/training.py.
     """
     if not model.has_softmax:
-        raise ValueError("The model has no softmax; it gives no perplexity")
+        raise ValueError("The model must have a trained softmax. Received: a model without one")
     stream = Stream(model.vocabulary, batch_size, unroll_steps)
     evaluation_step = _evaluation_step(model)
     state = model.bilm.zero_state(batch_size)
@@ -51,7 +51,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
         if progress is not None:
             progress(len(targets))
     if not num_predictions:
-        raise ValueError("There is no sentence to evaluate")
+        raise ValueError("There must be a sentence to evaluate. Received: none")
     return {
         **perplexities(*(loss_sums / num_predictions)),
         "predictions": num_predictions,

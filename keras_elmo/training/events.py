@@ -108,5 +108,5 @@ def _events(path):
     except (tf.errors.DataLossError, message.DecodeError):
         if not count:
             raise ValueError(
-                f"{path} must be an event file; it is damaged, or of another kind"
+                f"{path} must be an event file. Received: a damaged file, or one of another kind"
             ) from None

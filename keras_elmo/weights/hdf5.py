@@ -131,6 +131,6 @@ def _open(file, where):
         except READ_ERRORS as error:
             raise ValueError(
                 f"{where} must be a whole HDF5 file; it may be cut short, or of another kind. "
-                f"Copy or download it again. ({error})"
+                f"Copy or download it again. Received: a file with an error ({error})"
             ) from None
         yield datasets

@@ -178,7 +178,7 @@ def read_config(where, has, read):
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(
             f"{where} must hold {', '.join(_FILES)}: the files of an ELMoForManyLangs model. "
-            f"Missing: {', '.join(missing)}"
+            f"Received: no {', '.join(missing)}"
         )
 
     def read_json(name):

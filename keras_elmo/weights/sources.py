@@ -48,7 +48,7 @@ def open_model(source):
         return
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            "A model is a name, a folder, a zip, or a pair (options, weights). "
+            "A model must be a name, a folder, a zip, or a pair (options, weights). "
             f"Received: {shown(source)}"
         )
     source = os.fspath(source)
@@ -70,8 +70,8 @@ def open_model(source):
             yield config, weights
     else:
         raise ValueError(
-            f"There is no model {source!r}: it is no folder or zip, and none of the names. "
-            f"Names: {', '.join(presets.names())}"
+            f"There is no model {source!r}. It must be a folder, a zip or one of the names: "
+            f"{', '.join(presets.names())}. Received: {source!r}"
         )
 
 
@@ -103,7 +103,7 @@ def _open_zip(path):
     except Exception as error:  # a broken index raises other errors than BadZipFile, too
         raise ValueError(
             f"{path} must be a folder, or a whole zip file with {_OPTIONS} and one *.hdf5. "
-            f"({error})"
+            f"Received: a file with an error ({error})"
         ) from None
     with archive:
         members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
@@ -124,7 +124,9 @@ def _open_zip(path):
         def read_dictionary():
             name = posixpath.join(folder, DICTIONARY_FILE)
             if name not in by_name:
-                raise ValueError(f"{where} needs {name}, which is not in the zip")
+                raise ValueError(
+                    f"The zip must hold {name}, which {where} needs. Received: a zip without it"
+                )
             check_size(by_name[name].file_size, f"{path}:{name}", MAX_DICTIONARY_BYTES)
             return _read_member(archive, by_name[name], path)
 
@@ -191,7 +193,8 @@ def _read_member(archive, member, path):
         return archive.read(member)
     except Exception as error:  # each kind of compression has its own errors
         raise ValueError(
-            f"{path} cannot be read: {error}. Make the zip again, without a password."
+            f"{path} must be a zip that can be read; make it again, without a password. "
+            f"Received: a zip with an error ({error})"
         ) from None
 
 

@@ -92,7 +92,8 @@ def _tensors(prefix):
         names = list(reader.get_variable_to_shape_map())
     except CHECKPOINT_ERRORS as error:
         raise ValueError(
-            f"{prefix} must be a whole TensorFlow checkpoint; copy it again. ({error})"
+            f"{prefix} must be a whole TensorFlow checkpoint; copy it again. "
+            f"Received: a file with an error ({error})"
         ) from None
     found, last_read = {}, {}
     for name in names:

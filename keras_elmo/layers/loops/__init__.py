@@ -130,7 +130,7 @@ def find_loop(name):
     entry = LOOPS[name]
     if entry.needs_tensorflow and keras.backend.backend() != "tensorflow":
         raise ValueError(
-            f'loop={name!r} is for the TensorFlow backend; use loop=None or "rnn". '
+            f'With loop={name!r} the backend must be TensorFlow; use loop=None or "rnn". '
             f"Received: backend {keras.backend.backend()!r}"
         )
     return getattr(importlib.import_module(f"{__name__}.{entry.module}"), entry.class_name)

@@ -19,6 +19,7 @@ LEVELS = {
     "_version": 0,
     "checks": 0,
     "files": 0,
+    "progress": 0,
     "generator_dataset": 0,
     "quiet": 0,
     "traced_function": 0,

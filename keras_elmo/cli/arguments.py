@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import sys
 
 from keras_elmo.analysis.annotated_files import read_senses
 from keras_elmo.analysis.occurrences import find_occurrences
@@ -11,6 +10,7 @@ from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
+from keras_elmo.progress import ProgressDisplay
 from keras_elmo.text import tokenizers
 from keras_elmo.weights import sources
 
@@ -50,9 +50,7 @@ def open_model_argument(name):
     Yields:
         Its `ElmoConfig` and its weights, as `keras_elmo.weights.sources.open_model` gives them.
     """
-    with contextlib.ExitStack() as stack:
-        with contextlib.redirect_stdout(sys.stderr):  # a download prints its progress
-            config, weights = stack.enter_context(sources.open_model(model_source(name)))
+    with sources.open_model(model_source(name)) as (config, weights):
         if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
             raise FileNotFoundError(f"There is no weight file {weights}")
         yield config, weights
@@ -112,6 +110,12 @@ def check_overwrite(output, overwrite, option="--output"):
         raise FileExistsError(
             f"{output} exists already; give --overwrite to replace it, or another {option}"
         )
+
+
+def reading_display(files, is_shown):
+    """A `ProgressDisplay` of the bytes of some files that are read."""
+    total = sum(map(os.path.getsize, files))
+    return ProgressDisplay("reading", total, "MB", is_shown=is_shown, is_transient=True)
 
 
 def check_readable(path):

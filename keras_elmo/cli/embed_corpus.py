@@ -6,10 +6,10 @@ import sys
 
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
 from keras_elmo.cli.parsing import counted
-from keras_elmo.cli.progress import CorpusProgress
 from keras_elmo.corpora import embed_files
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
 from keras_elmo.corpora.shards import check_pyarrow, vector_columns
+from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import Interrupted
 from keras_elmo.text_files import find_files
 
@@ -70,7 +70,18 @@ def run(options):
     dtype = "float32" if options.dtype == "float16" else options.dtype
     elmo, _ = load_elmo(options, lambda config: vector_columns(config, layers, 1), dtype=dtype)
     logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
-    with CorpusProgress(is_shown=not options.quiet) as progress:
+    state = None
+    display = ProgressDisplay(
+        "embedding", rate_unit="tokens", is_shown=not options.quiet, is_transient=True
+    )
+
+    def show(progress):
+        nonlocal state
+        state, display.total = progress, progress.total_rows
+        shards = f"{progress.shards:,}/{progress.total_shards:,} shards"
+        display.update(progress.rows, progress.new_tokens, shards)
+
+    with display:
         try:
             manifest = embed_files(
                 elmo,
@@ -84,19 +95,18 @@ def run(options):
                 options.encoding,
                 options.errors,
                 options.overwrite,
-                progress,
-                options.model,
+                show,
             )
         except KeyboardInterrupt as error:
-            if progress.last is None:
+            if state is None:
                 raise
-            done = f"{progress.last.shards:,} of {counted(progress.last.total_shards, 'shard')}"
+            done = f"{state.shards:,} of {counted(state.total_shards, 'shard')}"
             raise Interrupted(
                 f"{options.output} has {done}; run the same command again to resume",
                 getattr(error, "signal_number", signal.SIGINT),
             ) from None
     if not options.quiet:
-        state = "" if progress.last.new_rows or not manifest["rows"] else "; nothing was missing"
+        note = "" if state.new_rows or not manifest["rows"] else "; nothing was missing"
         rows = counted(manifest["rows"], "sentence")
         shards = counted(len(manifest["shards"]), "shard")
-        print(f"{options.output}: {rows} in {shards}{state}", file=sys.stderr)
+        print(f"{options.output}: {rows} in {shards}{note}", file=sys.stderr)

@@ -4,10 +4,11 @@ import os
 
 from keras_elmo import training
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import check_readable, open_model_argument
+from keras_elmo.cli.arguments import check_readable, open_model_argument, reading_display
 from keras_elmo.cli.parsing import counted, defaults_of
-from keras_elmo.cli.progress import PredictionCount, reading_progress
 from keras_elmo.models import BiLanguageModel
+from keras_elmo.progress import ProgressDisplay
+from keras_elmo.signals import check_signals
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -61,16 +62,20 @@ def run(options):
         check_readable(options.vocabulary)
     with open_model_argument(options.model):
         corpus = training.Corpus(options.files)
-    with reading_progress(corpus.files, not options.quiet) as progress:
-        corpus.counts(progress)  # every line is read and checked before hours are spent
+    with reading_display(corpus.files, not options.quiet) as display:
+        corpus.counts(display.advance)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(options.model, options.vocabulary)
-    with PredictionCount(is_shown=not options.quiet) as progress:
+    display = ProgressDisplay(
+        "evaluating", unit="predictions", is_shown=not options.quiet, is_transient=True
+    )
+
+    def progress(count):
+        check_signals()
+        display.advance(count)
+
+    with display:
         result = training.evaluate(
-            bilm,
-            corpus.sentences(),
-            options.batch_size,
-            options.unroll_steps,
-            progress,
+            bilm, corpus.sentences(), options.batch_size, options.unroll_steps, progress
         )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "

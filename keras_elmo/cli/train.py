@@ -3,20 +3,28 @@
 import argparse
 import contextlib
 import dataclasses
+import math
 import os
 import re
+import sys
 import warnings
 
 import tensorflow as tf
 
 from keras_elmo import training
 from keras_elmo.checks import shown
-from keras_elmo.cli.arguments import MODEL_HELP, check_readable, model_source, open_model_argument
+from keras_elmo.cli.arguments import (
+    MODEL_HELP,
+    check_readable,
+    model_source,
+    open_model_argument,
+    reading_display,
+)
 from keras_elmo.cli.parsing import counted, defaults_of
-from keras_elmo.cli.training_report import describe_corpus, say, step_report
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
+from keras_elmo.progress import ProgressDisplay
 from keras_elmo.quiet import find_devices
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.checkpoints import is_begun
@@ -34,6 +42,8 @@ DESCRIPTION = (
 )
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
+_LINE_INTERVAL = 100  # steps between two lines, where there is no terminal
+_LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
 
 
@@ -192,14 +202,90 @@ def _train(options, corpus, heldout, strategy):
             lines = [] if options.quiet else [start]
             for line in [*lines, *(f"warning: {warning.message}" for warning in caught)]:
                 say(line)
-    with step_report(trainer, is_chief and not options.quiet) as report:
-        trainer.run(report)
+    is_shown = is_chief and not options.quiet
+    if is_shown and trainer.step < trainer.num_steps:
+        say("tracing the first step ...")
+    display = ProgressDisplay(
+        "training",
+        trainer.num_steps,
+        "steps",
+        rate_unit="tokens",
+        is_shown=is_shown,
+        start=trainer.step,
+        line_every=_LINE_INTERVAL,
+    )
+    with display:
+        trainer.run(step_report(display, trainer.tokens_per_step))
     if is_chief and not options.quiet:
         best = ""
         if heldout:
             perplexity = f"{trainer.best_perplexity:.2f}"
             best = f", held-out perplexity {perplexity}, {unknown:.1%} of its words unknown"
         say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
+
+
+def describe_corpus(name, corpus, vocabulary, is_shown):
+    """Reads a corpus, checks it, and says what is in it.
+
+    Args:
+        name: str, what the corpus is called.
+        corpus: a `Corpus`.
+        vocabulary: a `Vocabulary`.
+        is_shown: bool. Whether anything is written.
+
+    Returns:
+        The share of its tokens that the vocabulary does not have, float.
+    """
+    if is_shown:
+        say(f"reading the {name} text ...")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with reading_display(corpus.files, is_shown) as display:
+            unknown = corpus.unknown_share(vocabulary, display.advance)
+    if is_shown:
+        for warning in caught:
+            say(f"warning: {warning.message}")
+        sentences, tokens = corpus.counts()
+        say(
+            f"{name} text: {counted(sentences, 'sentence')}, {counted(tokens, 'token')}, "
+            f"{unknown:.1%} of them not among the {counted(len(vocabulary), 'word')} of the "
+            "vocabulary"
+        )
+    return unknown
+
+
+def step_report(display, tokens_per_step):
+    """A function that shows the figures of each step of a `Trainer`.
+
+    Args:
+        display: a `ProgressDisplay` of the steps.
+        tokens_per_step: int.
+    """
+    mean_loss = None
+
+    def report(figures):
+        nonlocal mean_loss
+        step, loss = figures["step"], figures["loss"]
+        mean_loss = (
+            loss if mean_loss is None else mean_loss + (1 - _LOSS_DECAY) * (loss - mean_loss)
+        )
+        perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
+        note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
+        display.update(step, step * tokens_per_step, note)
+        if "evaluation" in figures:
+            result = figures["evaluation"]
+            display.print(
+                f"step {step:,}: held-out perplexity {result['perplexity']:.2f} "
+                f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
+                f"{result['unknown']:.1%} of its words unknown"
+            )
+
+    return report
+
+
+def say(line):
+    """Writes a line to standard error."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _resume(trainer):

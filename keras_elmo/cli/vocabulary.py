@@ -3,9 +3,8 @@
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import check_overwrite, is_same_file
+from keras_elmo.cli.arguments import check_overwrite, is_same_file, reading_display
 from keras_elmo.cli.parsing import counted, defaults_of
-from keras_elmo.cli.progress import reading_progress
 from keras_elmo.training import Corpus, build_vocabulary
 
 HELP = "make the vocabulary of text files"
@@ -39,9 +38,9 @@ def run(options):
             f"The vocabulary must be written to a file of its own. Received: {options.output}"
         )
     check_overwrite(options.output, options.overwrite)
-    with reading_progress(corpus.files, not options.quiet) as progress:
+    with reading_display(corpus.files, not options.quiet) as display:
         words, share = build_vocabulary(
-            corpus.files, options.output, options.min_count, options.size, progress
+            corpus.files, options.output, options.min_count, options.size, display.advance
         )
     if not options.quiet:
         line = f"{options.output}: {counted(words, 'word')}, {share:.1%} of the text"

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers
 from keras_elmo.models.outputs import OutputNames
-from keras_elmo.models.progress_bar import progress_bar
 from keras_elmo.models.sentences import (
     LEAST_ROWS,
     MOST_TOKENS,
@@ -17,6 +16,7 @@ from keras_elmo.models.sentences import (
     read_tokens,
     within_budget,
 )
+from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
 
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together
@@ -68,11 +68,9 @@ def parse_layers(config, layers, num_mixes):
 
 
 def _stream(elmo, sentences, layer_specs, token_budget, progress, total):
-    with progress_bar(total, progress) as advance:
+    with ProgressDisplay("embedding", total, rate_unit="tokens", is_shown=progress) as display:
         tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
-        yield from embed_tokens(
-            elmo, tokens, layer_specs, token_budget, lambda count, num_tokens: advance(count)
-        )
+        yield from embed_tokens(elmo, tokens, layer_specs, token_budget, display.advance)
 
 
 def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):

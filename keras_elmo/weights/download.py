@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from keras_elmo.files import has_no_room, replacing_file
 from keras_elmo.options_file import MAX_OPTIONS_BYTES, read_options_file
+from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
 
 # A download ends with an error after this many seconds in which the server sends nothing. A server
@@ -17,7 +18,7 @@ from keras_elmo.signals import check_signals
 TIMEOUT = 60
 
 _HDF5_BYTES = 16 << 20  # what HDF5 adds to weights, at most
-_BLOCK = 1 << 16  # the bytes between two updates of the progress bar, at most
+_BLOCK = 1 << 16  # the bytes between two looks for signals, at most
 
 # One download at a time in this process: threads that ask for the same model share it.
 _DOWNLOADING = threading.Lock()
@@ -101,23 +102,21 @@ def _download(file, path):
 
 
 def _receive(file, path):
-    import keras
-
     opener = urllib.request.build_opener(_Redirects)
     with opener.open(file.url, timeout=TIMEOUT) as response, open(path, "wb") as target:
         size = response.headers.get("Content-Length")
         size = int(size) if size and size.isdecimal() else None
         if size is not None and size > file.max_size:
             raise OSError(f"it must have at most {file.max_size:,} bytes. Received: {size:,}")
-        progress = keras.utils.Progbar(size, unit_name="byte")
         received = 0
-        while block := response.read1(_BLOCK):  # what has arrived, at most a block
-            check_signals()
-            received += len(block)
-            if received > file.max_size:
-                raise OSError(f"it must have at most {file.max_size:,} bytes. Received: more")
-            target.write(block)
-            progress.update(received, finalize=received == size)
+        with ProgressDisplay(f"downloading {file.name}", size, "MB") as display:
+            while block := response.read1(_BLOCK):  # what has arrived, at most a block
+                check_signals()
+                received += len(block)
+                if received > file.max_size:
+                    raise OSError(f"it must have at most {file.max_size:,} bytes. Received: more")
+                target.write(block)
+                display.update(received)
     if size is not None and received != size:
         raise OSError(f"the connection ended after {received:,} of {size:,} bytes")
 

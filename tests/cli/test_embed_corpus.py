@@ -11,6 +11,7 @@ from keras_elmo import Elmo
 from keras_elmo.cli import embed_corpus
 from keras_elmo.cli.main import main
 from keras_elmo.corpora import read_manifest
+from keras_elmo.progress import ProgressDisplay
 
 LINES = ["The cat sat .", "Hello", "naïve 猫 😀", "", "The dog"]
 
@@ -113,13 +114,12 @@ def test_without_pyarrow(embed, monkeypatch):
     "number, status, event", [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "term")]
 )
 def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
-    class Killed(embed_corpus.CorpusProgress):
-        def __call__(self, progress):
-            super().__call__(progress)
-            if progress.shards == 1:
+    class Killed(ProgressDisplay):
+        def update(self, count, work, note):
+            if note == "1/3 shards":
                 os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(embed_corpus, "CorpusProgress", Killed)
+    monkeypatch.setattr(embed_corpus, "ProgressDisplay", Killed)
     result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
     assert result == status and err.startswith(f"keras-elmo: {event}")
     assert re.search("; out has [123] of 3 shards; run the same command again to resume\n", err)

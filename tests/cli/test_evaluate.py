@@ -34,7 +34,8 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
     calls = []
 
     def evaluate(model, sentences, batch_size, unroll_steps, progress):
-        calls.append((model, len(list(sentences)), batch_size, unroll_steps, progress.is_shown))
+        calls.append((model, len(list(sentences)), batch_size, unroll_steps))
+        progress(1234)
         result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
         return {**result, "predictions": 1234, "unknown": 0.125}
 
@@ -48,8 +49,8 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
     assert capsys.readouterr() == (line, "")
     assert main(["evaluate", "model", "heldout.txt", "--vocab", "vocab.txt"]) == 0
     assert calls == [
-        (("model", None), 6, 32, 20, False),
-        (("model", "vocab.txt"), 6, 32, 20, False),
+        (("model", None), 6, 32, 20),
+        (("model", "vocab.txt"), 6, 32, 20),
     ]
 
 

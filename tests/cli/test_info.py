@@ -71,21 +71,6 @@ def test_model_without_a_projection_says_so(capsys, tmp_path):
     assert rows["clips"] == "cell None, projection 3.0"
 
 
-def test_progress_of_a_download_is_not_among_the_results(capsys, monkeypatch, small_folder):
-    from keras_elmo.weights import presets
-
-    def fetch(name):
-        print("Downloading data")
-        return small_folder / "options.json", small_folder / "weights.hdf5"
-
-    monkeypatch.setattr(presets, "fetch", fetch)
-    monkeypatch.chdir(small_folder)
-    assert main(["info", "small"]) == 0
-    out, err = capsys.readouterr()
-    assert err == "Downloading data\n"
-    assert out.startswith("LSTM layers")
-
-
 @pytest.mark.parametrize(
     "model, message",
     [

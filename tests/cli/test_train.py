@@ -16,6 +16,8 @@ from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
 from keras_elmo.files import locked_folder
+from keras_elmo.progress import ProgressDisplay
+from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.weights import presets
 
 OPTIONS = {
@@ -70,6 +72,46 @@ def test_run_is_told_on_standard_error(run):
     (end,) = re.findall(rf"model: (\d+) steps, held-out perplexity ([\d.]+), {unknown}\n", shown)
     assert [step for step, _ in evaluated] == ["40", "80", end[0]]
     assert end[1] == min((value for _, value in evaluated), key=float)
+
+
+def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
+    with ProgressDisplay("training", 3, "steps", "tokens", line_every=2) as display:
+        report = train.step_report(display, tokens_per_step=640)
+        report({"step": 1, "loss": 1.0})
+        result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "unknown": 0.25}
+        report({"step": 2, "loss": 1.0, "evaluation": result})
+        report({"step": 3, "loss": 2.0})
+    second, evaluation, last = capsys.readouterr().err.splitlines()
+    assert second.endswith(" tokens/s, 0:00:00 left, loss 1.000, training perplexity 2.7")
+    assert evaluation == (
+        "step 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
+        "unknown"
+    )
+    assert last.startswith("training: 3/3 steps, ")
+    assert last.endswith(", loss 1.020, training perplexity 2.8")
+
+
+def test_no_perplexity_is_too_large(capsys):
+    with ProgressDisplay("training", 1, "steps") as display:
+        train.step_report(display, 640)({"step": 1, "loss": 1e6})
+    assert "loss 1000000.000, training perplexity 10,142," in capsys.readouterr().err
+
+
+def test_corpus_is_described_with_its_warnings(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("keras_elmo.training.corpus._MAX_SENTENCE_TOKENS", 3)
+    (tmp_path / "text.txt").write_text("a b\na b c d\n")
+    words = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
+    text = training.Corpus(tmp_path / "text.txt")
+    assert train.describe_corpus("training", text, words, True) == pytest.approx(1 / 6)
+    first, warning, last = capsys.readouterr().err.splitlines()
+    assert first == "reading the training text ..."
+    assert warning.startswith("warning: ") and "line 2: 4 tokens" in warning
+    assert last == (
+        "training text: 2 sentences, 6 tokens, 16.7% of them not among the 6 words of the "
+        "vocabulary"
+    )
+    assert train.describe_corpus("training", text, words, False) == pytest.approx(1 / 6)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_best_model_is_in_the_folder(run, run_copy, capsys):
@@ -195,7 +237,7 @@ def test_default_shape_is_that_of_the_published_small_model():
         (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
         (["--heldout", "one.txt"], "held-out text must have at least a window"),
         (["--train", "latin.txt"], "latin.txt must be UTF-8, and 1 line is not. Received: line 1"),
-        (["--options", "sized.json"], "n_tokens_vocab=99, but vocab.txt has 22 words"),
+        (["--options", "sized.json"], "22 words, and n_tokens_vocab=99"),
         (["--init", "nothing"], "There is no model 'nothing'"),
     ],
 )
@@ -218,7 +260,7 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys
     arguments += ["--learning-rate", "0.05", "--steps", "6", "-o", str(tmp_path / "tuned")]
     assert main(["train", *arguments, "--init", str(folder / "checkpoint")]) == 0
     shown = capsys.readouterr().err
-    (value,) = re.findall(r"step 6/6  loss [\d.]+  training perplexity ([\d.]+) ", shown)
+    (value,) = re.findall(r"6/6 steps, .* loss [\d.]+, training perplexity ([\d.]+)\n", shown)
     # Without the weights it would be near the number of words, 1,503.
     assert 10 < float(value) < 100
     tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")

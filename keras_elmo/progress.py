@@ -1,0 +1,156 @@
+"""`ProgressDisplay`: how much of long work is done, in a terminal, a notebook or a log file."""
+
+import datetime
+import time
+
+import rich.console
+import rich.progress
+
+LINE_INTERVAL = 10  # seconds between two lines where there is no terminal
+BAR_INTERVAL = 0.1  # seconds between two updates of a bar: more often than this nobody sees
+
+
+class ProgressDisplay:
+    """Shows on standard error how much of long work is done, inside a `with` block.
+
+    In a terminal it is a bar. In notebooks and files it is a line of text every ten seconds: lines
+    stay in a saved notebook, and need no widgets. Both show the count, the speed and the time that
+    is left. The speed counts from the first update, since the first batch is slow: TensorFlow
+    traces its graphs then.
+
+    Args:
+        name: str, what is done, such as `"reading"`.
+        total: int, or `None` if it is not known. It can be set as an attribute later.
+        unit: str, what is counted. `"MB"`: bytes are counted, and shown as megabytes.
+        rate_unit: str, what the speed counts; `None`: the same unit.
+        is_shown: bool. `False`: nothing is shown.
+        is_transient: bool. At its end the bar disappears, since the caller says then what was done.
+        start: int, the count at which the work begins.
+        line_every: int. A line after each so many counts, and not every ten seconds.
+
+    Attributes:
+        count: int, how much is done.
+    """
+
+    def __init__(
+        self,
+        name,
+        total=None,
+        unit="sentences",
+        rate_unit=None,
+        is_shown=True,
+        is_transient=False,
+        start=0,
+        line_every=None,
+    ):
+        self.name, self.total, self.unit, self.count = name, total, unit, start
+        self._rate_unit = rate_unit or unit
+        self._is_shown, self._is_transient = is_shown, is_transient
+        self._line_every = line_every
+        self._work, self._note = 0, ""
+        self._bar = None
+        self._began = self._shown_at = time.monotonic()
+        self._shown_count = start
+        self._first = None  # the time, the count and the work of the first update
+
+    def __enter__(self):
+        if not self._is_shown:
+            return self
+        # rich would show widgets in a notebook.
+        self._console = rich.console.Console(stderr=True, force_jupyter=False)
+        # Not `is_terminal`: Jupyter sets FORCE_COLOR, for which rich takes any output for a
+        # terminal.
+        is_notebook = rich.console.Console().is_jupyter
+        if not is_notebook and self._console.file.isatty():
+            self._bar = rich.progress.Progress(
+                rich.progress.TextColumn("{task.fields[name]}", markup=False),
+                rich.progress.BarColumn(),
+                rich.progress.TextColumn("{task.description}", markup=False),
+                console=self._console,
+                auto_refresh=False,  # a thread would do it
+                transient=self._is_transient,
+                # What the caller prints meanwhile must not go to standard error from a pipe.
+                redirect_stdout=rich.console.Console().file.isatty(),
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("", name=self.name)
+            self._show()
+        return self
+
+    def __exit__(self, error_type, *_):
+        if self._is_shown and error_type is None and not self._is_transient:
+            if self._shown_count != self.count:
+                self._show()
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, count, work=None):
+        """Adds to the count, and to the work, which is what the speed counts."""
+        self.update(self.count + count, None if work is None else self._work + work)
+
+    def update(self, count, work=None, note=""):
+        """Sets how much is done.
+
+        Args:
+            count: int.
+            work: int, how much of the speed's unit is done; `None`: the count.
+            note: str that is shown behind the rest.
+        """
+        self.count, self._note = count, note
+        self._work = count if work is None else work
+        if not self._is_shown:
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now, self.count, self._work
+        if self._bar is None and self._line_every is not None:
+            is_due = count % self._line_every == 0
+        else:
+            interval = LINE_INTERVAL if self._bar is None else BAR_INTERVAL
+            is_due = now >= self._shown_at + interval
+        if is_due or (count == self.total and not self._is_transient):
+            self._show()
+
+    def print(self, line):
+        """Shows a line of text, above the bar."""
+        if self._is_shown:
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def _show(self):
+        self._shown_at, self._shown_count = time.monotonic(), self.count
+        if self._bar is None:
+            self.print(f"{self.name}: {self._description()}")
+        else:
+            self._bar.update(
+                self._task,
+                completed=self.count,
+                total=self.total,
+                description=self._description(),
+                refresh=True,
+            )
+
+    def _description(self):
+        """The count, the speed and the time that is left, in a phrase."""
+        total = "" if self.total is None else f"/{_amount(self.total, self.unit)}"
+        parts = [f"{_amount(self.count, self.unit)}{total} {self.unit}"]
+        now, is_done = self._shown_at, self.count == self.total
+        if self._first is not None and now > self._first[0] and self.count > self._first[1]:
+            began, first_count, first_work = self._first
+            rate = (self._work - first_work) / (now - began)
+            parts.append(f"{_amount(rate, self._rate_unit)} {self._rate_unit}/s")
+            if self.total is not None and not is_done:
+                left = (now - began) / (self.count - first_count) * (self.total - self.count)
+                parts.append(f"{_duration(left)} left")
+        if is_done:
+            parts.append(f"in {_duration(now - self._began)}")
+        return ", ".join([*parts, self._note] if self._note else parts)
+
+
+def _amount(number, unit):
+    if unit == "MB":
+        return f"{number / 1e6:,.1f}"
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+
+
+def _duration(seconds):
+    return datetime.timedelta(seconds=round(seconds))

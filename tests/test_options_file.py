@@ -20,11 +20,11 @@ def test_the_object_in_a_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     "text, fault",
     [
-        (b"", "must be a JSON file"),
-        (b"{", "must be a JSON file"),
-        (b"\x89HDF\r\n\x1a\n", "must be a JSON file"),
-        (b"[" * 100_000, "must be a JSON file"),
-        (b'{"lstm": ' + b"9" * 5000 + b"}", "must be a JSON file"),
+        (b"", "JSON file"),
+        (b"{", "JSON file"),
+        (b"\x89HDF\r\n\x1a\n", "JSON file"),
+        (b"[" * 100_000, "JSON file"),
+        (b'{"lstm": ' + b"9" * 5000 + b"}", "JSON file"),
         (b"[1, 2]", "hold a JSON object. Received: list"),
         (b"null", "hold a JSON object.* Received: NoneType"),
         (b'"lstm"', "hold a JSON object.* Received: str"),

@@ -98,5 +98,5 @@ def test_another_number_of_inputs_than_it_was_built_for_is_refused():
     mix = ScalarMix()
     mix(layers_of(3))
     for count in (2, 4):
-        with pytest.raises(ValueError, match=f"built for 3 inputs. Received: {count} inputs"):
+        with pytest.raises(ValueError, match=f"must be 3 inputs.*Received: {count} inputs"):
             mix(layers_of(count))

@@ -152,7 +152,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
         "pubmed",
         "portuguese_brwac",
     ):
-        assert re.search(rf"Names:.*\b{re.escape(published)}\b", message)
+        assert re.search(rf"names:.*\b{re.escape(published)}\b", message)
 
 
 @pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
@@ -308,7 +308,7 @@ def test_zip_with_a_password_is_refused(make_zip):
             content[start + offset] |= 1
             start = content.find(header, start + 1)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="cannot be read.*encrypted.*without a password"):
+    with pytest.raises(ValueError, match="without a password.*encrypted"):
         Elmo.from_pretrained(path)
 
 

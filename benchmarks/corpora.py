@@ -27,7 +27,7 @@ from keras_elmo.corpora import dataset, read_manifest
 
 LENGTHS = (10, 30, 100, 300, 1000)
 _SAMPLE_INTERVAL = 1  # seconds between two looks at the memory of the processes
-_LEAST_SHARE = 0.3  # of a command's time that must be beyond its start
+_MIN_SHARE = 0.3  # of a command's time that must be beyond its start
 _EXAMPLE = report.ROOT / "examples/beam_embed.py"
 
 
@@ -192,7 +192,7 @@ def formats(folder, model, lines, is_small):
         out = folder / f"all-{index}"
         whole = Measured(command(text, out))
         seconds = whole.seconds - (0 if is_small else start.seconds)
-        if seconds < _LEAST_SHARE * whole.seconds:
+        if seconds < _MIN_SHARE * whole.seconds:
             raise RuntimeError(
                 f"{name}: {whole.seconds:.0f} s, of which a start takes {start.seconds:.0f} s, say "
                 "nothing of the speed; give more --sentences, or wait until the machine is idle"

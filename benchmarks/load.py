@@ -163,7 +163,7 @@ MALFORMED = {
     "wrong rank": lambda client: client.predict({"text": np.array([[b"a"]], object)}, "elmo"),
     "too many tokens": lambda client: client.predict(_text(b"a " * (MAX_TOKENS + 1)), "elmo"),
     "unknown signature": lambda client: client.predict(_text(b"a"), "nothing"),
-    "bytes that are no request": lambda client: (
+    "bytes that are not a request": lambda client: (
         _raw_grpc(client) if isinstance(client, serving.GrpcClient) else _raw_rest(client)
     ),
 }

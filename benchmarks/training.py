@@ -66,9 +66,9 @@ def learn(task):
     trainer, heldout = make(task)
     times, found = [time.perf_counter()], []
 
-    def note(figures):
+    def note(metrics):
         times.append(time.perf_counter())
-        found.append(figures["perplexity"])
+        found.append(metrics["perplexity"])
 
     trainer.run(note)
     seconds = [end - start for start, end in zip(times[:-1], times[1:], strict=True)]

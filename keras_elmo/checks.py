@@ -8,38 +8,38 @@ import keras
 ACTIVATIONS = ("relu", "tanh")
 # Errors name so many unknown keys or faults, and so many characters of a value or of a key: a
 # message is not as long as the file.
-_MOST_NAMES = 8
-_MOST_SHOWN = 60
+_MAX_NAMES = 8
+_MAX_SHOWN = 60
 _MAX_LINE = 300  # of a fault, with the names and values in it
 
 
-def shown(value):
+def short_repr(value):
     """`repr(value)` for an error message, cut where it is long."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer of thousands of digits, very deep lists
         return f"{type(value).__name__}, too large to show"
-    if len(text) <= _MOST_SHOWN:
+    if len(text) <= _MAX_SHOWN:
         return text
-    return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+    return f"{text[:_MAX_SHOWN]}... ({len(text):,} characters)"
 
 
 def first_lines(faults):
     """The first of some faults for an error message, a line each, and how many more there are."""
     lines = []
-    for fault in faults[:_MOST_NAMES]:
+    for fault in faults[:_MAX_NAMES]:
         fault = "".join(c if c.isprintable() else repr(c)[1:-1] for c in fault[: _MAX_LINE + 1])
         lines.append(fault if len(fault) <= _MAX_LINE else f"{fault[:_MAX_LINE]}...")
     more = len(faults) - len(lines)
     return "\n  ".join(lines) + (f"\n  and {more:,} more" if more else "")
 
 
-def first_of(names):
+def join_names(names):
     """The first of some names in their order for an error message, and how many more there are."""
     listed = []
-    for name in sorted(names)[:_MOST_NAMES]:
+    for name in sorted(names)[:_MAX_NAMES]:
         name = name if name.isprintable() else repr(name)
-        listed.append(name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}...")
+        listed.append(name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}...")
     more = len(names) - len(listed)
     return ", ".join(listed) + (f" and {more:,} more" if more else "")
 
@@ -53,11 +53,12 @@ def is_number(value):
 
 
 def check_integers(least, **values):
-    """Raises a `ValueError` for the first value that is no integer of at least `least`."""
+    """Raises a `ValueError` for the first value that is not an integer of at least `least`."""
     for name, value in values.items():
         if not (is_integer(value) and value >= least):
             raise ValueError(
-                f"`{name}` must be an integer of at least {least}. Received: {name}={shown(value)}"
+                f"`{name}` must be an integer of at least {least}. "
+                f"Received: {name}={short_repr(value)}"
             )
 
 
@@ -67,7 +68,7 @@ def check_clips(**values):
         if not is_clip(value):
             raise ValueError(
                 f"`{name}` must be a positive number, or None for no clipping. "
-                f"Received: {name}={shown(value)}"
+                f"Received: {name}={short_repr(value)}"
             )
 
 

@@ -7,11 +7,11 @@ from keras_elmo import characters
 from keras_elmo.checks import (
     ACTIVATIONS,
     are_filters,
-    first_of,
     is_clip,
     is_integer,
     is_number,
-    shown,
+    join_names,
+    short_repr,
 )
 from keras_elmo.dictionary import Dictionary
 from keras_elmo.options_file import read_options_file
@@ -96,7 +96,7 @@ class ElmoConfig:
         def check(name, ok, rule):
             value = getattr(self, name)
             if not ok(value):
-                faults.append(f"`{name}` must be {rule}. Received: {name}={shown(value)}")
+                faults.append(f"`{name}` must be {rule}. Received: {name}={short_repr(value)}")
 
         for name, least, most in [
             ("units", 1, None),
@@ -134,19 +134,19 @@ class ElmoConfig:
             check(
                 "projection_dim",
                 lambda v: v <= self.units,
-                f"at most `units` ({shown(self.units)})",
+                f"at most `units` ({short_repr(self.units)})",
             )
         if are_filters(self.filters) and is_integer(self.max_characters):
             widest = max(width for width, _ in self.filters)
             check(
                 "max_characters",
                 lambda v: v >= widest,
-                f"at least the width of the widest filter ({shown(widest)})",
+                f"at least the width of the widest filter ({short_repr(widest)})",
             )
         if not faults and (size := sum(self.num_parameters().values())) > _MAX_PARAMETERS:
             faults.append(
                 f"all sizes together must make at most {_MAX_PARAMETERS:,} parameters. "
-                f"Received: {shown(size)} parameters"
+                f"Received: {short_repr(size)} parameters"
             )
         if faults:
             raise ValueError("\n".join(faults))
@@ -226,7 +226,7 @@ class ElmoConfig:
             if not isinstance(options, str | os.PathLike):
                 raise TypeError(
                     "Options must be a dict, or the path of an options.json. "
-                    f"Received: {shown(options)} ({type(options).__name__})"
+                    f"Received: {short_repr(options)} ({type(options).__name__})"
                 )
             where = str(options)
             options = read_options_file(options)
@@ -243,7 +243,7 @@ class ElmoConfig:
             *(f"char_cnn.{k}" for k in char_cnn if k not in _CHAR_CNN_KEYS),
         ]
         if unknown:
-            faults.append(f"unknown keys: {first_of(unknown)}")
+            faults.append(f"unknown keys: {join_names(unknown)}")
         embedding = char_cnn.get("embedding")
         required = [("lstm", lstm, "dim"), ("lstm", lstm, "projection_dim")]
         required += [("lstm", lstm, "n_layers"), ("char_cnn", char_cnn, "filters")]
@@ -261,7 +261,7 @@ class ElmoConfig:
             rule = "262 (published models) or 261 (training)"
             faults.append(
                 f"`char_cnn.n_characters` must be {rule if dictionary is None else known[0]}. "
-                f"Received: {shown(num_characters)}"
+                f"Received: {short_repr(num_characters)}"
             )
         if faults:
             raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
@@ -334,7 +334,7 @@ def _section(options, name, where, faults):
     if isinstance(section, dict):
         return section
     if name in options or name == "lstm":
-        faults.append(f"`{name}` must be an object. Received: {shown(section)}")
+        faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
     return {}
 
 

@@ -21,7 +21,7 @@ import collections
 import dataclasses
 
 from keras_elmo.characters import text_to_bytes
-from keras_elmo.checks import first_of, shown
+from keras_elmo.checks import join_names, short_repr
 
 BEGIN_SENTENCE = "<bos>"
 END_SENTENCE = "<eos>"
@@ -33,7 +33,7 @@ WORD_PADDING = "<pad>"
 _MARKS = (BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, UNKNOWN, WORD_PADDING)
 _IDEOGRAPHIC_SPACE = "\u3000"
 
-# What is no UTF-8 becomes lone surrogates, which no dictionary holds: one for each run of bytes
+# What is not UTF-8 becomes lone surrogates, which no dictionary holds: one for each run of bytes
 # that Unicode's standard says to replace by one character.
 _ONE_UNKNOWN = "keras_elmo.one_unknown"
 codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
@@ -77,7 +77,7 @@ class Dictionary:
         """The ids of one word.
 
         Args:
-            word: `str`, or `bytes` of UTF-8. Bytes that are no UTF-8 are unknown characters.
+            word: `str`, or `bytes` of UTF-8. Bytes that are not UTF-8 are unknown characters.
             max_characters: int, at least 3.
 
         Returns:
@@ -117,7 +117,7 @@ class Dictionary:
         if not isinstance(options, dict) or options.keys() != {"characters", "words"}:
             raise ValueError(
                 "`dictionary` must be an object with `characters` and `words`. "
-                f"Received: {shown(options)}"
+                f"Received: {short_repr(options)}"
             )
         return cls(**options)
 
@@ -136,7 +136,7 @@ def read_dic(data, where):
         A list of strings, by their numbers, with `None` for numbers that no token has.
 
     Raises:
-        ValueError: the file is no such file.
+        ValueError: the file is not such a file.
     """
     try:
         lines = data.decode("utf-8").split("\n")
@@ -151,7 +151,7 @@ def read_dic(data, where):
         if "\t" in token or not _is_below(number, len(lines)):
             raise ValueError(
                 f"{where} must hold a token, a tab and a number below {len(lines):,}, that of its "
-                f"lines, on each line. Received: {shown(line)} in line {index:,}"
+                f"lines, on each line. Received: {short_repr(line)} in line {index:,}"
             )
         numbers[token if tab else _IDEOGRAPHIC_SPACE] = int(number)
     tokens = [None] * (max(numbers.values(), default=-1) + 1)
@@ -159,7 +159,7 @@ def read_dic(data, where):
         if tokens[number] is not None:
             raise ValueError(
                 f"{where} must number each token differently. "
-                f"Received: {number} for {shown(tokens[number])} and {shown(token)}"
+                f"Received: {number} for {short_repr(tokens[number])} and {short_repr(token)}"
             )
         tokens[number] = token
     return tokens
@@ -181,12 +181,12 @@ def _checked(name, entries, needed):
     is_sequence = isinstance(entries, list | tuple)
     if not is_sequence or not all(entry is None or isinstance(entry, str) for entry in entries):
         raise ValueError(
-            f"`{name}` must be a list of strings, by their numbers. Received: {shown(entries)}"
+            f"`{name}` must be a list of strings, by their numbers. Received: {short_repr(entries)}"
         )
     known = [entry for entry in entries if entry is not None]
     if len(set(known)) != len(known):
         twice = [entry for entry, count in collections.Counter(known).items() if count > 1]
-        raise ValueError(f"`{name}` must be distinct. Received: {first_of(twice)} more than once")
+        raise ValueError(f"`{name}` must be distinct. Received: {join_names(twice)} more than once")
     if missing := sorted(set(needed) - set(known)):
         raise ValueError(
             f"`{name}` must hold {', '.join(needed)}. Received: none of {', '.join(missing)}"

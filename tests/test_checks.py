@@ -27,15 +27,15 @@ def nested(depth):
     ids=["string", "list", "just short enough", "long", "integer", "deep"],
 )
 def test_values_are_shown_short(value, expected):
-    assert checks.shown(value) == expected
+    assert checks.short_repr(value) == expected
 
 
 def test_first_names_are_listed_in_their_order():
-    assert checks.first_of({"b", "a"}) == "a, b"
-    assert checks.first_of([f"n{k}" for k in range(8)]).endswith("n6, n7")
-    many = checks.first_of([f"n{k:04}" for k in range(2008)])
+    assert checks.join_names({"b", "a"}) == "a, b"
+    assert checks.join_names([f"n{k}" for k in range(8)]).endswith("n6, n7")
+    many = checks.join_names([f"n{k:04}" for k in range(2008)])
     assert many.endswith("n0006, n0007 and 2,000 more")
-    assert checks.first_of(["a\x1b[0m", "x" * 99]) == f"'a\\x1b[0m', {'x' * 60}..."
+    assert checks.join_names(["a\x1b[0m", "x" * 99]) == f"'a\\x1b[0m', {'x' * 60}..."
 
 
 def test_first_faults_are_listed_a_line_each():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import ElmoConfig
-from keras_elmo.checks import first_of
+from keras_elmo.checks import join_names
 
 ORIGINAL = {
     "lstm": {
@@ -359,8 +359,8 @@ def test_many_unknown_keys_are_counted():
 
 def test_names_that_cannot_be_printed_are_escaped():
     names = ["lstm." + "y" * 100_000, "lstm.line\nbreak", "lstm.\ud800"]
-    assert first_of(names) == (f"'lstm.line\\nbreak', lstm.{'y' * 55}..., 'lstm.\\ud800'")
-    assert first_of([]) == ""
+    assert join_names(names) == (f"'lstm.line\\nbreak', lstm.{'y' * 55}..., 'lstm.\\ud800'")
+    assert join_names([]) == ""
 
 
 LONG = st.sampled_from(["a" * 100_000, "\ud800" * 1000, "\n" * 10_000, 10**4000, -(10**4299)])

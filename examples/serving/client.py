@@ -182,7 +182,7 @@ class RestClient(Client):
             error = getattr(error, "reason", error)  # what a URLError is about
             code = DEADLINE_EXCEEDED if isinstance(error, TimeoutError) else UNAVAILABLE
             raise ServingError(code, f"{url}: {error}") from None
-        # TensorFlow Serving writes tokens as they are, also if they are no UTF-8.
+        # TensorFlow Serving writes tokens as they are, also if they are not UTF-8.
         outputs = json.loads(answer.decode("utf-8", "surrogateescape"))["outputs"]
         if not isinstance(outputs, dict):  # a single output comes without its name
             outputs = {"output_0": outputs}

@@ -40,8 +40,8 @@ with contextlib.suppress(ImportError):  # registers operations that the model ma
     import tensorflow_text  # noqa: F401
 
 DEFAULT = "serving_default"
-MOST_ELEMENTS = 1 << 20  # of an input
-MOST_BYTES = 64 << 20  # of a REST request
+MAX_ELEMENTS = 1 << 20  # of an input
+MAX_BYTES = 64 << 20  # of a REST request
 CODES = {code.value[0]: code for code in grpc.StatusCode}  # TensorFlow's error codes are gRPC's
 HTTP = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -146,10 +146,8 @@ def from_proto(value, _):
     dims = [dim.size for dim in value.tensor_shape.dim]
     if value.tensor_shape.unknown_rank or any(size < 0 for size in dims):
         raise invalid("A tensor must have a shape. Received: an unknown one")
-    if math.prod(dims) > MOST_ELEMENTS:  # one value may stand for all
-        raise invalid(
-            f"A tensor must have at most {MOST_ELEMENTS} elements. Received: shape {dims}"
-        )
+    if math.prod(dims) > MAX_ELEMENTS:  # one value may stand for all
+        raise invalid(f"A tensor must have at most {MAX_ELEMENTS} elements. Received: shape {dims}")
     try:
         return tf.constant(tf.make_ndarray(value), tf.as_dtype(value.dtype), dims)
     except (TypeError, ValueError) as error:
@@ -181,7 +179,7 @@ def _json(answer):
 
 
 def _plain(value):
-    """What JSON has no form for: arrays; and bytes, as `{"b64": ...}` where they are no UTF-8."""
+    """What JSON has no form for: arrays; and bytes, as `{"b64": ...}` where they are not UTF-8."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     try:
@@ -279,8 +277,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _read(self):
         length = self.headers.get("Content-Length", "")
-        if not re.fullmatch(r"\d{1,9}", length) or int(length) > MOST_BYTES:
-            raise invalid(f"Content-Length must be at most {MOST_BYTES}. Received: {length:.50}")
+        if not re.fullmatch(r"\d{1,9}", length) or int(length) > MAX_BYTES:
+            raise invalid(f"Content-Length must be at most {MAX_BYTES}. Received: {length:.50}")
         return self.rfile.read(int(length))
 
     def _predict(self, body):

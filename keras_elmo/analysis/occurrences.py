@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from keras_elmo import text
-from keras_elmo.checks import check_integers, shown
+from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.models.sentences import tokenize
 
 _ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
@@ -52,7 +52,7 @@ class Occurrences:
             and their cosines. Among equal cosines, the one that comes first in the text is first.
 
         Raises:
-            ValueError: there are fewer than two occurrences, or `count` is no positive integer.
+            ValueError: there are fewer than two occurrences, or `count` is not a positive integer.
         """
         check_integers(1, count=count)
         if len(self) < 2:
@@ -65,7 +65,7 @@ class Occurrences:
         for start in range(0, len(self), _ROWS_PER_PRODUCT):
             cosines = vectors[start : start + _ROWS_PER_PRODUCT] @ vectors.T
             rows = np.arange(len(cosines))
-            cosines[rows, start + rows] = -np.inf  # an occurrence is no neighbour of its own
+            cosines[rows, start + rows] = -np.inf  # an occurrence is not a neighbour of its own
             order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
             neighbours.append(order)
             nearest_cosines.append(np.take_along_axis(cosines, order, axis=1))
@@ -150,9 +150,9 @@ def _check_found(found, wanted, missed, fold, is_cut):
         return
     word = min(absent)
     if word.casefold() in missed:
-        hint = f"{shown(word)} occurs in another case only; `ignore_case=True` finds it"
+        hint = f"{short_repr(word)} occurs in another case only; `ignore_case=True` finds it"
     elif len(word.split()) != 1:
-        hint = f"{shown(word)} is not one token"
+        hint = f"{short_repr(word)} is not one token"
     else:
-        hint = f"{shown(word)} does not occur; look how the tokenizer splits the text"
+        hint = f"{short_repr(word)} does not occur; look how the tokenizer splits the text"
     raise ValueError(f"The text must hold the word as a token. Received: {hint}")

@@ -12,7 +12,7 @@ import os
 import keras
 import numpy as np
 
-from keras_elmo.checks import shown
+from keras_elmo.checks import short_repr
 from keras_elmo.files import replacing_file
 from keras_elmo.layers import ScalarMix
 
@@ -21,7 +21,7 @@ _COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#0
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "--", "oo")
 _WIDTH = 8.0  # inches, of 100 pixels each
-_MOST_SIDE_BY_SIDE = 12  # tokens of a sentence: with more, panels stand one below the other
+_MAX_SIDE_BY_SIDE = 12  # tokens of a sentence: with more, panels stand one below the other
 _LABEL_LENGTH = 28  # characters of a name in a legend
 _SUFFIXES = (".png", ".svg")
 
@@ -90,7 +90,7 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
     if len(names) > len(_COLORS):
         raise ValueError(
             f"There must be at most {len(_COLORS)} labels. Received: {len(names):,} labels, "
-            f"such as {shown(names[0])}"
+            f"such as {short_repr(names[0])}"
         )
     rows = np.array([names.index(label) for label in labels]) if labels is not None else 0
     rows = np.broadcast_to(rows, count)
@@ -160,7 +160,7 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
     means = means[:, None] if means.ndim else means
     a, b = (_unit(np.asarray(x, np.float32) - means) for x in (vectors, other_vectors))
     layers = range(len(a)) if layers is None else layers
-    is_wide = len(other_tokens) > _MOST_SIDE_BY_SIDE
+    is_wide = len(other_tokens) > _MAX_SIDE_BY_SIDE
     size = 0.22 if is_wide else min(2.1 / len(other_tokens), 0.5)  # of a cell, in inches
     labels = 0.08 * max(map(len, other_tokens)) + 0.5
     height = max(size * len(tokens), 1.2) + labels

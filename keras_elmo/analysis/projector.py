@@ -106,6 +106,6 @@ def _metadata(occurrences, labels):
 
 
 def _cell(text):
-    """A text without what would end a cell or a line, or is no UTF-8."""
+    """A text without what would end a cell or a line, or is not UTF-8."""
     text = str(text).encode("utf-8", "replace").decode("utf-8")
     return "".join(character if character.isprintable() else " " for character in text) or " "

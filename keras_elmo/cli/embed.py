@@ -13,7 +13,7 @@ from keras_elmo.cli.arguments import (
     load_elmo,
 )
 from keras_elmo.cli.lines import open_lines
-from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files import replacing_file
 
@@ -97,8 +97,8 @@ def run(options):
         else:
             count, tokens = write_npz(temporary, arrays)
     if not options.quiet:
-        tokens = "" if layers == "default" else f", {counted(tokens, 'token')}"
-        print(f"{options.output}: {counted(count, 'sentence')}{tokens}", file=sys.stderr)
+        tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
+        print(f"{options.output}: {pluralize(count, 'sentence')}{tokens}", file=sys.stderr)
 
 
 def _check_output(options):

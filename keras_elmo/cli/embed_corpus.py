@@ -5,7 +5,7 @@ import signal
 import sys
 
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
-from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora import embed_files
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
 from keras_elmo.corpora.shards import check_pyarrow, vector_columns
@@ -100,13 +100,13 @@ def run(options):
         except KeyboardInterrupt as error:
             if state is None:
                 raise
-            done = f"{state.shards:,} of {counted(state.total_shards, 'shard')}"
+            done = f"{state.shards:,} of {pluralize(state.total_shards, 'shard')}"
             raise Interrupted(
                 f"{options.output} has {done}; run the same command again to resume",
                 getattr(error, "signal_number", signal.SIGINT),
             ) from None
     if not options.quiet:
         note = "" if state.new_rows or not manifest["rows"] else "; nothing was missing"
-        rows = counted(manifest["rows"], "sentence")
-        shards = counted(len(manifest["shards"]), "shard")
+        rows = pluralize(manifest["rows"], "sentence")
+        shards = pluralize(len(manifest["shards"]), "shard")
         print(f"{options.output}: {rows} in {shards}{note}", file=sys.stderr)

@@ -5,7 +5,7 @@ import os
 from keras_elmo import training
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import check_readable, open_model_argument, reading_display
-from keras_elmo.cli.parsing import counted, defaults_of
+from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
@@ -79,6 +79,6 @@ def run(options):
         )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "
-        f"{result['backward']:.3f}), {counted(result['predictions'], 'prediction')}, "
+        f"{result['backward']:.3f}), {pluralize(result['predictions'], 'prediction')}, "
         f"{result['unknown']:.1%} of the words unknown"
     )

@@ -71,8 +71,8 @@ _QUOTED = re.compile(r"(?<![^\s(])`(?P<name>\w+)(?:=(?P<value>[^`\s]+))?`(?![\w/
 _RECEIVED = re.compile(r"(?<=Received: )(?P<name>\w+)=(?P<value>[^\s;,]+)")
 
 
-def counted(number, noun):
-    """A number and what it counts: `counted(1, "sentence")` is "1 sentence"."""
+def pluralize(number, noun):
+    """A number and what it counts: `pluralize(1, "sentence")` is "1 sentence"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -12,7 +12,7 @@ from keras_elmo.cli.arguments import (
     load_elmo,
     read_sentences_and_senses,
 )
-from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.parsing import pluralize
 
 HELP = "write vectors that TensorBoard's projector shows"
 DESCRIPTION = (
@@ -43,7 +43,7 @@ def run(options):
     labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)
     if not options.quiet:
-        tokens = counted(len(found), "occurrence")
+        tokens = pluralize(len(found), "occurrence")
         print(
             f"{options.output}: {tokens}. To see them: tensorboard --logdir {options.output}",
             file=sys.stderr,

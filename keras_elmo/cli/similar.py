@@ -14,7 +14,7 @@ from keras_elmo.cli.arguments import (
     load_elmo,
     read_lines,
 )
-from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.parsing import pluralize
 
 _CUT = "…"  # stands for what is cut off
 HELP = "show the contexts in which a word means the same"
@@ -91,7 +91,7 @@ def _print_table(word, found, nearest):
         context = keyword_in_context(*found.context(k), width)
         print(f"{name:<{label}}  {cosine:>5}  {found.line_numbers[k]:>{digits},}  {context}")
 
-    print(f"{counted(len(found), 'occurrence')} of {word!r}. Columns: layer, cosine, line")
+    print(f"{pluralize(len(found), 'occurrence')} of {word!r}. Columns: layer, cosine, line")
     for k in range(len(found)):
         print()
         line("", "", k)

@@ -9,7 +9,7 @@ from keras_elmo.cli.arguments import (
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.parsing import counted
+from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import dump_token_embeddings
 
 HELP = "write the token embeddings of a vocabulary"
@@ -42,4 +42,4 @@ def run(options):
     elmo = load_elmo(options)
     count = dump_token_embeddings(elmo, options.vocabulary, options.output)
     if not options.quiet:
-        print(f"{options.output}: {counted(count, 'word')}", file=sys.stderr)
+        print(f"{options.output}: {pluralize(count, 'word')}", file=sys.stderr)

@@ -12,7 +12,7 @@ import warnings
 import tensorflow as tf
 
 from keras_elmo import training
-from keras_elmo.checks import shown
+from keras_elmo.checks import short_repr
 from keras_elmo.cli.arguments import (
     MODEL_HELP,
     check_readable,
@@ -20,7 +20,7 @@ from keras_elmo.cli.arguments import (
     open_model_argument,
     reading_display,
 )
-from keras_elmo.cli.parsing import counted, defaults_of
+from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
@@ -37,8 +37,9 @@ HELP = "train a biLM on text files"
 DESCRIPTION = (
     "Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR "
     "gets the model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs "
-    "for TensorBoard. Ctrl-C writes a checkpoint; --resume goes on from the last. On several GPUs "
-    "it trains on all of them, and on several machines where TF_CONFIG says so; DIR is shared then."
+    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. On "
+    "several GPUs it trains on all of them, and on several machines where TF_CONFIG says so; DIR "
+    "is shared then."
 )
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
@@ -65,8 +66,8 @@ def add_arguments(parser):
         help="an options.json: the model's shape, and options of the training, which those below "
         "replace (default: the shape of --init, else of the published `small`)",
     )
-    parser.add_argument("--init", metavar="MODEL", help=f"go on from the weights of {MODEL_HELP}")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--init", metavar="MODEL", help=f"start from the weights of {MODEL_HELP}")
+    parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     _add_training_options(parser.add_argument_group("training"))
     for name in ("checkpoint_every", "evaluate_every"):
         parser.add_argument(
@@ -169,12 +170,12 @@ def _check_output(options):
     is_run = is_begun(os.path.join(options.output, "checkpoints"))
     if is_run and not options.resume:
         raise FileExistsError(
-            f"{options.output} holds a run already; go on with --resume, or give another folder"
+            f"{options.output} holds a run already; resume it with --resume, or give another folder"
         )
     if not is_run and os.path.exists(os.path.join(options.output, "options.json")):
         raise FileExistsError(
             f"{options.output} holds a model, but no checkpoint; give another folder, and the "
-            "model with --init to go on from its weights"
+            "model with --init to start from its weights"
         )
 
 
@@ -201,10 +202,10 @@ def _train(options, corpus, heldout, strategy):
         if is_chief:
             lines = [] if options.quiet else [start]
             for line in [*lines, *(f"warning: {warning.message}" for warning in caught)]:
-                say(line)
+                print_status(line)
     is_shown = is_chief and not options.quiet
     if is_shown and trainer.step < trainer.num_steps:
-        say("tracing the first step ...")
+        print_status("tracing the first step ...")
     display = ProgressDisplay(
         "training",
         trainer.num_steps,
@@ -221,7 +222,7 @@ def _train(options, corpus, heldout, strategy):
         if heldout:
             perplexity = f"{trainer.best_perplexity:.2f}"
             best = f", held-out perplexity {perplexity}, {unknown:.1%} of its words unknown"
-        say(f"{options.output}: {counted(trainer.step, 'step')}{best}")
+        print_status(f"{options.output}: {pluralize(trainer.step, 'step')}{best}")
 
 
 def describe_corpus(name, corpus, vocabulary, is_shown):
@@ -237,25 +238,25 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
         The share of its tokens that the vocabulary does not have, float.
     """
     if is_shown:
-        say(f"reading the {name} text ...")
+        print_status(f"reading the {name} text ...")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with reading_display(corpus.files, is_shown) as display:
-            unknown = corpus.unknown_share(vocabulary, display.advance)
+            unknown = corpus.oov_rate(vocabulary, display.advance)
     if is_shown:
         for warning in caught:
-            say(f"warning: {warning.message}")
+            print_status(f"warning: {warning.message}")
         sentences, tokens = corpus.counts()
-        say(
-            f"{name} text: {counted(sentences, 'sentence')}, {counted(tokens, 'token')}, "
-            f"{unknown:.1%} of them not among the {counted(len(vocabulary), 'word')} of the "
+        print_status(
+            f"{name} text: {pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}, "
+            f"{unknown:.1%} of them not among the {pluralize(len(vocabulary), 'word')} of the "
             "vocabulary"
         )
     return unknown
 
 
 def step_report(display, tokens_per_step):
-    """A function that shows the figures of each step of a `Trainer`.
+    """A function that shows the metrics of each step of a `Trainer`.
 
     Args:
         display: a `ProgressDisplay` of the steps.
@@ -263,17 +264,17 @@ def step_report(display, tokens_per_step):
     """
     mean_loss = None
 
-    def report(figures):
+    def report(metrics):
         nonlocal mean_loss
-        step, loss = figures["step"], figures["loss"]
+        step, loss = metrics["step"], metrics["loss"]
         mean_loss = (
             loss if mean_loss is None else mean_loss + (1 - _LOSS_DECAY) * (loss - mean_loss)
         )
         perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
         note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
         display.update(step, step * tokens_per_step, note)
-        if "evaluation" in figures:
-            result = figures["evaluation"]
+        if "evaluation" in metrics:
+            result = metrics["evaluation"]
             display.print(
                 f"step {step:,}: held-out perplexity {result['perplexity']:.2f} "
                 f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
@@ -283,7 +284,7 @@ def step_report(display, tokens_per_step):
     return report
 
 
-def say(line):
+def print_status(line):
     """Writes a line to standard error."""
     print(line, file=sys.stderr, flush=True)
 
@@ -294,7 +295,7 @@ def _resume(trainer):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if trainer.restore():
-            start = f"going on from step {trainer.step:,} of {trainer.num_steps:,}"
+            start = f"resuming from step {trainer.step:,} of {trainer.num_steps:,}"
             if trainer.step >= trainer.num_steps:
                 start = f"the run is at step {trainer.step:,} already; nothing is left to train"
     return start, caught
@@ -314,7 +315,7 @@ def _settings(options):
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
             f"{options.vocabulary} must have as many words as {options.options} says. Received: "
-            f"{counted(len(vocabulary), 'word')}, and n_tokens_vocab={shown(num_words)}"
+            f"{pluralize(len(vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
     arguments.for_vocabulary(len(vocabulary))  # raises where there are too many samples
     return config, arguments, vocabulary

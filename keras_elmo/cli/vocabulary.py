@@ -4,7 +4,7 @@ import sys
 
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import check_overwrite, is_same_file, reading_display
-from keras_elmo.cli.parsing import counted, defaults_of
+from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.training import Corpus, build_vocabulary
 
 HELP = "make the vocabulary of text files"
@@ -43,5 +43,5 @@ def run(options):
             corpus.files, options.output, options.min_count, options.size, display.advance
         )
     if not options.quiet:
-        line = f"{options.output}: {counted(words, 'word')}, {share:.1%} of the text"
+        line = f"{options.output}: {pluralize(words, 'word')}, {share:.1%} of the text"
         print(line, file=sys.stderr)

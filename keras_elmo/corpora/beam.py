@@ -5,7 +5,7 @@ from typing import Any
 import apache_beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
-from keras_elmo.checks import check_integers, shown
+from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.corpora.manifest import DTYPES
 from keras_elmo.corpora.shards import (
     as_dtype,
@@ -106,7 +106,9 @@ class ElmoModelHandler(ModelHandler):
     def __init__(self, model, layers, pooled, dtype, text_field, tokenizer, batch_tokens):
         super().__init__()
         if dtype not in DTYPES:
-            raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={shown(dtype)}")
+            raise ValueError(
+                f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}"
+            )
         check_integers(1, batch_tokens=batch_tokens)
         if isinstance(model, Elmo):
             raise TypeError(
@@ -165,6 +167,6 @@ class ElmoModelHandler(ModelHandler):
         if not isinstance(row, dict) or not isinstance(row.get(self.text_field), str):
             raise TypeError(
                 f"Each sentence must be a string, or a dict with a string {self.text_field!r}. "
-                f"Received: {shown(sentence)}"
+                f"Received: {short_repr(sentence)}"
             )
         return row

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import check_integers, is_integer, shown
+from keras_elmo.checks import check_integers, is_integer, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.embedding_files import read_embeddings
 from keras_elmo.corpora.manifest import fingerprint, read_manifest
@@ -64,7 +64,7 @@ def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, s
         if value is not None:
             check_integers(1, **{name: value})
     if seed is not None and not is_integer(seed):
-        raise ValueError(f"`seed` must be an integer or None. Received: seed={shown(seed)}")
+        raise ValueError(f"`seed` must be an integer or None. Received: seed={short_repr(seed)}")
     path = os.fspath(path)
     source = _Folder(path) if os.path.isdir(path) else _File(path)
     chosen = list(source.columns) if columns is None else list(columns)
@@ -72,7 +72,7 @@ def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, s
     if missing or not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(
             f"`columns` must be a list of layers of {path}, each once; there are "
-            f"{', '.join(source.columns)}. Received: columns={shown(columns)}"
+            f"{', '.join(source.columns)}. Received: columns={short_repr(columns)}"
         )
     batches = _Batches(source, chosen, batch_size, max_tokens, shuffle, seed)
     return dataset_from_generator(batches, batches.signature)

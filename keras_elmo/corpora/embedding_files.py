@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
-from keras_elmo.checks import first_of
+from keras_elmo.checks import join_names
 from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
 
@@ -100,9 +100,9 @@ class EmbeddingsFile(Sequence):
             file.close()
             if all(name.isdecimal() for name in names):
                 missing = next(k for k in range(self._count) if str(k) not in names)
-                received = f"a file without the line {missing}, and with {first_of(others)}"
+                received = f"a file without the line {missing}, and with {join_names(others)}"
             else:
-                received = f"a file with {first_of([x for x in others if not x.isdecimal()])}"
+                received = f"a file with {join_names([x for x in others if not x.isdecimal()])}"
             raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
 
     def __len__(self):

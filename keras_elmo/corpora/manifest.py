@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo._version import __version__
-from keras_elmo.checks import is_integer, shown
+from keras_elmo.checks import is_integer, short_repr
 from keras_elmo.corpora.shards import pyarrow, shard_name
 from keras_elmo.files import replacing_file
 
@@ -72,7 +72,7 @@ def read_manifest(folder):
     if not is_integer(version) or version != _FORMAT_VERSION:
         raise ValueError(
             f"{path} must have the format version {_FORMAT_VERSION}. "
-            f"Received: {shown(version)}; use the version of keras_elmo that wrote it"
+            f"Received: {short_repr(version)}; use the version of keras_elmo that wrote it"
         )
     fault = _fault(manifest)
     if fault:
@@ -100,7 +100,7 @@ def _fault(manifest):
         return f"one without {', '.join(missing)}"
     for name, is_right in _ENTRIES.items():
         if not is_right(manifest[name]):
-            return f"{name} {shown(manifest[name])}"
+            return f"{name} {short_repr(manifest[name])}"
     if manifest["rows"] != sum(file["rows"] for file in manifest["inputs"]):
         return f"{manifest['rows']:,} rows, which are not those of the inputs"
     count = num_shards(manifest) if manifest["complete"] else 0
@@ -108,7 +108,7 @@ def _fault(manifest):
         return f"{len(manifest['shards']):,} shards in the place of {count:,}"
     for index, shard in enumerate(manifest["shards"]):
         if not _is_shard(shard) or not place_of_shard(manifest, index).items() <= shard.items():
-            return f"for shard {index:,} the entry {shown(shard)}"
+            return f"for shard {index:,} the entry {short_repr(shard)}"
     return None
 
 

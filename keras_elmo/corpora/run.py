@@ -9,7 +9,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from keras_elmo.checks import check_integers, shown
+from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.inputs import read_files, scan_files
 from keras_elmo.corpora.manifest import (
@@ -122,7 +122,7 @@ def embed_files(
     shards.check_pyarrow()
     columns = shards.vector_columns(elmo.config, layers, elmo.num_mixes)
     if dtype not in DTYPES:
-        raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={shown(dtype)}")
+        raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}")
     if shard_size is None:
         shard_size = POOLED_SHARD_SIZE if pooled else SHARD_SIZE
     check_integers(1, shard_size=shard_size)

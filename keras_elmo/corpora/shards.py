@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.checks import shown
+from keras_elmo.checks import short_repr
 from keras_elmo.files import replacing_file
 from keras_elmo.models.embed_stream import parse_layers
 
@@ -91,8 +91,8 @@ def vector_columns(config, layers, num_mixes=1):
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise ValueError(
-            f"`layers` must name each layer once. Received: layers={shown(layers)}, which means "
-            f"the columns {', '.join(names)}"
+            f"`layers` must name each layer once. Received: layers={short_repr(layers)}, which "
+            f"means the columns {', '.join(names)}"
         )
     return columns
 

@@ -40,7 +40,7 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
         overwrite: bool. Replace an existing file.
 
     Raises:
-        TypeError: `elmo` is no `Elmo`.
+        TypeError: `elmo` is not an `Elmo`.
         ValueError: an argument is not as said above, or the model cannot be converted.
         FileExistsError: there is such a file, and `overwrite` is `False`.
         OSError: the file cannot be written.

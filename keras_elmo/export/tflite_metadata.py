@@ -36,7 +36,7 @@ def metadata(path):
         `"tensorflow"` that wrote it.
 
     Raises:
-        ValueError: the file is no TFLite file, or `export_tflite` did not write it.
+        ValueError: the file is not a TFLite file, or `export_tflite` did not write it.
         OSError: it cannot be opened.
     """
     with open(path, "rb") as file:

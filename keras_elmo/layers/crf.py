@@ -96,7 +96,7 @@ class CRF(keras.layers.Layer):
     def call(self, inputs, mask=None):
         emissions, is_real, is_first = self._emissions(inputs, mask)
         joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
-        # Each tag's share among all ways to go on from the tag before it.
+        # Each tag's share among all continuations from the tag before it.
         is_dead = _all_impossible(joint)
         outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)
         outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
@@ -135,7 +135,7 @@ class CRF(keras.layers.Layer):
         return emissions, is_real, is_first
 
     def _joint(self, emissions, is_real, is_first):
-        """The logarithm of the sum of exp(score) over all ways to go on with a tag after another.
+        """The logarithm of the sum of exp(score) over all continuations with a tag after another.
 
         Returns:
             float, (batch, tokens, tag before, tag), up to a constant for each token.
@@ -148,7 +148,7 @@ class CRF(keras.layers.Layer):
     def _backward_messages(self, emissions, is_real):
         """The backward messages of the forward-backward algorithm, (batch, tokens, tags).
 
-        For each token and tag, this is the logarithm of the sum over all ways to go on after it.
+        For each token and tag, this is the logarithm of the sum over all continuations after it.
         The messages of a token have a maximum of 0: only their differences matter to `call`, and
         over a long sentence the sums would grow until float32 lost the digits of these.
         """

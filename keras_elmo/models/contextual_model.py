@@ -195,7 +195,7 @@ class ContextualModel(keras.Model):
         Raises:
             ValueError: the words have another shape than that of a list, or most of them hold
                 whitespace, like sentences.
-            TypeError: one of them is no string.
+            TypeError: one of them is not a string.
 
         Example:
 
@@ -218,7 +218,7 @@ class ContextualModel(keras.Model):
 
         Returns:
             A list of lists of `str`, of at most `max_tokens` tokens where the model has such a
-            limit. Sentence boundaries are not among them. Bytes that are no UTF-8 are lone
+            limit. Sentence boundaries are not among them. Bytes that are not UTF-8 are lone
             surrogates, as Python's `surrogateescape` makes them, which every call takes back.
 
         Raises:

@@ -180,7 +180,7 @@ class Elmo(ContextualModel):
             The dict of a call, without `"tokens"`.
 
         Raises:
-            TypeError: the ids are no integers.
+            TypeError: the ids are not integers.
             ValueError: their shape, or a value, is not as said above, or there are sentence
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
@@ -271,7 +271,7 @@ class Elmo(ContextualModel):
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
                 A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
                 hold 24 of them, up to 24,576 tokens.
-            progress: bool. Show a progress bar on standard error; where that is no terminal, in
+            progress: bool. Show a progress bar on standard error; where that is not a terminal, in
                 notebooks and log files, lines of text.
 
         Returns:

@@ -8,8 +8,8 @@ import tensorflow as tf
 from keras_elmo.checks import check_integers
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.sentences import (
-    LEAST_ROWS,
-    MOST_TOKENS,
+    MAX_TOKENS,
+    MIN_ROWS,
     TOKEN_BUDGET,
     as_sentences,
     num_tokens,
@@ -93,7 +93,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
 
 def _within_budget(items, size_of, budget, is_adaptive):
     if is_adaptive:
-        return within_budget(items, size_of, budget, LEAST_ROWS, MOST_TOKENS)
+        return within_budget(items, size_of, budget, MIN_ROWS, MAX_TOKENS)
     return within_budget(items, size_of, budget)
 
 
@@ -172,8 +172,8 @@ def _batches(group, token_budget):
     if token_budget is not None:
         return list(within_budget(rows, size_of, token_budget))
     batches = list(_within_budget(rows, size_of, TOKEN_BUDGET, is_adaptive=True))
-    if len(batches) > 1 and len(batches[-1]) < LEAST_ROWS:  # the rest is too small by itself
+    if len(batches) > 1 and len(batches[-1]) < MIN_ROWS:  # the rest is too small by itself
         last = batches[-2] + batches[-1]
-        if sum(map(size_of, last)) <= MOST_TOKENS:
+        if sum(map(size_of, last)) <= MAX_TOKENS:
             batches[-2:] = [last]
     return batches

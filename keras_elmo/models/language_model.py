@@ -298,7 +298,7 @@ class BiLanguageModel(ContextualModel):
 
         Args:
             source: what `Elmo.from_pretrained` takes.
-            vocabulary: as the model takes it. It is needed where the source is no folder with a
+            vocabulary: as the model takes it. It is needed where the source is not a folder with a
                 `vocab.txt`. Where the source has one, this is taken instead.
             **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
 

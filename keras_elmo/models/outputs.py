@@ -5,7 +5,11 @@ import threading
 import keras
 import tensorflow as tf
 
-_DTYPES = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}  # of what is no float
+_DTYPES = {
+    "mask": "bool",
+    "sequence_len": "int32",
+    "tokens": "string",
+}  # of the outputs that are not floats
 
 
 class OutputNames:

@@ -6,15 +6,15 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
-from keras_elmo.checks import shown
+from keras_elmo.checks import short_repr
 
 # Enough rows for matrix products near the machine's peak, where sentences are of usual length.
 TOKEN_BUDGET = 4096
 # Few long sentences are few rows, and products of few rows wait for the weights to be read. So a
 # batch goes on until it has so many rows, but to no more than so many tokens, which bound its
 # memory. `benchmarks/corpora.py` measures both.
-LEAST_ROWS = 24
-MOST_TOKENS = 6 * TOKEN_BUDGET
+MIN_ROWS = 24
+MAX_TOKENS = 6 * TOKEN_BUDGET
 _READ_AHEAD = 256  # sentences that are tokenised together
 _BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 
@@ -38,7 +38,7 @@ def as_sentences(tokenizer, sentences):
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
-            f"Received: {shown(sentences)}"
+            f"Received: {short_repr(sentences)}"
         )
     if hasattr(sentences, "__array__") or tf.is_tensor(sentences):
         # Arrays and tensors mean what they mean in a call.
@@ -153,16 +153,16 @@ def _as_python(sentence):
         return list(sentence)
     if hasattr(sentence, "__array__"):
         return np.asarray(sentence).tolist()
-    raise _not_a_sentence(f"{shown(sentence)} ({type(sentence).__name__})")
+    raise _not_a_sentence(f"{short_repr(sentence)} ({type(sentence).__name__})")
 
 
 def _checked_tokens(sentence):
     """The tokens of a sentence that is a list of strings, as bytes."""
     if not isinstance(sentence, list):
-        raise _not_a_sentence(f"{shown(sentence)} ({type(sentence).__name__})")
+        raise _not_a_sentence(f"{short_repr(sentence)} ({type(sentence).__name__})")
     tokens = text.strings(sentence)
     if isinstance(tokens, tf.RaggedTensor):
-        raise _not_a_sentence(f"a list of lists, {shown(sentence)}")
+        raise _not_a_sentence(f"a list of lists, {short_repr(sentence)}")
     return tokens.numpy().tolist()
 
 

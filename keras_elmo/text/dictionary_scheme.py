@@ -41,7 +41,7 @@ class DictionaryScheme(tf.Module):
             for number, character in enumerate(dictionary.characters)
             if character is not None and len(character) == 1
         }
-        # What is no UTF-8 becomes a code point that no dictionary has: a noncharacter.
+        # What is not UTF-8 becomes a code point that no dictionary has: a noncharacter.
         self._replacement = next(point for point in range(0x10FFFF, 0, -1) if point not in ids)
         ids[self._replacement] = self._unknown
         self._code_points = np.array(sorted(ids), np.int32)  # (entries,)
@@ -60,14 +60,14 @@ class DictionaryScheme(tf.Module):
         """Words to ids.
 
         Args:
-            words: string, (N,). Any bytes; what is no UTF-8 is an unknown character.
+            words: string, (N,). Any bytes; what is not UTF-8 is an unknown character.
 
         Returns:
             int32, (N, ids_per_token).
         """
         room = self._max_characters - 2
         # A first cut, so that little of a long word is decoded. It never takes too much away: what
-        # is no UTF-8 counts as less here than it does below.
+        # is not UTF-8 counts as less here than it does below.
         words = tf.strings.substr(words, 0, room, unit="UTF8_CHAR")
         points = tf.strings.unicode_decode(
             words, "UTF-8", errors="replace", replacement_char=self._replacement

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters, text
-from keras_elmo.checks import shown, stands_for_a_shape
+from keras_elmo.checks import short_repr, stands_for_a_shape
 from keras_elmo.quiet import find_devices
 
 _RULE = (
@@ -152,7 +152,7 @@ def check_tokens(tokens, tokenizer, may_refuse=True):
         return False
     message = (
         "Lists of strings in a list are tokens, which are not split again, and must not hold "
-        f"whitespace. Received: {shown(split[0].decode('utf-8', 'replace'))} as a token"
+        f"whitespace. Received: {short_repr(split[0].decode('utf-8', 'replace'))} as a token"
     )
     if may_refuse and 2 * len(split) > len(tokens):
         raise ValueError(
@@ -294,7 +294,7 @@ def symbolic_width(inputs, tokenizer, max_tokens):
     """The width that the outputs of a symbolic call have: an int, or `None` where it varies.
 
     Raises:
-        ValueError: without a tokenizer, the inputs are no tokens.
+        ValueError: without a tokenizer, the inputs are not tokens.
     """
     if tokenizer is not None or getattr(inputs, "ragged", False):
         return max_tokens

@@ -3,7 +3,7 @@
 import os
 
 from keras_elmo import characters
-from keras_elmo.checks import shown
+from keras_elmo.checks import short_repr
 from keras_elmo.text_files import read_lines
 
 UNK = "<UNK>"
@@ -42,9 +42,9 @@ class Vocabulary:
         repeated, empty = [], []
         for index, word in enumerate(self.words):
             if word in self.ids:
-                repeated.append(f"{shown(word)} (lines {self.ids[word] + 1} and {index + 1})")
+                repeated.append(f"{short_repr(word)} (lines {self.ids[word] + 1} and {index + 1})")
             elif not word or word.split() != [word]:
-                empty.append(f"line {index + 1} ({shown(word)})")
+                empty.append(f"line {index + 1} ({short_repr(word)})")
             self.ids.setdefault(word, index)
         faults = []
         if missing := [word for word in SPECIALS if word not in self.ids]:

@@ -60,7 +60,7 @@ class Checkpoints:
             reason = error if isinstance(error, OSError) else tensorflow_reason(error)
             raise OSError(
                 f"The checkpoint of step {step} could not be written to {self.folder}: {reason}. "
-                "Make room, and go on from the one before it with --resume"
+                "Make room, and resume with --resume from the one before it"
             ) from None
 
     def read_run_state(self):
@@ -129,7 +129,7 @@ def _naming_what_is_damaged(prefix):
 
 
 class RunState(tf.train.experimental.PythonState):
-    """How far a run has come: figures that JSON can hold, and the LSTM state of every lane.
+    """How far a run has come: numbers that JSON can hold, and the LSTM state of every lane.
 
     TensorFlow saves it in a checkpoint as one string, and reads it back from there.
 
@@ -193,7 +193,7 @@ def check_same_run(before, now, folder):
 
     Args:
         before: dict. The settings in the checkpoint.
-        now: dict. The settings of the run that is to go on from it.
+        now: dict. The settings of the run that is to resume from it.
         folder: path, which the error names.
 
     Raises:
@@ -214,7 +214,7 @@ def check_same_run(before, now, folder):
     ]
     if changes:
         raise ValueError(
-            f"The checkpoint in {folder} is of another run; go on with what it was made "
+            f"The checkpoint in {folder} is of another run; resume with what it was made "
             f"with, or take another folder. {'; '.join(changes)}"
             + ("" if may_change or steps == new_steps else _STEPS_DECIDE.format(**now))
         )

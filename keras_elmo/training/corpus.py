@@ -44,7 +44,7 @@ class Corpus:
                 that were read since the last call.
 
         Raises:
-            ValueError: there is no token in any file, or a line is no UTF-8.
+            ValueError: there is no token in any file, or a line is not UTF-8.
         """
         if self._counts is None:
             self._count(progress=progress)
@@ -56,7 +56,7 @@ class Corpus:
         self.counts()
         return self._counts
 
-    def unknown_share(self, vocabulary, progress=None):
+    def oov_rate(self, vocabulary, progress=None):
         """The share of the tokens that a vocabulary does not have.
 
         What `counts` returns is counted on the way, so that the files are read once for both.

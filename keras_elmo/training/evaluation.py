@@ -26,7 +26,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
 
     Returns:
         A dict: `"forward"`, `"backward"` and `"perplexity"` (floats, see `perplexities`);
-        `"predictions"` (int), the number of tokens and sentence ends; and `"unknown"` (float), the
+        `"predictions"` (int), the number of tokens and sentence ends; and `"oov_rate"` (float), the
         share of the tokens that the vocabulary does not have. Such tokens are easy to predict.
 
     Raises:
@@ -55,7 +55,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     return {
         **perplexities(*(loss_sums / num_predictions)),
         "predictions": num_predictions,
-        "unknown": float(num_unknown / max(1, num_predictions - num_ends)),
+        "oov_rate": float(num_unknown / max(1, num_predictions - num_ends)),
     }
 
 

@@ -1,4 +1,4 @@
-"""`event_log` writes the figures of a run for TensorBoard; `read_event_log` reads them."""
+"""`event_log` writes the metrics of a run for TensorBoard; `read_event_log` reads them."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ _FLOAT32 = tf.float32.as_datatype_enum
 
 @contextlib.contextmanager
 def event_log(folder):
-    """A context that gives a function, which writes the figures of a step.
+    """A context that gives a function, which writes the metrics of a step.
 
     Args:
         folder: path of the folder to write to; or `None`, and nothing is written.
@@ -26,7 +26,7 @@ def event_log(folder):
         OSError: the log cannot be written.
     """
     if folder is None:
-        yield lambda figures: None
+        yield lambda metrics: None
         return
     with _naming(folder):
         writer = tf.summary.create_file_writer(os.fspath(folder))
@@ -35,14 +35,14 @@ def event_log(folder):
         plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
     )
 
-    def log(figures):
+    def log(metrics):
         names = ("loss", "perplexity", "norm", "learning_rate")
-        scalars = {f"train/{name}": figures[name] for name in names}
-        for name, value in figures.get("evaluation", {}).items():
+        scalars = {f"train/{name}": metrics[name] for name in names}
+        for name, value in metrics.get("evaluation", {}).items():
             scalars[f"heldout/{name}"] = value
         with _naming(folder), writer.as_default():
             for tag, value in scalars.items():
-                tf.summary.write(tag, tf.constant(value, tf.float32), figures["step"], metadata)
+                tf.summary.write(tag, tf.constant(value, tf.float32), metrics["step"], metadata)
 
     try:
         yield log
@@ -59,7 +59,7 @@ def _naming(folder):
     except tf.errors.OpError as error:
         raise OSError(
             f"The log of the run could not be written to {folder}: {tensorflow_reason(error)}. "
-            "Make room, and go on from the last checkpoint with --resume"
+            "Make room, and resume with --resume from the last checkpoint"
         ) from None
 
 

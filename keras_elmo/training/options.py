@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from keras_elmo.checks import check_integers, is_clip, is_integer, is_number, shown
+from keras_elmo.checks import check_integers, is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.options_file import read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
@@ -90,7 +90,9 @@ class TrainingOptions:
 
         def check(name, is_right, rule):
             if not is_right:
-                faults.append(f"`{name}` must be {rule}. Received: {shown(getattr(self, name))}")
+                faults.append(
+                    f"`{name}` must be {rule}. Received: {short_repr(getattr(self, name))}"
+                )
 
         for name, least in [
             ("batch_size", 1),

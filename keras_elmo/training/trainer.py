@@ -125,17 +125,17 @@ class Trainer:
                 self.training_step.trace(self.stream.training_specs(), self.state)
                 self._check_signals()
             while self.step < self.num_steps:
-                figures, must_stop = self._train_one_step(iterators)
+                metrics, must_stop = self._train_one_step(iterators)
                 must_evaluate = self._is_evaluation_due() and not must_stop
                 is_last = self.step == self.num_steps
                 is_regular = self.step % self.checkpoint_every == 0
                 if must_stop or must_evaluate or is_last or is_regular:
                     self.save()
                 if must_evaluate:
-                    figures["evaluation"] = self._evaluate()
-                log(figures)
+                    metrics["evaluation"] = self._evaluate()
+                log(metrics)
                 if report is not None:
-                    report(figures)
+                    report(metrics)
                 if must_stop:
                     check_signals(self._stop_message())
                     raise Interrupted(self._stop_message())  # the signal came to another replica
@@ -165,7 +165,7 @@ class Trainer:
             iterators: dict. For the index of each local replica an iterator of its batches.
 
         Returns:
-            The figures of the step, see `run`; and whether the run must stop after it.
+            The metrics of the step, see `run`; and whether the run must stop after it.
         """
         batch = self.replicas.make_values(lambda index: next(iterators[index]))
         learning_rate = self.options.learning_rate_at(self.step, self.num_steps)
@@ -177,23 +177,23 @@ class Trainer:
         )
         losses, norm, stop = (self.replicas.first_local(result).numpy() for result in results)
         self.step += 1
-        figures = {
+        metrics = {
             "step": self.step,
             "loss": float(np.mean(losses)),
             **perplexities(*map(float, losses)),
             "norm": float(norm),
             "learning_rate": learning_rate,
         }
-        if not np.isfinite([figures["loss"], figures["norm"]]).all():
+        if not np.isfinite([metrics["loss"], metrics["norm"]]).all():
             raise FloatingPointError(
-                f"At step {self.step} the loss is {figures['loss']}, and the norm of the "
-                f"gradients {figures['norm']}. Begin again with a smaller learning rate, "
+                f"At step {self.step} the loss is {metrics['loss']}, and the norm of the "
+                f"gradients {metrics['norm']}. Begin again with a smaller learning rate, "
                 "or with warm-up steps"
             )
         # Several replicas agree within the step, so that all processes stop after the same step.
         # With one replica, a signal that came during the step counts too.
         must_stop = bool(stop) if self.replicas.count > 1 else noted_signal() is not None
-        return figures, must_stop
+        return metrics, must_stop
 
     def _is_evaluation_due(self):
         if self.heldout is None or self.step in (0, self.last_evaluation_step):
@@ -222,7 +222,7 @@ class Trainer:
     def _stop_message(self):
         if self.last_checkpoint_step is None:
             return "nothing was kept"
-        return f"go on from the checkpoint of step {self.last_checkpoint_step} with --resume"
+        return f"resume from the checkpoint of step {self.last_checkpoint_step} with --resume"
 
     # Checkpoints
 

@@ -18,7 +18,7 @@ import os
 import re
 from typing import NamedTuple
 
-from keras_elmo.checks import first_lines, shown
+from keras_elmo.checks import first_lines, short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.dictionary import Dictionary, read_dic
 from keras_elmo.options_file import (
@@ -91,7 +91,7 @@ _SECTIONS = [
 ]
 # A model is made, and every fault of the files is reported, where they hold at least this share of
 # its numbers; and a small model in any case.
-_MOST_MISSING = 16
+_MAX_PARAMETER_RATIO = 16
 _SMALL_MODEL = 1 << 20
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
@@ -128,8 +128,8 @@ def load_weights(source, character_encoder=None, bilm=None):
         character_encoder, bilm: see `hdf5.load_weights`.
 
     Raises:
-        ValueError: a file is no state dict (see `open_state_dict`), or does not hold the weights of
-            the model: see `hdf5.load_weights`.
+        ValueError: a file is not a state dict (see `open_state_dict`), or does not hold the weights
+            of the model: see `hdf5.load_weights`.
         OSError: a file cannot be opened.
     """
     files = find_weights(source)
@@ -192,7 +192,7 @@ def read_config(where, has, read):
         raise ValueError(
             f"{os.path.join(where, CONFIG_FILE)} must name the model's architecture in "
             "`config_path`, a JSON file in the folder or in a folder `configs`. "
-            f"Received: config_path={shown(path)}, and no such file"
+            f"Received: config_path={short_repr(path)}, and no such file"
         )
     architecture = read_json(found[0]) if found else PUBLISHED
     shape, faults = _shape(architecture)
@@ -213,7 +213,7 @@ def read_config(where, has, read):
 
 
 def check_weight_files(config, files, where):
-    """Raises a `ValueError` where files are no state dicts, or hold far too little for a config.
+    """Raises a `ValueError` where files are not state dicts, or hold far too little for a config.
 
     It is called before a model is made, which takes the memory that the config asks for. What is
     wrong with each dataset, `load_weights` says.
@@ -228,7 +228,7 @@ def check_weight_files(config, files, where):
         with open_state_dict(file) as tensors:
             count += sum(math.prod(tensor.shape) for tensor in tensors.values())
     expected = sum(config.num_parameters().values())
-    if expected > max(_MOST_MISSING * count, _SMALL_MODEL):
+    if expected > max(_MAX_PARAMETER_RATIO * count, _SMALL_MODEL):
         raise ValueError(
             f"{where} must hold weights for its architecture and its dictionaries: {expected:,} "
             f"numbers. Received: {count:,}"
@@ -241,14 +241,16 @@ def _shape(architecture):
     for name, kind, keys in _SECTIONS:
         section = architecture.get(name)
         if not isinstance(section, dict):
-            faults.append(f"`{name}` must be an object. Received: {shown(section)}")
+            faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
             continue
         if str(section.get("name")).lower() != kind:
-            faults.append(f"`{name}.name` must be {kind!r}. Received: {shown(section.get('name'))}")
+            faults.append(
+                f"`{name}.name` must be {kind!r}. Received: {short_repr(section.get('name'))}"
+            )
         faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
         arguments |= {own: section[key] for key, own in keys.items() if key in section}
     for clip in ("cell_clip", "projection_clip"):
-        arguments[clip] = arguments.get(clip) or None  # 0 is no clip, as in the original
+        arguments[clip] = arguments.get(clip) or None  # 0 is not a clip, as in the original
     if arguments.get("character_dim") == 0:
         faults.append("`token_embedder.char_dim` must not be 0; models of words alone are not read")
     return arguments, faults

@@ -101,7 +101,7 @@ def fetch(name):
             ensure_file(file, path)
         except OSError as error:
             raise OSError(
-                f"The model {name!r} cannot be downloaded: {error}. To go on by hand, download\n"
+                f"The model {name!r} cannot be downloaded: {error}. To do it by hand, download\n"
                 f"  {preset.options.url}\n  {preset.weights.url}\n"
                 f"and put them into {folder} as {preset.options.name} and "
                 f"{preset.weights.name}; or pass the pair of their paths to from_pretrained."

@@ -6,7 +6,7 @@ import os
 import posixpath
 import zipfile
 
-from keras_elmo.checks import first_of, shown
+from keras_elmo.checks import join_names, short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.options_file import (
     DICTIONARY_FILE,
@@ -18,8 +18,8 @@ from keras_elmo.options_file import (
 from keras_elmo.weights import manylangs, presets
 
 _OPTIONS = "options.json"
-_ANY_BYTES = 2**26  # of a file in a zip, however well it is compressed
-_MOST_COMPRESSION = 100
+_UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
+_MAX_COMPRESSION = 100
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
@@ -49,7 +49,7 @@ def open_model(source):
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             "A model must be a name, a folder, a zip, or a pair (options, weights). "
-            f"Received: {shown(source)}"
+            f"Received: {short_repr(source)}"
         )
     source = os.fspath(source)
     if source in presets.names() and not os.path.exists(source):
@@ -87,7 +87,7 @@ def _find_model_files(where, names):
     if len(weights) != 1 or len(options) != 1:
         raise ValueError(
             f"{where} must hold {_OPTIONS} and one *.hdf5 file. "
-            f"Received: {first_of(names) or 'nothing'}. "
+            f"Received: {join_names(names) or 'nothing'}. "
             f"(One *{_ALLENNLP_OPTIONS} is taken too.) "
             "With other names, pass the pair (options, weights)."
         )
@@ -110,7 +110,7 @@ def _open_zip(path):
         unsafe = [m.filename for m in members if _leads_outside(m.filename)]
         if unsafe:
             raise ValueError(
-                f"{path} must not hold names that lead out of it. Received: {first_of(unsafe)}"
+                f"{path} must not hold names that lead out of it. Received: {join_names(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
         if _is_manylangs(map(posixpath.basename, by_name)):
@@ -184,9 +184,9 @@ def _open_manylangs(archive, members, path):
 
 def _read_member(archive, member, path):
     # The config says how much is read, and who wrote the zip wrote the config.
-    if member.file_size > max(_ANY_BYTES, _MOST_COMPRESSION * member.compress_size):
+    if member.file_size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * member.compress_size):
         raise ValueError(
-            f"{path}:{member.filename} must be compressed at most {_MOST_COMPRESSION} times, as "
+            f"{path}:{member.filename} must be compressed at most {_MAX_COMPRESSION} times, as "
             f"weights are. Received: {member.file_size:,} bytes in {member.compress_size:,}"
         )
     try:

@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.checks import first_of, is_integer, shown
+from keras_elmo.checks import is_integer, join_names, short_repr
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _ZIP_START = b"PK\x03\x04"
 # The pickles of the published models have about 10 kB. They are read one operation at a time, so
 # this also bounds the time.
 _MAX_PICKLE_BYTES = 1 << 20
-_MOST_AXES = 8  # of a tensor: those of a model have 3 at most
+_MAX_AXES = 8  # of a tensor: those of a model have 3 at most
 
 _ORDERED_DICT = "collections.OrderedDict"
 _REBUILD_TENSOR = ("torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2")
@@ -190,18 +190,18 @@ def _open_zip(file, stack):
     members = {member.filename: member for member in archive.infolist()}
     pickles = [name for name in members if name.endswith("/data.pkl") and name.count("/") == 1]
     if len(pickles) != 1:
-        raise _RefusedError(f"a zip file of another kind, with {first_of(members)}")
+        raise _RefusedError(f"a zip file of another kind, with {join_names(members)}")
     folder = pickles[0].removesuffix("data.pkl")
 
     def member_of(name, limit=size):
         member = members.get(folder + name)
         if member is None:
-            raise _RefusedError(f"a zip file without {shown(folder + name)}")
+            raise _RefusedError(f"a zip file without {short_repr(folder + name)}")
         # `torch.save` compresses nothing. What is not compressed cannot be larger than the file.
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise _RefusedError(f"{shown(member.filename)}, compressed or with a password")
+            raise _RefusedError(f"{short_repr(member.filename)}, compressed or with a password")
         if member.file_size > min(limit, size):
-            raise _RefusedError(f"{shown(member.filename)} of {member.file_size:,} bytes")
+            raise _RefusedError(f"{short_repr(member.filename)} of {member.file_size:,} bytes")
         return member
 
     with archive.open(member_of("data.pkl", _MAX_PICKLE_BYTES)) as pickle:
@@ -237,10 +237,10 @@ def _checked_tensors(state):
     for name, tensor in state.items():
         if not isinstance(tensor, _Tensor):
             raise _RefusedError(
-                f"a dict of other things than tensors, {shown(name)}: {type(tensor).__name__}"
+                f"a dict of other things than tensors, {short_repr(name)}: {type(tensor).__name__}"
             )
         if storages.setdefault(tensor.storage.key, tensor.storage) != tensor.storage:
-            raise _RefusedError(f"two storages of the key {shown(tensor.storage.key)}")
+            raise _RefusedError(f"two storages of the key {short_repr(tensor.storage.key)}")
     return state
 
 
@@ -354,7 +354,7 @@ def _checked_name(module, name):
     full = f"{module}.{name}" if type(module) is type(name) is str else _said(name)
     if full not in _NAMES:
         raise _RefusedError(
-            f"a pickle with the name {shown(full)}, which no state dict has. It is "
+            f"a pickle with the name {short_repr(full)}, which no state dict has. It is "
             "refused, and nothing was run"
         )
     return _Name(full)
@@ -382,7 +382,7 @@ def _said(value):
     """A value for an error message: simple ones are shown, and others could be without end."""
     simple = (str, int, type(None))
     if isinstance(value, simple) or type(value) is tuple and all(type(v) in simple for v in value):
-        return shown(value)
+        return short_repr(value)
     return f"a {type(value).__name__}"
 
 
@@ -405,7 +405,7 @@ def _make_tensor(storage, offset, shape, strides):
         or not isinstance(shape, tuple)
         or not isinstance(strides, tuple)
         or len(shape) != len(strides)
-        or len(shape) > _MOST_AXES
+        or len(shape) > _MAX_AXES
         or not all(is_integer(number) and number >= 0 for number in numbers)
     ):
         raise _RefusedError(f"a tensor of another kind, of shape {_said(shape)}")

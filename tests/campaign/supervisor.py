@@ -28,7 +28,7 @@ _CASES_PER_WORKER = 100  # then a new process: what TensorFlow keeps of traced g
 _STATUS_SECONDS = 60
 _LOG_CHARACTERS = 3000  # of what a process printed before it crashed or hung
 _FOUND_CHARACTERS = 4000
-_MOST_SHOWN = 20  # findings of a kind; more are counted
+_MAX_SHOWN = 20  # findings of a kind; more are counted
 
 
 class Worker:
@@ -100,7 +100,7 @@ class Campaign:
         if not is_good or self._worker.num_cases >= _CASES_PER_WORKER:
             self.stop_worker()
         row[2] += found is not None
-        if found is None or row[2] > _MOST_SHOWN:
+        if found is None or row[2] > _MAX_SHOWN:
             shutil.rmtree(folder)
         else:
             if len(found) > _FOUND_CHARACTERS:

@@ -37,7 +37,7 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
         calls.append((model, len(list(sentences)), batch_size, unroll_steps))
         progress(1234)
         result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
-        return {**result, "predictions": 1234, "unknown": 0.125}
+        return {**result, "predictions": 1234, "oov_rate": 0.125}
 
     monkeypatch.setattr(BiLanguageModel, "from_pretrained", lambda *source: source)
     monkeypatch.setattr(training, "evaluate", evaluate)

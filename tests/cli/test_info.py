@@ -7,7 +7,7 @@ from keras_elmo import ElmoConfig
 from keras_elmo.cli.main import main
 
 
-def shown(capsys, model):
+def short_repr(capsys, model):
     """What `info` shows, as a dict."""
     assert main(["info", str(model)]) == 0
     out, err = capsys.readouterr()
@@ -16,7 +16,7 @@ def shown(capsys, model):
 
 
 def test_options_are_shown(capsys, small_folder):
-    rows = shown(capsys, small_folder)
+    rows = short_repr(capsys, small_folder)
     assert rows["LSTM layers"] == "2 in each direction"
     assert rows["LSTM units"] == "24"
     assert rows["projection"] == "8"
@@ -28,7 +28,7 @@ def test_options_are_shown(capsys, small_folder):
 
 
 def test_parameters_are_shown_part_by_part(capsys, small_folder, small_config):
-    rows = shown(capsys, small_folder)
+    rows = short_repr(capsys, small_folder)
     parameters = small_config.num_parameters()
     for part, count in parameters.items():
         assert rows[f"parameters: {part}"] == f"{count:,}"
@@ -37,26 +37,26 @@ def test_parameters_are_shown_part_by_part(capsys, small_folder, small_config):
 
 def test_size_of_the_file_is_shown(capsys, small_folder):
     size = (small_folder / "weights.hdf5").stat().st_size
-    assert shown(capsys, small_folder)["weight file"] == f"{size / 1e6:,.1f} MB"
+    assert short_repr(capsys, small_folder)["weight file"] == f"{size / 1e6:,.1f} MB"
 
 
 def test_size_of_a_checkpoint_is_that_of_its_files(capsys, shared):
     folder = shared / "fixtures/bilm-checkpoint/checkpoint"
-    rows = shown(capsys, folder)
+    rows = short_repr(capsys, folder)
     size = sum(file.stat().st_size for file in folder.glob("model.ckpt-300.*"))
     assert "weight file" not in rows and rows["checkpoint"] == f"{size / 1e6:,.1f} MB"
 
 
 def test_pair_of_files(capsys, small_folder):
     pair = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
-    assert shown(capsys, pair) == shown(capsys, small_folder)
+    assert short_repr(capsys, pair) == short_repr(capsys, small_folder)
 
 
 def test_zip_shows_the_same_as_its_folder(capsys, tmp_path, small_folder):
     with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
         for file in small_folder.iterdir():
             archive.write(file, file.name)
-    assert shown(capsys, tmp_path / "model.zip") == shown(capsys, small_folder)
+    assert short_repr(capsys, tmp_path / "model.zip") == short_repr(capsys, small_folder)
 
 
 def test_model_without_a_projection_says_so(capsys, tmp_path):
@@ -65,7 +65,7 @@ def test_model_without_a_projection_says_so(capsys, tmp_path):
     config = ElmoConfig(units=8, projection_dim=8, use_skip_connections=False, cell_clip=None)
     (tmp_path / "options.json").write_text(json.dumps(config.to_options()))
     (tmp_path / "weights.hdf5").write_bytes(b"")
-    rows = shown(capsys, tmp_path)
+    rows = short_repr(capsys, tmp_path)
     assert rows["projection"] == "8 (no projection)"
     assert rows["skip connections"] == "no"
     assert rows["clips"] == "cell None, projection 3.0"

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from code_blocks import ROOT
 
-from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed, counted, defaults_of
+from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed, defaults_of, pluralize
 
 
 def test_defaults_of_functions_and_classes():
@@ -75,7 +75,7 @@ def test_a_path_with_names_of_options_is_not_changed(message, path):
 
 
 def test_numbers_of_things():
-    assert [counted(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
+    assert [pluralize(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
 
 
 def test_only_the_subcommand_that_is_asked_for_adds_its_arguments():

@@ -78,14 +78,14 @@ def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
     with ProgressDisplay("training", 3, "steps", "tokens", line_every=2) as display:
         report = train.step_report(display, tokens_per_step=640)
         report({"step": 1, "loss": 1.0})
-        result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "unknown": 0.25}
+        result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "oov_rate": 0.25}
         report({"step": 2, "loss": 1.0, "evaluation": result})
         report({"step": 3, "loss": 2.0})
     second, evaluation, last = capsys.readouterr().err.splitlines()
     assert second.endswith(" tokens/s, 0:00:00 left, loss 1.000, training perplexity 2.7")
     assert evaluation == (
         "step 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
-        "unknown"
+        "oov_rate"
     )
     assert last.startswith("training: 3/3 steps, ")
     assert last.endswith(", loss 1.020, training perplexity 2.8")
@@ -131,7 +131,7 @@ def test_best_model_is_in_the_folder(run, run_copy, capsys):
 def test_a_run_is_not_begun_over(run_copy, capsys):
     before = (run_copy / "model/weights.hdf5").read_bytes()
     assert main([*TRAIN, "-o", "model"]) == 2
-    assert "go on with --resume" in capsys.readouterr().err
+    assert "resume it with --resume" in capsys.readouterr().err
     assert main([*TRAIN, "-o", "model", "--resume", "--seed", "1"]) == 2
     assert "seed: 0 before, 1 now" in capsys.readouterr().err
     # Nor is a model that is no run written over.
@@ -146,7 +146,7 @@ def test_another_number_of_steps_is_said(run_copy, run, capsys, trainers):
     (done,) = re.findall(r"model: (\d+) steps", run[1])
     assert main([*TRAIN, "-o", "model", "--resume", "--steps", "2000"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert f"going on from step {done} of 2,000" in lines
+    assert f"resuming from step {done} of 2,000" in lines
     (warning,) = [line for line in lines if line.startswith("warning: ")]
     assert f"was begun with {done} steps, and now ends after 2,000. " in warning
     assert main([*TRAIN, "-o", "model", "--resume", "--steps", "2"]) == 0

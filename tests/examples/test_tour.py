@@ -9,7 +9,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def shown(notebook):
+def short_repr(notebook):
     """What each cell with output shows: a list of MIME types and texts."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]
     return [
@@ -40,7 +40,7 @@ def take_log(notebook):
 def test_the_notebook_runs_and_shows_what_it_shows(tmp_path):
     shutil.copytree(ROOT / "examples/data", tmp_path / "data")
     notebook = nbformat.read(ROOT / "examples/tour.ipynb", 4)
-    stored = shown(notebook)
+    stored = short_repr(notebook)
     resources = {"metadata": {"path": str(tmp_path)}}
     # As a user's kernel: with the first variable TensorFlow is always quiet, and with the second
     # the kernel does not capture what C++ writes.
@@ -49,7 +49,7 @@ def test_the_notebook_runs_and_shows_what_it_shows(tmp_path):
     client = nbclient.NotebookClient(notebook, timeout=600, resources=resources)
     client.execute(env=environment)
     log = take_log(notebook)
-    found = shown(notebook)
+    found = short_repr(notebook)
     assert [kinds for kinds, _ in found] == [kinds for kinds, _ in stored]
     # Nothing of TensorFlow's log, and the same numbers but for the training's.
     assert not log
@@ -62,7 +62,7 @@ def test_the_stored_outputs_are_small_and_without_a_log():
     path = ROOT / "examples/tour.ipynb"
     assert path.stat().st_size < 200_000
     notebook = nbformat.read(path, 4)
-    kinds = [kind for kinds, _ in shown(notebook) for kind in kinds]
+    kinds = [kind for kinds, _ in short_repr(notebook) for kind in kinds]
     assert kinds.count("image/png") == 2
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
     text = path.read_text(encoding="utf-8")

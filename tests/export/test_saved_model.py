@@ -428,7 +428,7 @@ def test_several_inputs_with_names_that_no_argument_can_have(model, name, tmp_pa
 
 
 def test_several_inputs_take_no_warm_up_texts(model, tmp_path):
-    with pytest.raises(ValueError, match="of one input. Received: a model of inputs .*'numbers'"):
+    with pytest.raises(ValueError, match="must have one input. Received: inputs .*'numbers'"):
         keras_elmo.export_saved_model(
             several_inputs(model, as_dict=False), tmp_path / "1", warmup_texts=["a"]
         )

@@ -307,7 +307,7 @@ def test_streams_refuse_what_they_cannot_use():
     layer = BiLM(8, 4)
     layer.build((None, None, 4))
     inputs, state, mask = tf.ones((2, 3, 4)), layer.zero_state(2), tf.ones((2, 3), tf.bool)
-    with pytest.raises(ValueError, match="windows without a mask"):
+    with pytest.raises(ValueError, match="windows must have no mask"):
         layer.read_streams(inputs, inputs, state, mask, training=True)
     with pytest.raises(ValueError, match="number of tokens must be known"):
         tf.function(lambda x: layer.read_streams(x, x, state)).get_concrete_function(

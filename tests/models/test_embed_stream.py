@@ -181,7 +181,7 @@ def test_batches_of_long_sentences_have_more_tokens_by_default(lengths, sizes):
     assert sorted(itertools.chain(*batches)) == list(range(len(group)))
     assert [len(batch) for batch in batches] == sizes
     tokens = [sum(len(group[row]) + 2 for row in batch) for batch in batches]
-    assert max(tokens) <= sentences.MOST_TOKENS
+    assert max(tokens) <= sentences.MAX_TOKENS
 
 
 def test_words_are_encoded_in_one_order(new_elmo, monkeypatch):

@@ -63,7 +63,7 @@ def make_model(options=OPTIONS):
 def run_losses(trainer):
     """Runs a trainer to its end: the loss of each step."""
     losses = []
-    trainer.run(lambda figures: losses.append(figures["loss"]))
+    trainer.run(lambda metrics: losses.append(metrics["loss"]))
     return losses
 
 

@@ -221,7 +221,7 @@ def test_bfloat16_is_kept_as_float32():
 
 
 def test_files_of_version_0_1_0_are_read():
-    """Their string is a NumPy archive: the figures as JSON, and then the arrays."""
+    """Their string is a NumPy archive: the numbers as JSON, and then the arrays."""
     file = io.BytesIO()
     np.savez(file, json.dumps({"step": 3}), np.ones((2, 4), np.float32))
     read = RunState()

@@ -111,7 +111,7 @@ def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
     write(tmp_path / "b.txt.gz", ["a a", "b y y"])
     corpus, sizes = Corpus(str(tmp_path / "*")), []
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
-    assert corpus.unknown_share(vocabulary, sizes.append) == 0.5
+    assert corpus.oov_rate(vocabulary, sizes.append) == 0.5
     assert sum(sizes) == sum(os.path.getsize(file) for file in corpus.files) and len(sizes) == 4
     for file in corpus.files:
         os.remove(file)  # They are not read again.
@@ -157,7 +157,7 @@ def test_rare_words_are_left_out(files, tmp_path, kwargs):
 
 def test_an_empty_corpus_writes_nothing(tmp_path):
     (tmp_path / "a.txt").write_text(" \n\n")
-    with pytest.raises(ValueError, match="no word in .*a.txt"):
+    with pytest.raises(ValueError, match="must have words. Received: none in .*a.txt"):
         build_vocabulary(tmp_path / "a.txt", tmp_path / "v")
     assert os.listdir(tmp_path) == ["a.txt"]
 

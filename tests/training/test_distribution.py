@@ -81,10 +81,10 @@ def run_replicas(folder, name):
                 trainer.run()
         return trainer
 
-    def stop_at_step_3(figures):
-        losses.append(figures["loss"])
+    def stop_at_step_3(metrics):
+        losses.append(metrics["loss"])
         # Of two processes, only the second is asked to stop.
-        if figures["step"] == 3 and (name == "two devices" or not stopped.is_chief()):
+        if metrics["step"] == 3 and (name == "two devices" or not stopped.is_chief()):
             os.kill(os.getpid(), signal.SIGTERM)
 
     stopped = make()
@@ -96,7 +96,7 @@ def run_replicas(folder, name):
     if not resumed.restore():
         raise AssertionError("There was no checkpoint")
     first_step = resumed.step
-    resumed.run(lambda figures: losses.append(figures["loss"]))
+    resumed.run(lambda metrics: losses.append(metrics["loss"]))
     return {
         "losses": losses,
         "bias": resumed.model.softmax.bias.numpy().tolist(),
@@ -186,7 +186,7 @@ def test_the_step_is_traced_once(results, name, count):
 
 @REPLICAS
 def test_where_one_is_asked_to_stop_all_do(results, folder, name, count):
-    message = "go on from the checkpoint of step 4 with --resume"
+    message = "resume from the checkpoint of step 4 with --resume"
     assert [result["message"] for result in results[name]] == [message] * count
     assert [result["resumed at"] for result in results[name]] == [4] * count
     checkpoints = str(folder / name / "checkpoints")

@@ -18,7 +18,7 @@ def test_the_state_is_carried_on(model, corpus):
     sentences = list(corpus.sentences())[:20]
     results = [evaluate(model, sentences, batch_size=1, unroll_steps=steps) for steps in (1, 7)]
     assert results[0]["predictions"] == 20 + sum(map(len, sentences))
-    assert results[0]["unknown"] == 0
+    assert results[0]["oov_rate"] == 0
     assert results[1] == pytest.approx(results[0], rel=1e-5)
     lanes = evaluate(model, sentences, batch_size=8)
     assert lanes["predictions"] == results[0]["predictions"]
@@ -38,14 +38,14 @@ def test_one_sentence_has_the_perplexity_of_its_score(model):
 def test_unknown_words_and_progress(model):
     calls = []
     result = evaluate(model, ["ab?".split("b"), ["a", "!"], ["!"]], 1, 4, calls.append)
-    assert result["unknown"] == 3 / 5 and result["predictions"] == 8
+    assert result["oov_rate"] == 3 / 5 and result["predictions"] == 8
     assert calls == [4, 4]
 
 
 def test_what_cannot_be_evaluated(model):
-    with pytest.raises(ValueError, match="no sentence"):
+    with pytest.raises(ValueError, match="must be a sentence"):
         evaluate(model, [])
     without = make_model()
     without.has_softmax = False
-    with pytest.raises(ValueError, match="no softmax"):
+    with pytest.raises(ValueError, match="must have a trained softmax"):
         evaluate(without, [["a"]])

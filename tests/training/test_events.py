@@ -20,10 +20,10 @@ def read_scalars(folder):
     return scalars
 
 
-def test_figures_are_written_with_their_steps(tmp_path):
+def test_metrics_are_written_with_their_steps(tmp_path):
     with event_log(tmp_path / "logs") as log:
         log({"step": 1, **FIGURES})
-        evaluation = {"perplexity": 9.5, "unknown": 0.25}
+        evaluation = {"perplexity": 9.5, "oov_rate": 0.25}
         log({"step": 2, **FIGURES, "loss": 2.25, "evaluation": evaluation})
     scalars = read_scalars(tmp_path / "logs")
     assert scalars["train/loss"] == [(1, 2.5), (2, 2.25)]
@@ -31,10 +31,10 @@ def test_figures_are_written_with_their_steps(tmp_path):
         value = np.float32(FIGURES[name])
         assert scalars[f"train/{name}"] == [(1, value), (2, value)]
     assert scalars["heldout/perplexity"] == [(2, 9.5)]
-    assert scalars["heldout/unknown"] == [(2, 0.25)]
+    assert scalars["heldout/oov_rate"] == [(2, 0.25)]
 
 
-def test_figures_before_an_error_are_in_the_file(tmp_path):
+def test_metrics_before_an_error_are_in_the_file(tmp_path):
     with pytest.raises(RuntimeError):
         with event_log(tmp_path / "logs") as log:
             log({"step": 1, **FIGURES})

@@ -25,8 +25,8 @@ from keras_elmo.training import Corpus, Trainer, TrainingOptions, evaluate, read
 def send_at(step, number=signal.SIGINT):
     """A report that sends this process a signal after a step."""
 
-    def report(figures):
-        if figures["step"] == step:
+    def report(metrics):
+        if metrics["step"] == step:
             os.kill(os.getpid(), number)
 
     return report
@@ -73,11 +73,11 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path):
     whole = make_trainer(corpus, tmp_path / "whole", steps=24)
     losses = []
 
-    def report(figures):
-        losses.append(figures["loss"])
-        if figures["step"] in (1, 13, 20):
+    def report(metrics):
+        losses.append(metrics["loss"])
+        if metrics["step"] in (1, 13, 20):
             whole.save()
-            shutil.copytree(tmp_path / "whole", tmp_path / f"{figures['step']}")
+            shutil.copytree(tmp_path / "whole", tmp_path / f"{metrics['step']}")
 
     whole.run(report)
     expected = values_of(whole)
@@ -133,13 +133,13 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     trainer = make_trainer(corpus, tmp_path / "run", heldout=heldout, steps=20, evaluate_every=10)
     found = {}
 
-    def report(figures):
+    def report(metrics):
         names = {"step", "loss", "forward", "backward", "perplexity", "norm", "learning_rate"}
-        assert set(figures) - {"evaluation"} == names
-        if "evaluation" in figures:
-            result = figures["evaluation"]
-            found[figures["step"]] = result["perplexity"]
-            assert result["predictions"] == 11 and result["unknown"] == 0
+        assert set(metrics) - {"evaluation"} == names
+        if "evaluation" in metrics:
+            result = metrics["evaluation"]
+            found[metrics["step"]] = result["perplexity"]
+            assert result["predictions"] == 11 and result["oov_rate"] == 0
 
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20]
     names = {path.name for path in (tmp_path / "run").iterdir()}

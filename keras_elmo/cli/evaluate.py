@@ -80,5 +80,5 @@ def run(options):
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "
         f"{result['backward']:.3f}), {pluralize(result['predictions'], 'prediction')}, "
-        f"{result['unknown']:.1%} of the words unknown"
+        f"{result['oov_rate']:.1%} of the words unknown"
     )

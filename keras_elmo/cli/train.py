@@ -278,7 +278,7 @@ def step_report(display, tokens_per_step):
             display.print(
                 f"step {step:,}: held-out perplexity {result['perplexity']:.2f} "
                 f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
-                f"{result['unknown']:.1%} of its words unknown"
+                f"{result['oov_rate']:.1%} of its words unknown"
             )
 
     return report
@@ -290,7 +290,7 @@ def print_status(line):
 
 
 def _resume(trainer):
-    """Goes on from the last checkpoint. Returns a line that says from which, and the warnings."""
+    """Resumes from the last checkpoint. Returns a line that says from which, and the warnings."""
     start = "no checkpoint yet: from step 0"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -85,7 +85,7 @@ def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
     assert second.endswith(" tokens/s, 0:00:00 left, loss 1.000, training perplexity 2.7")
     assert evaluation == (
         "step 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
-        "oov_rate"
+        "unknown"
     )
     assert last.startswith("training: 3/3 steps, ")
     assert last.endswith(", loss 1.020, training perplexity 2.8")

@@ -74,9 +74,30 @@ def upward_imports(source, room, package="keras_elmo"):
     return wrong
 
 
-def each_file(test):
-    ids = [str(file.relative_to(PACKAGE)) for file in FILES]
-    return pytest.mark.parametrize("file", FILES, ids=ids)(test)
+# Private names of other libraries, without which something cannot be done.
+FOREIGN_NAMES = {"_asdict", "_replace", "_exit", "_flatten_layers", "_keras_mask", "_repr_png_"}
+
+
+def private_names_of_others(source):
+    """The names with an underscore that a file takes from another file."""
+    wrong = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and "keras_elmo" in (node.module or ""):
+            wrong += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in (
+            "self",
+            "cls",
+            "super()",
+        ):
+            wrong.append(node.attr)
+    is_private = [n.startswith("_") and not n.startswith("__") for n in wrong]
+    return {n for n, private in zip(wrong, is_private, strict=True) if private} - FOREIGN_NAMES
+
+
+def faults(check, files=FILES):
+    """What a check finds in the files that it does not let pass: a dict."""
+    found = {str(file.relative_to(PACKAGE)): check(file) for file in files}
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 @pytest.mark.parametrize(
@@ -97,17 +118,26 @@ def test_the_check_finds_an_upward_import(room, source):
     assert len(upward_imports(source, room)) == 1
 
 
-def test_the_check_lets_downward_imports_pass():
+def test_the_checks_let_downward_imports_and_own_names_pass():
     source = "import keras\nfrom keras_elmo import characters, text\nfrom . import config"
     assert upward_imports(source, "models") == []
     assert upward_imports("import keras_elmo", "cli") == []
+    assert private_names_of_others("self._a, super()._a, x.__class__") == set()
+    assert private_names_of_others("from keras_elmo.text import _a\nelmo._b") == {"_a", "_b"}
 
 
-@each_file
-def test_imports_point_one_way(file):
-    assert room_of(file) in LEVELS, "a new room needs its place in the table"
-    package = ".".join(file.relative_to(PACKAGE.parent).parent.parts)
-    assert upward_imports(file.read_text(encoding="utf-8"), room_of(file), package) == []
+def test_imports_point_one_way():
+    assert {room_of(file) for file in FILES} <= LEVELS.keys(), "a room needs its place in the table"
+
+    def check(file):
+        package = ".".join(file.relative_to(PACKAGE.parent).parent.parts)
+        return upward_imports(file.read_text(encoding="utf-8"), room_of(file), package)
+
+    assert faults(check) == {}
+
+
+def test_private_names_are_used_in_their_own_file_alone():
+    assert faults(lambda file: private_names_of_others(file.read_text(encoding="utf-8"))) == {}
 
 
 def test_only_loops_import_tensorflow_among_the_layers():
@@ -128,38 +158,31 @@ def test_there_is_no_module_of_odds_and_ends():
     assert [file for file in FILES if file.stem in ("utils", "util", "helpers", "misc")] == []
 
 
-@each_file
-def test_keras_is_imported_as_keras(file):
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    names = [
-        node.value.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr == "keras"
-        if isinstance(node.value, ast.Name)
-    ]
-    assert "tf" not in names and "tensorflow" not in names
-    modules = imported_modules(tree, "keras_elmo")
+def test_keras_is_imported_as_keras():
     wrong = ("tensorflow.keras", "tensorflow.python", "keras.src", "tf_keras")
-    assert [name for name in modules if name.startswith(wrong)] == []
+
+    def check(file):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        modules = [m for m in imported_modules(tree, "keras_elmo") if m.startswith(wrong)]
+        return [*modules, *(names & {"tf.keras", "tensorflow.keras"})]
+
+    assert faults(check) == {}
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for file in FILES if room_of(file) not in ("cli", "__main__")],
-    ids=lambda file: str(file.relative_to(PACKAGE)),
-)
-def test_library_has_no_print_assert_or_exit(file):
-    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-    assert [node.lineno for node in nodes if isinstance(node, ast.Assert)] == []
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    assert names.isdisjoint({"print", "SystemExit", "exit", "quit", "breakpoint"})
-    attributes = [
-        ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute) and node.attr
-    ]
-    forbidden = {"sys.exit", "os._exit", "sys.stdout", "sys.stderr"}
-    if room_of(file) == "signals":  # it ends the command line before `cli` is there
-        forbidden.remove("os._exit")
-    assert not forbidden & set(attributes)
+def test_library_has_no_print_assert_or_exit():
+    def check(file):
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names |= {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
+        names |= {"assert" for node in nodes if isinstance(node, ast.Assert)}
+        forbidden = {"print", "SystemExit", "exit", "quit", "breakpoint", "assert", "sys.exit"}
+        forbidden |= {"os._exit", "sys.stdout", "sys.stderr"}
+        if room_of(file) == "signals":  # it ends the command line before `cli` is there
+            forbidden.remove("os._exit")
+        return names & forbidden
+
+    assert faults(check, [f for f in FILES if room_of(f) not in ("cli", "__main__")]) == {}
 
 
 def run_python(arguments, folder, **variables):

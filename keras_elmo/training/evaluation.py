@@ -61,7 +61,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
 
 def _evaluation_step(model):
     """The step, traced once for a model, since tracing takes seconds."""
-    if not hasattr(model, "_evaluation_step"):
+    if not hasattr(model, "traced_evaluation"):
 
         def step(batch, state):
             mask = batch["mask"]
@@ -76,5 +76,5 @@ def _evaluation_step(model):
                 loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
             return tf.stack(loss_sums), state
 
-        model._evaluation_step = TracedFunction(step, reduce_retracing=True)
-    return model._evaluation_step
+        model.traced_evaluation = TracedFunction(step, reduce_retracing=True)
+    return model.traced_evaluation

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-_thread = threading.local()  # see `products_in`
+
+class _Thread(threading.local):
+    """What `using_matmul_dtype` says for a thread."""
+
+    dtype = None
+    rounded = None
+
+
+_thread = _Thread()
 
 
 class FastKernel(NamedTuple):
@@ -25,20 +33,40 @@ class FastKernel(NamedTuple):
 
 
 @contextlib.contextmanager
-def products_in(dtype):
-    """A context in which this thread makes kernels whose products are computed in another dtype.
+def using_matmul_dtype(dtype, rounded=None):
+    """A context in which this thread multiplies by kernels in another dtype.
 
-    It holds for every `FastKernel` that is made in it, and so in training alone. The factors are
-    rounded to that dtype, and a product is given back in the dtype of its first factor.
+    Both factors are rounded to that dtype, and so is the product, which is given back in the dtype
+    of the first factor. All else keeps its dtype.
 
     Args:
         dtype: string, such as `"bfloat16"`; or `None`, for the dtype of the factors.
+        rounded: function of a variable that returns its value in that dtype if it has it, and
+            `None` if it does not; or `None`: the function of the context around this one.
     """
-    before, _thread.dtype = getattr(_thread, "dtype", None), dtype
+    before = _thread.dtype, _thread.rounded
+    _thread.dtype, _thread.rounded = dtype, rounded or _thread.rounded
     try:
         yield
     finally:
-        _thread.dtype = before
+        _thread.dtype, _thread.rounded = before
+
+
+def as_factor(kernel, dtype):
+    """A kernel as `matmul` multiplies by it. Whoever multiplies often reads it once with this.
+
+    Args:
+        kernel: variable or tensor, float.
+        dtype: string. The dtype of the products, unless `using_matmul_dtype` has another.
+    """
+    if _thread.dtype is None:
+        return ops.cast(kernel, dtype)
+    if keras.backend.standardize_dtype(kernel.dtype) == _thread.dtype:
+        return ops.convert_to_tensor(kernel)
+    rounded = None
+    if _thread.rounded is not None and isinstance(kernel, keras.Variable):
+        rounded = _thread.rounded(kernel)
+    return ops.cast(kernel, _thread.dtype) if rounded is None else rounded
 
 
 def with_fast_gradient(kernel):
@@ -59,29 +87,30 @@ def with_fast_gradient(kernel):
         return kernel
     # TensorFlow's graph optimizer would merge a plain transposition with the product again. It does
     # not do so for a batch of one matrix.
-    factor = ops.cast(kernel, getattr(_thread, "dtype", None) or kernel.dtype)
+    factor = as_factor(kernel, kernel.dtype)
     return FastKernel(kernel, factor, ops.squeeze(ops.transpose(factor[None], (0, 2, 1)), 0))
 
 
 def matmul(x, kernel, fast_gradient=False):
-    """Computes `x @ kernel`.
+    """Computes `x @ kernel`, in the dtype that `using_matmul_dtype` says.
 
     Args:
         x: float, (..., n).
         kernel: float, (n, m), or a `FastKernel` of one.
-        fast_gradient: bool. Make a `FastKernel` of the kernel. The values and the gradients are the
-            same, except in the context of `products_in`.
+        fast_gradient: bool. Make a `FastKernel` of the kernel. The values are the same, and the
+            gradients too, up to rounding.
 
     Returns:
         float, (..., m).
     """
-    # The cast also reads a variable. `custom_gradient` does not take variables.
     x = ops.convert_to_tensor(x)
-    if not isinstance(kernel, FastKernel):
+    if fast_gradient and not isinstance(kernel, FastKernel):
+        # The cast also reads a variable. `custom_gradient` does not take variables.
         kernel = ops.cast(kernel, keras.backend.standardize_dtype(x.dtype))
-        kernel = with_fast_gradient(kernel) if fast_gradient else kernel
+        kernel = with_fast_gradient(kernel)
     if not isinstance(kernel, FastKernel):
-        return ops.matmul(x, kernel)
+        factor = as_factor(kernel, keras.backend.standardize_dtype(x.dtype))
+        return ops.cast(ops.matmul(ops.cast(x, factor.dtype), factor), x.dtype)
 
     def product(x, _, factor):
         x_factor = ops.cast(x, factor.dtype)

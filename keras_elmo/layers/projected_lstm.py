@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_clips, check_integers
-from keras_elmo.layers.matmul import matmul, with_fast_gradient
+from keras_elmo.layers.matmul import as_factor, matmul, with_fast_gradient
 
 # `compute_input_gates` adds this to the forget gate, as TensorFlow 1's LSTMCell does. The files
 # hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
@@ -183,11 +183,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def input_gates(self, inputs, fast_gradient=False):
         """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units)."""
         return compute_input_gates(
-            inputs, self._cast(self.kernel), self._cast(self.bias), fast_gradient
+            inputs, self.kernel, ops.cast(self.bias, self.compute_dtype), fast_gradient
         )
-
-    def _cast(self, variable):
-        return ops.cast(variable, self.compute_dtype)
 
     def make_step(self, fast_gradient=False):
         """Reads the weights once, for many steps.
@@ -200,8 +197,9 @@ class ProjectedLSTMCell(keras.layers.Layer):
         """
 
         def read(kernel):
-            kernel = self._cast(kernel)
-            return with_fast_gradient(kernel) if fast_gradient else kernel
+            if not fast_gradient:
+                return as_factor(kernel, self.compute_dtype)
+            return with_fast_gradient(ops.cast(kernel, self.compute_dtype))
 
         projection = self.projection_kernel
         return functools.partial(

@@ -1,8 +1,9 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.layers.matmul import matmul, products_in, with_fast_gradient
+from keras_elmo.layers.matmul import as_factor, matmul, using_matmul_dtype, with_fast_gradient
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (0, 4)])
@@ -37,7 +38,7 @@ def test_products_in_another_dtype():
         return tf.cast(tf.cast(value, "bfloat16"), "float32").numpy()
 
     def run():
-        with tf.GradientTape() as tape, products_in("bfloat16"):
+        with tf.GradientTape() as tape, using_matmul_dtype("bfloat16"):
             tape.watch([x, kernel])
             y = matmul(x, with_fast_gradient(kernel))
         return [y, *tape.gradient(y, [x, kernel], output_gradients=upstream)]
@@ -57,11 +58,22 @@ def test_products_in_another_dtype():
 
 
 def test_products_in_another_dtype_end_with_the_context():
-    x = tf.constant([[1 + 2**-10]])
-    with products_in("bfloat16"):
-        with products_in(None):
-            assert matmul(x, x, fast_gradient=True).dtype == x.dtype
-            assert matmul(x, x, fast_gradient=True) != 1
-        assert matmul(x, x, fast_gradient=True) == 1
-        assert matmul(x, x) != 1
-    assert matmul(x, x, fast_gradient=True) != 1
+    x = tf.constant([[1 + 2**-10]])  # 1 in bfloat16
+    for fast_gradient in (False, True):
+        with using_matmul_dtype("bfloat16"):
+            with using_matmul_dtype(None):
+                assert matmul(x, x, fast_gradient) != 1
+            product = matmul(x, x, fast_gradient)
+            assert product == 1 and product.dtype == x.dtype
+        assert matmul(x, x, fast_gradient) != 1
+
+
+def test_a_kernel_that_was_rounded_before_is_taken():
+    kernel = keras.Variable([[1.0]])
+    known = {id(kernel): tf.constant([[2.0]], "bfloat16")}
+    with using_matmul_dtype("bfloat16", lambda variable: known.get(id(variable))):
+        with using_matmul_dtype("bfloat16"):  # the function stays that of the context around it
+            assert matmul(tf.ones((1, 1)), kernel) == 2
+            assert matmul(tf.ones((1, 1)), as_factor(kernel, "float32")) == 2
+        assert matmul(tf.ones((1, 1)), keras.Variable([[1.0]])) == 1
+    assert matmul(tf.ones((1, 1)), kernel) == 1

@@ -295,7 +295,7 @@ class Elmo(ContextualModel):
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
-        return list(self.embed_stream(sentences, layers, token_budget, progress))
+        return list(embed_stream(self, sentences, layers, token_budget, progress))
 
     def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False):
         """Like `embed`, but an iterator over the arrays, in memory that the size of a batch bounds.

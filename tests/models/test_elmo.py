@@ -82,33 +82,36 @@ def test_every_form_of_input_gives_the_same(elmo):
 SEQUENCES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "mask", "tokens"]
 
 
-def test_padded_tokens_keep_their_width(small_folder, elmo):
+def widths(outputs):
+    return {outputs[name].shape[1] for name in SEQUENCES}
+
+
+def test_padded_tokens_keep_their_width(small_folder, elmo, monkeypatch):
     tokens = Elmo.from_pretrained(small_folder, tokenizer=None)
     rows = [row + [""] * (13 - len(row)) for row in TOKENS]
     expected, padded = elmo(SENTENCES), tf.constant(rows)
+    encode, traces = tokens.token_encoder.from_words, []
+    monkeypatch.setattr(tokens.token_encoder, "from_words", lambda x: traces.append(x) or encode(x))
+    assert tokens(padded[:, :11])["elmo"].shape == (4, 11, 16)
+    outputs = tokens(padded)
+    assert len(traces) == 1  # one graph for every width
+    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
     graph = tf.function(tokens, input_signature=[tf.TensorSpec([None, None], tf.string)])
     inputs = keras.Input((13,), dtype="string")
     model = keras.Model(inputs, tokens(inputs))
-    assert [model.output[name].shape[1] for name in SEQUENCES] == [13] * 6
-    for outputs in (tokens(np.array(rows)), graph(padded), model(padded)):
-        assert [outputs[name].shape[1] for name in SEQUENCES] == [13] * 6
+    assert widths(model.output) == {13}
+    for found in (outputs, tokens(np.array(rows)), graph(padded), model(padded)):
+        assert widths(found) == {13}
         for name in SEQUENCES:
-            rest = outputs[name][:, 9:]
+            assert_same({name: found[name][:, :9]}, expected, [name])
+            rest = found[name][:, 9:]
             assert bool(tf.reduce_all(rest == tf.zeros_like(rest)))
-        cut = {name: outputs[name][:, :9] for name in SEQUENCES}
-        assert_same(cut, expected, SEQUENCES)
-        assert_same(outputs, expected, ["default", "sequence_len"])
-    outputs = tokens(padded)
-    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+        assert_same(found, expected, ["default", "sequence_len"])
     kept = Elmo.from_pretrained(small_folder, tokenizer=None, keep_sentence_boundaries=True)
-    assert [kept(padded)[name].shape[1] for name in SEQUENCES] == [15] * 6
-    ids = np.zeros((1, 5, 50), np.int32)
-    ids[0, 0] = characters.word_to_ids("One")
+    assert widths(kept(padded)) == {15}
+    ids = np.pad(elmo.batch_to_ids([["One"]]), [(0, 0), (0, 4), (0, 0)])
     assert kept.from_character_ids(ids)["elmo"].shape == (1, 7, 16)
-    # Another width is no other graph.
-    tokens(padded[:, :11])
-    assert tokens._traced_forward._function.experimental_get_tracing_count() == 1
-    # What is padded in the middle is a token; an empty batch and a row of padding have widths too.
+    # Padding in the middle is a token; an empty batch and a row of padding have widths, too.
     assert tokens(np.array([["a", "", "b", ""]]))["sequence_len"].numpy().tolist() == [3]
     assert tokens(np.full((2, 3), ""))["elmo"].shape == (2, 3, 16)
     assert tokens(np.empty((0, 3), str))["elmo"].shape == (0, 3, 16)
@@ -118,49 +121,36 @@ def test_padded_tokens_keep_their_width(small_folder, elmo):
 def test_max_tokens_fixes_the_width(small_folder, elmo, xla):
     fixed = Elmo.from_pretrained(small_folder, max_tokens=6, xla=xla)
     first = elmo([" ".join(row[:6]) for row in TOKENS])
-    expected_spec = {name: 6 for name in SEQUENCES}
-    symbolic = fixed(keras.Input((), dtype="string"))
-    assert {name: symbolic[name].shape[1] for name in SEQUENCES} == expected_spec
+    assert widths(fixed(keras.Input((), dtype="string"))) == {6}
     graph = tf.function(fixed, input_signature=[tf.TensorSpec([None], tf.string)])
     shapes = graph.get_concrete_function().output_shapes
-    assert {name: shapes[name][1] for name in SEQUENCES} == expected_spec
-    for outputs in (fixed(SENTENCES), graph(tf.constant(SENTENCES)), fixed(TOKENS)):
-        assert_same(outputs, first, atol=1e-5)  # as if the rest were not there
+    assert {shapes[name][1] for name in SEQUENCES} == {6}
     outputs = fixed(SENTENCES)
     np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+    for found in (outputs, graph(tf.constant(SENTENCES)), fixed(TOKENS)):
+        assert_same(found, first, atol=1e-5)  # as if the rest were not there
     for texts in ([""], ["One"], tf.constant([], tf.string)):
         assert fixed(texts)["elmo"].shape == (len(texts), 6, 16)
     ids = np.ones((2, 9, 50), np.int32)
     assert fixed.from_character_ids(ids)["mask"].numpy().tolist() == [[True] * 6] * 2
     assert fixed.from_character_ids(ids[:, :2])["elmo"].shape == (2, 6, 16)
     vectors = fixed.embed(SENTENCES)
-    assert [array.shape for array in vectors] == [(6, 16), (6, 16), (0, 16), (1, 16)]
+    assert [len(array) for array in vectors] == [6, 6, 0, 1]
     np.testing.assert_allclose(vectors[1], first["elmo"][1], atol=1e-5)
+    assert list(map(len, fixed.tokenize(SENTENCES))) == [6, 6, 0, 1]
     assert fixed.predict(SENTENCES, batch_size=1, verbose=0)["elmo"].shape == (4, 6, 16)
     kept = Elmo.from_pretrained(small_folder, max_tokens=6, keep_sentence_boundaries=True)
-    assert kept(["One"])["elmo"].shape == (1, 8, 16)
+    assert widths(kept(["One"])) == {8}
     assert [len(array) for array in kept.embed(SENTENCES)] == [8, 8, 2, 3]
-    assert kept(SENTENCES)["tokens"][0].numpy().tolist() == [
-        b"<S>",
-        b"The",
-        b"dog",
-        b"let",
-        b"out",
-        b"a",
-        b"sharp",
-        b"</S>",
-    ]
+    tokens = [word.decode() for word in kept(SENTENCES)["tokens"][0].numpy()]
+    assert tokens == ["<S>", *TOKENS[0][:6], "</S>"]
 
 
 def test_character_ids_give_the_same(elmo):
-    expected = elmo(SENTENCES)
-    ids = np.zeros((4, 9, 50), np.int32)
-    for row, words in enumerate(TOKENS):
-        for column, word in enumerate(words):
-            ids[row, column] = characters.word_to_ids(word)
+    expected, ids = elmo(SENTENCES), batch_to_ids(TOKENS)
     names = [name for name in expected if name != "tokens"]
     assert_same(elmo.from_character_ids(ids), expected, names)
-    assert_same(tf.function(elmo.from_character_ids)(tf.constant(ids)), expected, names)
+    assert_same(tf.function(elmo.from_character_ids)(ids), expected, names)
     longer = elmo.from_character_ids(np.pad(ids, [(0, 0), (0, 2), (0, 0)]))
     assert longer["elmo"].shape == (4, 11, 16) and longer["mask"].shape == (4, 11)
     np.testing.assert_allclose(longer["elmo"][:, :9], expected["elmo"], atol=1e-6)
@@ -173,7 +163,7 @@ def test_character_ids_with_sentence_boundaries(elmo):
     ids = np.zeros((3, 5, 50), np.int64)
     for row, words in enumerate(tokens):
         ids[row, : len(words) + 2] = characters.sentence_to_ids(words)
-    with pytest.raises(ValueError, match="Pass `has_boundaries=True`.*`Batcher`"):
+    with pytest.raises(ValueError, match="has_boundaries=True"):
         elmo.from_character_ids(ids)
     assert_same(elmo.from_character_ids(ids, has_boundaries=True), expected)
     graph = tf.function(lambda ids: elmo.from_character_ids(ids, has_boundaries=True))
@@ -182,18 +172,18 @@ def test_character_ids_with_sentence_boundaries(elmo):
     assert empty["elmo"].shape == (3, 0, 16)
     twice = np.concatenate([ids[:, :1], ids], 1)
     for bad in (ids[:, 1:], ids[:1, :-1], twice, batch_to_ids(tokens)):
-        with pytest.raises(ValueError, match="must be <S>, the last one </S>"):
+        with pytest.raises(ValueError, match="must be <S>"):
             elmo.from_character_ids(bad, has_boundaries=True)
 
 
 @pytest.mark.parametrize(
     "ids, error, message",
     [
-        (np.ones((2, 3, 50)), TypeError, "must be integers. Received: dtype float64"),
-        (np.ones((2, 50), int), ValueError, r"\(batch, tokens, 50\).*\(2, 50\)"),
+        (np.ones((2, 3, 50)), TypeError, "float64"),
+        (np.ones((2, 50), int), ValueError, r"\(2, 50\)"),
         (np.ones((2, 3, 49), int), ValueError, r"\(2, 3, 49\)"),
-        (np.full((1, 1, 50), 262), ValueError, "from 0 .* to 261.*from 262 to 262"),
-        (np.full((1, 1, 50), -1), ValueError, "from -1 to -1"),
+        (np.full((1, 1, 50), 262), ValueError, "262 to 262"),
+        (np.full((1, 1, 50), -1), ValueError, "-1 to -1"),
         (np.array([0, 1])[None, :, None] * np.ones((1, 2, 50), int), ValueError, "after padding"),
     ],
 )
@@ -205,15 +195,15 @@ def test_bad_character_ids(elmo, ids, error, message):
 @pytest.mark.parametrize(
     "inputs, error, message",
     [
-        (3, TypeError, "Received: int"),
-        ([1, 2], TypeError, r"Received: 1 \(int\)"),
-        (["a", None], TypeError, "Received: None"),
-        (np.ones(3), TypeError, "dtype float64"),
-        (tf.ones(3), TypeError, "dtype float32"),
-        (tf.constant([[["a"]]]), ValueError, r"shape \(1, 1, 1\)"),
-        (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`. Received.*\(1, 2\)"),
-        (None, TypeError, "Received: NoneType"),
-        (keras.Input((), dtype="int32"), TypeError, "must be strings.*dtype int32"),
+        (3, TypeError, "int"),
+        ([1, 2], TypeError, "int"),
+        (["a", None], TypeError, "None"),
+        (None, TypeError, "NoneType"),
+        (np.ones(3), TypeError, "float64"),
+        (tf.ones(3), TypeError, "float32"),
+        (keras.Input((), dtype="int32"), TypeError, "int32"),
+        (tf.constant([[["a"]]]), ValueError, r"\(1, 1, 1\)"),
+        (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`.*\(1, 2\)"),
     ],
 )
 def test_bad_inputs(elmo, inputs, error, message):
@@ -224,18 +214,16 @@ def test_bad_inputs(elmo, inputs, error, message):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"num_mixes": 0}, "num_mixes=0"),
-        ({"tokenizer": "moses"}, "tokenizer='moses'"),
-        ({"trainable": "bilm"}, "must be True or False.* pass trainable_part=\"bilm\".*'bilm'"),
-        ({"trainable": None}, "must be True or False.*Received: trainable=None"),
-        ({"trainable_part": "some"}, r"one of \['mix', 'bilm', 'all'\].*trainable_part='some'"),
-        ({"trainable_part": False}, "Received: trainable_part=False"),
-        (
-            {"max_tokens": 0},
-            "`max_tokens` must be an integer of at least 1",
-        ),
+        ({"num_mixes": 0}, "`num_mixes`"),
+        ({"tokenizer": "moses"}, "`tokenizer`"),
+        ({"trainable": "bilm"}, 'trainable_part="bilm"'),
+        ({"trainable": None}, "`trainable`"),
+        ({"trainable_part": "some"}, "`trainable_part`"),
+        ({"trainable_part": False}, "`trainable_part`"),
+        ({"max_tokens": 0}, "`max_tokens`"),
+        ({"xla": 2}, "`xla`"),
         ({"initial_scalars": [1.0]}, "one value for each input"),
-        ({"config": {"lstm": {}}}, "`lstm.dim` is missing"),
+        ({"config": {"lstm": {}}}, "`lstm.dim`"),
     ],
 )
 def test_bad_arguments(small_config, kwargs, message):
@@ -261,18 +249,14 @@ def test_no_sentences(elmo):
 
 
 def test_batch_order_padding_and_neighbours_change_nothing(elmo):
-    together = elmo(SENTENCES)
-    backwards = elmo(SENTENCES[::-1])
+    together, backwards = elmo(SENTENCES), elmo(SENTENCES[::-1])
     for row, sentence in enumerate(SENTENCES):
-        alone = elmo([sentence])
-        count = len(TOKENS[row])
+        alone, count = elmo([sentence]), len(TOKENS[row])
         for name in [*elmo.output_keys.sequences, "default"]:
-            one, other = together[name][row], alone[name][0]
-            if name != "default":
-                one, other = one[:count], other[:count]
-            np.testing.assert_allclose(one, other, atol=1e-6)
-            mirrored = backwards[name][len(SENTENCES) - 1 - row]
-            np.testing.assert_allclose(together[name][row], mirrored, atol=1e-6)
+            one, other, mirrored = together[name][row], alone[name][0], backwards[name][-1 - row]
+            np.testing.assert_allclose(one, mirrored, atol=1e-6)
+            length = None if name == "default" else count
+            np.testing.assert_allclose(one[:length], other[:length], atol=1e-6)
 
 
 def test_boundaries_kept(small_folder, elmo):
@@ -297,9 +281,8 @@ def test_several_mixes_of_one_run(small_folder):
     token = outputs["word_emb"]
     np.testing.assert_allclose(outputs["elmo_2"], tf.concat([token, token], -1), atol=1e-5)
     np.testing.assert_allclose(outputs["elmo_3"], 2 * outputs["elmo"], atol=1e-6)
-    np.testing.assert_allclose(
-        elmo.embed(["One"], "elmo_3")[0], outputs["elmo_3"][3, :1], atol=1e-6
-    )
+    vectors = elmo.embed(["One"], "elmo_3")[0]
+    np.testing.assert_allclose(vectors, outputs["elmo_3"][3, :1], atol=1e-6)
 
 
 def test_layer_norm_of_the_mix_leaves_boundaries_out(small_folder):
@@ -342,15 +325,11 @@ def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
     model = keras.Model(inputs, outputs)
     model.compile(keras.optimizers.Adam(0.01), "mse")
     before = [v.numpy() for v in elmo.variables]
-    history = model.fit(
-        np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3]), epochs=15, verbose=0
-    )
-    assert history.history["loss"][-1] < history.history["loss"][0]
-    changed = {
-        variable.path
-        for variable, old in zip(elmo.variables, before, strict=True)
-        if np.any(variable.numpy() != old)
-    }
+    texts, labels = np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3])
+    losses = model.fit(texts, labels, epochs=15, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    pairs = zip(elmo.variables, before, strict=True)
+    changed = {variable.path for variable, old in pairs if np.any(variable.numpy() != old)}
     assert changed == {variable.path for variable in elmo.trainable_variables}
 
 
@@ -377,15 +356,10 @@ def test_predict_evaluate_and_fit_take_lists(one_layer_folder):
     validation = (texts[:4], {"default": targets["default"][:4]})
     history = elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
     assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 3
-    assert np.all(np.isfinite(elmo.train_on_batch(texts, targets)))
-    assert np.all(np.isfinite(elmo.test_on_batch(texts, targets)))
-    assert_same(elmo.predict_on_batch(texts), elmo(texts), ["elmo"])
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
     assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
-    assert elmo.predict(((batch,) for batch in batches), verbose=0)["mask"].shape == (
-        len(texts),
-        9,
-    )
+    outputs = elmo.predict(((batch,) for batch in batches), verbose=0)
+    assert outputs["mask"].shape == (len(texts), 9)
     assert elmo.predict([], verbose=0)["elmo"].shape == (0, 1, 16)
 
 
@@ -417,12 +391,11 @@ def test_text_is_tokenised_once(small_folder):
 
 
 def test_parameters_of_the_published_shapes():
-    shapes = {
-        13_593_296: (1024, 128, 1),
-        28_027_728: (2048, 256, 1),
-        93_600_848: (4096, 512, 2),
-    }
-    for count, (units, projection_dim, num_highway) in shapes.items():
+    for count, units, projection_dim, num_highway in [
+        (13_593_296, 1024, 128, 1),
+        (28_027_728, 2048, 256, 1),
+        (93_600_848, 4096, 512, 2),
+    ]:
         config = ElmoConfig(units=units, projection_dim=projection_dim, num_highway=num_highway)
         elmo = Elmo(config, kernel_initializer="zeros")
         assert elmo.character_encoder.count_params() + elmo.bilm.count_params() == count
@@ -489,12 +462,6 @@ def test_config_round_trip(small_config):
     assert clone.get_config() == elmo.get_config()
     assert clone.trainable is False and clone.trainable_part == "bilm" and clone.max_tokens == 12
     assert type(clone.tokenizer) is type(elmo.tokenizer)
-
-
-def test_tokenize_gives_the_tokens_of_the_vectors(small_folder):
-    elmo = Elmo.from_pretrained(small_folder, max_tokens=3)
-    tokens, vectors = elmo.tokenize(SENTENCES), elmo.embed(SENTENCES)
-    assert [len(x) for x in tokens] == [len(x) for x in vectors] == [3, 3, 0, 1]
 
 
 def test_raw_prose_with_the_treebank_tokenizer(small_folder, elmo):

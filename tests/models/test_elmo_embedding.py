@@ -14,14 +14,9 @@ LABELS = np.array([1, 0, 1, 0, 0, 1])
 
 
 def classifier(embedding, encoder=None):
-    model = keras.Sequential(
-        [
-            keras.Input(shape=(), dtype="string"),
-            embedding,
-            encoder or keras.layers.Bidirectional(keras.layers.LSTM(16)),
-            keras.layers.Dense(1, activation="sigmoid"),
-        ]
-    )
+    encoder = encoder or keras.layers.Bidirectional(keras.layers.LSTM(16))
+    layers = [keras.Input(shape=(), dtype="string"), embedding, encoder]
+    model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
     model.compile(keras.optimizers.Adam(0.01), "binary_crossentropy", metrics=["accuracy"])
     return model
 
@@ -83,24 +78,6 @@ def test_one_elmo_in_two_layers_is_trained_once(elmo):
     assert len(model.trainable_variables) == 2 + 2
 
 
-def test_keras_blames_the_texts_where_the_labels_are_a_list(one_layer_folder):
-    """As docs/text.md and the docstrings say."""
-    model = classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
-    texts = strings(TEXTS)
-    labels = LABELS.tolist()
-    message = "Unrecognized data type: x=.*a good film"
-    for method, data in [
-        (model.fit, {"y": labels}),
-        (model.fit, {"y": tuple(labels)}),
-        (model.evaluate, {"y": labels}),
-        (model.fit, {"y": LABELS, "sample_weight": labels}),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            method(texts, verbose=0, **data)
-    with pytest.raises(ValueError, match="Invalid dtype: str"):
-        model.evaluate(texts, LABELS.astype(str), verbose=0)
-
-
 class Batches(keras.utils.PyDataset):
     def __len__(self):
         return 3
@@ -110,8 +87,23 @@ class Batches(keras.utils.PyDataset):
         return strings(TEXTS[rows]), LABELS[rows]
 
 
-def test_fit_takes_datasets_of_both_kinds(one_layer_folder):
-    model = classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
+@pytest.fixture(scope="module")
+def pooled(one_layer_folder):
+    return classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
+
+
+def test_keras_blames_the_texts_if_the_labels_are_a_list(pooled):
+    """As docs/text.md and the docstrings say."""
+    labels, texts = LABELS.tolist(), strings(TEXTS)
+    for data in ({"y": labels}, {"y": tuple(labels)}, {"y": LABELS, "sample_weight": labels}):
+        with pytest.raises(ValueError, match="Unrecognized data type: x=.*a good film"):
+            pooled.fit(texts, verbose=0, **data)
+    with pytest.raises(ValueError, match="Invalid dtype: str"):
+        pooled.evaluate(texts, LABELS.astype(str), verbose=0)
+
+
+def test_fit_takes_datasets_of_both_kinds(pooled):
+    model = pooled
     whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
     texts = [TEXTS, np.array(TEXTS), np.array(TEXTS, object), strings(TEXTS)]
     datasets = [tf.data.Dataset.from_tensor_slices((t, LABELS)).batch(2) for t in texts]
@@ -175,15 +167,14 @@ def test_another_part_later(new_elmo):
 @pytest.mark.parametrize(
     "kwargs, error, message",
     [
-        ({"output": "mask"}, ValueError, "'default'.*Received: output='mask'"),
-        ({"dropout": "0.5"}, ValueError, "below 1. Received: dropout='0.5'"),
-        ({"dropout": 1.0}, ValueError, "below 1. Received: dropout=1.0"),
-        ({"tokenizer": "treebank"}, ValueError, r"an Elmo, and \['tokenizer'\]"),
-        ({"trainable": "all"}, ValueError, 'pass trainable_part="all"'),
+        ({"output": "mask"}, ValueError, "`output`"),
+        ({"dropout": "0.5"}, ValueError, "`dropout`"),
+        ({"dropout": 1.0}, ValueError, "`dropout`"),
+        ({"trainable": "all"}, ValueError, 'trainable_part="all"'),
         ({"trainable_part": "some"}, ValueError, "trainable_part='some'"),
-        ({"max_tokens": 3}, ValueError, r"an Elmo, and \['max_tokens'\]"),
-        ({"elmo": "no-such-model"}, ValueError, "There is no model 'no-such-model'"),
-        ({"elmo": 3}, TypeError, "Received: 3"),
+        ({"tokenizer": "treebank"}, ValueError, "tokenizer"),
+        ({"elmo": "no-such-model"}, ValueError, "no-such-model"),
+        ({"elmo": 3}, TypeError, "3"),
     ],
 )
 def test_bad_arguments(elmo, kwargs, error, message):

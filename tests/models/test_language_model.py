@@ -10,7 +10,7 @@ import tensorflow as tf
 from files import datasets
 from reference import Reference, boundary, character_ids
 
-from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo import BiLanguageModel, Elmo, ElmoConfig
 from keras_elmo.text.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "cat", "sat", "na\u00efve", "."])
@@ -294,3 +294,28 @@ def test_a_softmax_that_names_no_weights_goes_with_those_of_its_version(folder):
     with h5py.File(folder / "weights.hdf5", "a") as file:
         file.attrs.clear()
     assert BiLanguageModel.from_pretrained(folder).has_softmax
+
+
+def test_the_originals_initial_weights():
+    config = ElmoConfig(units=256, projection_dim=64, filters=[(1, 32), (3, 96)])
+    model = BiLanguageModel(config, ["<S>", "</S>", "<UNK>", *map(str, range(2000))])
+    model.initialize(3)
+    encoder = model.character_encoder
+    deviations = {
+        1 / np.sqrt(3): encoder.character_embedding,
+        0.05 / np.sqrt(3): encoder.convolution_kernels[1],
+        128**-0.5: encoder.highway_layers[0].carry_kernel,
+        128**-0.5 + 1e-9: encoder.projection_kernel,
+        64**-0.5: model.softmax.kernel,
+        np.sqrt(6 / (128 + 1024) / 3): model.bilm.cells("backward")[1].recurrent_kernel,
+        np.sqrt(6 / (256 + 64) / 3): model.bilm.cells("forward")[0].projection_kernel,
+    }
+    for expected, variable in deviations.items():
+        assert variable.numpy().std() == pytest.approx(expected, rel=0.05), variable.path
+    assert np.all(encoder.highway_layers[1].carry_bias.numpy() == -2)
+    assert not np.any(model.bilm.cells("forward")[0].bias.numpy())
+    first = model.get_weights()
+    model.initialize(3)
+    assert all(map(np.array_equal, model.get_weights(), first))
+    model.initialize(4)
+    assert not np.array_equal(model.softmax.kernel.numpy(), first[-2])

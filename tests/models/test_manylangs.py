@@ -7,7 +7,6 @@ import tensorflow as tf
 from manylangs_models import SENTENCES, WORDS, architecture, write_model
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
-from keras_elmo.models import initial_weights
 
 SHAPE = architecture({"n_layers": 1})
 TEXTS = ["The cat sat .", "今天 ж", "mat", "cat <bos> Straße"]
@@ -119,6 +118,6 @@ def test_a_language_model_begins_with_it(folder):
     with pytest.warns(UserWarning, match="holds no softmax"):
         model = BiLanguageModel.from_pretrained(folder, vocabulary)
     assert np.any(model.character_encoder.word_embedding.numpy())
-    initial_weights.draw(model, seed=1)
+    model.initialize(seed=1)
     table = model.character_encoder.word_embedding.numpy()
     assert len(np.unique(table)) == table.size and np.abs(table).max() <= 1

@@ -41,19 +41,16 @@ def test_files(bank, tmp_path, tsv):
 
 def test_only_such_folders_are_replaced(bank, tmp_path):
     write_projector(bank, tmp_path / "a")
-    with pytest.raises(FileExistsError, match="exists already"):
-        write_projector(bank, tmp_path / "a")
-    write_projector(bank, tmp_path / "a", layers=[1], overwrite=True)
-    assert not (tmp_path / "a/layer_0.bytes").exists()
     (tmp_path / "b").mkdir()
     (tmp_path / "b/thesis.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="it holds other files"):
-        write_projector(bank, tmp_path / "b", overwrite=True)
     (tmp_path / "c").write_text("")
-    with pytest.raises(FileExistsError, match="is a file"):
-        write_projector(bank, tmp_path / "c", overwrite=True)
-    with pytest.raises(ValueError, match="1 labels for 3 occurrences"):
+    for name, overwrite in [("a", False), ("b", True), ("c", True)]:
+        with pytest.raises(FileExistsError, match=name):
+            write_projector(bank, tmp_path / name, overwrite=overwrite)
+    with pytest.raises(ValueError, match="1 labels"):
         write_projector(bank, tmp_path / "d", labels=["x"])
+    write_projector(bank, tmp_path / "a", layers=[1], overwrite=True)
+    assert not (tmp_path / "a/layer_0.bytes").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 

@@ -223,8 +223,8 @@ def probe_senses(elmo, folder, progress=False):
         progress: bool. Show progress bars on standard error.
 
     Returns:
-        A list of dicts, one for each word and each kind of vectors; those of the word `"mean"`,
-        where there are several words, come last:
+        A list of dicts, one for each word and each kind of vectors. If there are several words,
+        those of the word `"mean"` come last:
 
         - `"word"`: str.
         - `"vectors"`: `"most frequent sense"`, `"layer 0"`, ..., or `"average"`.

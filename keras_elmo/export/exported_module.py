@@ -1,11 +1,11 @@
-"""`ExportedModule`: what a SavedModel saves, with its weights in a smaller dtype where asked."""
+"""`ExportedModule`: the contents of a SavedModel, whose weights may have a smaller dtype."""
 
 import keras
 import tensorflow as tf
 
 
 class ExportedModule(tf.Module):
-    """What a SavedModel saves: the functions, and the variables that they read, each once.
+    """The contents of a SavedModel: the functions, and the variables that they read, each once.
 
     Args:
         model: the Keras model.

@@ -50,12 +50,12 @@ def export_saved_model(
     - `tokens` takes `tokens`, string (batch, tokens), and `sequence_len`, int32 (batch,), and
       returns all outputs.
 
-    Another model has `serving_default` alone, from `text` to its outputs: by their names where
-    they are a dict, else `output_0`, `output_1`, ...
+    Another model has `serving_default` alone, from `text` to its outputs: by their names if they
+    are a dict, or `output_0`, `output_1`, ...
 
     A model of tokens (an `Elmo` with `tokenizer=None`, or a Keras model whose input has a token
     axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
-    where the others take `text`; its outputs are as wide as that.
+    instead of `text`. Its outputs are as wide as that.
 
     A Keras model of several inputs, of strings or numbers, takes each by its name: its key in the
     model's dict of inputs, or the name of its `keras.Input`. Inputs of strings with a token axis
@@ -187,7 +187,7 @@ def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
 
 
 class _LimitedTokenizer:
-    """A tokenizer whose graph fails where a sentence has too many tokens."""
+    """A tokenizer whose graph fails if a sentence has too many tokens."""
 
     def __init__(self, tokenizer, max_tokens):
         self.tokenizer, self.max_tokens = tokenizer, max_tokens

@@ -1,4 +1,4 @@
-"""What TensorFlow Serving finds beside a SavedModel: warm-up requests and how to batch."""
+"""Files for TensorFlow Serving beside a SavedModel: warm-up requests and how to batch."""
 
 import os
 

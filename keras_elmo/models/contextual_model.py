@@ -24,10 +24,10 @@ DEFAULT_INITIALIZER = "glorot_uniform"
 class ContextualModel(keras.Model):
     """What lies below the mixes: words to token embeddings, and these to the biLM's layers.
 
-    It takes text in any form, where Keras takes only tensors of strings: `__call__`, `fit`,
-    `evaluate` and `predict` take strings, lists and arrays too, also in `validation_data`; see
-    `keras_elmo.strings`. A `tf.data.Dataset` or a generator of batches is passed on to Keras. The
-    outputs of `predict` are padded to the longest sentence of all batches.
+    Keras takes only tensors of strings. `__call__`, `fit`, `evaluate` and `predict` take strings,
+    lists and arrays too, also in `validation_data`; see `keras_elmo.strings`. A `tf.data.Dataset`
+    or a generator of batches is passed on to Keras. The outputs of `predict` are padded to the
+    longest sentence of all batches.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
@@ -171,7 +171,7 @@ class ContextualModel(keras.Model):
         )
 
     def token_embeddings(self, words):
-        """The embeddings of words by themselves, as the biLM reads them.
+        """The embeddings of single words, as the biLM reads them.
 
         See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
         "word_emb")` for those of sentences.
@@ -257,8 +257,8 @@ class ContextualModel(keras.Model):
 
         Returns:
             A triple: the `num_layers + 1` layers, float, (batch, tokens, 2 * projection_dim), zero
-            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state: after
-            `</S>` where a state was given, or boundaries are kept.
+            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state, which
+            is that after `</S>` if a state was given or boundaries are kept.
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:

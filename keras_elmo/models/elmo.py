@@ -35,7 +35,7 @@ class Elmo(ContextualModel):
     tokens, ...); they are zero where it is `False`.
 
     Widths: `tokens` in the shapes below is the length of the longest sentence of the batch, and 1
-    where all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
+    if all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
     output has that width. (`keep_sentence_boundaries` adds 2.) So labels that are padded like the
     input, or to `max_tokens`, fit the outputs of every batch.
 
@@ -47,7 +47,7 @@ class Elmo(ContextualModel):
             every input is already tokenised.
         num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
-            batch; the sentence boundaries count only where they are kept.
+            batch, and over the sentence boundaries if they are kept.
         initial_scalars: `None`, or `num_layers + 1` floats, for every mix. See `ScalarMix`.
         regularizer: regularizer of the mixes' scalars.
         keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in every output.
@@ -270,8 +270,8 @@ class Elmo(ContextualModel):
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
                 A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
                 hold 24 of them, up to 24,576 tokens.
-            progress: bool. Show a progress bar on standard error; where that is not a terminal, in
-                notebooks and log files, lines of text.
+            progress: bool. Show a progress bar on standard error, or lines of text if that is not
+                a terminal, as in notebooks and log files.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);

@@ -14,8 +14,8 @@ class ElmoEmbedding(keras.layers.Layer):
     """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (Where the labels
-    are a list, Keras's error, `Unrecognized data type`, names the texts.)
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (If the labels are
+    a list, Keras's error, `Unrecognized data type`, names the texts.)
 
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
@@ -56,7 +56,7 @@ class ElmoEmbedding(keras.layers.Layer):
     >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
 
     A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
-    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results where the
+    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results if the
     number of tokens is not fixed.)
 
     >>> model = keras.Sequential([

@@ -28,8 +28,7 @@ class BiLanguageModel(ContextualModel):
     ELMo is trained as such a model.
 
     The forward direction predicts each word from those to its left, the backward one from those to
-    its right. Words outside the vocabulary are `<UNK>` where they are predicted, and their own
-    characters where they are read.
+    its right. A word outside the vocabulary is predicted as `<UNK>`, and read by its characters.
 
     Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
 
@@ -351,7 +350,7 @@ class BiLanguageModel(ContextualModel):
         elif not _belongs_to_weights(softmax_path, folder):
             model.has_softmax = False
             missing = (
-                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as where "
+                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as if "
                 "saving was interrupted"
             )
         else:

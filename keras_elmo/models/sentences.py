@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.checks import short_repr
 
-# Enough rows for matrix products near the machine's peak, where sentences are of usual length.
+# Enough rows for matrix products near the machine's peak, if sentences are of usual length.
 TOKEN_BUDGET = 4096
 # Few long sentences are few rows, and products of few rows wait for the weights to be read. A batch
 # therefore grows to MIN_ROWS sentences, but never beyond MAX_TOKENS tokens, which bound its memory.
@@ -27,7 +27,7 @@ def tokenize(tokenizer, sentences, max_tokens=None):
 
 
 class Tokens(list):
-    """Sentences that are tokens for sure, as lists of bytes: they are not checked again."""
+    """Sentences that are known to be tokens, as lists of bytes: they are not checked again."""
 
 
 def as_sentences(tokenizer, sentences):

@@ -72,10 +72,10 @@ def test_texts_without_tags_are_refused(train, message):
 
 def write_word(folder, golds):
     folder.mkdir()
+    sentences = "".join(f"1\t{'to' if gold else 'a'} run\n" for gold in golds)
     for part in ("train", "test"):
-        sentences = ["1\tto run" if gold else "1\ta run" for gold in golds]
-        (folder / f"{part}.data.txt").write_text("\n".join(sentences) + "\n")
-        (folder / f"{part}.gold.txt").write_text("\n".join(map(str, golds)) + "\n")
+        (folder / f"{part}.data.txt").write_text(sentences)
+        (folder / f"{part}.gold.txt").write_text("".join(f"{gold}\n" for gold in golds))
 
 
 def test_senses_are_known_where_the_vectors_tell_them(tmp_path):

@@ -83,10 +83,6 @@ def run_fresh(path, batches, tmp_path, ops="tensorflow-text"):
         return dict(results)
 
 
-def size_of(folder):
-    return sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*") if file.is_file())
-
-
 @pytest.fixture(scope="module")
 def model(one_layer_folder):
     return keras_elmo.Elmo.from_pretrained(one_layer_folder)
@@ -106,14 +102,6 @@ def exported(request, model, small_folder, tmp_path_factory):
         model = keras_elmo.Elmo.from_pretrained(small_folder)
     keras_elmo.export_saved_model(model, path, ops=request.param)
     return Exported(path, request.param, model)
-
-
-ONE_BY_DEFAULT = pytest.mark.parametrize(
-    "exported",
-    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
-    indirect=True,
-    scope="module",
-)
 
 
 def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
@@ -153,32 +141,17 @@ def test_every_operation_is_one_that_servers_have(exported):
 def stored(path):
     """Dtypes and number of all stored values."""
     reader = tf.train.load_checkpoint(str(path / "variables/variables"))
-    names = set(reader.get_variable_to_shape_map()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
-    count = sum(reader.get_tensor(name).size for name in names)
-    return {reader.get_variable_to_dtype_map()[name] for name in names}, count
-
-
-def count_weights(model):
-    return sum(int(np.prod(weight.shape)) for weight in model.weights)
+    dtypes = reader.get_variable_to_dtype_map()
+    del dtypes["_CHECKPOINTABLE_OBJECT_GRAPH"]
+    return set(dtypes.values()), sum(reader.get_tensor(name).size for name in dtypes)
 
 
 def test_weights_are_stored_once(exported):
     path, _, model = exported
-    assert stored(path) == ({tf.float32}, count_weights(model))
-    assert size_of(path) < 4 * count_weights(model) + 4_000_000
-    assert sorted(os.listdir(path.parent)) == ["1"]
-
-
-@ONE_BY_DEFAULT
-def test_the_command_line_tool_shows_every_signature(exported):
-    path, _, model = exported
-    tool = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
-    result = subprocess.run(
-        [*tool, "show", "--dir", str(path), "--all"], capture_output=True, text=True, check=True
-    )
-    for name in ("default", "serving_default", "tokens", *model.output_keys.sequences):
-        assert f"signature_def['{name}']" in result.stdout
-    assert "inputs['text']" in result.stdout and "inputs['sequence_len']" in result.stdout
+    assert stored(path) == ({tf.float32}, model.count_params())
+    files = [file for file in path.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 4 * model.count_params() + 4_000_000
+    assert os.listdir(path.parent) == ["1"]
 
 
 def test_the_tokens_signature_refuses_wrong_lengths(exported):
@@ -190,7 +163,12 @@ def test_the_tokens_signature_refuses_wrong_lengths(exported):
             run(tokens=tokens, sequence_len=tf.constant([length]))
 
 
-@ONE_BY_DEFAULT
+@pytest.mark.parametrize(
+    "exported",
+    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
+    indirect=True,
+    scope="module",
+)
 def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -234,15 +212,14 @@ def test_code_for_the_tf_hub_module_runs(small_folder, tmp_path):
     model = keras_elmo.Elmo.from_pretrained(small_folder)
     hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     keras_elmo.export_saved_model(model, tmp_path / "1", tokenizer="space", ops="core")
-    module = hub.load(str(tmp_path / "1"))
+    signatures = hub.load(str(tmp_path / "1")).signatures
     texts = ["the cat is on the mat", "what are you\u00a0doing"]
-    outputs = module.signatures["default"](tf.constant(texts))
+    outputs = signatures["default"](tf.constant(texts))
     assert outputs["elmo"].shape == (2, 6, 16) and outputs["word_emb"].shape == (2, 6, 8)
-    assert outputs["lstm_outputs1"].shape == outputs["lstm_outputs2"].shape == (2, 6, 16)
     mean = outputs["elmo"][1, :3].numpy().mean(0)
     np.testing.assert_allclose(outputs["default"][1], mean, atol=1e-6)
-    tokens = tf.constant([text.split(" ") + [""] * (6 - len(text.split(" "))) for text in texts])
-    again = module.signatures["tokens"](tokens=tokens, sequence_len=tf.constant([6, 3]))
+    tokens = tf.constant([texts[0].split(" "), [*texts[1].split(" "), "", "", ""]])
+    again = signatures["tokens"](tokens=tokens, sequence_len=tf.constant([6, 3]))
     np.testing.assert_allclose(again["elmo"], outputs["elmo"], atol=1e-6)
 
 
@@ -258,7 +235,7 @@ def test_half_storage(model, storage, atol, tmp_path):
     assert set(results) == {"default", "sequence_len"}
     found, expected = results["default"], model(SENTENCES)["default"]
     assert 1e-6 < np.abs(found - expected).max() < atol
-    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, count_weights(model))
+    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, model.count_params())
     # As if the model itself had the rounded weights.
     rounded = keras_elmo.Elmo.from_config(model.get_config())
     for variable, source in zip(rounded.weights, model.weights, strict=True):
@@ -323,7 +300,7 @@ def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp
     assert list(results) == ["0/serving_default/output_0"]
     expected = classifier(texts)
     np.testing.assert_allclose(results["0/serving_default/output_0"], expected, atol=1e-5)
-    assert stored(tmp_path / "1") == ({tf.float32}, count_weights(classifier))
+    assert stored(tmp_path / "1") == ({tf.float32}, classifier.count_params())
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
         run(tf.constant(["a " * 101]))
@@ -361,8 +338,7 @@ def several_inputs(model, as_dict):
 def test_several_inputs_are_arguments_by_name(model, as_dict, tmp_path):
     several = several_inputs(model, as_dict)
     keras_elmo.export_saved_model(several, tmp_path / "1", ops="core", max_tokens=3)
-    loaded = tf.saved_model.load(tmp_path / "1")
-    run = loaded.signatures["serving_default"]
+    run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     specs = run.structured_input_signature[1]
     assert {name: (spec.dtype, spec.shape.as_list()) for name, spec in specs.items()} == {
         "text": (tf.string, [None]),
@@ -412,14 +388,13 @@ def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
         pathlib.Path(folder).mkdir()
         raise OSError("disk full")
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
         patch.setattr(tf.saved_model, "save", fail)
-        with pytest.raises(OSError, match="disk full"):
-            keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
-    assert os.listdir(tmp_path / "elmo") == ["1"] and (path / "mine").read_text() == "mine"
+        keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
+    assert os.listdir(tmp_path / "elmo") == ["1"] and os.listdir(path) == ["mine"]
     keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
-    assert os.listdir(tmp_path / "elmo") == ["1"] and not (path / "mine").exists()
-    assert (path / "saved_model.pb").exists()
+    assert os.listdir(tmp_path / "elmo") == ["1"]
+    assert "mine" not in os.listdir(path) and "saved_model.pb" in os.listdir(path)
 
 
 class PythonTokenizer:
@@ -455,8 +430,7 @@ def test_bad_options(model, options, message, tmp_path):
 
 def test_models_that_cannot_be_exported(small_folder, tmp_path):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
-    with pytest.raises(ValueError, match="must be stateless"):
-        keras_elmo.export_saved_model(elmo, tmp_path / "1")
-    with pytest.raises(ValueError, match="Sequential"):
-        keras_elmo.export_saved_model(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
+    for model, message in [(elmo, "stateless"), (keras.Sequential(), "Sequential")]:
+        with pytest.raises(ValueError, match=message):
+            keras_elmo.export_saved_model(model, tmp_path / "1")
     assert not os.listdir(tmp_path)

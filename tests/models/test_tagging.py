@@ -1,5 +1,7 @@
 """Taggers: each natural way to fit one trains, and Keras's figures are those of the real tokens."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -8,13 +10,8 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
-SENTENCES = [
-    ["The", "dog", "barks", "."],
-    ["No"],
-    ["An", "old", "oak"],
-    ["It", "let", "out", "a", "bark"],
-    ["Two", "words"],
-]
+TEXTS = ["The dog barks .", "No", "An old oak", "It let out a bark", "Two words"]
+SENTENCES = [text.split() for text in TEXTS]
 TAGS = [[1, 2, 0, 1], [2], [0, 1, 2], [1, 0, 1, 1, 0], [2, 0]]
 WIDTH = 8  # of padded tokens and tags: more than the longest sentence has
 LONGEST = 5
@@ -30,23 +27,16 @@ def tagger(one_layer_folder):
 
     A model takes seconds to trace, so it is made once for the same arguments.
     """
-    made = {}
 
-    def make(shape, ragged=False, **kwargs):
-        key = (shape, ragged, *sorted(kwargs.items()))
-        if key not in made:
-            keras.utils.set_random_seed(0)
-            model = keras.Sequential(
-                [
-                    keras.Input(shape=shape, dtype="string", ragged=ragged),
-                    ElmoEmbedding(one_layer_folder, **kwargs),
-                    keras.layers.SimpleRNN(4, return_sequences=True),
-                    keras.layers.Dense(3, activation="softmax"),
-                ]
-            )
-            model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
-            made[key] = model
-        return made[key]
+    @functools.cache
+    def make(shape, ragged, **kwargs):
+        keras.utils.set_random_seed(0)
+        layers = [keras.Input(shape=shape, dtype="string", ragged=ragged)]
+        layers += [ElmoEmbedding(one_layer_folder, **kwargs)]
+        layers += [keras.layers.SimpleRNN(4, return_sequences=True)]
+        model = keras.Sequential([*layers, keras.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        return model
 
     return make
 
@@ -57,8 +47,8 @@ def expected(tagger):
 
     Of the untrained tagger: every one of `tagger` has the same weights at first.
     """
-    model = tagger((), max_tokens=WIDTH)
-    alone = [model(strings([" ".join(words)]))[0].numpy() for words in SENTENCES]
+    model = tagger((), False, max_tokens=WIDTH)
+    alone = [model(strings([text]))[0].numpy() for text in TEXTS]
 
     def figures(batches):
         losses, right, weights = [], [], []
@@ -106,7 +96,7 @@ def batches(x):
     return tf.data.Dataset.from_tensor_slices((x, tf.ragged.constant(TAGS))).batch(2).map(dense)
 
 
-JOINED = strings([" ".join(words) for words in SENTENCES])
+JOINED = strings(TEXTS)
 PADDED = strings(padded(SENTENCES, ""))
 TOKENS = strings(SENTENCES)
 PADDED_TAGS = padded(TAGS, 0)
@@ -139,7 +129,7 @@ def test_figures_are_those_of_the_real_tokens(tagger, expected, form):
 
 
 def test_a_long_sentence_is_cut_with_its_tags(tagger):
-    model = tagger((), max_tokens=3)
+    model = tagger((), False, max_tokens=3)
     tags = padded([row[:3] for row in TAGS], 0, width=3)
     loss = model.evaluate(JOINED, tags, verbose=0)[0]
     short = strings([" ".join(words[:3]) for words in SENTENCES])
@@ -149,12 +139,12 @@ def test_a_long_sentence_is_cut_with_its_tags(tagger):
 def test_inputs_of_another_form_are_refused(tagger, one_layer_folder):
     # Keras refuses them before any layer, and shows the two shapes.
     with pytest.raises(ValueError, match=r"Expected shape \(None,\).*shape \(5, None\)"):
-        tagger(())(TOKENS)
+        tagger((), False)(TOKENS)
     inputs = keras.Input((), dtype="string")
     with pytest.raises(ValueError, match=r"keras.Input\(shape=\(None,\)"):
         ElmoEmbedding(one_layer_folder, tokenizer=None)(inputs)
     with pytest.raises(ValueError, match="tokenizer=None"):
-        tagger((None,), ragged=True, max_tokens=WIDTH)(PADDED)
+        tagger((None,), True, max_tokens=WIDTH)(PADDED)
 
 
 def test_a_fixed_width_suits_layers_that_need_one(one_layer_folder):

@@ -1,4 +1,6 @@
-"""`evaluate`: the perplexity of a corpus, with a state that is carried on through it."""
+"""`evaluate`: the perplexity of a corpus, with a state that is carried through it."""
+
+import weakref
 
 import numpy as np
 import tensorflow as tf
@@ -7,12 +9,14 @@ from keras_elmo.models.language_model import perplexities
 from keras_elmo.traced_function import TracedFunction
 from keras_elmo.training.stream import Stream
 
+_steps = weakref.WeakKeyDictionary()  # by the model
+
 
 def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     """The perplexity of sentences by the full softmax, in constant memory.
 
-    Each lane carries the state of the LSTMs on from sentence to sentence, as in training. With
-    `batch_size=1` it is carried on through the whole text.
+    Each lane (row of the batch) carries the state of the LSTMs from sentence to sentence, as in
+    training. With `batch_size=1` it is carried through the whole text.
 
     Args:
         model: a `BiLanguageModel`.
@@ -61,10 +65,11 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
 
 def _evaluation_step(model):
     """The step, traced once for a model, since tracing takes seconds."""
-    if not hasattr(model, "_evaluation_step"):
+    if model not in _steps:
+        reference = weakref.ref(model)  # A step must not keep its model alive.
 
         def step(batch, state):
-            mask = batch["mask"]
+            model, mask = reference(), batch["mask"]
             outputs, state = model.read_windows(batch["words"], batch["inputs"], state, mask)
             loss_sums = []
             for output, targets in zip(
@@ -76,5 +81,5 @@ def _evaluation_step(model):
                 loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
             return tf.stack(loss_sums), state
 
-        model._evaluation_step = TracedFunction(step, reduce_retracing=True)
-    return model._evaluation_step
+        _steps[model] = TracedFunction(step, reduce_retracing=True)
+    return _steps[model]

@@ -1,0 +1,114 @@
+"""`KernelRounding`: the dtype in which a model multiplies, and its frozen kernels in that dtype."""
+
+import threading
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo.layers.matmul import using_matmul_dtype
+from keras_elmo.traced_function import TracedFunction
+
+MATMUL_DTYPES = (None, "bfloat16")
+
+
+class KernelRounding:
+    """What a model multiplies in.
+
+    Casting all kernels of the original model takes as long as half a sentence. So the graphs that
+    `traced` makes, which only eager calls run, read frozen kernels that were rounded before. Each
+    such call first compares the kernels with those that were rounded, and rounds anew those that
+    have changed. Graphs that others make (`fit`, an outer model) round the kernels themselves.
+
+    Attributes:
+        dtype: `None`, for that of the layers, or `"bfloat16"`.
+    """
+
+    def __init__(self, dtype):
+        self._lock = threading.Lock()
+        self._thread = threading.local()
+        self.set_dtype(dtype)
+
+    def set_dtype(self, dtype):
+        """Changes the dtype. Graphs are traced anew."""
+        if dtype not in MATMUL_DTYPES:
+            raise ValueError(
+                f"`matmul_dtype` must be one of {list(MATMUL_DTYPES)}. "
+                f"Received: matmul_dtype={dtype!r}"
+            )
+        if dtype is not None:
+            _warn_of_slow_processor()
+        self.dtype = dtype
+        self.reset()
+
+    def reset(self):
+        """Forgets the graphs, and the rounded kernels with them."""
+        self._rounded = {}  # by the id of the variable
+        self._version = object()
+
+    def context(self):
+        """A context in which layers multiply in the dtype."""
+        return using_matmul_dtype(self.dtype, self._find)
+
+    def traced(self, function, **options):
+        """Like `TracedFunction`, for eager calls alone, with kernels that were rounded before."""
+        version, trace = None, None
+
+        def call(*args):
+            nonlocal version, trace
+            if version is not self._version:
+                version, trace = self._version, TracedFunction(function, **options)
+            self._refresh()
+            self._thread.is_tracing = True
+            try:
+                return trace(*args)
+            finally:
+                self._thread.is_tracing = False
+
+        return call
+
+    def _find(self, variable):
+        """The rounded value of a variable, for the graph that is being traced, or `None`."""
+        if variable.trainable or not getattr(self._thread, "is_tracing", False):
+            return None
+        if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
+            return None  # Other devices round faster than they could be asked for changes.
+        with self._lock, tf.init_scope():
+            if id(variable) not in self._rounded:
+                value = variable.value.read_value()
+                rounded = tf.Variable(tf.cast(value, self.dtype), trainable=False)
+                self._rounded[id(variable)] = _Rounded(variable, value, rounded)
+        return self._rounded[id(variable)].rounded.read_value()
+
+    def _refresh(self):
+        """Rounds anew what has changed since it was rounded."""
+        with self._lock:
+            for key, (variable, before, rounded) in self._rounded.items():
+                value = variable.value.read_value()
+                # A variable that changes gets another buffer, as long as `before` holds the old.
+                if _address(value) != _address(before):
+                    rounded.assign(tf.cast(value, rounded.dtype))
+                    self._rounded[key] = _Rounded(variable, value, rounded)
+
+
+class _Rounded(NamedTuple):
+    """A kernel that was rounded.
+
+    Attributes:
+        variable: the Keras variable.
+        value: its value when it was rounded. The tensor shares the variable's memory.
+        rounded: `tf.Variable`.
+    """
+
+    variable: object
+    value: object
+    rounded: object
+
+
+def _address(tensor):
+    return np.asarray(memoryview(tensor)).ctypes.data
+
+
+def _warn_of_slow_processor():
+    pass

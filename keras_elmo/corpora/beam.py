@@ -6,13 +6,13 @@ import apache_beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from keras_elmo.checks import check_integers, short_repr
-from keras_elmo.corpora.manifest import DTYPES
 from keras_elmo.corpora.shards import (
     as_dtype,
+    check_dtype,
     check_pyarrow,
     pyarrow,
     vector_columns,
-    vector_type,
+    vector_fields,
 )
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
@@ -93,11 +93,8 @@ class Embed(apache_beam.PTransform):
         check_pyarrow()
         handler = self.handler
         fields = [(self._text_field, pyarrow.string())] if fields is None else list(fields)
-        fields.append(("tokens", pyarrow.list_(pyarrow.string())))
-        for column in handler.columns():
-            vector = vector_type(column.size, handler.dtype)
-            fields.append((column.name, vector if handler.pooled else pyarrow.list_(vector)))
-        return pyarrow.schema(fields)
+        added = vector_fields(handler.columns(), handler.dtype, handler.pooled)
+        return pyarrow.schema([*fields, *added])
 
 
 class ElmoModelHandler(ModelHandler):
@@ -105,10 +102,7 @@ class ElmoModelHandler(ModelHandler):
 
     def __init__(self, model, layers, pooled, dtype, text_field, tokenizer, batch_tokens):
         super().__init__()
-        if dtype not in DTYPES:
-            raise ValueError(
-                f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}"
-            )
+        check_dtype(dtype)
         check_integers(1, batch_tokens=batch_tokens)
         if isinstance(model, Elmo):
             raise TypeError(

@@ -14,7 +14,7 @@ from keras_elmo.generator_dataset import dataset_from_generator
 from keras_elmo.models.sentences import within_budget
 
 # The sentences that are in memory and are sorted by length together end at the first of these.
-WINDOW = 512  # sentences
+WINDOW = 512  # sentences: 16 batches of 32, so that a batch has little padding
 WINDOW_BYTES = 2**28  # of vectors
 _VECTORS = "vectors"  # the name of the vectors in a file of one array for each sentence
 
@@ -60,9 +60,8 @@ def dataset(path, columns=None, batch_size=32, max_tokens=None, shuffle=False, s
             "`batch_size` or `max_tokens` must be given. Received: batch_size=None and "
             "max_tokens=None"
         )
-    for name, value in {"batch_size": batch_size, "max_tokens": max_tokens}.items():
-        if value is not None:
-            check_integers(1, **{name: value})
+    bounds = {"batch_size": batch_size, "max_tokens": max_tokens}
+    check_integers(1, **{name: bound for name, bound in bounds.items() if bound is not None})
     if seed is not None and not is_integer(seed):
         raise ValueError(f"`seed` must be an integer or None. Received: seed={short_repr(seed)}")
     path = os.fspath(path)
@@ -107,10 +106,9 @@ class _Folder:
         for shard in self.shards:
             shards.check_size(shard["path"], shard["bytes"])
 
-    @contextlib.contextmanager
     def open(self):
-        """Yields what `parts` and `read` take as their first argument."""
-        yield None
+        """A context that gives the first argument of `parts` and `read`."""
+        return contextlib.nullcontext()
 
     def parts(self, _, shard):
         """The parts of a shard that are read at once: a list. First every byte is checked, once."""

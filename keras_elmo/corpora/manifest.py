@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_elmo._version import __version__
 from keras_elmo.checks import is_integer, short_repr
-from keras_elmo.corpora.shards import pyarrow, shard_name
+from keras_elmo.corpora.shards import DTYPES, pyarrow, shard_name
 from keras_elmo.files import replacing_file
 
 # Libraries that read whole folders leave out names that begin with an underscore.
@@ -32,7 +32,6 @@ _SETTINGS = (
     "inputs",
 )
 _MODEL_NAME = "source"  # of the model's properties the one that determines nothing
-DTYPES = ("float32", "float16")
 
 
 def read_manifest(folder):
@@ -273,10 +272,8 @@ def differences(old, new):
                 if key != _MODEL_NAME and old[name].get(key) != new[name][key]
             ]
         elif name == "layers":
-            before, now = old[name], new[name]
-            if list(before.items()) != list(now.items()):
-                if list(before) != list(now):  # else the sizes differ
-                    before, now = ", ".join(before), ", ".join(now)
+            before, now = ", ".join(old[name]), ", ".join(new[name])
+            if before != now:
                 found.append(f"layers {before} there and {now} now")
         elif old[name] != new[name]:
             found.append(f"{name} {old[name]} there and {new[name]} now")

@@ -9,11 +9,10 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from keras_elmo.checks import check_integers, short_repr
+from keras_elmo.checks import check_integers
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.inputs import read_files, scan_files
 from keras_elmo.corpora.manifest import (
-    DTYPES,
     MANIFEST,
     differences,
     fingerprint,
@@ -35,7 +34,7 @@ from keras_elmo.text_files import find_files
 # pooled sentence is one vector for each layer, others have one for each token and layer.
 SHARD_SIZE = 1024
 POOLED_SHARD_SIZE = 16384
-_MAX_WAITING = 4  # row groups that wait for the disk; it bounds the memory that they take
+_MAX_WAITING = 4  # jobs, each with a row group of about 32 MB at most: it bounds the memory
 _logger = logging.getLogger(__name__)
 
 
@@ -121,8 +120,7 @@ def embed_files(
     """
     shards.check_pyarrow()
     columns = shards.vector_columns(elmo.config, layers, elmo.num_mixes)
-    if dtype not in DTYPES:
-        raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}")
+    shards.check_dtype(dtype)
     if shard_size is None:
         shard_size = POOLED_SHARD_SIZE if pooled else SHARD_SIZE
     check_integers(1, shard_size=shard_size)
@@ -308,10 +306,10 @@ class _Run:
                 following = reading.submit(next, found, None)
                 while (shard := following.result()) is not None:
                     following = reading.submit(next, found, None)
-                    pipeline.open(shard.index, self._path(shard.index))
+                    pipeline.open(self._path(shard.index))
                     for rows in shards.row_groups(self._embed(shard)):
                         pipeline.write(rows)
-                    pipeline.close(len(shard.rows))
+                    pipeline.close(shard.index, len(shard.rows))
         finally:
             reading.shutdown(cancel_futures=True)
             found.close()
@@ -365,16 +363,21 @@ class _ShardPipeline:
         self._thread = ThreadPoolExecutor(1, "keras_elmo.writing")
         self._jobs = collections.deque()  # futures
         self._is_stopped = False  # After an error, the queued jobs are skipped.
-        self._index = self._writer = None  # of the open shard; only the thread uses them
+        self._writer = None  # of the open shard; only the thread uses it
 
-    def open(self, index, path):
-        self._submit(self._open, index, path)
+    def open(self, path):
+        self._submit(self._open, path)
 
     def write(self, rows):
         self._submit(self._write, rows)
 
-    def close(self, num_rows):
-        self._submit(self._close, num_rows)
+    def close(self, index, num_rows):
+        self._submit(self._close, index, num_rows)
+
+    def drain(self):
+        """Waits until all jobs are done."""
+        while self._jobs:
+            self._take()
 
     def abort(self):
         """Aborts the incomplete shard, if there is one, and ends the thread."""
@@ -387,8 +390,8 @@ class _ShardPipeline:
 
     def __exit__(self, error, *_):
         try:
-            while error is None and self._jobs:
-                self._take()
+            if error is None:
+                self.drain()
         finally:
             self.abort()
 
@@ -411,17 +414,17 @@ class _ShardPipeline:
             self._is_stopped = True
             raise
 
-    def _open(self, index, path):
-        self._index, self._writer = index, shards.ShardWriter(path, self._schema)
+    def _open(self, path):
+        self._writer = shards.ShardWriter(path, self._schema)
         self._writer.open()
 
     def _write(self, rows):
         self._writer.write(shards.make_table(rows, self._schema, self._dtype))
 
-    def _close(self, num_rows):
+    def _close(self, index, num_rows):
         written = self._writer.close(num_rows)
         self._writer = None
-        return self._index, written
+        return index, written
 
     def _abort(self):
         if self._writer is not None:

@@ -24,12 +24,13 @@ try:
 except ImportError as error:
     pyarrow, _import_error = None, error
 
-ROWS_PER_GROUP = 64  # A reader takes a group at a time.
+DTYPES = ("float32", "float16")
+ROWS_PER_GROUP = 64  # A reader takes a group at a time, so it bounds the reader's memory.
 BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
 SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
 _FINGERPRINT = b"keras_elmo.fingerprint"  # in a file's metadata: of the run that wrote it
 _ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
-_BYTES_PER_READ = 1 << 20
+_BUFFER_SIZE = 1 << 20  # bytes that are hashed or written at once: few calls, and little memory
 
 
 def check_pyarrow():
@@ -97,6 +98,12 @@ def vector_columns(config, layers, num_mixes=1):
     return columns
 
 
+def check_dtype(dtype):
+    """Raises a `ValueError` for what is not the dtype of a column of vectors."""
+    if dtype not in DTYPES:
+        raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}")
+
+
 def as_dtype(vectors, dtype, name):
     """Vectors in the dtype of a column.
 
@@ -148,17 +155,18 @@ def make_schema(columns, dtype, is_pooled, fingerprint):
         ("id", pyarrow.int64()),
         ("file", pyarrow.string()),
         ("text", pyarrow.string()),
-        ("tokens", pyarrow.list_(pyarrow.string())),
+        *vector_fields(columns, dtype, is_pooled),
     ]
-    for column in columns:
-        vector = vector_type(column.size, dtype)
-        fields.append((column.name, vector if is_pooled else pyarrow.list_(vector)))
     return pyarrow.schema(fields, {_FINGERPRINT: fingerprint.encode()})
 
 
-def vector_type(size, dtype="float32"):
-    """The Arrow type of one vector."""
-    return pyarrow.list_(pyarrow.from_numpy_dtype(dtype), size)
+def vector_fields(columns, dtype, is_pooled):
+    """The fields of the tokens and of their vectors: a list of pairs, a name and an Arrow type."""
+    fields = [("tokens", pyarrow.list_(pyarrow.string()))]
+    for column in columns:
+        vector = pyarrow.list_(pyarrow.from_numpy_dtype(dtype), column.size)
+        fields.append((column.name, vector if is_pooled else pyarrow.list_(vector)))
+    return fields
 
 
 def check_size(path, size):
@@ -201,7 +209,7 @@ def digest(path):
     """The SHA-256 of a file."""
     found = hashlib.sha256()
     with open(path, "rb") as file:
-        while part := file.read(_BYTES_PER_READ):
+        while part := file.read(_BUFFER_SIZE):
             found.update(part)
     return found.hexdigest()
 
@@ -293,7 +301,7 @@ class ShardWriter:
         temporary = self._stack.enter_context(replacing_file(self.path))
         # Statistics and dictionaries are for columns with values that repeat or are ordered.
         with self._naming_the_file():
-            self._file = _DigestedFile(io.FileIO(temporary, "wb"), _BYTES_PER_READ)
+            self._file = _DigestedFile(io.FileIO(temporary, "wb"), _BUFFER_SIZE)
             self._writer = pyarrow.parquet.ParquetWriter(
                 self._file,
                 self._schema,

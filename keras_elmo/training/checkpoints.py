@@ -64,7 +64,7 @@ class Checkpoints:
             ) from None
 
     def read_run_state(self):
-        """The `RunState` of the last checkpoint, or `None` where there is none."""
+        """The `RunState` of the last checkpoint, or `None` if there is none."""
         prefix = self._latest()
         if prefix is None:
             return None
@@ -123,7 +123,7 @@ def _naming_what_is_damaged(prefix):
     except CHECKPOINT_ERRORS as error:
         raise ValueError(
             f"The checkpoint {prefix} must be whole. Name the one before it in the file "
-            f"{os.path.join(os.path.dirname(prefix), 'checkpoint')}, or begin again in another "
+            f"{os.path.join(os.path.dirname(prefix), _STATE_FILE)}, or begin again in another "
             f"folder. Received: {error}"
         ) from None
 

@@ -14,8 +14,8 @@ from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.text_files import decode_lines, find_files, open_text
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
-PROGRESS_LINES = 5_000  # lines between two calls of a progress function
-_MAX_SENTENCE_TOKENS = 10_000  # a line with more tokens is hardly a sentence
+PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time
+_MAX_SENTENCE_TOKENS = 10_000  # longer lines are reported as suspicious
 
 
 class Corpus:
@@ -92,9 +92,7 @@ class Corpus:
                     )
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
-            raise ValueError(
-                f"The text must have words. Received: none in {_shown_names(self.files)}"
-            )
+            raise ValueError(f"The text must have words. Received: none in {_few(self.files)}")
         self._counts = counts
         return num_unknown
 
@@ -197,9 +195,8 @@ def _read_sentences(path, progress=None):
         progress(os.path.getsize(path) - bytes_read)
 
 
-def _shown_names(files):
-    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    return ", ".join(files[:3]) + more
+def _few(files):
+    return ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
 
 
 def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
@@ -232,9 +229,7 @@ def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
     with replacing_file(path) as temporary:
         counts = count_words(corpus, progress)
         if not counts:
-            raise ValueError(
-                f"The text must have words. Received: none in {', '.join(corpus.files)}"
-            )
+            raise ValueError(f"The text must have words. Received: none in {_few(corpus.files)}")
         words = [
             word for word, count in counts.items() if count >= min_count and word not in SPECIALS
         ]

@@ -1,4 +1,4 @@
-"""`evaluate`: the perplexity of a corpus, with a state that is carried on through it."""
+"""`evaluate`: the perplexity of a corpus, with a state that is carried through it."""
 
 import numpy as np
 import tensorflow as tf
@@ -11,8 +11,8 @@ from keras_elmo.training.stream import Stream
 def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     """The perplexity of sentences by the full softmax, in constant memory.
 
-    Each lane carries the state of the LSTMs on from sentence to sentence, as in training. With
-    `batch_size=1` it is carried on through the whole text.
+    Each lane (row of the batch) carries the state of the LSTMs from sentence to sentence, as in
+    training. With `batch_size=1` it is carried through the whole text.
 
     Args:
         model: a `BiLanguageModel`.

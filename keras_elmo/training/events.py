@@ -53,7 +53,7 @@ def event_log(folder):
 
 @contextlib.contextmanager
 def _naming(folder):
-    """An error of TensorFlow's names the folder, and is an `OSError`."""
+    """Turns an error of TensorFlow into an `OSError` that names the folder."""
     try:
         yield
     except tf.errors.OpError as error:
@@ -71,7 +71,7 @@ def read_event_log(folder):
 
     Returns:
         A dict: by the tag of a scalar, such as `"train/loss"` or `"heldout/perplexity"`, a list of
-        pairs, the step and the value, in the order of the steps. Where a run was continued from a
+        pairs, the step and the value, in the order of the steps. If a run was resumed from a
         checkpoint, the later value of a step counts.
 
     Raises:

@@ -5,13 +5,6 @@ A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`).
 
 import tensorflow as tf
 
-OPTIMIZERS = ("adagrad", "adam")
-
-
-def make_optimizer(name, variables):
-    """An optimizer by its name, one of `OPTIMIZERS`."""
-    return {"adagrad": Adagrad, "adam": Adam}[name](variables)
-
 
 class Adagrad(tf.Module):
     """Adagrad, which touches only the rows of a table that have a gradient.
@@ -131,6 +124,9 @@ class Adam(tf.Module):
                     epsilon=self.epsilon,
                     grad=gradient,
                 )
+
+
+OPTIMIZERS = {"adagrad": Adagrad, "adam": Adam}
 
 
 def sum_repeated_rows(gradient):

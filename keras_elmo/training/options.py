@@ -3,17 +3,15 @@
 import dataclasses
 import math
 
-from keras_elmo.checks import check_integers, is_clip, is_integer, is_number, short_repr
+from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.options_file import read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
-LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # where none is given, by optimizer
-
-NUM_NEGATIVES = 1024  # where the vocabulary is large enough; the original's script has 8,192
-
+LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # the defaults, by optimizer
+NUM_NEGATIVES = 1024  # if the vocabulary is large enough; the original's script has 8,192
 # The keys of options.json, and the arguments that they stand for.
 _KEYS = {
     "batch_size": "batch_size",
@@ -31,7 +29,8 @@ class TrainingOptions:
     """How a biLM is trained.
 
     Args:
-        batch_size: int. The number of lanes of text of a replica (a GPU, or a machine without one).
+        batch_size: int. The number of lanes of text (the rows of a batch) of a replica, which is a
+            GPU, or a machine without one.
         unroll_steps: int. The number of tokens of a window, through which gradients flow.
         dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
             set to zero.
@@ -40,7 +39,7 @@ class TrainingOptions:
         clip_norm: positive float or `None`. The largest norm of all gradients together.
         num_negatives: int, at most half of the vocabulary's words. The number of samples of the
             softmax for each direction and batch. 0 is the full softmax. `None` is 1,024, or half of
-            the words where that is less. (The original's script has 8,192.)
+            the words if that is less. (The original's script has 8,192.)
         epochs: positive float. How many times the corpus is read.
         schedule: `"constant"`; or `"linear"` or `"cosine"`, by which the learning rate falls to
             zero.
@@ -94,17 +93,13 @@ class TrainingOptions:
                     f"`{name}` must be {rule}. Received: {short_repr(getattr(self, name))}"
                 )
 
-        for name, least in [
-            ("batch_size", 1),
-            ("unroll_steps", 1),
-            ("warmup_steps", 0),
-            ("seed", 0),
-            *([] if self.num_negatives is None else [("num_negatives", 0)]),
-        ]:
-            try:
-                check_integers(least, **{name: getattr(self, name)})
-            except ValueError as error:
-                faults.append(str(error))
+        minimums = {"batch_size": 1, "unroll_steps": 1, "warmup_steps": 0, "seed": 0}
+        if self.num_negatives is not None:
+            minimums["num_negatives"] = 0
+        for name, minimum in minimums.items():
+            value = getattr(self, name)
+            is_right = is_integer(value) and value >= minimum
+            check(name, is_right, f"an integer of at least {minimum}")
         for name in ("learning_rate", "epochs"):
             value = getattr(self, name)
             check(name, is_number(value) and 0 < value < math.inf, "a positive number")
@@ -157,7 +152,7 @@ def read_options(path):
 
     Returns:
         The `ElmoConfig`; a dict of those arguments of `TrainingOptions` that the file has; and the
-        vocabulary's size, int, or `None` where the file does not have it.
+        vocabulary's size, int, or `None` if the file does not have it.
     """
     options = read_options_file(path)
     config = ElmoConfig.from_options(options, path)

@@ -19,11 +19,11 @@ class Replicas:
         self.count = self._strategy.num_replicas_in_sync
         self.local_indices = []
 
-        def note_index(context):
+        def record_index(context):
             self.local_indices.append(context.replica_id_in_sync_group)
             return tf.zeros(())
 
-        self._strategy.experimental_distribute_values_from_function(note_index)
+        self._strategy.experimental_distribute_values_from_function(record_index)
 
     def is_chief(self):
         """Whether this process writes the files. Of several workers it is the first."""

@@ -16,11 +16,12 @@ _BEGIN, _END = 0, 1
 class Stream:
     """Windows of a corpus for truncated back-propagation.
 
-    Each of `batch_size` lanes reads sentence after sentence. A window holds the next
-    `unroll_steps` tokens of every lane. A lane whose sentence ends within a window goes on with
-    the next sentence of the corpus, and the first lane takes its sentence first, as in the
-    original. The backward direction reads the same sentences of the lane, each from its end. The
-    target of each token is the next token that the direction reads.
+    A lane is a row of the batch (a stream in bilm-tf). Each of `batch_size` lanes reads sentence
+    after sentence. A window holds the next `unroll_steps` tokens of every lane. A lane whose
+    sentence ends within a window continues with the next sentence of the corpus, and the first
+    lane takes its sentence first, as in the original. The backward direction reads the same
+    sentences of the lane, each from its end. The target of each token is the next token that the
+    direction reads.
 
     For example, two lanes with windows of four tokens read the sentences "a b c", "d e", "f g h"
     and "i" so:
@@ -38,7 +39,7 @@ class Stream:
                     targets     e     d     <S>   h     g     f     <S>   .
         starts_sentence         [True, True]            [True, False]
 
-    A dot stands where a lane has ended. Only evaluation has such places, and masks them: training
+    A dot means that the lane has ended. Only evaluation has such places, and masks them: training
     reads the corpus again and again.
 
     A batch is a dict:
@@ -139,7 +140,7 @@ class Stream:
         `end`.
         """
         sentences = iter(sentences)
-        unfinished = [None] * self.batch_size  # the sentence of each lane, and where it goes on
+        unfinished = [None] * self.batch_size  # the sentence of each lane, and its next token
         while True:
             window = []
             for lane in range(self.batch_size):

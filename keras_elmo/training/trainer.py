@@ -245,7 +245,7 @@ class Trainer:
         self.last_checkpoint_step = self.step
 
     def restore(self):
-        """Goes on from the last checkpoint.
+        """Resumes from the last checkpoint.
 
         Returns:
             Whether there was one. Without a folder there is none.

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_elmo.layers.matmul import products_in
-from keras_elmo.training.optimizer import clip, make_optimizer, sum_repeated_rows
+from keras_elmo.training.optimizer import OPTIMIZERS, clip, sum_repeated_rows
 
 
 class TrainingStep:
@@ -18,29 +18,24 @@ class TrainingStep:
         batch: a batch of `Stream.training_batches`, for each replica.
         state: the biLM's state, for each replica.
         learning_rate: float32, ().
-        stop: float32, (). Above 0 where this process was asked to stop.
+        stop: float32, (). Above 0 if this process was asked to stop.
 
     Returns:
         The losses of both directions (nats), float32, (2,); the norm of all gradients before they
-        were clipped, float32, (); float32, (), above 0 where any process was asked to stop; and the
+        were clipped, float32, (); float32, (), above 0 if any process was asked to stop; and the
         next state.
     """
 
     def __init__(self, model, options, replicas):
         self.model, self.options, self._replicas = model, options, replicas
         self.variables = [variable.value for variable in model.trainable_variables]
-        self.optimizer = make_optimizer(options.optimizer, self.variables)
+        self.optimizer = OPTIMIZERS[options.optimizer](self.variables)
         self._traced = tf.function(
             self._run_on_all_replicas, reduce_retracing=True, autograph=False
         )
 
     def __call__(self, batch, state, learning_rate, stop):
         return self._traced(batch, state, learning_rate, stop)
-
-    @property
-    def num_traces(self):
-        """How often TensorFlow has traced the step."""
-        return self._traced.experimental_get_tracing_count()
 
     def trace(self, batch_spec, state):
         """Traces the step before its first call.
@@ -68,7 +63,7 @@ class TrainingStep:
             state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
         product_dtype = "bfloat16" if self.options.bfloat16_products else None
         with tf.GradientTape() as tape, products_in(product_dtype):
-            losses, state = self._losses(batch, state)
+            losses, state = self.losses(batch, state)
             # This is the original's objective: the sum over a window's tokens, and the mean over
             # lanes and directions.
             objective = self.options.unroll_steps * sum(losses) / 2
@@ -86,9 +81,9 @@ class TrainingStep:
         self.optimizer.apply(gradients, learning_rate)
         return losses, norm, stop, state
 
-    def _losses(self, batch, state):
+    def losses(self, batch, state):
         """The mean loss of each direction, and the next state."""
-        dropout = self._make_dropout(batch["step"])
+        dropout = self.make_dropout(batch["step"])
         outputs, state = self.model.read_windows(
             batch["words"], batch["inputs"], state, dropout=dropout, training=True
         )
@@ -106,7 +101,7 @@ class TrainingStep:
             losses.append(tf.reduce_mean(loss))
         return losses, state
 
-    def _make_dropout(self, step):
+    def make_dropout(self, step):
         """The dropout function of a step, see `BiLM.read_streams`.
 
         Its noise follows from the seed, the replica and the step alone, so that a run that is

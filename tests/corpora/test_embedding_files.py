@@ -49,30 +49,31 @@ def test_sentences_are_stored_as_allennlp_does(tmp_path, arrays):
     write_hdf5(path, arrays[:2], ["one", " two "], has_sentence_keys=True)
     with h5py.File(path) as file:
         assert sorted(file) == ["one", "two"]
-    with pytest.raises(ValueError, match="0, 1, 2, ....* a file with one, two"):
+    with pytest.raises(ValueError, match="a file with one, two"):
         read_embeddings(path)
 
 
 def test_files_of_another_kind(tmp_path, arrays, small_folder):
     path = tmp_path / "a.hdf5"
 
-    def received(error=ValueError):
-        with pytest.raises(error) as info:
+    def refuse(message, path=path, error=ValueError):
+        with pytest.raises(error, match=message):
             read_embeddings(path)
-        return str(info.value)
 
-    assert "No such file" in received(OSError)
+    refuse("No such file", error=OSError)
+    refuse("", small_folder, error=OSError)
     path.write_text("some text")
-    assert "must be a whole HDF5 or npz file" in received()
+    refuse("must be a whole HDF5 or npz file")
     write_hdf5(path, arrays)
     path.write_bytes(path.read_bytes()[:5000])
-    assert "may be cut short" in received()
+    refuse("may be cut short")
     with h5py.File(path, "w") as file:
         file["0"] = file["1"] = file["3"] = arrays[3]
-    assert "without the line 2, and with 3" in received()
+    refuse("without the line 2, and with 3")
     with h5py.File(path, "w") as file:  # sentences that are numbers
         file["4915112345678"] = file["9" * 5000] = arrays[3]
-    assert "without the line 0, and with 4915112345678, 999" in received()
+    refuse("without the line 0, and with 4915112345678, 999")
+    refuse("CNN, CNN_high_0, CNN_proj, RNN_0", small_folder / "weights.hdf5")
     with h5py.File(path, "w") as file:
         file["0/a"] = arrays[3]
         file["1"] = ["text"]
@@ -81,17 +82,12 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
             vectors[0]
         with pytest.raises(ValueError, match="for line 1 an array of dtype object"):
             vectors[1]
-    path = small_folder / "weights.hdf5"
-    assert "CNN, CNN_high_0, CNN_proj, RNN_0" in received()
-    path = tmp_path / "damaged.npz"
     write_npz(path, arrays)
     content = bytearray(path.read_bytes())
     start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
     content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
     path.write_bytes(content)
-    assert "entries must be readable" in received()
-    path = small_folder
-    received(OSError)
+    refuse("entries must be readable")
 
 
 def test_a_zip_of_the_largest_number_of_entries_without_a_record_of_their_number(tmp_path):
@@ -127,7 +123,7 @@ def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
     np.testing.assert_allclose(elmo.token_embeddings(words[2:]), expected, atol=1e-6)
     assert elmo.token_embeddings([]).shape == (0, 8)
     assert elmo.token_embeddings(["a", "b", "a"]).dtype == np.float32
-    with pytest.raises(ValueError, match="must be a list of strings"):
+    with pytest.raises(ValueError, match="words"):
         elmo.token_embeddings("the")
 
     monkeypatch.setattr("keras_elmo.corpora.embedding_files.WORDS_PER_WRITE", 3)

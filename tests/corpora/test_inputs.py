@@ -18,9 +18,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_files_are_counted_and_read_in_order(folder):
-    paths = ["b.txt", "c.txt.gz", "d.txt", "a.txt"]
-    files = scan_files(paths, "utf-8", "strict")
+def test_files_are_read_in_order_and_once_in_each_pass(folder):
+    opened = []
+
+    def record(event, args):
+        if event == "open" and str(args[0]).endswith("b.txt"):
+            opened.append(args[0])
+
+    sys.addaudithook(record)
+    files = scan_files(["b.txt", "c.txt.gz", "d.txt", "a.txt"], "utf-8", "strict")
+    assert len(opened) == 1
     content = (folder / "c.txt.gz").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     assert files[1] == InputFile("c.txt.gz", len(content), digest, 3)
@@ -28,6 +35,7 @@ def test_files_are_counted_and_read_in_order(folder):
     lines = [("b.txt", "one"), ("b.txt", "two")]
     lines += [("c.txt.gz", "three"), ("c.txt.gz", ""), ("c.txt.gz", "four"), ("a.txt", "na\xefve")]
     assert list(read_files(files, "utf-8", "strict")) == lines
+    assert len(opened) == 2
 
 
 def test_faults_are_found_in_the_scan(folder):
@@ -37,6 +45,8 @@ def test_faults_are_found_in_the_scan(folder):
     (folder / "c.txt.gz").write_bytes((folder / "c.txt.gz").read_bytes()[:-9])
     with pytest.raises(ValueError, match="c.txt.gz must be a whole gzip file"):
         scan_files(["c.txt.gz"], "utf-8", "strict")
+    with pytest.raises(ValueError, match="UTF-8"):
+        scan_files(["b.txt", os.fsdecode(b"\xff.txt")], "utf-8", "strict")
 
 
 @pytest.mark.parametrize(
@@ -53,23 +63,3 @@ def test_a_file_that_changes_meanwhile(folder, name, content):
     (folder / name).write_bytes(content)
     with pytest.raises(ValueError, match=f"{name} must not change .* Received: {files[0].rows} l"):
         list(read_files(files, "utf-8", "strict"))
-
-
-def test_a_file_is_read_once_in_each_pass(folder):
-    opened = []
-
-    def note(event, args):
-        if event == "open" and str(args[0]).endswith("b.txt"):
-            opened.append(args[0])
-
-    sys.addaudithook(note)
-    files = scan_files(["b.txt"], "utf-8", "strict")
-    assert len(opened) == 1
-    list(read_files(files, "utf-8", "strict"))
-    assert len(opened) == 2
-    opened.clear()
-
-
-def test_a_name_that_is_not_text_is_refused(folder):
-    with pytest.raises(ValueError, match="must be UTF-8.* rename the file"):
-        scan_files(["a.txt", os.fsdecode(b"\xff.txt")], "utf-8", "strict")

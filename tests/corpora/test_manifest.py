@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,31 +37,19 @@ def manifest_of(elmo, layers="all", files=FILES, **settings):
     )
 
 
-def test_a_manifest_is_read_as_it_was_written(elmo, tmp_path):
-    manifest = manifest_of(elmo)
-    assert manifest["rows"] == 7 and manifest["layers"] == dict.fromkeys(
-        ["layer_0", "layer_1", "layer_2"], 16
-    )
-    assert manifest["versions"][0]["keras_elmo"] and not manifest["complete"]
-    write_manifest(tmp_path, manifest)
-    assert read_manifest(tmp_path) == manifest
-    assert fingerprint(read_manifest(tmp_path)) == fingerprint(manifest)
-
-
-def test_what_decides_the_vectors_differs(elmo):
+def test_what_determines_the_vectors_differs(elmo):
     old = manifest_of(elmo)
+    names = ", ".join(old["layers"])
     changed = [FILES[0], FILES[1]._replace(sha256="ef", bytes=21)]
-    for other, message in [
-        (manifest_of(elmo, "top"), "layers layer_0, layer_1, layer_2 there and top now"),
-        (
-            manifest_of(elmo, [2, 1, 0]),
-            "layers layer_0, layer_1, layer_2 there and layer_2, layer_1, layer_0 now",
-        ),
-        (manifest_of(elmo, dtype="float16"), "dtype float32 there and float16 now"),
-        (manifest_of(elmo, token_budget=9), "token_budget None there and 9 now"),
-        (manifest_of(elmo, files=FILES[:1]), "inputs a.txt, b.txt there and a.txt now"),
-        (manifest_of(elmo, files=changed), "b.txt has changed since (20 bytes there and 21 now)"),
+    for change, message in [
+        ({"layers": "top"}, f"layers {names} there and top now"),
+        ({"layers": [2, 1, 0]}, f"layers {names} there and layer_2, layer_1, layer_0 now"),
+        ({"dtype": "float16"}, "dtype float32 there and float16 now"),
+        ({"token_budget": 9}, "token_budget None there and 9 now"),
+        ({"files": FILES[:1]}, "inputs a.txt, b.txt there and a.txt now"),
+        ({"files": changed}, "b.txt has changed since (20 bytes there and 21 now)"),
     ]:
+        other = manifest_of(elmo, **change)
         assert differences(old, other) == [message]
         assert fingerprint(old) != fingerprint(other)
     elsewhere = {**old, "model": {**old["model"], "source": "moved"}, "versions": [{}]}
@@ -115,19 +104,17 @@ def test_a_file_of_another_kind(tmp_path, content):
 
 
 def test_manifests_that_cannot_be_used(elmo, tmp_path):
-    def refused():
-        with pytest.raises((ValueError, FileNotFoundError)) as caught:
-            read_manifest(tmp_path)
-        return str(caught.value)
-
-    assert "must be a folder that `keras-elmo embed" in refused()
+    with pytest.raises(FileNotFoundError):
+        read_manifest(tmp_path)
     manifest = manifest_of(elmo)
     del manifest["dtype"], manifest["rows"]
     write_manifest(tmp_path, manifest)
-    assert "Received: one without dtype, rows" in refused()
+    with pytest.raises(ValueError, match="Received: one without dtype, rows"):
+        read_manifest(tmp_path)
     for version in (99, True, 1.0, None, [1], "1"):
         write_manifest(tmp_path, {"format": "keras_elmo.corpora", "format_version": version})
-        assert f"format version 1. Received: {version!r}" in refused()
+        with pytest.raises(ValueError, match=re.escape(f"Received: {version!r}")):
+            read_manifest(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -169,8 +156,8 @@ REMOVED = object()
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
-def test_a_hostile_manifest_is_refused_in_words(written, data):
-    """Whatever stands in a manifest: vectors that are right, or an error of the two kinds."""
+def test_a_hostile_manifest_is_refused(written, data):
+    """Any change is either harmless or an error of one of two kinds, and removes no file."""
     folder, embed, whole = written
     manifest = copy.deepcopy(whole)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -185,11 +172,7 @@ def test_a_hostile_manifest_is_refused_in_words(written, data):
             target[last] = value
     names = sorted(os.listdir(folder))
     (folder / MANIFEST).write_text(json.dumps(manifest))
-    for function in (
-        lambda: read_manifest(folder),
-        lambda: dataset(folder, batch_size=8),
-        embed,
-    ):
+    for function in (lambda: read_manifest(folder), lambda: dataset(folder), embed):
         try:
             function()
         except (ValueError, OSError) as error:

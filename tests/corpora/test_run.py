@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import linecache
 import os
 import shutil
@@ -9,6 +10,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from corpora import killed
 
 from keras_elmo import Elmo
 from keras_elmo.corpora import embed_files, read_manifest, shards
@@ -56,23 +58,17 @@ def test_the_folder_holds_what_embed_gives(embed, elmo, folder, dtype):
     assert table["file"].tolist() == 10 * ["a.txt"] + 13 * ["b.txt"]
     assert table["text"].tolist() == LINES
     assert [list(tokens) for tokens in table["tokens"]] == elmo.tokenize(LINES)
-    tolerance = 1e-6 if dtype == "float32" else 1e-3
-    for k, expected in enumerate(elmo.embed(LINES, ["all", "word_emb"])):
-        for name, array in {
-            **{f"layer_{layer}": expected["all"][layer] for layer in range(3)},
-            "word_emb": expected["word_emb"],
-        }.items():
-            found = [np.asarray(vector) for vector in table[name][k]]
-            assert len(found) == len(array) and all(v.dtype == dtype for v in found)
-            if found:
-                np.testing.assert_allclose(np.stack(found), array, atol=tolerance)
-    assert manifest["complete"] and manifest["rows"] == 23 == sum(
-        shard["rows"] for shard in manifest["shards"]
-    )
-    assert [shard["first_id"] for shard in manifest["shards"]] == [0, 5, 10, 15, 20]
+    expected = elmo.embed(LINES, [0, 1, 2, "word_emb"])
+    for k, name in itertools.product(range(23), ["layer_0", "layer_1", "layer_2", "word_emb"]):
+        array = expected[k][name if name == "word_emb" else int(name[-1])]
+        found = np.array([*table[name][k]]).reshape(array.shape)
+        assert found.dtype == dtype or not len(array)
+        np.testing.assert_allclose(found, array, atol=1e-6 if dtype == "float32" else 1e-3)
+    assert manifest["complete"] and manifest["rows"] == 23
+    places = [(shard["first_id"], shard["rows"]) for shard in manifest["shards"]]
+    assert places == [(0, 5), (5, 5), (10, 5), (15, 5), (20, 3)]
     assert read_manifest("out") == manifest
-    files = [shard["file"] for shard in manifest["shards"]]
-    assert sorted(os.listdir("out")) == sorted([MANIFEST, *files])
+    assert sorted(os.listdir("out")) == [MANIFEST, *(s["file"] for s in manifest["shards"])]
     for shard in manifest["shards"]:
         content = (folder / "out" / shard["file"]).read_bytes()
         digest = hashlib.sha256(content).hexdigest()
@@ -84,8 +80,7 @@ def test_pooled_vectors_are_means(embed, elmo, folder):
     table = polars.read_parquet("out/*.parquet")  # reads the folder without us
     assert table.schema["elmo"] == polars.Array(polars.Float32, 16)
     assert table["text"].to_list() == LINES and "" in LINES
-    expected = elmo.embed(LINES, layers=["default", 1])
-    for k, row in enumerate(expected):
+    for k, row in enumerate(elmo.embed(LINES, layers=["default", 1])):
         np.testing.assert_allclose(table["elmo"].to_numpy()[k], row["default"], atol=1e-6)
         mean = row[1].mean(axis=0) if len(row[1]) else np.zeros(16)
         np.testing.assert_allclose(table["layer_1"].to_numpy()[k], mean, atol=1e-6)
@@ -104,13 +99,12 @@ def stopping(condition):
 
 
 @pytest.mark.parametrize("rows", [0, 3, 11, 23])
-def test_a_stopped_run_goes_on_with_the_same_bytes(embed, folder, rows):
+def test_a_stopped_run_is_resumed_with_the_same_bytes(embed, folder, rows):
     embed("whole")
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.rows >= rows))
-    names = os.listdir("out")
-    assert not [name for name in names if name.endswith(".part")]
-    before = {name: os.stat(f"out/{name}").st_mtime_ns for name in names if name != MANIFEST}
+    assert not killed.parts_in("out")
+    before = {name: os.stat(f"out/{name}").st_mtime_ns for name in killed.shards_in("out")}
     if rows:
         assert not read_manifest("out")["complete"]
     embed()
@@ -134,28 +128,21 @@ def test_any_shard_may_be_missing(embed, folder):
     assert seen == [(23, 23, 5, 5, 0, 0)] and contents(folder / "out") == whole
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"layers": "all"}, "layers top there and layer_0, layer_1, layer_2 now"),
-        ({"pooled": True}, "pooled False there and True now"),
-        ({"shard_size": 6}, "shard_size 5 there and 6 now"),
-    ],
-)
-def test_another_run_is_refused_and_changes_nothing(embed, folder, options, message):
+@pytest.mark.parametrize("name, value", [("layers", "all"), ("pooled", True), ("shard_size", 6)])
+def test_another_run_is_refused_and_changes_nothing(embed, folder, name, value):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.shards == 2))
     before = contents(folder / "out")
-    with pytest.raises(ValueError, match=f"nothing was changed. Received: {message}"):
-        embed(**options)
+    with pytest.raises(ValueError, match=f"nothing was changed. Received: {name} .* there and"):
+        embed(**{name: value})
     assert contents(folder / "out") == before
 
 
-def test_another_model_or_text_is_refused(embed, folder, new_elmo, elmo):
+def test_another_model_or_text_is_refused(embed, folder, new_elmo):
     embed()
     before = contents(folder / "out")
     new_elmo.mixes[0].gamma.assign(2.0)
-    with pytest.raises(ValueError, match=r"Received: model .*small \(.*there and .*small \("):
+    with pytest.raises(ValueError, match="Received: model "):
         embed_files(new_elmo, "*.txt", "out", "top", shard_size=5)
     with open("b.txt", "a") as file:
         file.write("one more\n")
@@ -166,12 +153,11 @@ def test_another_model_or_text_is_refused(embed, folder, new_elmo, elmo):
     assert manifest["rows"] == 24 and len(os.listdir("out")) == 3
 
 
-def test_other_folders_are_left_alone(embed, folder):
-    with pytest.raises(ValueError, match="Received: a folder with a.txt and without _manifest"):
+def test_other_folders_are_left_alone(embed):
+    with pytest.raises(ValueError, match="a.txt and without _manifest"):
         embed(".")
-    (folder / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match="Received: file"):
-        embed("file")
+    with pytest.raises(NotADirectoryError, match="a.txt"):
+        embed("a.txt")
     embed("empty/deeper")
     assert len(os.listdir("empty/deeper")) == 6
 
@@ -196,22 +182,19 @@ def test_damaged_and_swapped_shards_are_refused(embed, folder, change):
     whole = contents(folder / "out")
     change()
 
-    def refuse(message):
-        if change is not be_unfinished:  # the manifest knows the bytes
-            message = "bytes (in the place of|than were written)|" + message
-        with pytest.raises(ValueError, match=f"whole shard of this run; remove it.*({message})"):
-            embed()
-
-    (folder / "out" / first).write_bytes(whole[first][:-9])
-    refuse("Received: a file that cannot be read")
-    (folder / "out" / first).write_bytes(whole[last])
-    refuse("Received: 3 rows in the place of 5")
-    (folder / "out" / first).write_bytes(whole[second])
-    refuse("Received: other rows than those from 0 on")
     flipped = bytearray(whole[first])
     flipped[len(flipped) // 3] ^= 4  # in a page of vectors
-    (folder / "out" / first).write_bytes(flipped)
-    refuse("")
+    for content, message in [
+        (whole[first][:-9], "a file that cannot be read"),
+        (whole[last], "3 rows in the place of 5"),
+        (whole[second], "other rows than those from 0 on"),
+        (flipped, ""),
+    ]:
+        (folder / "out" / first).write_bytes(content)
+        if change is not be_unfinished:  # the manifest knows the bytes
+            message = f"bytes (in the place of|than were written)|{message}"
+        with pytest.raises(ValueError, match=f"remove it.*({message})"):
+            embed()
     os.remove(f"out/{first}")
     assert embed() == read_manifest("out")
     assert contents(folder / "out") == whole  # also the manifest, with all digests
@@ -231,7 +214,7 @@ def test_an_input_that_changes_during_the_run(embed, folder):
     with pytest.raises(ValueError, match="b.txt has changed since"):
         embed()
     (folder / "b.txt").write_bytes(before)
-    with pytest.raises(ValueError, match="remove it, .* other values of text than those of the in"):
+    with pytest.raises(ValueError, match="other values of text"):
         embed()
     embed(overwrite=True)
     embed("whole")
@@ -255,7 +238,7 @@ def test_overwriting_removes_the_old_shards_alone(embed, folder):
     assert sorted(os.listdir("out")) == sorted(expected)
 
 
-def test_other_versions_are_noted(embed, folder, monkeypatch, caplog):
+def test_other_versions_are_recorded(embed, folder, monkeypatch, caplog):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.shards == 2))
     now = run_module.versions()
@@ -300,7 +283,6 @@ def test_an_error_in_any_step_leaves_whole_shards_alone(embed, folder, monkeypat
     with pytest.raises(OSError, match="the third step"):
         embed()
     assert_stopped(folder)
-    assert not [name for name in os.listdir("out") if name.endswith(".part")]
     assert len(threads) == 1 and threads.pop().startswith("keras_elmo.writing")
     embed()
     assert contents(folder / "out") == contents(folder / "whole")
@@ -308,10 +290,7 @@ def test_an_error_in_any_step_leaves_whole_shards_alone(embed, folder, monkeypat
 
 def assert_stopped(folder):
     """No unfinished file, no thread, and no shard but whole ones is left."""
-    whole, out = contents(folder / "whole"), contents(folder / "out")
-    assert {name: whole[name] for name in out if name != MANIFEST} == {
-        name: content for name, content in out.items() if name != MANIFEST
-    }
+    assert killed.contents(folder / "out").items() <= killed.contents(folder / "whole").items()
     assert not [t.name for t in threading.enumerate() if t.name.startswith("keras_elmo")]
 
 
@@ -351,9 +330,7 @@ def interrupt_at(number, run):
     return False
 
 
-@pytest.mark.parametrize(
-    "step", [29, pytest.param(1, marks=pytest.mark.slow)]
-)  # fmt: skip
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_interrupt_at_any_line_leaves_whole_shards_alone(embed, folder, step):
     options = {"inputs": "a.txt", "shard_size": 2}  # an opening, a row group and an end for each
     embed("whole", **options)
@@ -368,23 +345,17 @@ def test_an_interrupt_at_any_line_leaves_whole_shards_alone(embed, folder, step)
 
 
 @pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"dtype": "float64"}, "dtype='float64'"),
-        ({"shard_size": 0}, "shard_size=0"),
-        ({"token_budget": 0}, "token_budget=0"),
-        ({"errors": "ignore"}, "errors='ignore'"),
-        ({"layers": "default"}, "choose `pooled`"),
-        ({"encoding": "ascii"}, "must be ascii"),
-    ],
-)
-def test_wrong_arguments_leave_nothing(embed, options, message):
-    with pytest.raises(ValueError, match=message):
-        embed(**options)
+    "name, value",
+    [("dtype", "float64"), ("shard_size", 0), ("token_budget", 0), ("errors", "ignore"),
+     ("layers", "default"), ("encoding", "ascii")],
+)  # fmt: skip
+def test_wrong_arguments_leave_nothing(embed, name, value):
+    with pytest.raises(ValueError, match=str(value)):
+        embed(**{name: value})
     assert sorted(os.listdir()) == ["a.txt", "b.txt"]
 
 
-def test_boundaries_have_no_tokens(folder, small_folder):
+def test_a_model_with_sentence_boundaries_is_refused(folder, small_folder):
     elmo = Elmo.from_pretrained(small_folder, keep_sentence_boundaries=True)
     with pytest.raises(ValueError, match="keep_sentence_boundaries=True"):
         embed_files(elmo, "a.txt", "out")

@@ -22,10 +22,11 @@ def corpus(tmp_path):
     return Corpus(tmp_path / "part*")
 
 
-def test_every_line_of_every_file(corpus):
+def test_sentences_are_in_the_order_of_the_files(corpus):
     assert corpus.counts() == (50, 150)
     sentences = list(corpus.sentences())
     assert sentences[0] == ["f0", "s0", "."] and sentences[-1] == ["f4", "s9", "."]
+    assert list(corpus.epoch(3)) == sentences
 
 
 def test_an_order_for_each_seed_and_epoch(corpus):
@@ -39,22 +40,12 @@ def test_an_order_for_each_seed_and_epoch(corpus):
     assert list(map(list, orders[0, 1])) == list(corpus.epoch(0, 1))
 
 
-def test_a_pipe_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="read several times.*a pipe"):
-        Corpus(tmp_path / "pipe")
-
-
-def test_every_shard_has_some_of_small_files(tmp_path):
+def test_shards_share_the_lines_of_too_few_files(tmp_path):
     for k in range(2):
         (tmp_path / f"{k}.txt").write_text(f"line {k}\n")
     corpus = Corpus([tmp_path / "0.txt", tmp_path / "1.txt"])
     shards = [list(corpus.epoch(0, None, k, 4)) for k in range(4)]
     assert shards == [[["line", "0"]], [["line", "1"]], [], []]
-
-
-def test_the_order_of_the_files(corpus):
-    assert list(corpus.epoch(3)) == list(corpus.sentences())
 
 
 @pytest.mark.parametrize("seed", [None, 1])
@@ -70,39 +61,24 @@ def test_shards_share_the_corpus(corpus, num_shards, seed):
 
 
 @pytest.mark.parametrize(
-    "data, message",
+    "name, data, message",
     [
-        (b"", "must have words.*bad.txt"),
-        (b"\n \n", "must have words.*bad.txt"),
-        (b"ok\ncaf\xe9 !\n", "bad.txt must be UTF-8, .* line 2: 'caf\ufffd !'"),
+        ("bad.txt", b"", "must have words.*bad.txt"),
+        ("bad.txt", b"\n \n", "must have words.*bad.txt"),
+        ("bad.txt", b"ok\ncaf\xe9 !\n", "bad.txt must be UTF-8, .* line 2: 'caf\ufffd !'"),
+        ("bad.gz", gzip.compress(b"some words\n")[:-9], "bad.gz must be a whole gzip file"),
     ],
 )
-def test_faults_are_found_when_it_is_counted(tmp_path, data, message):
-    (tmp_path / "bad.txt").write_bytes(data)
+def test_faults_are_found_when_it_is_counted(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=message):
-        Corpus(tmp_path / "bad.txt").counts()
+        Corpus(tmp_path / name).counts()
 
 
-def test_a_gzip_file_that_is_cut_short(tmp_path):
-    write(tmp_path / "a.gz", [f"word{n}" for n in range(1000)])
-    (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:100])
-    with pytest.raises(ValueError, match="a.gz must be a whole gzip file"):
-        Corpus(tmp_path / "a.gz").counts()
-
-
-def test_a_line_that_is_hardly_a_sentence(tmp_path):
+def test_a_line_that_is_too_long_for_a_sentence_is_reported(tmp_path):
     (tmp_path / "a.txt").write_text("short\n" + "word " * 100_000 + "\n")
     with pytest.warns(UserWarning, match="a.txt, line 2: 100,000 tokens"):
         assert Corpus(tmp_path / "a.txt").counts() == (2, 100_001)
-
-
-def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no file .*nothing"):
-        Corpus([str(tmp_path / "nothing*")])
-    with pytest.raises(IsADirectoryError, match="not a folder; write .*[*]. for the files in"):
-        Corpus(tmp_path)
-    with pytest.raises(FileNotFoundError, match="must be an input file"):
-        Corpus([])
 
 
 def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
@@ -121,22 +97,17 @@ def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
 def test_texts_must_fill_a_batch_and_a_window(corpus, tmp_path):
     """The corpus has 50 sentences of 3 tokens: 200 targets."""
     check_texts(corpus, corpus, TrainingOptions(batch_size=20, unroll_steps=5), 2)
-    with pytest.raises(ValueError, match=r"batch, 2 x 21 lanes of 5 tokens, 210 .*: 150 tokens"):
+    with pytest.raises(ValueError, match=r"2 x 21 lanes of 5 tokens, 210 .*: 150 tokens"):
         check_texts(corpus, None, TrainingOptions(batch_size=21, unroll_steps=5), 2)
     write(tmp_path / "one.txt", ["a b"])
-    one = Corpus(tmp_path / "one.txt")
-    options = TrainingOptions(batch_size=1, unroll_steps=4)
-    with pytest.raises(ValueError, match="Received: 2 tokens in 1 sentences"):
-        check_texts(one, None, options, 1)
     with pytest.raises(ValueError, match="held-out text must have at least a window, 4 tokens"):
-        check_texts(corpus, one, options, 1)
+        check_texts(corpus, Corpus(tmp_path / "one.txt"), TrainingOptions(1, 4), 1)
 
 
 @pytest.fixture
 def files(tmp_path):
-    (tmp_path / "a.txt").write_text("the cat the\n\ndog the cat <UNK>\n", encoding="utf-8")
-    with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as file:
-        file.write("caf\u00e9 bird\u3000dog\n")
+    write(tmp_path / "a.txt", ["the cat the", "", "dog the cat <UNK>"])
+    write(tmp_path / "b.txt.gz", ["caf\u00e9 bird\u3000dog"])
     return [str(tmp_path / "*.txt"), tmp_path / "b.txt.gz"]
 
 
@@ -155,14 +126,16 @@ def test_rare_words_are_left_out(files, tmp_path, kwargs):
     assert words == 6 and share == pytest.approx(7 / 10)
 
 
-def test_an_empty_corpus_writes_nothing(tmp_path):
-    (tmp_path / "a.txt").write_text(" \n\n")
-    with pytest.raises(ValueError, match="must have words. Received: none in .*a.txt"):
+def test_a_vocabulary_without_words_is_not_written(tmp_path):
+    write(tmp_path / "a.txt", [" ", ""])
+    with pytest.raises(ValueError, match="must have words"):
         build_vocabulary(tmp_path / "a.txt", tmp_path / "v")
     assert os.listdir(tmp_path) == ["a.txt"]
+    with pytest.raises(ValueError, match="file of its own"):
+        build_vocabulary(tmp_path / "a.txt", tmp_path / "a.txt")
 
 
-@pytest.mark.parametrize("kwargs", [{"min_count": 0}, {"size": 3}])
-def test_arguments_out_of_range(files, tmp_path, kwargs):
-    with pytest.raises(ValueError, match="must be an integer of at least"):
-        build_vocabulary(files, tmp_path / "v", **kwargs)
+@pytest.mark.parametrize("name, value", [("min_count", 0), ("size", 3)])
+def test_arguments_out_of_range(files, tmp_path, name, value):
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+        build_vocabulary(files, tmp_path / "v", **{name: value})

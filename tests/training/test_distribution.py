@@ -1,9 +1,11 @@
 """Two processes or devices, each with a part of the lanes, train as one with all of them does.
 
-Each process makes one run that is stopped, and one that goes on where it was stopped.
+Each process makes one run that is stopped, and one that resumes where it was stopped.
 """
 
+import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -17,9 +19,11 @@ import pytest
 import tensorflow as tf
 from training.letters import OPTIONS, make_model, make_trainer, spoil, write_letters
 
+from keras_elmo import BiLanguageModel
 from keras_elmo.signals import Interrupted
 from keras_elmo.training import Corpus, Stream
-from keras_elmo.training.optimizer import Adagrad, clip, sum_repeated_rows
+from keras_elmo.training.replicas import Replicas
+from keras_elmo.training.training_step import TrainingStep
 
 STEPS = 6
 OPTIONS = dataclasses.replace(
@@ -32,38 +36,31 @@ def open_corpus(folder):
     return Corpus([folder / "0.txt", folder / "1.txt"])
 
 
+@functools.cache
 def run_alone(folder):
-    """The same steps in one process, written out, with the lanes of both replicas in one batch."""
-    model = make_model(OPTIONS)
-    variables = [variable.value for variable in model.trainable_variables]
-    optimizer = Adagrad(variables)
+    """The same steps in one process, with the lanes of both replicas in one batch."""
+    model, corpus = make_model(OPTIONS), open_corpus(folder)
     stream = Stream(model.vocabulary, OPTIONS.batch_size, OPTIONS.unroll_steps)
-    shards = [
-        iter(stream.training_batches(open_corpus(folder), OPTIONS.seed, shard, 2))
-        for shard in range(2)
-    ]
+    shards = [stream.training_batches(corpus, OPTIONS.seed, shard, 2) for shard in range(2)]
+    step = TrainingStep(model, OPTIONS, Replicas())
     state, losses = model.bilm.zero_state(2 * OPTIONS.batch_size), []
-    for _ in range(STEPS):
-        first, second = (next(shard) for shard in shards)
+    for first, second in zip(*(shard.take(STEPS) for shard in shards), strict=True):
         # The words of the second come after those of the first. Boundaries are shared.
         indices = second["inputs"]
         indices = tf.where(indices < 2, indices, indices + tf.size(first["words"]))
-        inputs = tf.concat([first["inputs"], indices], 1)
-        targets = tf.concat([first["targets"], second["targets"]], 1)
-        words = tf.concat([first["words"], second["words"]], 0)
-        with tf.GradientTape() as tape:
-            outputs, state = model.read_windows(words, inputs, state)
-            outputs = tf.reshape(outputs, (-1, outputs.shape[-1]))
-            loss = tf.reduce_mean(model.softmax.loss(outputs, tf.reshape(targets, [-1])))
-            objective = OPTIONS.unroll_steps * loss
-        gradients = [sum_repeated_rows(g) for g in tape.gradient(objective, variables)]
-        optimizer.apply(clip(gradients, OPTIONS.clip_norm)[0], tf.constant(OPTIONS.learning_rate))
-        losses.append(float(loss))
+        batch = {
+            "step": first["step"],
+            "words": tf.concat([first["words"], second["words"]], 0),
+            "inputs": tf.concat([first["inputs"], indices], 1),
+            "targets": tf.concat([first["targets"], second["targets"]], 1),
+        }
+        loss, *_, state = step(batch, state, tf.constant(OPTIONS.learning_rate), tf.constant(0.0))
+        losses.append(float(tf.reduce_mean(loss)))
     return {"losses": losses, "bias": model.softmax.bias.numpy().tolist()}
 
 
 def run_replicas(folder, name):
-    """What a process of the test does: a run that is stopped, and one that goes on from there."""
+    """What a process of the test does: a run that is stopped, and one that resumes from there."""
     if name == "two devices":
         (processor,) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(2)]
@@ -72,7 +69,13 @@ def run_replicas(folder, name):
     else:
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
     corpus = open_corpus(folder)
-    losses = []
+    losses, traces, read_windows = [], [], BiLanguageModel.read_windows
+
+    def traced(*args, **kwargs):
+        traces.append(None)
+        return read_windows(*args, **kwargs)
+
+    BiLanguageModel.read_windows = traced
 
     def make():
         with strategy.scope():
@@ -93,27 +96,24 @@ def run_replicas(folder, name):
 
     resumed = make()
     spoil(resumed)
-    if not resumed.restore():
-        raise AssertionError("There was no checkpoint")
-    first_step = resumed.step
+    first_step = resumed.step if resumed.restore() else None
     resumed.run(lambda metrics: losses.append(metrics["loss"]))
     return {
         "losses": losses,
         "bias": resumed.model.softmax.bias.numpy().tolist(),
         "message": str(error.value),
         "resumed at": first_step,
-        "num_traces": resumed.training_step.num_traces,  # of both: they share the step
+        # Each replica traces the step. Both runs share it.
+        "num_traces": len(traces) / len(resumed.replicas.local_indices),
     }
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 @pytest.fixture(scope="module")
@@ -128,16 +128,11 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(folder):
     """What each process gives, by the names of the tests below. All run at the same time."""
+    runs = [("two devices", {})]
     workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    clusters = [
-        {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
-        for index in range(2)
-    ]
-    runs = [
-        ("two processes", {"TF_CONFIG": json.dumps(clusters[0])}),
-        ("two processes", {"TF_CONFIG": json.dumps(clusters[1])}),
-        ("two devices", {}),
-    ]
+    for index in range(2):
+        task = {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
+        runs.append(("two processes", {"TF_CONFIG": json.dumps(task)}))
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     processes = [
         subprocess.Popen(
@@ -161,17 +156,13 @@ def results(folder):
     return found
 
 
-@pytest.fixture(scope="module")
-def expected(folder):
-    return run_alone(folder)
-
-
 REPLICAS = pytest.mark.parametrize("name, count", [("two processes", 2), ("two devices", 1)])
 
 
 @REPLICAS
-def test_two_equal_one(results, expected, name, count):
-    """Though they were stopped and went on from a checkpoint, which has the state of every lane."""
+def test_two_equal_one(results, folder, name, count):
+    """Though they were stopped and resumed from a checkpoint, which has the state of every lane."""
+    expected = run_alone(folder)
     assert len(results[name]) == count
     for result in results[name]:
         np.testing.assert_allclose(result["losses"], expected["losses"], atol=1e-4)
@@ -179,16 +170,11 @@ def test_two_equal_one(results, expected, name, count):
 
 
 @REPLICAS
-def test_the_step_is_traced_once(results, name, count):
-    """In both runs together, though their batches differ in the numbers of words."""
-    assert [result["num_traces"] for result in results[name]] == [1] * count
-
-
-@REPLICAS
-def test_where_one_is_asked_to_stop_all_do(results, folder, name, count):
-    message = "resume from the checkpoint of step 4 with --resume"
-    assert [result["message"] for result in results[name]] == [message] * count
-    assert [result["resumed at"] for result in results[name]] == [4] * count
+def test_all_trace_once_and_stop_if_one_is_asked_to_stop(results, folder, name, count):
+    for result in results[name]:
+        assert result["message"] == "resume from the checkpoint of step 4 with --resume"
+        assert result["resumed at"] == 4
+        assert result["num_traces"] == 1  # though batches differ in the numbers of words
     checkpoints = str(folder / name / "checkpoints")
     assert tf.train.latest_checkpoint(checkpoints).endswith(f"ckpt-{STEPS}")
 

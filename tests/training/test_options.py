@@ -16,19 +16,21 @@ MODEL_OPTIONS = {
 }  # fmt: skip
 
 
-def test_learning_rates():
-    options = TrainingOptions(learning_rate=0.5, warmup_steps=5, schedule="linear")
-    rates = [options.learning_rate_at(step, 15) for step in (0, 4, 5, 10, 14)]
-    assert rates == pytest.approx([0.1, 0.5, 0.5, 0.25, 0.05])
-    cosine = TrainingOptions(learning_rate=1.0, schedule="cosine")
-    assert [cosine.learning_rate_at(step, 10) for step in (0, 5)] == pytest.approx([1.0, 0.5])
-    assert TrainingOptions().learning_rate_at(10**6, 10) == 0.2
-
-
-def test_learning_rate_follows_the_optimizer_unless_it_is_given():
-    assert TrainingOptions().learning_rate == 0.2
-    assert TrainingOptions(optimizer="adam").learning_rate == 0.001
-    assert TrainingOptions(optimizer="adam", learning_rate=0.5).learning_rate == 0.5
+@pytest.mark.parametrize(
+    "options, steps, num_steps, expected",
+    [
+        ({"learning_rate": 0.5, "warmup_steps": 5, "schedule": "linear"}, [0, 4, 5, 10, 14], 15,
+         [0.1, 0.5, 0.5, 0.25, 0.05]),
+        ({"learning_rate": 1.0, "schedule": "cosine"}, [0, 5], 10, [1.0, 0.5]),
+        ({}, [10**6], 10, [0.2]),
+        ({"optimizer": "adam"}, [0], 10, [0.001]),
+        ({"optimizer": "adam", "learning_rate": 0.5}, [0], 10, [0.5]),
+    ],
+)  # fmt: skip
+def test_learning_rates(options, steps, num_steps, expected):
+    options = TrainingOptions(**options)
+    found = [options.learning_rate_at(step, num_steps) for step in steps]
+    assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, Fraction])
@@ -42,7 +44,7 @@ def test_numbers_of_any_kind_become_those_of_python(kind):
     for name in values:
         with pytest.raises(ValueError, match=f"`{name}` must be"):
             TrainingOptions(**{name: kind(-1)})
-    with pytest.raises(ValueError, match="`dropout` must be.*Received: nan"):
+    with pytest.raises(ValueError, match="dropout"):
         TrainingOptions(dropout=np.float32("nan"))
     assert isinstance(TrainingOptions(epochs=3).epochs, int)
 
@@ -57,22 +59,15 @@ def test_options_out_of_range_are_all_named():
     with pytest.raises(ValueError) as error:
         TrainingOptions(**faults)
     lines = str(error.value).split("\n")
-    assert len(lines) == len(faults)
-    for name in faults:
-        assert sum(f"`{name}`" in line or f"{name}=" in line for line in lines) == 1, name
+    assert sorted(line.split("`")[1] for line in lines) == sorted(faults)
 
 
-@pytest.mark.parametrize(
-    "num_words, num_negatives", [(27, 13), (1999, 999), (2048, 1024), (5000, 1024)]
-)
-def test_samples_are_at_most_half_of_the_vocabulary(num_words, num_negatives):
-    assert TrainingOptions().for_vocabulary(num_words).num_negatives == num_negatives
-
-
-def test_more_samples_than_half_of_the_vocabulary_are_refused():
+def test_samples_are_at_most_half_of_the_vocabulary():
+    for num_words, num_negatives in [(27, 13), (1999, 999), (2048, 1024), (5000, 1024)]:
+        assert TrainingOptions().for_vocabulary(num_words).num_negatives == num_negatives
     options = TrainingOptions(num_negatives=14)
     assert options.for_vocabulary(28) is options
-    with pytest.raises(ValueError, match="must be at most 13, half of the 27 words"):
+    with pytest.raises(ValueError, match="num_negatives"):
         options.for_vocabulary(27)
 
 
@@ -87,21 +82,11 @@ def test_options_of_the_original_trainer_are_read(tmp_path):
     config, arguments, num_words = read_options(path)
     assert (config.units, config.projection_dim, config.num_layers) == (12, 6, 2)
     assert num_words == 1503
-    assert TrainingOptions(**arguments) == TrainingOptions(
-        batch_size=16,
-        unroll_steps=10,
-        dropout=0.3,
-        learning_rate=0.1,
-        clip_norm=5.0,
-        num_negatives=64,
-        epochs=2,
-    )
-
-
-def test_full_softmax_of_the_original_trainer_is_read(tmp_path):
-    path = tmp_path / "options.json"
-    path.write_text(
-        json.dumps({**MODEL_OPTIONS, "sample_softmax": False, "n_negative_samples_batch": 64})
-    )
-    _, arguments, num_words = read_options(path)
-    assert arguments == {"num_negatives": 0} and num_words is None
+    assert arguments == {
+        "batch_size": 16, "unroll_steps": 10, "dropout": 0.3, "learning_rate": 0.1,
+        "clip_norm": 5.0, "num_negatives": 64, "epochs": 2,
+    }  # fmt: skip
+    path.write_text(json.dumps({**MODEL_OPTIONS, **training, "sample_softmax": False}))
+    assert read_options(path)[1] == {**arguments, "num_negatives": 0}
+    path.write_text(json.dumps(MODEL_OPTIONS))
+    assert read_options(path) == (config, {}, None)

@@ -19,7 +19,14 @@ from training.letters import (
 
 from keras_elmo import BiLanguageModel
 from keras_elmo.signals import Interrupted
-from keras_elmo.training import Corpus, Trainer, TrainingOptions, evaluate, read_options
+from keras_elmo.training import (
+    Corpus,
+    Trainer,
+    TrainingOptions,
+    evaluate,
+    read_event_log,
+    read_options,
+)
 
 
 def send_at(step, number=signal.SIGINT):
@@ -34,21 +41,12 @@ def send_at(step, number=signal.SIGINT):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {},
-        pytest.param(
-            {
-                "num_negatives": 0,
-                "zero_starts": False,
-                "optimizer": "adam",
-                "learning_rate": 0.01,
-                "dtype": "mixed_bfloat16",
-            },
-            marks=pytest.mark.slow,
-        ),
-    ],
+    [{}, pytest.param({
+        "num_negatives": 0, "zero_starts": False, "optimizer": "adam", "learning_rate": 0.01,
+        "dtype": "mixed_bfloat16",
+    }, marks=pytest.mark.slow)],
     ids=["defaults", "full softmax, Adam, bfloat16"],
-)
+)  # fmt: skip
 def test_it_learns(corpus, change):
     options = dataclasses.replace(OPTIONS, **{"learning_rate": 1.0, **change})
     trainer = make_trainer(corpus, options=options, steps=250)
@@ -63,13 +61,7 @@ def test_it_learns(corpus, change):
     assert trainer.model.bilm.cells("forward")[0].kernel.dtype == "float32"
 
 
-def test_epochs_are_turned_into_steps(corpus):
-    num_targets = sum(corpus.counts())
-    assert make_trainer(corpus).num_steps == -(-3 * num_targets // 20)
-    assert make_trainer(corpus, steps=7).num_steps == 7
-
-
-def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path):
+def test_a_resumed_run_is_the_run_it_would_have_been(corpus, tmp_path):
     whole = make_trainer(corpus, tmp_path / "whole", steps=24)
     losses = []
 
@@ -90,15 +82,7 @@ def test_a_run_that_goes_on_is_the_run_it_would_have_been(corpus, tmp_path):
             np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
-def test_the_step_is_traced_once(corpus, tmp_path):
-    (tmp_path / "other.txt").write_text("some other words are here\n" * 20)
-    for text in (corpus, Corpus(tmp_path / "other.txt")):
-        trainer = make_trainer(text, steps=3)
-        trainer.run()
-    assert trainer.training_step.num_traces == 1
-
-
-def test_a_signal_while_it_traces_ends_it_after_the_trace(corpus, tmp_path, monkeypatch):
+def test_a_signal_while_it_traces_ends_it_after_the_only_trace(corpus, tmp_path, monkeypatch):
     read_windows, calls = BiLanguageModel.read_windows, []
 
     def killed(*args, **kwargs):
@@ -108,9 +92,12 @@ def test_a_signal_while_it_traces_ends_it_after_the_trace(corpus, tmp_path, monk
         return read_windows(*args, **kwargs)
 
     monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
+    trainer = Trainer(make_model(), corpus, OPTIONS, tmp_path / "run", steps=5)
     with pytest.raises(Interrupted, match="nothing was kept") as caught:
-        Trainer(make_model(), corpus, OPTIONS, tmp_path / "run", steps=5).run()
+        trainer.run()
     assert caught.value.signal_number == signal.SIGTERM and len(calls) == 1
+    trainer.run()  # with batches of other numbers of words
+    assert trainer.step == 5 and len(calls) == 1
 
 
 def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):
@@ -121,6 +108,12 @@ def test_a_signal_ends_it_after_a_checkpoint(corpus, tmp_path):
     assert signal.getsignal(signal.SIGINT) is before
     again = make_trainer(corpus, tmp_path / "run", steps=30)
     assert again.restore() and again.step == trainer.step in (4, 5)
+    assert not (tmp_path / "run/weights.hdf5").exists()
+    shorter = make_trainer(corpus, tmp_path / "run", steps=3)
+    with pytest.warns(UserWarning, match="begun with 30 steps, and now ends after 3"):
+        assert shorter.restore()
+    shorter.run()
+    assert shorter.step == again.step and (tmp_path / "run/weights.hdf5").exists()
 
 
 @pytest.fixture
@@ -146,13 +139,9 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     assert names == {
         "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt", "checkpoints", "logs"
     }  # fmt: skip
-    (events,) = (tmp_path / "run/logs").iterdir()
-    tags = [
-        value.tag
-        for record in tf.data.TFRecordDataset(str(events))
-        for value in tf.compat.v1.Event.FromString(record.numpy()).summary.value
-    ]
-    assert tags.count("train/loss") == 20 and tags.count("heldout/perplexity") == 2
+    log = read_event_log(tmp_path / "run")
+    assert len(log["train/loss"]) == 20
+    assert dict(log["heldout/perplexity"]) == pytest.approx(found, rel=1e-6)
 
 
 def test_the_best_model_by_the_held_out_text_is_kept(corpus, heldout, tmp_path, monkeypatch):
@@ -201,40 +190,24 @@ def test_another_held_out_text_has_another_best(corpus, heldout, tmp_path):
     assert again.restore() and (again.best_perplexity, again.last_evaluation_step) == (5.0, 2)
 
 
-def test_a_run_made_shorter_leaves_a_model(corpus, tmp_path):
-    with pytest.raises(Interrupted):
-        make_trainer(corpus, tmp_path / "run", steps=30).run(send_at(4))
-    assert not (tmp_path / "run/weights.hdf5").exists()
-    again = make_trainer(corpus, tmp_path / "run", steps=3)
-    with pytest.warns(UserWarning, match="begun with 30 steps, and now ends after 3"):
-        assert again.restore()
-    again.run()
-    assert again.step in (4, 5) and (tmp_path / "run/weights.hdf5").exists()
-
-
-def test_what_cannot_be_trained_is_refused_at_once(corpus, tmp_path):
-    (tmp_path / "one.txt").write_text("a b\n")
-    one = Corpus(tmp_path / "one.txt")
-    model = make_model()
+def test_what_cannot_be_trained_is_refused_at_once(corpus, heldout):
     for texts, change, message in [
-        ((one, None), {}, "The corpus must fill a batch, 1 x 4 lanes"),
-        ((corpus, one), {}, "held-out text must have at least a window"),
-        ((corpus, None), {"num_negatives": 14}, "must be at most 13"),
+        ((heldout, None), {}, "corpus"),
+        ((corpus, heldout), {"unroll_steps": 12}, "held-out"),
+        ((corpus, None), {"num_negatives": 14}, "num_negatives"),
     ]:
         with pytest.raises(ValueError, match=message):
             options = dataclasses.replace(OPTIONS, **change)
-            Trainer(model, texts[0], options, heldout=texts[1])
+            Trainer(make_model(), texts[0], options, heldout=texts[1])
 
 
-def test_another_run_is_not_gone_on_with(corpus, tmp_path):
-    make_trainer(corpus, tmp_path / "run", steps=2).save()
-    longer = make_trainer(corpus, tmp_path / "run", steps=9)
-    with pytest.warns(UserWarning, match="begun with 2 steps, and now ends after 9"):
-        assert longer.restore()  # to go on for longer is no other run
+def test_another_run_is_not_resumed(corpus, tmp_path):
+    first = make_trainer(corpus, tmp_path / "run", steps=2)
+    first.save()
     options = dataclasses.replace(OPTIONS, dropout=0.5, shuffle=False)
-    other = Trainer(longer.model, corpus, options, tmp_path / "run")
+    other = Trainer(first.model, corpus, options, tmp_path / "run", steps=2)
     before = values_of(other)
-    with pytest.raises(ValueError, match="of another run.*dropout: 0.1 .*; shuffle: True before"):
+    with pytest.raises(ValueError, match="dropout: 0.1 .*; shuffle: True before"):
         other.restore()
     for found, wanted in zip(values_of(other), before, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -252,28 +225,34 @@ def test_a_full_disk_at_a_checkpoint(corpus, tmp_path, monkeypatch):
         return save(self, number, **kwargs)
 
     monkeypatch.setattr(tf.train.CheckpointManager, "save", fail)
-    with pytest.raises(OSError, match="step 6 could not be written.*No space left.*--resume"):
+    with pytest.raises(OSError, match="step 6 .*No space left"):
         trainer.run()
     monkeypatch.undo()
     again = make_trainer(corpus, tmp_path / "run", steps=9)
     assert again.restore() and again.step == 3
 
 
-def test_a_loss_that_is_no_number_ends_it(corpus):
+def test_a_loss_that_is_nan_ends_it(corpus):
     trainer = make_trainer(corpus, steps=5)
     trainer.model.softmax.bias.assign(tf.fill([len(WORDS)], np.nan))
     with pytest.raises(FloatingPointError, match="At step 1 the loss is nan"):
         trainer.run()
 
 
-def test_an_epoch_in_the_order_of_the_file(corpus):
+def test_an_epoch_is_read_once_in_the_order_of_the_file(corpus):
     options = dataclasses.replace(OPTIONS, shuffle=False, batch_size=1, epochs=1)
-    trainer = Trainer(make_model(), corpus, options)
-    batches = list(trainer._batches(0).take(trainer.num_steps))
-    read = np.concatenate([batch["targets"][0, 0] for batch in batches])
+    trainer, targets = Trainer(make_model(), corpus, options), []
+
+    def record(batch, state, *_):
+        targets.extend(batch["targets"][0, 0].numpy())
+        return tf.ones(2), tf.ones(()), tf.zeros(()), state
+
+    record.trace = lambda *_: None
+    trainer.training_step = record
+    trainer.run()
     ids = trainer.model.vocabulary.ids
     expected = [ids.get(word, 2) for s in corpus.sentences() for word in [*s, "</S>"]]
-    assert read[: len(expected)].tolist() == expected
+    assert targets[: len(expected)] == expected and 0 <= len(targets) - len(expected) < 5
 
 
 @pytest.mark.slow

@@ -48,14 +48,14 @@ def test_noise_follows_from_the_step_alone(corpus):
 def test_dropout_is_applied_to_what_each_layer_and_the_softmax_read(corpus, monkeypatch):
     trainer = make_trainer(corpus)
     step, batch = trainer.training_step, first_batch(trainer, np.any)
-    dropout, places = step._make_dropout(batch["step"]), []
+    dropout, places = step.make_dropout(batch["step"]), []
 
     def record(x, layer_and_direction):
         places.append(layer_and_direction)
         return x
 
-    monkeypatch.setattr(step, "_make_dropout", lambda _: record)
-    step._losses(batch, trainer.state)
+    monkeypatch.setattr(step, "make_dropout", lambda _: record)
+    step.losses(batch, trainer.state)
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1)]  # one layer, and the softmax
     noise = [dropout(tf.ones(20_000), place).numpy() for place in places]
     for one in noise:

@@ -58,8 +58,8 @@ def read_senses(folder, part):
     """Reads sentences with an ambiguous word, in the format of CoarseWSD-20.
 
     `PART.data.txt` has a line for each sentence: the index of the word, a tab, and the tokens
-    between spaces. `PART.gold.txt` has its sense in the same line. `classes_map.txt`, where there
-    is one, names the senses (JSON).
+    between spaces. `PART.gold.txt` has its sense in the same line. `classes_map.txt`, if there is
+    one, names the senses (JSON).
 
     Args:
         folder: the folder of one word.

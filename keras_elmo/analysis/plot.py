@@ -12,6 +12,7 @@ import os
 import keras
 import numpy as np
 
+from keras_elmo.analysis.occurrences import unit_vectors
 from keras_elmo.checks import short_repr
 from keras_elmo.files import replacing_file
 from keras_elmo.layers import ScalarMix
@@ -41,7 +42,7 @@ def check_matplotlib():
 
 
 def save_figure(figure, path):
-    """Writes a figure to a file, which appears only when it is whole.
+    """Writes a figure to a file, which appears only when it is complete.
 
     Args:
         figure: a Matplotlib figure.
@@ -62,9 +63,9 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
         labels: sequence of strings, one for each occurrence, such as its sense; or `None`. Each
             label has a colour and a marker.
         layers: sequence of ints, which of `vectors` to show; `None`: all.
-        method: `"pca"`: the first two principal components, whose shares of the variance stand at
-            the axes; or `"tsne"`: t-SNE on cosines (scikit-learn), which shows groups more clearly,
-            but whose distances mean little.
+        method: `"pca"`: the first two principal components, whose shares of the variance label the
+            axes; or `"tsne"`: t-SNE on cosines (scikit-learn), which shows groups more clearly, but
+            whose distances mean little.
         title: str or `None`.
 
     Returns:
@@ -142,8 +143,8 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
         other_vectors: float, (layers, other tokens, D). The second one, whose tokens are the
             columns.
         other_tokens: list of strings.
-        mean: float, (layers, D). The mean vector of a text, which is subtracted first: all vectors
-            of a model have much in common, and without that all cosines are high.
+        mean: float, (layers, D). The mean vector of a text, which is subtracted first. All vectors
+            of a model have a large common part, so that without this all cosines are high.
         layers: sequence of ints, which layers to show; `None`: all.
         title: str or `None`.
 
@@ -158,7 +159,7 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
         raise ValueError("Both sentences must have tokens. Received: a sentence without any")
     means = np.asarray(mean, np.float32)
     means = means[:, None] if means.ndim else means
-    a, b = (_unit(np.asarray(x, np.float32) - means) for x in (vectors, other_vectors))
+    a, b = (unit_vectors(np.asarray(x, np.float32) - means) for x in (vectors, other_vectors))
     layers = range(len(a)) if layers is None else layers
     is_wide = len(other_tokens) > _MAX_SIDE_BY_SIDE
     size = 0.22 if is_wide else min(2.1 / len(other_tokens), 0.5)  # of a cell, in inches
@@ -174,10 +175,6 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
     return _titled(figure, title)
 
 
-def _unit(vectors):
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-
-
 def mix_weights(model):
     """The weights of every `ScalarMix` of a model.
 
@@ -185,7 +182,7 @@ def mix_weights(model):
         model: a Keras model, or an `Elmo`.
 
     Returns:
-        A dict: by the name of a mix, its weights, which add up to 1 (a list of floats).
+        A dict from the names of the mixes to their weights, lists of floats that add up to 1.
 
     Raises:
         ValueError: the model has no `ScalarMix`.
@@ -207,7 +204,7 @@ def plot_mix(mixes, title=None):
     """The weights of the layers in one or several mixes, as bars.
 
     Args:
-        mixes: dict: by the name of a mix, its weights, one for each layer. See `mix_weights`.
+        mixes: dict of what `mix_weights` gives: names, and lists of a weight for each layer.
         title: str or `None`.
 
     Returns:
@@ -231,8 +228,8 @@ def plot_probe(results, title=None):
 
     Args:
         results: list of dicts, as `keras-elmo probe --json` prints them: `"model"`, a name;
-            `"metric"`, the key of the score; and `"rows"`, what `probing` gives. Where the
-            rows have the word `"mean"`, only those are shown.
+            `"metric"`, the key of the score; and `"rows"`, the results of `probing`. If there are
+            rows of the word `"mean"`, only those are shown.
         title: str or `None`.
 
     Returns:
@@ -272,7 +269,7 @@ def plot_probe(results, title=None):
 
 
 def _tables(result):
-    """Pairs of what was tested, and its scores in percent by the kind of vectors."""
+    """Pairs of a test set or word, and its scores in percent by the kind of vectors."""
     rows, metric = result["rows"], result["metric"]
     data = "word" if "word" in rows[0] else "test"
     rows = [row for row in rows if row[data] == "mean"] or rows
@@ -281,7 +278,7 @@ def _tables(result):
 
 
 def _bars(figure, panel, groups, bars, form, handles=()):
-    """Groups of bars, with their values above them where there is room."""
+    """Groups of bars, with their values above them if there is room."""
     if len(bars) > len(_COLORS):
         raise ValueError(
             f"There must be at most {len(_COLORS)} groups of bars. Received: {len(bars)}"
@@ -295,9 +292,8 @@ def _bars(figure, panel, groups, bars, form, handles=()):
         if len(bars) * len(groups) <= 16:  # with more, the values would touch each other
             for place, value in zip(x, values, strict=True):
                 if not np.isnan(value):
-                    text = form.format(value)
                     panel.annotate(
-                        text,
+                        form.format(value),
                         (place, value),
                         (0, 2),
                         textcoords="offset points",
@@ -316,8 +312,8 @@ def plot_training(runs, title=None):
     """The curves of one or several trainings: the loss, and the perplexity of held-out text.
 
     Args:
-        runs: dict: by the name of a run, its scalars, as `keras_elmo.training.read_event_log`
-            gives them.
+        runs: dict from the names of the runs to their scalars, as
+            `keras_elmo.training.read_event_log` returns them.
         title: str or `None`.
 
     Returns:
@@ -345,7 +341,7 @@ def plot_training(runs, title=None):
                 label += f" (perplexity {scalars['heldout/perplexity'][-1][1]:.1f})"
             style = {"color": _COLORS[k], "label": label}
             if tag == "train/loss":
-                # The loss of single steps is noisy: it stands behind the mean of a hundredth.
+                # The loss of single steps is noisy: a mean over windows is drawn above it.
                 panel.plot(steps, values, color=_COLORS[k], alpha=0.25, lw=0.8)
                 size = max(1, len(values) // 100)
                 count = len(values) // size * size
@@ -373,7 +369,7 @@ def plot_training(runs, title=None):
 
 
 def _panels(count, height, columns=None, sharey=False):
-    """A figure of one width, with panels of one height: the figure, and a list of its axes."""
+    """A figure with panels of equal height: the figure, and a list of its axes."""
     check_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -382,7 +378,7 @@ def _panels(count, height, columns=None, sharey=False):
     lines = -(-count // columns)
     figure = Figure(figsize=(_WIDTH, 0.3 + height * lines), dpi=100, layout="constrained")
     FigureCanvasAgg(figure)
-    # Notebooks ask an object for this; figures that `pyplot` did not make have no picture else.
+    # Without this, notebooks do not display figures that were made without pyplot.
     figure._repr_png_ = lambda: _png(figure)
     axes = figure.subplots(lines, columns, squeeze=False, sharey=sharey).ravel()
     for panel in axes[count:]:

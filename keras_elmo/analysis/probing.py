@@ -1,9 +1,9 @@
 """Probing: what each layer of a model knows of tags and of word senses.
 
-A probe is a simple classifier on frozen vectors. Where it is right more often with one layer than
-with another, the layer holds the information in a plainer form.
+A probe is a simple classifier on frozen vectors. If it is right more often with one layer than with
+another, that layer holds the information in a plainer form.
 
-Both probes return plain rows, a list of dicts, which `pandas.DataFrame(rows)` takes as they are.
+Both probes return plain rows, a list of dicts that `pandas.DataFrame(rows)` takes.
 They need scikit-learn: `pip install "keras-elmo[probe]"`.
 """
 
@@ -23,7 +23,7 @@ from keras_elmo.signals import check_signals
 TAG_BASELINE = "most frequent tag"
 SENSE_BASELINE = "most frequent sense"
 
-# The learned mix: enough steps for its weights to settle, of which a small text repeats its tokens.
+# The learned mix: enough steps for its weights to settle. A small text is seen several times.
 _MIX_STEPS = 500
 _MIX_BATCH = 1024
 _MIX_LEARNING_RATE = 1e-2
@@ -73,13 +73,14 @@ def probe_tags(elmo, train, test, column="upos", progress=False):
         test = {os.fspath(test) if isinstance(test, str | os.PathLike) else "test": test}
     texts = {None: _tagged(train, column)}
     texts |= {name: _tagged(data, column) for name, data in test.items()}
-    labels = {name: _counted_tags(text) for name, text in texts.items()}
+    words = {name: _tagged_words(text) for name, text in texts.items()}
+    labels = {name: np.array([tag for _, tag in pairs], str) for name, pairs in words.items()}
     if len(set(labels[None])) < 2:
         raise ValueError(
             "The training text must have at least two tags. "
             f"Received: {', '.join(set(labels[None])) or 'no tags'}"
         )
-    scores = {TAG_BASELINE: _baseline_scores(texts)}
+    scores = {TAG_BASELINE: _baseline_scores(words)}
     vectors = {name: _vectors(elmo, text, progress) for name, text in texts.items()}
     num_layers = len(vectors[None])
     kinds = {f"layer {k}": np.eye(num_layers)[k] for k in range(num_layers)}
@@ -112,20 +113,20 @@ def _tagged(data, column):
     return sentences, tags
 
 
-def _counted_tags(text):
-    """The tags that count, of all sentences: an array of strings."""
-    return np.array([tag for row in text[1] for tag in row if tag != "_"], str)
+def _tagged_words(text):
+    """Pairs of a word and its tag, of all sentences, without the words whose tag is `_`."""
+    rows = (zip(*row, strict=True) for row in zip(*text, strict=True))
+    return [(word, tag) for row in rows for word, tag in row if tag != "_"]
 
 
 def _vectors(elmo, text, progress):
-    """All layers of the tokens whose tags count: float16, (layers, tokens, D).
+    """All layers of the words whose tag is not `_`: float16, (layers, tokens, D).
 
-    float16 halves the memory; its rounding, of a thousandth, is far below what a probe sees.
+    float16 halves the memory. Its rounding, of a thousandth, changes no result of a probe.
     """
     sentences, tags = text
     masks = [np.array([tag != "_" for tag in row], bool) for row in tags]
-    count = sum(int(mask.sum()) for mask in masks)
-    shape = elmo.config.num_layers + 1, count, elmo.config.output_dim
+    shape = elmo.config.num_layers + 1, sum(map(np.sum, masks)), elmo.config.output_dim
     vectors, end = np.empty(shape, np.float16), 0
     stream = elmo.embed_stream(sentences, layers="all", progress=progress)
     for layers, mask in zip(stream, masks, strict=True):
@@ -134,26 +135,17 @@ def _vectors(elmo, text, progress):
     return vectors
 
 
-def _baseline_scores(texts):
+def _baseline_scores(words):
     """The accuracy of each word's most frequent tag, for each text."""
-    counts, total = collections.defaultdict(collections.Counter), collections.Counter()
-    for sentence, tags in zip(*texts[None], strict=True):
-        for word, tag in zip(sentence, tags, strict=True):
-            if tag != "_":
-                counts[word][tag] += 1
-                total[tag] += 1
-    usual = total.most_common(1)[0][0]
+    counts = collections.defaultdict(collections.Counter)
+    for word, tag in words[None]:
+        counts[word][tag] += 1
     best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    scores = {}
-    for name, text in texts.items():
-        pairs = [
-            (best.get(word, usual), tag)
-            for sentence, tags in zip(*text, strict=True)
-            for word, tag in zip(sentence, tags, strict=True)
-            if tag != "_"
-        ]
-        scores[name] = sum(found == tag for found, tag in pairs) / len(pairs)
-    return scores
+    usual = collections.Counter(tag for _, tag in words[None]).most_common(1)[0][0]
+    return {
+        name: sum(best.get(word, usual) == tag for word, tag in pairs) / len(pairs)
+        for name, pairs in words.items()
+    }
 
 
 def _learned_mix(vectors, labels):
@@ -200,7 +192,7 @@ def _linear_scores(vectors, labels, weights):
     # accuracies are the same to 0.1 % with C=1, and it converges sooner with 0.1.
     classifier = LogisticRegression(C=0.1, tol=1e-4, max_iter=200)
     with warnings.catch_warnings():
-        # What more passes would gain is below a thousandth.
+        # More passes would gain less than a thousandth.
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(x, labels[None])
     check_signals()
@@ -231,8 +223,8 @@ def probe_senses(elmo, folder, progress=False):
         progress: bool. Show progress bars on standard error.
 
     Returns:
-        A list of dicts, one for each word and each kind of vectors; those of the word `"mean"`,
-        where there are several words, come last:
+        A list of dicts, one for each word and each kind of vectors. If there are several words,
+        those of the word `"mean"` come last:
 
         - `"word"`: str.
         - `"vectors"`: `"most frequent sense"`, `"layer 0"`, ..., or `"average"`.
@@ -287,7 +279,7 @@ def _probe_word(elmo, word, train, test, progress):
     for number, name in enumerate([*(f"layer {k}" for k in range(len(vectors) - 1)), "average"]):
         means = np.stack([vectors[number][labels == k].mean(axis=0) for k in range(len(senses))])
         cosines = unit_vectors(tested[number]) @ unit_vectors(means).T
-        # In layer 0 a word's vectors are equal but for rounding, which must not decide.
+        # In layer 0 all vectors of a word are equal up to rounding; rounding makes ties.
         order = np.argsort(-np.bincount(labels), kind="stable")
         predictions[name] = order[np.round(cosines, 5)[:, order].argmax(axis=1)]
     return [

@@ -8,7 +8,7 @@ import numpy as np
 from keras_elmo.checks import check_integers
 from keras_elmo.files import replacing_folder
 
-_CONTEXT_TOKENS = 8  # on each side of a token, in what the page shows beside a point
+_CONTEXT_TOKENS = 8  # on each side of a token, in the text that the page shows beside a point
 
 
 def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, overwrite=False):
@@ -24,7 +24,7 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
 
     Args:
         occurrences: an `Occurrences`, see `find_occurrences`.
-        folder: the folder to write. It appears when it is whole.
+        folder: the folder to write. It appears when it is complete.
         layers: sequence of ints, which layers to write; `None`: all.
         labels: sequence of strings, one for each occurrence, such as its sense; or `None`.
         tsv: bool. Write text files, which are larger and slower to read.
@@ -58,7 +58,7 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
                 # Nine digits tell all float32 apart.
                 np.savetxt(temporary / name, vectors, fmt="%.9g", delimiter="\t")
             else:
-                (temporary / name).write_bytes(vectors)  # `tofile` has no number of an error
+                (temporary / name).write_bytes(vectors)  # errors of `tofile` have no errno
             config += [
                 "embeddings {",
                 f'  tensor_name: "layer {layer}"',
@@ -106,6 +106,6 @@ def _metadata(occurrences, labels):
 
 
 def _cell(text):
-    """A text without what would end a cell or a line, or is not UTF-8."""
+    """Replaces control characters and invalid UTF-8, so that the text fits into one TSV cell."""
     text = str(text).encode("utf-8", "replace").decode("utf-8")
     return "".join(character if character.isprintable() else " " for character in text) or " "

@@ -6,8 +6,8 @@ import sys
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, load_elmo
 from keras_elmo.cli.parsing import defaults_of
-from keras_elmo.export import export_saved_model, saved_model
-from keras_elmo.export.operations import needs_tensorflow_text, operations
+from keras_elmo.export import export_saved_model
+from keras_elmo.export.saved_model import STORAGE, needs_tensorflow_text, operations
 from keras_elmo.text.whitespace_tokenizer import OPS
 
 HELP = "write a SavedModel for TensorFlow Serving"
@@ -35,7 +35,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--storage",
-        choices=saved_model.STORAGE,
+        choices=STORAGE,
         help="dtype of the stored weights (default: float32)",
     )
     parser.add_argument(

@@ -1,11 +1,11 @@
-"""`ExportedModule`: what a SavedModel saves, with its weights in a smaller dtype where asked."""
+"""`ExportedModule`: the contents of a SavedModel, whose weights may have a smaller dtype."""
 
 import keras
 import tensorflow as tf
 
 
 class ExportedModule(tf.Module):
-    """What a SavedModel saves: the functions, and the variables that they read, each once.
+    """The contents of a SavedModel: the functions, and the variables that they read, each once.
 
     Args:
         model: the Keras model.
@@ -27,8 +27,8 @@ class ExportedModule(tf.Module):
             else:
                 readers.append((variable, variable.value.read_value))
         self.stored = [variable.stored for variable in self.cast_variables]
-        # Weights are read once, outside of loops: a loop that reads variables would run also where
-        # no output needs it. (In a function: what an attribute holds is saved, too.)
+        # Weights are read once, outside of loops: a loop that reads variables would also run where
+        # no output needs it. (A function, since the values of attributes would be saved, too.)
         self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
 
     def function(self, model_function, inputs, select_outputs):
@@ -51,7 +51,7 @@ class ExportedModule(tf.Module):
         return tf.function(run, input_signature=inputs, autograph=False)
 
     def track(self, functions):
-        """Holds on to the variables that the functions read."""
+        """Keeps references to the variables that the functions read."""
         variables = {id(v): v for function in functions for v in function.variables}
         self.captured = list(variables.values())
 

@@ -9,7 +9,6 @@ from keras_elmo import text
 from keras_elmo.checks import check_integers
 from keras_elmo.export import serving
 from keras_elmo.export.exported_module import ExportedModule
-from keras_elmo.export.operations import check_operations, operations
 from keras_elmo.export.signatures import (
     calling,
     elmo_signatures,
@@ -41,8 +40,8 @@ def export_saved_model(
     """Writes an `Elmo`, or a Keras model that holds one, as a SavedModel.
 
     Weights are stored once. The graph takes strings and holds no Python; TensorFlow Serving,
-    `tf.saved_model.load` and the TensorFlow C library run it. The folder is written beside its
-    place and moved there when it is whole.
+    `tf.saved_model.load` and the TensorFlow C library run it. The folder is written under a
+    temporary name and renamed when it is complete. The model can be used meanwhile.
 
     The signatures of an `Elmo` take `text`, string (batch,):
 
@@ -51,24 +50,24 @@ def export_saved_model(
     - `tokens` takes `tokens`, string (batch, tokens), and `sequence_len`, int32 (batch,), and
       returns all outputs.
 
-    Another model has `serving_default` alone, from `text` to its outputs: by their names where
-    they are a dict, else `output_0`, `output_1`, ...
+    Another model has `serving_default` alone, from `text` to its outputs: by their names if they
+    are a dict, or `output_0`, `output_1`, ...
 
     A model of tokens (an `Elmo` with `tokenizer=None`, or a Keras model whose input has a token
     axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
-    where the others take `text`; its outputs are as wide as that.
+    instead of `text`. Its outputs are as wide as that.
 
     A Keras model of several inputs, of strings or numbers, takes each by its name: its key in the
     model's dict of inputs, or the name of its `keras.Input`. Inputs of strings with a token axis
-    are padded tokens. Where there are also raw strings, each `Elmo` keeps its tokenizer, and one
-    without reads the tokens.
+    are padded tokens. If there are also raw strings, each `Elmo` keeps its tokenizer, and one
+    without a tokenizer reads the tokens.
 
     Args:
         model: a stateless `Elmo`, or a Keras model that holds one. A subclassed model can have only
-            one input, raw strings, or tokens where its `Elmo` has no tokenizer; for others export
+            one input: raw strings, or tokens if its `Elmo` has no tokenizer. For others export
             `keras.Model(inputs, model(inputs))`.
         path: folder to write. TensorFlow Serving looks for a number, as in `elmo/1`.
-        tokenizer: what `Elmo` takes, in the place of the model's own. `None`: its own. With one, an
+        tokenizer: what `Elmo` takes, instead of the model's own. `None`: its own. With one, an
             `Elmo` of tokens takes `text` too.
         ops: `"tensorflow-text"`, or `"core"` for a graph that loads with TensorFlow alone.
         storage: `"float32"`, `"bfloat16"` or `"float16"`. Weights of a larger dtype are stored in
@@ -136,7 +135,7 @@ def export_saved_model(
             signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)
         else:
             signatures = {"serving_default": module.function(function, inputs, named_outputs)}
-        # Traced while the models are prepared.
+        # Traced here, where the models have the tokenizers of the export.
         for name, function in signatures.items():
             signatures[name] = function.get_concrete_function()
             check_signals()
@@ -149,7 +148,7 @@ def export_saved_model(
         except tf.errors.OpError as error:
             reason = tensorflow_reason(error)
             raise OSError(f"The model could not be written to {path}: {reason}") from None
-        check_operations(operations(temporary), ops)
+        _check_operations(operations(temporary), ops)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
         check_signals()
@@ -188,10 +187,47 @@ def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
 
 
 class _LimitedTokenizer:
-    """A tokenizer whose graph fails where a sentence has too many tokens."""
+    """A tokenizer whose graph fails if a sentence has too many tokens."""
 
     def __init__(self, tokenizer, max_tokens):
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def tokenize(self, strings):
         return refuse_longer(self.tokenizer.tokenize(strings), self.max_tokens)
+
+
+def operations(path):
+    """The names of all operations of a SavedModel and of its functions, a set of strings."""
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    saved = SavedModel()
+    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
+        saved.ParseFromString(file.read())
+    graph = saved.meta_graphs[0].graph_def
+    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+    return {node.op for node in nodes} - {f.signature.name for f in graph.library.function}
+
+
+def _check_operations(names, ops):
+    """Raises a `ValueError` if operations need Python, or more than `ops` promises."""
+    python = sorted(name for name in names if "PyFunc" in name)
+    if python:
+        raise ValueError(
+            "The exported graph must hold no Python; a tokenizer or layer must be made of "
+            f"TensorFlow's operations. Received: {python}"
+        )
+    added = sorted(filter(_is_tensorflow_texts, names))
+    if ops == "core" and added:
+        raise ValueError(
+            'With `ops="core"` the tokenizer must be made of TensorFlow\'s own operations. '
+            f"Received: {added}"
+        )
+
+
+def needs_tensorflow_text(names):
+    """Whether a program in Python must `import tensorflow_text` before it loads the operations."""
+    return any(map(_is_tensorflow_texts, names))
+
+
+def _is_tensorflow_texts(name):
+    return name.startswith(("TFText", "RegexSplit"))

@@ -1,4 +1,4 @@
-"""What TensorFlow Serving finds beside a SavedModel: warm-up requests and how to batch."""
+"""Files for TensorFlow Serving beside a SavedModel: warm-up requests and how to batch."""
 
 import os
 
@@ -10,11 +10,11 @@ _LARGEST_REQUEST = 4096  # rows
 
 
 def warmup_inputs(texts, takes_only_tokens):
-    """The texts of a warm-up request as the named tensor that the exported model takes.
+    """The texts of a warm-up request as the named tensor of the exported model.
 
     Args:
         texts: list of strings, or of lists of tokens.
-        takes_only_tokens: bool. Whether the exported model takes tokens, and no raw strings.
+        takes_only_tokens: bool. Whether the exported model takes tokens and not raw strings.
 
     Returns:
         A dict of one string tensor: `"text"`, (batch,), or `"tokens"`, (batch, tokens).

@@ -1,4 +1,4 @@
-"""The signatures of a SavedModel: what each takes and returns."""
+"""The signatures of a SavedModel: the inputs and outputs of each."""
 
 import keyword
 
@@ -12,7 +12,7 @@ TOKENS_INPUT = tf.TensorSpec([None, None], tf.string, "tokens")
 
 
 def input_specs(model, takes_tokens):
-    """What a Keras model takes, as a list of `tf.TensorSpec`s.
+    """The inputs of a Keras model, as a list of `tf.TensorSpec`s.
 
     A single input of strings is called `text`, or `tokens` if it has a token axis. Other inputs
     have their key in the model's dict of inputs, or else the name of their `keras.Input`.
@@ -52,7 +52,7 @@ def input_specs(model, takes_tokens):
 
 
 def _symbolic_inputs(model):
-    """A Keras model's inputs, in the structure in which it takes them; `None`: it does not know."""
+    """A Keras model's inputs, in the structure in which it takes them; `None` if unknown."""
     inputs = getattr(model, "inputs", None)
     if inputs is None:
         return None
@@ -134,10 +134,7 @@ def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_token
             ragged = tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths))
         return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))
 
-    tokens_inputs = [
-        TOKENS_INPUT,
-        tf.TensorSpec([None], tf.int32, "sequence_len"),
-    ]
+    tokens_inputs = [TOKENS_INPUT, tf.TensorSpec([None], tf.int32, "sequence_len")]
     default = module.function(model_function, inputs, dict)
     return {
         "default": default,
@@ -158,13 +155,13 @@ def named_outputs(outputs):
 
 
 def refuse_longer(tokens, max_tokens):
-    """A RaggedTensor as it is; its graph fails where a sentence has more than `max_tokens`."""
+    """Returns a RaggedTensor unchanged; its graph fails for more than `max_tokens` in a row."""
     with tf.control_dependencies([check_lengths(tokens.row_lengths(), max_tokens)]):
         return tokens.with_flat_values(tf.identity(tokens.flat_values))
 
 
 def check_lengths(lengths, max_tokens):
-    """An operation that fails where a sentence has more than `max_tokens` tokens."""
+    """An operation that fails if a sentence has more than `max_tokens` tokens."""
     longest = tf.reduce_max(tf.concat([lengths, [0]], 0))
     message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
     return tf.debugging.Assert(longest <= max_tokens, [message, longest])

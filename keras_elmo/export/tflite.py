@@ -20,8 +20,8 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
     """Writes a model as a TFLite file, of TFLite's builtin operations alone.
 
     The file has one signature, `"serving_default"`, with one input, named as `inputs`, and the
-    outputs of an `Elmo` but `"tokens"`; for text also `"starts"` and `"ends"`, the bytes of each
-    token. Outputs have one column of tokens at least. `metadata` reads back how to call it. Files
+    outputs of an `Elmo` except `"tokens"`; for text also `"starts"` and `"ends"`, the bytes of each
+    token. Outputs have at least one column of tokens. `metadata` reads back how to call it. Files
     are for sentences, and not for texts of thousands of tokens: each step along the sentence copies
     the outputs of all tokens, so the time of each token grows with their number.
 
@@ -75,7 +75,7 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
 
 
 def check_path(path, overwrite):
-    """Raises a `FileExistsError` where a file would be replaced that must not be."""
+    """Raises a `FileExistsError` if a file exists that should not be replaced."""
     if not overwrite and os.path.isfile(path):
         raise FileExistsError(
             f"The file exists already; pass `overwrite=True` to replace it. Received: {path}"

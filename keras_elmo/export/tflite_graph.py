@@ -8,8 +8,8 @@ from keras_elmo import text
 def concrete_function(elmo, inputs, batch):
     """A function of text or character ids, for the converter.
 
-    Where an `Elmo` encodes each distinct word once, here every token is encoded. Outputs have one
-    column of tokens at least, as TFLite hands out no empty arrays.
+    Unlike in `Elmo`, every token is encoded, and not every distinct word. Outputs have at least one
+    column of tokens, since TFLite does not return empty arrays.
 
     Args:
         elmo: an `Elmo`, as `check` lets it pass.
@@ -37,7 +37,7 @@ def concrete_function(elmo, inputs, batch):
             is_token = tf.reduce_any(data > 0, axis=-1)
             positions = tf.cast(tf.where(is_token), tf.int32)  # (N, 2)
             ids, row = tf.gather_nd(data, positions), positions[:, 0]
-            # As many tokens as the input has, also where the longest sentence has fewer.
+            # As many columns as the input has, even if the longest sentence has fewer tokens.
             sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
             offsets = {}
         tokens, mask = sentences.pad(_embed_tokens(elmo, ids)), sentences.mask
@@ -55,7 +55,7 @@ def concrete_function(elmo, inputs, batch):
 
 
 def check(elmo, inputs):
-    """Raises a `ValueError` where an `Elmo` does what the graph cannot."""
+    """Raises a `ValueError` if an `Elmo` has settings that the graph cannot have."""
     faults = []
     if elmo.stateful:
         faults.append("it must not keep a state from batch to batch. Received: stateful=True")
@@ -110,7 +110,7 @@ class _Sentences:
 
 
 def _embed_tokens(elmo, ids):
-    """Token embeddings of character ids, also of none."""
+    """Token embeddings of character ids, (N, ids_per_token); N may be 0."""
     count = tf.shape(ids)[0]
     ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
     ids.set_shape([None, elmo.token_encoder.scheme.ids_per_token])

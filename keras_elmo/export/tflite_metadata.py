@@ -1,4 +1,4 @@
-"""What a TFLite file says of itself: how to call it, as JSON in its metadata."""
+"""The metadata of a TFLite file: how to call it, as JSON."""
 
 import json
 
@@ -31,7 +31,7 @@ def metadata(path):
 
     Returns:
         A dict: `"signature"`, `"inputs"` and `"outputs"` (of each its `"dtype"`, its `"shape"`,
-        `None` where any size will do, and its `"meaning"`), `"tokenizer"`, `"quantize"`,
+        with `None` for any size, and its `"meaning"`), `"tokenizer"`, `"quantize"`,
         `"options"` (the model's options.json), and the versions of `"keras_elmo"` and
         `"tensorflow"` that wrote it.
 
@@ -50,7 +50,7 @@ def metadata(path):
         buffers = {entry.Name().decode(): entry.Buffer() for entry in entries}
         if METADATA_NAME in buffers:
             return json.loads(bytes(model.Buffers(buffers[METADATA_NAME]).DataAsNumpy()))
-    except Exception as error:  # flatbuffers raises any, where a file was cut short
+    except Exception as error:  # flatbuffers raises any kind, if a file is cut short
         raise ValueError(f"{rule}It cannot be read: {error}") from None
     raise ValueError(f"{rule}Received: a file without the metadata {METADATA_NAME!r}")
 

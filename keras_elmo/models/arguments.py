@@ -34,7 +34,7 @@ def translate_0_1_config(config):
     """The config of an `Elmo` or `ElmoEmbedding` as today's constructors take it.
 
     In version 0.1.0 there was no `trainable_part`: `trainable` named the part, and `True` meant
-    all. A config of today is returned as it is: that of an `Elmo` has its `trainable_part`, and an
+    all. A config of today is returned unchanged: that of an `Elmo` has a `trainable_part`, and an
     `ElmoEmbedding` leaves it to its `elmo`.
     """
     trainable = config.get("trainable")
@@ -47,7 +47,7 @@ def translate_0_1_config(config):
 
 
 def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
-    """Raises a `ValueError` where a constructor is called for a model that must be loaded.
+    """Raises a `ValueError` if a constructor is called for a model that must be loaded.
 
     Args:
         cls: the class of the model.

@@ -24,11 +24,10 @@ DEFAULT_INITIALIZER = "glorot_uniform"
 class ContextualModel(keras.Model):
     """What lies below the mixes: words to token embeddings, and these to the biLM's layers.
 
-    It takes text in any form, where Keras takes only tensors of strings: `__call__`, `fit`,
-    `evaluate`, `predict` and their `*_on_batch` take strings, lists and arrays too, also in
-    `validation_data`; see `keras_elmo.strings`. What holds batches already (a `tf.data.Dataset`, a
-    generator) is passed on to Keras. The outputs of `predict` are padded to the longest sentence of
-    all batches.
+    Keras takes only tensors of strings. `__call__`, `fit`, `evaluate` and `predict` take strings,
+    lists and arrays too, also in `validation_data`; see `keras_elmo.strings`. A `tf.data.Dataset`
+    or a generator of batches is passed on to Keras. The outputs of `predict` are padded to the
+    longest sentence of all batches.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
@@ -171,17 +170,8 @@ class ContextualModel(keras.Model):
             outputs,
         )
 
-    def train_on_batch(self, x, *args, **kwargs):
-        return super().train_on_batch(fit_strings(x, self.tokenizer), *args, **kwargs)
-
-    def test_on_batch(self, x, *args, **kwargs):
-        return super().test_on_batch(fit_strings(x, self.tokenizer), *args, **kwargs)
-
-    def predict_on_batch(self, x):
-        return super().predict_on_batch(fit_strings(x, self.tokenizer))
-
     def token_embeddings(self, words):
-        """The embeddings of words by themselves, as the biLM reads them.
+        """The embeddings of single words, as the biLM reads them.
 
         See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
         "word_emb")` for those of sentences.
@@ -193,8 +183,7 @@ class ContextualModel(keras.Model):
             NumPy array, float32, (words, projection_dim).
 
         Raises:
-            ValueError: the words have another shape than that of a list, or most of them hold
-                whitespace, like sentences.
+            ValueError: the words are not a list, or most of them hold whitespace, like sentences.
             TypeError: one of them is not a string.
 
         Example:
@@ -202,7 +191,7 @@ class ContextualModel(keras.Model):
         >>> elmo.token_embeddings(["cat", "dog"]).shape
         (2, 512)
         """
-        words = words_to_bytes(words, self.tokenizer)
+        words = _words_to_bytes(words, self.tokenizer)
         distinct = sorted(set(words), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
         embeddings = self.token_encoder.from_many_words(distinct).numpy()[2:]
@@ -217,9 +206,9 @@ class ContextualModel(keras.Model):
                 are not split again. `strings` says what each form means.
 
         Returns:
-            A list of lists of `str`, of at most `max_tokens` tokens where the model has such a
-            limit. Sentence boundaries are not among them. Bytes that are not UTF-8 are lone
-            surrogates, as Python's `surrogateescape` makes them, which every call takes back.
+            A list of lists of `str`, of at most `max_tokens` tokens if the model has such a limit,
+            without the sentence boundaries. Bytes that are not UTF-8 are lone surrogates, as
+            Python's `surrogateescape` makes them, which every call takes back.
 
         Raises:
             TypeError: a sentence is neither a string nor a list of strings.
@@ -239,8 +228,8 @@ class ContextualModel(keras.Model):
                 with `""`: tokens, without sentence boundaries.
 
         Returns:
-            int32, (batch, tokens, ids_per_token), padded with 0: what `from_character_ids` of an
-            `Elmo` takes, and the input of its TFLite file. `ids_per_token` is `max_characters`, and
+            int32, (batch, tokens, ids_per_token), padded with 0: the input of
+            `Elmo.from_character_ids` and of TFLite files. `ids_per_token` is `max_characters`, and
             with a table of words one more: the last id is that of the word.
 
         Raises:
@@ -268,8 +257,8 @@ class ContextualModel(keras.Model):
 
         Returns:
             A triple: the `num_layers + 1` layers, float, (batch, tokens, 2 * projection_dim), zero
-            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state: after
-            `</S>` where a state was given, or boundaries are kept.
+            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state, which
+            is that after `</S>` if a state was given or boundaries are kept.
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
@@ -305,8 +294,7 @@ class ContextualModel(keras.Model):
                 `options.json` and a checkpoint of the original trainer (TensorFlow 1); a folder or
                 a zip of ELMoForManyLangs (see docs/manylangs.md); or a pair `(options, weights)` of
                 paths.
-            **kwargs: the arguments of the model but `config` and `kernel_initializer`, since all
-                kernels are loaded.
+            **kwargs: the arguments of the model, except `config` and `kernel_initializer`.
 
         Returns:
             The model.
@@ -326,7 +314,7 @@ class ContextualModel(keras.Model):
 
     @classmethod
     def from_files(cls, config, weights, source=None, **kwargs):
-        """Like `from_pretrained`, with files that are found and opened already.
+        """Like `from_pretrained`, with files that are already found and opened.
 
         Args:
             config: an `ElmoConfig`.
@@ -348,7 +336,7 @@ class ContextualModel(keras.Model):
         these files.
 
         Args:
-            folder: path; it is made where it does not exist.
+            folder: path. It is created if it does not exist.
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
 
@@ -405,13 +393,7 @@ class ContextualModel(keras.Model):
         }
 
 
-def words_to_bytes(words, tokenizer):
-    """Words, a list of strings in any form, as a list of bytes.
-
-    Raises:
-        ValueError: they have another shape, or are hardly words (see `text.check_tokens`).
-        TypeError: they hold something else than strings.
-    """
+def _words_to_bytes(words, tokenizer):
     tensor = text.strings(words)
     if isinstance(words, str | bytes) or tensor.shape.rank != 1:
         raise ValueError(

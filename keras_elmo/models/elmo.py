@@ -35,7 +35,7 @@ class Elmo(ContextualModel):
     tokens, ...); they are zero where it is `False`.
 
     Widths: `tokens` in the shapes below is the length of the longest sentence of the batch, and 1
-    where all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
+    if all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
     output has that width. (`keep_sentence_boundaries` adds 2.) So labels that are padded like the
     input, or to `max_tokens`, fit the outputs of every batch.
 
@@ -43,11 +43,11 @@ class Elmo(ContextualModel):
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights
             are random: `Elmo.from_pretrained` loads a model.
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
-            space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` where
-            every input is tokenised already.
+            space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` if
+            every input is already tokenised.
         num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
-            batch; the sentence boundaries count only where they are kept.
+            batch, and over the sentence boundaries if they are kept.
         initial_scalars: `None`, or `num_layers + 1` floats, for every mix. See `ScalarMix`.
         regularizer: regularizer of the mixes' scalars.
         keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in every output.
@@ -55,17 +55,17 @@ class Elmo(ContextualModel):
             as the originals do; `reset_states()` forgets it.
         max_tokens: int or `None`. The width of every output: shorter sentences are padded to it,
             and of a longer one only the first `max_tokens` tokens are read. The tokens that are
-            cut get no vector, and the vectors of those that stay do not know them: the backward
-            LSTMs begin at the last token that stays.
-        trainable: bool. `False` freezes the whole model; `True` releases the part that
-            `trainable_part` names, and no more.
+            cut get no vector and do not influence the other vectors: the backward LSTMs begin at
+            the last token that is kept.
+        trainable: bool. `False` freezes the whole model. `True` makes the part that
+            `trainable_part` names trainable, and no more.
         trainable_part: the part that trains while `trainable` is `True`: `"mix"` (scalars and
             gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too). Set this, and
             not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
-            calls leave frozen layers out of the backward pass, and only `trainable` and
-            `trainable_part` make these graphs anew.
-        xla: compile what is numeric and frozen with XLA: `False`, `True`, or `"auto"`: if there is
-            a GPU. Lengths are padded to buckets, so that compilations repeat.
+            calls skip frozen layers in the backward pass, and only `trainable` and
+            `trainable_part` retrace these graphs.
+        xla: compile the numeric layers that are frozen with XLA: `False`, `True`, or `"auto"`: if
+            there is a GPU. Lengths are padded to buckets, so that compilations are reused.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
@@ -152,8 +152,7 @@ class Elmo(ContextualModel):
         sizes = self.bilm.state_sizes
         self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
         self._last_mask = LastMask()
-        self._freeze_and_release()
-        self._make_traces()
+        self._update_trainable_layers()
 
     def call(self, inputs):
         tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
@@ -271,8 +270,8 @@ class Elmo(ContextualModel):
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
                 A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
                 hold 24 of them, up to 24,576 tokens.
-            progress: bool. Show a progress bar on standard error; where that is not a terminal, in
-                notebooks and log files, lines of text.
+            progress: bool. Show a progress bar on standard error, or lines of text if that is not
+                a terminal, as in notebooks and log files.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
@@ -295,17 +294,17 @@ class Elmo(ContextualModel):
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
-        return list(self.embed_stream(sentences, layers, token_budget, progress))
+        return list(embed_stream(self, sentences, layers, token_budget, progress))
 
     def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False):
-        """Like `embed`, but an iterator over the arrays, in memory that the size of a batch bounds.
+        """Like `embed`, but an iterator over the arrays, in constant memory.
 
-        Of an iterable, only as many sentences are read ahead as make a few batches.
+        It reads the sentences of a few batches ahead, and no more.
         """
         return embed_stream(self, sentences, layers, token_budget, progress)
 
     def _layers_of_tokens(self, embeddings, word_index, row_lengths):
-        """Every layer of real tokens alone, (N, D): one trace serves any choice of `embed`."""
+        """Every layer of the real tokens, (N, D): one trace serves all arguments of `embed`."""
         layers, mask, _ = self._contextualize(
             embeddings, word_index, row_lengths, self.keep_sentence_boundaries
         )
@@ -313,18 +312,6 @@ class Elmo(ContextualModel):
         return [tf.gather_nd(layer, tokens) for layer in layers]
 
     # Graphs, and what trains
-
-    def _make_traces(self):
-        """Makes the graphs of eager calls, which leave frozen layers out of the backward pass."""
-        width = tf.TensorSpec([], tf.int32)
-        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
-        shape = [None, None, self.token_encoder.scheme.ids_per_token]
-        ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
-        batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
-        batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-        self._traced_forward = TracedFunction(self._forward, input_signature=flat)
-        self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
-        self.traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
 
     @property
     def trainable(self):
@@ -334,8 +321,7 @@ class Elmo(ContextualModel):
     @trainable.setter
     def trainable(self, value):
         self._trainable = check_trainable(value)
-        self._freeze_and_release()
-        self._make_traces()
+        self._update_trainable_layers()
 
     @property
     def trainable_part(self):
@@ -345,15 +331,27 @@ class Elmo(ContextualModel):
     @trainable_part.setter
     def trainable_part(self, part):
         self._trainable_part = check_part(part)
-        self._freeze_and_release()
-        self._make_traces()
+        self._update_trainable_layers()
 
-    def _freeze_and_release(self):
+    def _update_trainable_layers(self):
         part = self.trainable_part if self.trainable else None
         for mix in self.mixes:
             mix.trainable = part is not None
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
+        self._make_traces()
+
+    def _make_traces(self):
+        """Makes the graphs of eager calls, which skip frozen layers in the backward pass."""
+        width = tf.TensorSpec([], tf.int32)
+        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
+        shape = [None, None, self.token_encoder.scheme.ids_per_token]
+        ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
+        batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
+        batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+        self._traced_forward = TracedFunction(self._forward, input_signature=flat)
+        self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
+        self.traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
 
     # Keras
 

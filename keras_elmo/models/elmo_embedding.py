@@ -1,9 +1,8 @@
 """`ElmoEmbedding`."""
 
-import numbers
-
 import keras
 
+from keras_elmo.checks import is_number
 from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.outputs import LastMask, give_symbolic_mask
@@ -15,8 +14,8 @@ class ElmoEmbedding(keras.layers.Layer):
     """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (Where the labels
-    are a list, Keras's error, `Unrecognized data type`, names the texts.)
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (If the labels are
+    a list, Keras's error, `Unrecognized data type`, names the texts.)
 
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
@@ -25,20 +24,19 @@ class ElmoEmbedding(keras.layers.Layer):
         output: the key of the output, `"elmo"`, `"default"`, `"lstm_outputs1"`, ...
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
-        trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`; `True`
-            releases the part that `trainable_part` names, and no more.
+        trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`. `True` makes
+            the part that `trainable_part` names trainable, and no more.
         trainable_part: `"mix"`, `"bilm"` or `"all"`, see `Elmo`; or `None`: as the `Elmo` has it.
-        **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...) where
-            `elmo` is none yet; and those of a Keras layer (`name`, `dtype`).
+        **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...), if
+            `elmo` is not an `Elmo` yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
         inputs: string, (batch,) and whatever else `Elmo` takes: `strings` says what each form
             means. A `keras.Sequential` begins with `keras.Input(shape=(), dtype="string")`; for
             tokens, padded with `""` (and `tokenizer=None`) or ragged, with
             `keras.Input(shape=(None,), dtype="string")`. Without an `Input` it takes the shape of
-            its first batch, so tokens keep that batch's width.
-            Where it is the first layer of another `keras.Sequential`, it needs an `Input`, or Keras
-            takes the input for numbers.
+            its first batch, so tokens keep that batch's width. A `keras.Sequential` within another
+            one needs an `Input`, or Keras takes its inputs for numbers.
 
     Returns:
         float, (batch, tokens, D), or (batch, D) for `"default"`.
@@ -58,7 +56,7 @@ class ElmoEmbedding(keras.layers.Layer):
     >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
 
     A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
-    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results where the
+    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results if the
     number of tokens is not fixed.)
 
     >>> model = keras.Sequential([
@@ -100,8 +98,7 @@ class ElmoEmbedding(keras.layers.Layer):
         outputs = [*elmo.output_keys.sequences, "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
-        is_number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
-        if not (is_number and 0 <= dropout < 1):
+        if not (is_number(dropout) and 0 <= dropout < 1):
             raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
         self.elmo = elmo
         self.output_name = output
@@ -114,9 +111,8 @@ class ElmoEmbedding(keras.layers.Layer):
         self.supports_jit = False
         self.built = True
 
-    # As Keras's `TextVectorization` has it: the layer's inputs are strings, and its parts, which
-    # compute with floats, have their own dtype. A `keras.Sequential` without an `Input` makes an
-    # input of this dtype.
+    # As in Keras's `TextVectorization`: the inputs are strings, and the layers inside have a dtype
+    # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
 
     @property
     def compute_dtype(self):

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers
-from keras_elmo.models import initial_weights
 from keras_elmo.models.arguments import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
@@ -29,8 +28,7 @@ class BiLanguageModel(ContextualModel):
     ELMo is trained as such a model.
 
     The forward direction predicts each word from those to its left, the backward one from those to
-    its right. Words outside the vocabulary are `<UNK>` where they are predicted, and their own
-    characters where they are read.
+    its right. A word outside the vocabulary is predicted as `<UNK>`, and read by its characters.
 
     Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
 
@@ -43,9 +41,9 @@ class BiLanguageModel(ContextualModel):
 
     Attributes:
         has_softmax: bool. Whether the softmax is a trained one; if not, the model gives no
-            probabilities. `from_pretrained` sets it to `False` where the files hold no softmax of
-            the vocabulary, so that only the biLM is trained. Training sets it to `True`. It is
-            also `True` in a new model, whose weights are all random, and `.keras` files keep it.
+            probabilities. `from_pretrained` sets it to `False` if the files hold no softmax of the
+            vocabulary. Training sets it to `True`. It is also `True` in a new model, whose weights
+            are all random, and `.keras` files keep it.
 
     Call arguments:
         inputs: text, as `Elmo` takes it.
@@ -246,7 +244,7 @@ class BiLanguageModel(ContextualModel):
     def _top(self, tokens, row_lengths, k):
         return [self.softmax.top(x, k) for x in self._contexts(tokens, row_lengths)]
 
-    # Windows of a corpus, whose state is carried on
+    # Windows of a corpus, which carry their state
 
     def read_windows(self, words, inputs, state, mask=None, dropout=None, training=False):
         """The top layer's outputs for windows of streams of words.
@@ -281,16 +279,28 @@ class BiLanguageModel(ContextualModel):
 
         Args:
             seed: int.
+
+        Reference: `_build_word_char_embeddings` in bilm-tf's bilm/training.py; the kernels of the
+        LSTMs are `glorot_uniform`, TensorFlow 1's default.
         """
-        initial_weights.draw(self, seed)
+        rng = np.random.default_rng(seed)
+        for variable in self.variables:  # the biases stay at zero
+            variable.assign(tf.zeros_like(variable))
+        _draw_character_encoder(rng, self.config, self.character_encoder)
+        for cell in (*self.bilm.cells("forward"), *self.bilm.cells("backward")):
+            # Both kernels are one in the original.
+            fans = cell.kernel.shape[0] + cell.recurrent_kernel.shape[0] + cell.kernel.shape[1]
+            _draw_uniform(rng, (6 / fans) ** 0.5, cell.kernel, cell.recurrent_kernel)
+            if cell.projection_kernel is not None:
+                limit = (6 / sum(cell.projection_kernel.shape)) ** 0.5
+                _draw_uniform(rng, limit, cell.projection_kernel)
+        _draw_normal(rng, self.config.projection_dim, self.softmax.kernel)
 
     def initialize_softmax(self, seed=0):
-        """Draws the weights of the softmax alone as the original trainer does.
-
-        Args:
-            seed: int.
-        """
-        initial_weights.draw_softmax(self.softmax, seed)
+        """Draws the weights of the softmax alone as the original trainer does."""
+        kernel, bias = self.softmax.kernel, self.softmax.bias
+        _draw_normal(np.random.default_rng(seed), self.config.projection_dim, kernel)
+        bias.assign(tf.zeros_like(bias))
 
     @classmethod
     def from_pretrained(cls, source, vocabulary=None, **kwargs):
@@ -298,14 +308,13 @@ class BiLanguageModel(ContextualModel):
 
         Args:
             source: what `Elmo.from_pretrained` takes.
-            vocabulary: as the model takes it. It is needed where the source is not a folder with a
-                `vocab.txt`. Where the source has one, this is taken instead.
+            vocabulary: as the model takes it. It is needed if the source is not a folder with a
+                `vocab.txt`, and taken instead of that file if it is.
             **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
 
         Returns:
-            The model. The published files hold no softmax, and the softmax of another vocabulary
-            is of no use. The softmax is random then (`has_softmax` is `False`), and a warning says
-            so.
+            The model. If the files hold no softmax, as the published ones, or that of another
+            vocabulary, the softmax is random (`has_softmax` is `False`), and a warning says so.
 
         Raises:
             ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
@@ -313,9 +322,8 @@ class BiLanguageModel(ContextualModel):
         folder = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
         vocabulary_path = os.path.join(folder, VOCABULARY_FILE)
         softmax_path = os.path.join(folder, SOFTMAX_FILE)
-        own_vocabulary = None
-        if folder and os.path.isfile(vocabulary_path):
-            own_vocabulary = Vocabulary(vocabulary_path)
+        has_own = folder and os.path.isfile(vocabulary_path)
+        own_vocabulary = Vocabulary(vocabulary_path) if has_own else None
         if vocabulary is None:
             vocabulary = own_vocabulary
         if vocabulary is None:
@@ -342,7 +350,7 @@ class BiLanguageModel(ContextualModel):
         elif not _belongs_to_weights(softmax_path, folder):
             model.has_softmax = False
             missing = (
-                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as where "
+                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as if "
                 "saving was interrupted"
             )
         else:
@@ -369,18 +377,18 @@ class BiLanguageModel(ContextualModel):
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
         read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
 
-        All files are written before the first of them takes its place. The softmax's file names the
+        All files are written before the first of them is renamed. The softmax's file names the
         weights that it belongs to. `from_pretrained` does not load it beside other weights.
 
         Args:
-            folder: path; made where it does not exist.
+            folder: path. It is created if it does not exist.
         """
         softmax = self.softmax if self.has_softmax else None
         model_files.save_folder(
             folder, self.config, self.character_encoder, self.bilm, softmax, self.vocabulary
         )
         softmax_path = os.path.join(folder, SOFTMAX_FILE)
-        if softmax is None and os.path.exists(softmax_path):  # of the model that was there
+        if softmax is None and os.path.exists(softmax_path):  # that of an earlier model
             os.remove(softmax_path)
 
     def _check_softmax(self):
@@ -411,3 +419,30 @@ def _belongs_to_weights(softmax_path, folder):
     with sources.open_model(folder) as (_, weights):
         is_path = isinstance(weights, str | os.PathLike)
         return not is_path or hdf5.is_companion(softmax_path, weights)
+
+
+def _draw_character_encoder(rng, config, encoder):
+    _draw_uniform(rng, 1.0, encoder.character_embedding)
+    if encoder.num_words is not None:
+        _draw_uniform(rng, 1.0, encoder.word_embedding)
+    for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
+        if config.activation == "relu":
+            _draw_uniform(rng, 0.05, kernel)
+        else:
+            _draw_normal(rng, width * config.character_dim, kernel)
+    for layer in encoder.highway_layers:
+        _draw_normal(rng, config.num_filters, layer.carry_kernel, layer.transform_kernel)
+        layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
+    if encoder.projection_dim is not None:
+        _draw_normal(rng, encoder.projection_kernel.shape[0], encoder.projection_kernel)
+
+
+def _draw_uniform(rng, limit, *variables):
+    for variable in variables:
+        variable.assign(rng.uniform(-limit, limit, variable.shape).astype(np.float32))
+
+
+def _draw_normal(rng, fan_in, *variables):
+    for variable in variables:
+        values = rng.normal(scale=fan_in**-0.5, size=variable.shape)
+        variable.assign(values.astype(np.float32))

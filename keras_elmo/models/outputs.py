@@ -5,11 +5,8 @@ import threading
 import keras
 import tensorflow as tf
 
-_DTYPES = {
-    "mask": "bool",
-    "sequence_len": "int32",
-    "tokens": "string",
-}  # of the outputs that are not floats
+# Of the outputs that are not floats.
+_DTYPES = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
 
 
 class OutputNames:
@@ -56,7 +53,7 @@ class OutputNames:
         }
 
     def masks(self, mask):
-        """The mask of each output: that of the tokens where it has vectors of them, else `None`."""
+        """The mask of each output: that of the tokens if it has a token axis, or `None`."""
         without = dict.fromkeys(("default", "mask", "sequence_len", "tokens"))
         return {**dict.fromkeys(self.sequences, mask), **without}
 

@@ -8,14 +8,15 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.checks import short_repr
 
-# Enough rows for matrix products near the machine's peak, where sentences are of usual length.
+# Enough rows for matrix products near the machine's peak, if sentences are of usual length.
 TOKEN_BUDGET = 4096
-# Few long sentences are few rows, and products of few rows wait for the weights to be read. So a
-# batch goes on until it has so many rows, but to no more than so many tokens, which bound its
-# memory. `benchmarks/corpora.py` measures both.
+# Few long sentences are few rows, and products of few rows wait for the weights to be read. A batch
+# therefore grows to MIN_ROWS sentences, but never beyond MAX_TOKENS tokens, which bound its memory.
+# `benchmarks/corpora.py` measures both.
 MIN_ROWS = 24
 MAX_TOKENS = 6 * TOKEN_BUDGET
-_READ_AHEAD = 256  # sentences that are tokenised together
+READ_AHEAD = 256  # sentences that are tokenised together: enough to hide the cost of a call
+_GROUP_BATCHES = 4  # batches whose sentences are sorted together: enough to be of like length
 _BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 
 
@@ -26,7 +27,7 @@ def tokenize(tokenizer, sentences, max_tokens=None):
 
 
 class Tokens(list):
-    """Sentences that are tokens for sure, as lists of bytes: they are not checked again."""
+    """Sentences that are known to be tokens, as lists of bytes: they are not checked again."""
 
 
 def as_sentences(tokenizer, sentences):
@@ -65,36 +66,61 @@ def token_batches(tokenizer, sentences, token_budget):
         sentences: see `as_sentences`.
         token_budget: int, see `num_tokens`. A longer sentence is a batch by itself.
     """
-    for group in groups(tokenizer, as_sentences(tokenizer, sentences), token_budget):
+    tokens = read_tokens(tokenizer, as_sentences(tokenizer, sentences))
+    for group in within_budget(tokens, num_tokens, token_budget):
         yield text.strings(group)
 
 
-def groups(tokenizer, sentences, token_budget, max_tokens=None):
-    """Sentences in their order, in groups: each a list of sentences, which are lists of bytes.
+def groups(sentences, token_budget):
+    """Sentences in their order, in lists of a few batches, which `batches` sorts by length.
 
     Args:
-        tokenizer: see `Elmo`.
-        sentences: what `as_sentences` gives.
-        token_budget: int, see `num_tokens`. A longer sentence is a group by itself.
-        max_tokens: int, or `None`. The tokens of a sentence beyond these are left out.
+        sentences: iterable of lists of bytes.
+        token_budget: int or `None`, see `Elmo.embed`.
     """
-    return within_budget(read_tokens(tokenizer, sentences, max_tokens), num_tokens, token_budget)
+    is_adaptive = token_budget is None
+    budget = _GROUP_BATCHES * (TOKEN_BUDGET if is_adaptive else token_budget)
+    return within_budget(sentences, num_tokens, budget, is_adaptive)
 
 
-def within_budget(items, size_of, budget, least_count=0, most=0):
+def batches(group, token_budget):
+    """The rows of a group in batches, the longest sentences first.
+
+    Args:
+        group: list of sentences.
+        token_budget: int or `None`, see `Elmo.embed`.
+
+    Returns:
+        A list of lists of ints, the places of sentences in the group.
+    """
+
+    def size_of(row):
+        return num_tokens(group[row])
+
+    rows = sorted(range(len(group)), key=lambda row: -len(group[row]))
+    if token_budget is not None:
+        return list(within_budget(rows, size_of, token_budget))
+    result = list(within_budget(rows, size_of, TOKEN_BUDGET, is_adaptive=True))
+    if len(result) > 1 and len(result[-1]) < MIN_ROWS:  # the rest is too small by itself
+        last = result[-2] + result[-1]
+        if sum(map(size_of, last)) <= MAX_TOKENS:
+            result[-2:] = [last]
+    return result
+
+
+def within_budget(items, size_of, budget, is_adaptive=False):
     """Items in their order, in lists whose sizes add up to at most `budget`.
 
     Args:
         items: iterable.
         size_of: function of an item to its size.
         budget: int. A larger item is a list by itself.
-        least_count: int. A list of fewer items than these goes on up to the size `most`.
-        most: int.
+        is_adaptive: bool. Lists of fewer than `MIN_ROWS` items grow up to the size `MAX_TOKENS`.
     """
     group, total = [], 0
     for item in items:
         size = size_of(item)
-        limit = max(budget, most) if len(group) < least_count else budget
+        limit = MAX_TOKENS if is_adaptive and len(group) < MIN_ROWS else budget
         if group and total + size > limit:
             yield group
             group, total = [], 0
@@ -109,11 +135,11 @@ def num_tokens(sentence):
     return len(sentence) + _BOUNDARIES
 
 
-def read_tokens(tokenizer, sentences, max_tokens):
+def read_tokens(tokenizer, sentences, max_tokens=None):
     """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
     is_checked, may_refuse = isinstance(sentences, Tokens), True
     sentences = iter(sentences)
-    while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
+    while ahead := list(itertools.islice(sentences, READ_AHEAD)):
         ahead = [_as_python(sentence) for sentence in ahead]
         tokenized = _tokenize(tokenizer, ahead)
         if not is_checked:

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-_MAX_LOGITS = 1 << 24  # computed at a time where no gradient is asked for: 64 MB of float32
+_MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of float32
 
 
 class Softmax(keras.layers.Layer):

@@ -1,3 +1,4 @@
+import itertools
 import sys
 
 import keras
@@ -19,21 +20,20 @@ def legend_of(figure):
 
 def assert_nothing_is_cut_or_overlaps(figure):
     """All texts lie within the picture, and the labels of an axis beside each other."""
+
+    def boxes_of(texts):
+        return [t.get_window_extent() for t in texts if t.get_text()]
+
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
     inside = figure.bbox.padded(1)
     for panel in figure.axes:
-        texts = [panel.title, panel.xaxis.label, panel.yaxis.label]
         for axis in (panel.xaxis, panel.yaxis):
-            boxes = [t.get_window_extent(renderer) for t in axis.get_ticklabels() if t.get_text()]
-            boxes = [box for box in boxes if inside.overlaps(box)]
-            for one, other in zip(boxes, boxes[1:], strict=False):
+            boxes = [box for box in boxes_of(axis.get_ticklabels()) if inside.overlaps(box)]
+            for one, other in itertools.pairwise(boxes):
                 assert not one.padded(-1).overlaps(other.padded(-1))
-        for text in texts:
-            box = text.get_window_extent(renderer)
-            if text.get_text():
-                assert inside.x0 <= box.x0 and box.x1 <= inside.x1
-                assert inside.y0 <= box.y0 and box.y1 <= inside.y1
+        for box in boxes_of([panel.title, panel.xaxis.label, panel.yaxis.label]):
+            assert inside.x0 <= box.x0 and box.x1 <= inside.x1
+            assert inside.y0 <= box.y0 and box.y1 <= inside.y1
     assert figure.bbox.width == 800
 
 
@@ -47,17 +47,16 @@ def test_word(method):
     assert legend_of(figure) == ["money", "river"]
     points = {}
     for dots in figure.axes[1].collections[:30]:
-        points.setdefault(tuple(dots.get_facecolor()[0]), []).append(dots.get_offsets()[0])
-    groups = sorted(points.values(), key=len)
-    assert list(map(len, groups)) == [10, 20]
-    if method == "pca":
+        points.setdefault(tuple(dots.get_facecolor()[0]), []).append(dots.get_offsets()[0][0])
+    river, money = sorted(points.values(), key=len)
+    assert (len(river), len(money)) == (10, 20)
+    if method == "pca":  # apart in the first component
         assert "%" in figure.axes[0].get_xlabel()
-        x_of = [np.array(group)[:, 0] for group in groups]
-        assert max(map(np.min, x_of)) > min(map(np.max, x_of))  # apart in the first component
+        assert max(min(river), min(money)) > min(max(river), max(money))
     assert_nothing_is_cut_or_overlaps(figure)
 
 
-def test_equal_vectors_are_no_error():
+def test_equal_vectors_are_drawn():
     assert plot.plot_word(np.ones((1, 5, 4))).axes[0].get_xlabel() == "component 1 (0 %)"
 
 
@@ -86,8 +85,6 @@ def test_mixes_of_models(elmo):
     assert heights == pytest.approx([0.25, 0.75, np.nan, *[1 / 3] * 3], nan_ok=True)
     assert legend_of(figure) == ["inner", "elmo"]
     assert_nothing_is_cut_or_overlaps(figure)
-    with pytest.raises(ValueError, match="must have a ScalarMix"):
-        plot.mix_weights(keras.Sequential([keras.layers.Dense(2)]))
 
 
 def probe_result(model="tiny", words=("bank", "mean")):
@@ -109,9 +106,6 @@ def test_probe():
     assert legend_of(plot.plot_probe([result])) == names
     names = ["most frequent sense (40.0)", "tiny", "tiny (2)"]
     assert legend_of(plot.plot_probe([probe_result()] * 2)) == names
-    tags = {**probe_result(), "metric": "accuracy"}
-    with pytest.raises(ValueError, match="of one probe.* Received: accuracy, f1"):
-        plot.plot_probe([probe_result(), tags])
 
 
 def test_training():
@@ -123,37 +117,38 @@ def test_training():
     assert perplexity.lines[0].get_ydata().tolist() == [90.0, 60.5]
     assert legend_of(figure) == ["run (perplexity 60.5)", "other"]
     assert_nothing_is_cut_or_overlaps(figure)
-    with pytest.raises(ValueError, match="x, without train/loss"):
-        plot.plot_training({"x": {}})
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    "draw, arguments, message",
     [
-        (lambda: plot.plot_word(vectors(1, 2, 4)), "at least three occurrences. Received: 2"),
-        (lambda: plot.plot_word(vectors(1, 3, 4), ["a"]), "1 labels for 3 occurrences"),
-        (lambda: plot.plot_word(vectors(1, 9, 4), list("abcdefghi")), "Received: 9 labels"),
-        (lambda: plot.plot_word(vectors(1, 9, 4), method="umap"), "method='umap'"),
-        (lambda: plot.plot_cosines(vectors(1, 0, 4), [], vectors(1, 1, 4), ["a"]), "without any"),
-        (lambda: plot.plot_mix({}), "Received: none"),
-        (lambda: plot.plot_mix({str(k): [1.0] for k in range(8)}), "Received: 8"),
-        (lambda: plot.plot_training({}), "Received: 0"),
-        (lambda: plot.save_figure(None, "a.pdf"), "Received: a.pdf"),
+        (plot.plot_word, (vectors(1, 2, 4),), "at least three"),
+        (plot.plot_word, (vectors(1, 3, 4), ["a"]), "1 labels for 3"),
+        (plot.plot_word, (vectors(1, 9, 4), list("abcdefghi")), "9 labels"),
+        (plot.plot_word, (vectors(1, 9, 4), None, None, "umap"), "`method`"),
+        (plot.plot_cosines, (vectors(1, 0, 4), [], vectors(1, 1, 4), ["a"]), "tokens"),
+        (plot.plot_mix, ({},), "none"),
+        (plot.plot_mix, ({str(k): [1.0] for k in range(8)},), "8"),
+        (plot.plot_probe, ([probe_result(), {**probe_result(), "metric": "x"}],), "one probe"),
+        (plot.plot_training, ({},), "0"),
+        (plot.plot_training, ({"x": {}},), "x, without train/loss"),
+        (plot.save_figure, (None, "a.pdf"), "a.pdf"),
+        (plot.mix_weights, (keras.Sequential([keras.layers.Dense(2)]),), "ScalarMix"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(call, message):
+def test_what_cannot_be_drawn_is_refused(draw, arguments, message):
     with pytest.raises(ValueError, match=message):
-        call()
+        draw(*arguments)
 
 
 def test_files(tmp_path):
     figure = plot.plot_mix({"a": [0.5, 0.5]})
-    plot.save_figure(figure, tmp_path / "a.png")
-    plot.save_figure(figure, tmp_path / "a.svg")
+    for name in ("a.png", "a.svg"):
+        plot.save_figure(figure, tmp_path / name)
     content = (tmp_path / "a.png").read_bytes()
     assert content[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(content[16:20], "big") == 800
     assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg"]
+    assert len(list(tmp_path.iterdir())) == 2
     assert pyplot.get_fignums() == []  # pyplot, which keeps every figure, is not used
 
 
@@ -165,5 +160,5 @@ def test_a_notebook_shows_the_picture():
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install \"keras-elmo\[plot\]\""):
+    with pytest.raises(ImportError, match="pip install"):
         plot.plot_mix({"a": [1.0]})

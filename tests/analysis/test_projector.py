@@ -1,3 +1,4 @@
+import contextlib
 import json
 import socket
 import subprocess
@@ -6,7 +7,6 @@ import time
 import urllib.error
 import urllib.request
 
-import browser
 import numpy as np
 import pytest
 
@@ -23,15 +23,16 @@ def bank(elmo):
 
 @pytest.mark.parametrize("tsv", [False, True])
 def test_files(bank, tmp_path, tsv):
-    write_projector(bank, tmp_path / "a", layers=[0, 2], labels=["river", "a\tb", ""], tsv=tsv)
-    suffix = "tsv" if tsv else "bytes"
-    names = ["layer_0." + suffix, "layer_2." + suffix, "metadata.tsv", "projector_config.pbtxt"]
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
-    for layer in (0, 2):
-        path = tmp_path / "a" / f"layer_{layer}.{suffix}"
+    folder = tmp_path / "a"
+    write_projector(bank, folder, [0, 2], ["river", "a\tb", ""], tsv)
+    names = [f"layer_{layer}.{'tsv' if tsv else 'bytes'}" for layer in (0, 2)]
+    found = {path.name for path in folder.iterdir()}
+    assert found == {*names, "metadata.tsv", "projector_config.pbtxt"}
+    for layer, name in zip((0, 2), names, strict=True):
+        path = folder / name
         found = np.loadtxt(path) if tsv else np.fromfile(path, "<f4").reshape(3, 16)
         np.testing.assert_array_equal(found.astype(np.float32), bank.vectors[layer])
-    lines = (tmp_path / "a/metadata.tsv").read_text(encoding="utf-8").split("\n")
+    lines = (folder / "metadata.tsv").read_text(encoding="utf-8").split("\n")
     cells = [line.split("\t") for line in lines[:-1]]
     assert lines[-1] == "" and cells[0] == ["token", "line", "context", "label"]
     assert cells[1] == ["bank", "1", "They sat on the [bank] .", "river"]
@@ -41,71 +42,49 @@ def test_files(bank, tmp_path, tsv):
 
 def test_only_such_folders_are_replaced(bank, tmp_path):
     write_projector(bank, tmp_path / "a")
-    with pytest.raises(FileExistsError, match="exists already"):
-        write_projector(bank, tmp_path / "a")
-    write_projector(bank, tmp_path / "a", layers=[1], overwrite=True)
-    assert not (tmp_path / "a/layer_0.bytes").exists()
     (tmp_path / "b").mkdir()
     (tmp_path / "b/thesis.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="it holds other files"):
-        write_projector(bank, tmp_path / "b", overwrite=True)
     (tmp_path / "c").write_text("")
-    with pytest.raises(FileExistsError, match="is a file"):
-        write_projector(bank, tmp_path / "c", overwrite=True)
-    with pytest.raises(ValueError, match="1 labels for 3 occurrences"):
+    for name, overwrite in [("a", False), ("b", True), ("c", True)]:
+        with pytest.raises(FileExistsError, match=name):
+            write_projector(bank, tmp_path / name, overwrite=overwrite)
+    with pytest.raises(ValueError, match="1 labels"):
         write_projector(bank, tmp_path / "d", labels=["x"])
+    write_projector(bank, tmp_path / "a", layers=[1], overwrite=True)
+    assert not (tmp_path / "a/layer_0.bytes").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
-@pytest.fixture
-def tensorboard(bank, tmp_path):
-    """The address of a TensorBoard that shows two layers."""
-    labels = ["river", "money", "money"]
-    write_projector(bank, tmp_path / "run", layers=[1, 2], labels=labels)
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path / "run")]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--load_fast=false"]
-    address = f"http://127.0.0.1:{port}/"
-    with open(tmp_path / "log", "w") as log, subprocess.Popen(command, stdout=log, stderr=log) as p:
-        try:
-            for _ in range(240):
-                try:
-                    runs = json.loads(get(address, "runs"))
-                    break
-                except urllib.error.URLError:
-                    assert p.poll() is None, (tmp_path / "log").read_text()
-                    time.sleep(0.5)
-            assert runs == ["."]
-            yield address
-        finally:
-            p.terminate()
-
-
-def get(address, path):
-    url = f"{address}data/plugin/projector/{path}"
-    with urllib.request.urlopen(url, timeout=20) as response:
-        return response.read()
-
-
 @pytest.mark.slow
-def test_tensorboard_reads_them(tensorboard, bank):
+def test_tensorboard_reads_them(bank, tmp_path):
     """Asks a running TensorBoard what its page asks."""
-    config = json.loads(get(tensorboard, "info?run=."))
+    write_projector(bank, tmp_path, [1, 2], ["river", "money", "money"], overwrite=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "127.0.0.1", str(server.getsockname()[1])
+    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path)]
+    command += ["--host", address[0], "--port", address[1], "--load_fast=false"]
+
+    def get(path):
+        url = f"http://{':'.join(address)}/data/plugin/projector/{path}"
+        with urllib.request.urlopen(url, timeout=20) as response:
+            return response.read()
+
+    def answers():
+        with contextlib.suppress(urllib.error.URLError):
+            return json.loads(get("runs")) == ["."]
+
+    with subprocess.Popen(command) as process:
+        try:
+            deadline = time.monotonic() + 120
+            while not answers():
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.5)
+            config = json.loads(get("info?run=."))
+            content = get("tensor?run=.&name=layer%202")
+            lines = get("metadata?run=.&name=layer%202").decode("utf-8").splitlines()
+        finally:
+            process.terminate()
     tensors = {entry["tensorName"]: entry["tensorShape"] for entry in config["embeddings"]}
     assert tensors == {"layer 1": [3, 16], "layer 2": [3, 16]}
-    content = get(tensorboard, "tensor?run=.&name=layer%202")
     np.testing.assert_array_equal(np.frombuffer(content, "<f4").reshape(3, 16), bank.vectors[2])
-    metadata = get(tensorboard, "metadata?run=.&name=layer%202").decode("utf-8").splitlines()
-    assert metadata[0] == "token\tline\tcontext\tlabel" and len(metadata) == 4
-    assert metadata[1] == "bank\t1\tThey sat on the [bank] .\triver"
-
-
-@pytest.mark.slow
-def test_its_page_shows_them_in_a_browser(tensorboard, tmp_path):
-    with browser.open_page(f"{tensorboard}#projector", tmp_path / "profile") as page:
-        found = page.text_with("Points:\n3\n")
-    for text in ("2 tensors found", "layer 1", "layer 2", "3x16", "Dimension:\n16\n"):
-        assert text in found
-    assert {"token", "line", "context", "label"} <= set(found.split("\n"))
+    assert len(lines) == 4 and lines[1] == "bank\t1\tThey sat on the [bank] .\triver"

@@ -17,18 +17,12 @@ import tensorflow as tf
 from models.keras_forms import TwoInputs
 
 import keras_elmo
-from keras_elmo.export import saved_model, serving
-from keras_elmo.export.operations import operations
+from keras_elmo.export import saved_model
+from keras_elmo.export.saved_model import operations
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SENTENCES = [
-    "The dog let out a sharp bark .",
-    "",
-    "a  b",
-    "x\u00a0y\u3000z\u2009w",
-    "\tÜber 日本 🎉\n",
-]
-SENTENCES += ["w" * 80, " "]
+SENTENCES = ["The dog let out a sharp bark .", "", "a  b", "x\u00a0y\u3000z\u2009w"]
+SENTENCES += ["\tÜber 日本 🎉\n", "w" * 80, " "]
 BATCHES = [SENTENCES, SENTENCES[:1], (SENTENCES * 50)[:300]]
 
 # TensorFlow's own operations that an export may hold: all are in TensorFlow 2.12 and later, as
@@ -89,10 +83,6 @@ def run_fresh(path, batches, tmp_path, ops="tensorflow-text"):
         return dict(results)
 
 
-def size_of(folder):
-    return sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*") if file.is_file())
-
-
 @pytest.fixture(scope="module")
 def model(one_layer_folder):
     return keras_elmo.Elmo.from_pretrained(one_layer_folder)
@@ -114,14 +104,6 @@ def exported(request, model, small_folder, tmp_path_factory):
     return Exported(path, request.param, model)
 
 
-ONE_BY_DEFAULT = pytest.mark.parametrize(
-    "exported",
-    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
-    indirect=True,
-    scope="module",
-)
-
-
 def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
     path, ops, model = exported
     batches = list(BATCHES)
@@ -137,13 +119,10 @@ def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path)
         tokens = expected["tokens"]
         expected["tokens"] = [[token.hex() for token in row] for row in tokens]
         for signature in signatures:
-            found = {
-                k.split("/")[2]: v
-                for k, v in results.items()
-                if k.startswith(f"{number}/{signature}/")
-            }
-            whole = signature in ("default", "serving_default", "tokens")
-            assert set(found) == set(names if whole else [signature, "sequence_len"])
+            prefix = f"{number}/{signature}/"
+            found = {k.removeprefix(prefix): v for k, v in results.items() if k.startswith(prefix)}
+            is_whole = signature in ("default", "serving_default", "tokens")
+            assert set(found) == set(names if is_whole else [signature, "sequence_len"])
             for name, value in found.items():
                 if value.dtype.kind == "f":
                     assert value.dtype == np.float32
@@ -162,32 +141,17 @@ def test_every_operation_is_one_that_servers_have(exported):
 def stored(path):
     """Dtypes and number of all stored values."""
     reader = tf.train.load_checkpoint(str(path / "variables/variables"))
-    names = set(reader.get_variable_to_shape_map()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
-    count = sum(reader.get_tensor(name).size for name in names)
-    return {reader.get_variable_to_dtype_map()[name] for name in names}, count
-
-
-def count_weights(model):
-    return sum(int(np.prod(weight.shape)) for weight in model.weights)
+    dtypes = reader.get_variable_to_dtype_map()
+    del dtypes["_CHECKPOINTABLE_OBJECT_GRAPH"]
+    return set(dtypes.values()), sum(reader.get_tensor(name).size for name in dtypes)
 
 
 def test_weights_are_stored_once(exported):
     path, _, model = exported
-    assert stored(path) == ({tf.float32}, count_weights(model))
-    assert size_of(path) < 4 * count_weights(model) + 4_000_000
-    assert sorted(os.listdir(path.parent)) == ["1"]
-
-
-@ONE_BY_DEFAULT
-def test_the_command_line_tool_shows_every_signature(exported):
-    path, _, model = exported
-    tool = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
-    result = subprocess.run(
-        [*tool, "show", "--dir", str(path), "--all"], capture_output=True, text=True, check=True
-    )
-    for name in ("default", "serving_default", "tokens", *model.output_keys.sequences):
-        assert f"signature_def['{name}']" in result.stdout
-    assert "inputs['text']" in result.stdout and "inputs['sequence_len']" in result.stdout
+    assert stored(path) == ({tf.float32}, model.count_params())
+    files = [file for file in path.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 4 * model.count_params() + 4_000_000
+    assert os.listdir(path.parent) == ["1"]
 
 
 def test_the_tokens_signature_refuses_wrong_lengths(exported):
@@ -199,8 +163,13 @@ def test_the_tokens_signature_refuses_wrong_lengths(exported):
             run(tokens=tokens, sequence_len=tf.constant([length]))
 
 
-@ONE_BY_DEFAULT
-def test_a_c_program_gets_the_same_numbers(exported, tmp_path, record_property):
+@pytest.mark.parametrize(
+    "exported",
+    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
+    indirect=True,
+    scope="module",
+)
+def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("there is no C compiler")
@@ -220,26 +189,16 @@ def test_a_c_program_gets_the_same_numbers(exported, tmp_path, record_property):
         if name not in ("tokens", "lstm_outputs1"):  # one that takes tokens, and one of texts
             continue
         key = "elmo" if name == "tokens" else name
-        inputs = [
-            signature.inputs[i].name
-            for i in ("text", "tokens", "sequence_len")
-            if i in signature.inputs
-        ]
-        command = [str(program), str(path), ",".join(i.partition(":")[0] for i in inputs)]
+        names = [i for i in ("text", "tokens", "sequence_len") if i in signature.inputs]
+        inputs = [signature.inputs[name].name.partition(":")[0] for name in names]
+        command = [str(program), str(path), ",".join(inputs)]
         command += [signature.outputs[key].name] + ([str(library)] if ops != "core" else [])
-        result = subprocess.run(
-            command, input="\n".join(sentences) + "\n", capture_output=True, text=True
-        )
+        lines = "\n".join([*sentences, ""])
+        result = subprocess.run(command, input=lines, capture_output=True, text=True)
         assert result.returncode == 0, result.stderr[-2000:]
         shape, *numbers = result.stdout.splitlines()
         values = np.array(numbers, np.float32).reshape([int(n) for n in shape.split()])
         np.testing.assert_allclose(values, expected[key], atol=1e-5)
-        difference = np.abs(values - expected[key]).max()
-        record_property(
-            "log",
-            f"predict.c, ops={ops}, signature {name}: {key} {values.shape}, "
-            f"largest difference to Python {difference:.1e}",
-        )
 
 
 def _meta_graph(path):
@@ -253,15 +212,14 @@ def test_code_for_the_tf_hub_module_runs(small_folder, tmp_path):
     model = keras_elmo.Elmo.from_pretrained(small_folder)
     hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     keras_elmo.export_saved_model(model, tmp_path / "1", tokenizer="space", ops="core")
-    module = hub.load(str(tmp_path / "1"))
+    signatures = hub.load(str(tmp_path / "1")).signatures
     texts = ["the cat is on the mat", "what are you\u00a0doing"]
-    outputs = module.signatures["default"](tf.constant(texts))
+    outputs = signatures["default"](tf.constant(texts))
     assert outputs["elmo"].shape == (2, 6, 16) and outputs["word_emb"].shape == (2, 6, 8)
-    assert outputs["lstm_outputs1"].shape == outputs["lstm_outputs2"].shape == (2, 6, 16)
     mean = outputs["elmo"][1, :3].numpy().mean(0)
     np.testing.assert_allclose(outputs["default"][1], mean, atol=1e-6)
-    tokens = tf.constant([text.split(" ") + [""] * (6 - len(text.split(" "))) for text in texts])
-    again = module.signatures["tokens"](tokens=tokens, sequence_len=tf.constant([6, 3]))
+    tokens = tf.constant([texts[0].split(" "), [*texts[1].split(" "), "", "", ""]])
+    again = signatures["tokens"](tokens=tokens, sequence_len=tf.constant([6, 3]))
     np.testing.assert_allclose(again["elmo"], outputs["elmo"], atol=1e-6)
 
 
@@ -277,7 +235,7 @@ def test_half_storage(model, storage, atol, tmp_path):
     assert set(results) == {"default", "sequence_len"}
     found, expected = results["default"], model(SENTENCES)["default"]
     assert 1e-6 < np.abs(found - expected).max() < atol
-    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, count_weights(model))
+    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, model.count_params())
     # As if the model itself had the rounded weights.
     rounded = keras_elmo.Elmo.from_config(model.get_config())
     for variable, source in zip(rounded.weights, model.weights, strict=True):
@@ -292,14 +250,10 @@ def test_options(model, tmp_path):
     run = tf.saved_model.load(tmp_path / "1").signatures["default"]
     outputs = run(tf.constant(["a b\tc d"]))
     assert outputs["sequence_len"].numpy().tolist() == [3]
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"at most 4 tokens. Received: one of\] \[5\]"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 4 tokens"):
         run(tf.constant(["a b", "a b c d e"]))
-    assert (
-        "max_execution_batch_size { value: 32 }"
-        in (tmp_path / "1/batching_params.pbtxt").read_text()
-    )
+    batching = (tmp_path / "1/batching_params.pbtxt").read_text()
+    assert "max_execution_batch_size { value: 32 }" in batching
 
 
 def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
@@ -311,9 +265,8 @@ def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
     assert model.tokenizer is tokenizer
     np.testing.assert_array_equal(model(SENTENCES)["elmo"], expected)
     functions = _meta_graph(tmp_path / "1").graph_def.library.function
-    assert not any(
-        node.attr["_XlaMustCompile"].b for function in functions for node in function.node_def
-    ) and not any(function.attr["_XlaMustCompile"].b for function in functions)
+    nodes = [node for function in functions for node in function.node_def]
+    assert not any(part.attr["_XlaMustCompile"].b for part in [*functions, *nodes])
     found = tf.saved_model.load(tmp_path / "1").signatures["default"](tf.constant(["They don't ."]))
     assert found["sequence_len"].numpy().tolist() == [4]
 
@@ -347,7 +300,7 @@ def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp
     assert list(results) == ["0/serving_default/output_0"]
     expected = classifier(texts)
     np.testing.assert_allclose(results["0/serving_default/output_0"], expected, atol=1e-5)
-    assert stored(tmp_path / "1") == ({tf.float32}, count_weights(classifier))
+    assert stored(tmp_path / "1") == ({tf.float32}, classifier.count_params())
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
         run(tf.constant(["a " * 101]))
@@ -385,8 +338,7 @@ def several_inputs(model, as_dict):
 def test_several_inputs_are_arguments_by_name(model, as_dict, tmp_path):
     several = several_inputs(model, as_dict)
     keras_elmo.export_saved_model(several, tmp_path / "1", ops="core", max_tokens=3)
-    loaded = tf.saved_model.load(tmp_path / "1")
-    run = loaded.signatures["serving_default"]
+    run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     specs = run.structured_input_signature[1]
     assert {name: (spec.dtype, spec.shape.as_list()) for name, spec in specs.items()} == {
         "text": (tf.string, [None]),
@@ -405,54 +357,44 @@ def test_a_subclassed_model_of_several_inputs_is_exported_through_a_functional_o
     several = TwoInputs(keras_elmo.ElmoEmbedding(model, output="default"))
     data = [SEVERAL["text"], SEVERAL["numbers"]]
     expected = several(data)
-    with pytest.raises(ValueError, match=r"keras.Model\(inputs, model\(inputs\)\).*TwoInputs"):
+    with pytest.raises(ValueError, match="TwoInputs"):
         keras_elmo.export_saved_model(several, tmp_path / "1")
-    inputs = [
-        keras.Input((), dtype="string", name="text"),
-        keras.Input((3,), name="numbers"),
-    ]
+    inputs = [keras.Input((), dtype="string", name="text"), keras.Input((3,), name="numbers")]
     keras_elmo.export_saved_model(keras.Model(inputs, several(inputs)), tmp_path / "1")
     loaded = tf.saved_model.load(tmp_path / "1")
     outputs = loaded.signatures["serving_default"](text=data[0], numbers=data[1])
     np.testing.assert_allclose(outputs["output_0"], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["my text", "my-text", "_text", "class", "2nd"])
-def test_several_inputs_with_names_that_no_argument_can_have(model, name, tmp_path):
-    inputs = [keras.Input((), dtype="string", name=name), keras.Input((3,), name="numbers")]
+@pytest.mark.parametrize("name", ["my text", "my-text", "_text", "class", "2nd", None])
+def test_what_several_inputs_cannot_have(model, name, tmp_path):
+    inputs = [keras.Input((), dtype="string", name=name or "text"), keras.Input((3,), name="n")]
     vectors = keras_elmo.ElmoEmbedding(model, output="default")(inputs[0])
     several = keras.Model(inputs, keras.layers.Concatenate()([vectors, inputs[1]]))
-    with pytest.raises(ValueError, match=f"a letter first.*Received.*{name}"):
-        keras_elmo.export_saved_model(several, tmp_path / "1")
+    with pytest.raises(ValueError, match=f"a letter first.*{name}" if name else "`warmup_texts`"):
+        warmup_texts = None if name else ["a"]
+        keras_elmo.export_saved_model(several, tmp_path / "1", warmup_texts=warmup_texts)
     assert not os.listdir(tmp_path)
-
-
-def test_several_inputs_take_no_warm_up_texts(model, tmp_path):
-    with pytest.raises(ValueError, match="must have one input. Received: inputs .*'numbers'"):
-        keras_elmo.export_saved_model(
-            several_inputs(model, as_dict=False), tmp_path / "1", warmup_texts=["a"]
-        )
 
 
 def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
     path = tmp_path / "elmo" / "1"
     path.mkdir(parents=True)
     (path / "mine").write_text("mine")
-    with pytest.raises(FileExistsError, match="exists already.*overwrite=True"):
+    with pytest.raises(FileExistsError, match="overwrite=True"):
         keras_elmo.export_saved_model(model, path, pooled_only=True)
 
     def fail(module, folder, signatures):
         pathlib.Path(folder).mkdir()
         raise OSError("disk full")
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
         patch.setattr(tf.saved_model, "save", fail)
-        with pytest.raises(OSError, match="disk full"):
-            keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
-    assert os.listdir(tmp_path / "elmo") == ["1"] and (path / "mine").read_text() == "mine"
+        keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
+    assert os.listdir(tmp_path / "elmo") == ["1"] and os.listdir(path) == ["mine"]
     keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
-    assert os.listdir(tmp_path / "elmo") == ["1"] and not (path / "mine").exists()
-    assert (path / "saved_model.pb").exists()
+    assert os.listdir(tmp_path / "elmo") == ["1"]
+    assert "mine" not in os.listdir(path) and "saved_model.pb" in os.listdir(path)
 
 
 class PythonTokenizer:
@@ -471,13 +413,13 @@ class TextTokenizer:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"ops": "fast"}, "`ops` must be one of .*Received: ops='fast'"),
-        ({"storage": "int8"}, "`storage` must be one of .*Received: storage='int8'"),
-        ({"max_tokens": 0}, "max_tokens=0"),
-        ({"max_batch_size": -1}, "max_batch_size=-1"),
-        ({"tokenizer": "moses"}, "Received: tokenizer='moses'"),
-        ({"tokenizer": PythonTokenizer()}, r"no Python.*Received: \['PyFunc'\]"),
-        ({"tokenizer": TextTokenizer(), "ops": "core"}, r"own operations.*Received: \['TFText>"),
+        ({"ops": "fast"}, "`ops`"),
+        ({"storage": "int8"}, "`storage`"),
+        ({"max_tokens": 0}, "`max_tokens`"),
+        ({"max_batch_size": -1}, "`max_batch_size`"),
+        ({"tokenizer": "moses"}, "`tokenizer`"),
+        ({"tokenizer": PythonTokenizer()}, "PyFunc"),
+        ({"tokenizer": TextTokenizer(), "ops": "core"}, "TFText>"),
     ],
 )
 def test_bad_options(model, options, message, tmp_path):
@@ -488,28 +430,7 @@ def test_bad_options(model, options, message, tmp_path):
 
 def test_models_that_cannot_be_exported(small_folder, tmp_path):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
-    with pytest.raises(ValueError, match="must be stateless"):
-        keras_elmo.export_saved_model(elmo, tmp_path / "1")
-    with pytest.raises(ValueError, match="must be an `Elmo`.*Received: Sequential without one"):
-        keras_elmo.export_saved_model(keras.Sequential([keras.layers.Dense(1)]), tmp_path / "1")
+    for model, message in [(elmo, "stateless"), (keras.Sequential(), "Sequential")]:
+        with pytest.raises(ValueError, match=message):
+            keras_elmo.export_saved_model(model, tmp_path / "1")
     assert not os.listdir(tmp_path)
-
-
-def test_warm_up_requests(tmp_path):
-    log = pytest.importorskip(
-        "tensorflow_serving.apis.prediction_log_pb2",
-        reason="tensorflow-serving-api is not installed",
-    )
-    inputs = serving.warmup_inputs(["a b", "ü"], takes_only_tokens=False)
-    serving.write_warmup(tmp_path, inputs)
-    path = tmp_path / "assets.extra/tf_serving_warmup_requests"
-    (record,) = tf.data.TFRecordDataset(str(path))
-    request = log.PredictionLog.FromString(record.numpy()).predict_log.request
-    assert request.model_spec.signature_name == "serving_default"
-    assert tf.make_ndarray(request.inputs["text"]).tolist() == [b"a b", "ü".encode()]
-
-
-def test_warm_up_without_its_package(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
-    with pytest.raises(ImportError, match=r'pip install "keras_elmo\[serving\]"'):
-        serving.write_warmup(tmp_path, {})

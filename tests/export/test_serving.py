@@ -1,8 +1,12 @@
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.export.serving import warmup_inputs
+from keras_elmo.export.serving import warmup_inputs, write_warmup
+
+RAGGED = [["a", "b"], ["c"]]
 
 
 @pytest.mark.parametrize(
@@ -10,24 +14,37 @@ from keras_elmo.export.serving import warmup_inputs
 )
 def test_a_warm_up_of_raw_strings(texts):
     assert warmup_inputs(texts, False)["text"].numpy().tolist() == [b"a b", b"c"]
-    assert warmup_inputs("a b", False)["text"].numpy().tolist() == [b"a b"]
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [
-        [["a", "b"], ["c"]],
-        np.array([["a", "b"], ["c", ""]]),
-        tf.ragged.constant([["a", "b"], ["c"]]),
-    ],
+    "texts", [RAGGED, np.array([["a", "b"], ["c", ""]]), tf.ragged.constant(RAGGED)]
 )
 def test_a_warm_up_of_tokens(texts):
     assert warmup_inputs(texts, True)["tokens"].numpy().tolist() == [[b"a", b"b"], [b"c", b""]]
-    with pytest.raises(ValueError, match="`warmup_texts` must be strings"):
-        warmup_inputs(texts, False)
 
 
-def test_a_warm_up_of_raw_strings_for_a_model_of_tokens():
-    for texts in ("a", ["a b"], np.array(["a b"])):
-        with pytest.raises(ValueError, match="`warmup_texts` must be lists of tokens"):
-            warmup_inputs(texts, True)
+@pytest.mark.parametrize(
+    "texts, takes_only_tokens",
+    [(RAGGED, False), ("a", True), (["a b"], True), (np.array(["a b"]), True)],
+)
+def test_a_warm_up_of_another_form_is_refused(texts, takes_only_tokens):
+    with pytest.raises(ValueError, match="`warmup_texts`"):
+        warmup_inputs(texts, takes_only_tokens)
+
+
+def test_warm_up_requests(tmp_path):
+    log = pytest.importorskip(
+        "tensorflow_serving.apis.prediction_log_pb2",
+        reason="tensorflow-serving-api is not installed",
+    )
+    write_warmup(tmp_path, warmup_inputs("a b", takes_only_tokens=False))
+    (record,) = tf.data.TFRecordDataset(f"{tmp_path}/assets.extra/tf_serving_warmup_requests")
+    request = log.PredictionLog.FromString(record.numpy()).predict_log.request
+    assert request.model_spec.signature_name == "serving_default"
+    assert tf.make_ndarray(request.inputs["text"]).tolist() == [b"a b"]
+
+
+def test_warm_up_without_its_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
+    with pytest.raises(ImportError, match="pip install"):
+        write_warmup(tmp_path, {})

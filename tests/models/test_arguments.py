@@ -1,14 +1,11 @@
 import json
+import re
 import warnings
 
 import keras
 import pytest
 
-from keras_elmo import (
-    BiLanguageModel,
-    Elmo,
-    ElmoEmbedding,
-)
+from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding
 from keras_elmo.models.arguments import translate_0_1_config
 
 
@@ -41,18 +38,15 @@ def test_what_trains(small_folder, part):
 @pytest.mark.parametrize("old", ["mix", "bilm", "all", False, True])
 def test_configs_of_version_0_1_0(small_config, old):
     elmo = Elmo(small_config)
-    config = elmo.get_config()
-    for today in (config, ElmoEmbedding(elmo).get_config()):
+    config, layer = elmo.get_config(), ElmoEmbedding(elmo).get_config()
+    for today in (config, layer):
         assert translate_0_1_config(today) is today
     del config["trainable_part"], config["max_tokens"]
-    again = Elmo.from_config({**config, "trainable": old})
-    assert again.trainable is (old is not False)
-    assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
-    layer = ElmoEmbedding(elmo).get_config()
-    layer["elmo"]["config"] = {**config, "trainable": old}
-    again = ElmoEmbedding.from_config(json.loads(json.dumps({**layer, "trainable": old})))
-    assert again.trainable is (old is not False)
-    assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
+    config["trainable"] = layer["trainable"] = old
+    layer["elmo"]["config"] = config
+    for again in (Elmo.from_config(config), ElmoEmbedding.from_config(layer)):
+        assert again.trainable is (old is not False)
+        assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
 
 
 WEIGHTS = "x_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway_weights.hdf5"
@@ -61,27 +55,17 @@ WEIGHTS = "x_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway_weights.hdf5"
 @pytest.mark.parametrize(
     "call, line",
     [
-        (lambda: Elmo("tiny"), "Elmo.from_pretrained('tiny')."),
-        (lambda: Elmo("some.zip", num_mixes=2), "Elmo.from_pretrained('some.zip', num_mixes=2)."),
-        (
-            lambda: Elmo("o.json", "w.hdf5", 2),
-            "Elmo.from_pretrained(('o.json', 'w.hdf5'), num_mixes=2). Received",
-        ),
-        (
-            lambda: Elmo("o.json", "w.hdf5", 1, dropout=0),
-            "Elmo.from_pretrained(('o.json', 'w.hdf5')). `dropout` is an argument of ElmoEmbedding",
-        ),
-        (
-            lambda: Elmo("https://host/o.json", f"https://host/{WEIGHTS}", 2, dropout=0),
-            "Elmo.from_pretrained('small', num_mixes=2).",
-        ),
+        (lambda: Elmo("tiny"), "'tiny')."),
+        (lambda: Elmo("some.zip", num_mixes=2), "'some.zip', num_mixes=2)."),
+        (lambda: Elmo("o.json", "w.hdf5", 2), "('o.json', 'w.hdf5'), num_mixes=2). Received"),
+        (lambda: Elmo("o.json", "w.hdf5", 1, dropout=0), "'w.hdf5')). `dropout` is an argument of"),
+        (lambda: Elmo("https://a/o.json", f"https://a/{WEIGHTS}", 2), "'small', num_mixes=2)."),
         (lambda: BiLanguageModel("tiny", ["a"]), "BiLanguageModel.from_pretrained('tiny')."),
     ],
 )
 def test_calls_as_in_other_packages_show_the_right_line(call, line):
-    with pytest.raises(ValueError) as info:
+    with pytest.raises(ValueError, match=re.escape(line)):
         call()
-    assert line in str(info.value)
 
 
 def test_a_model_of_options_alone_warns(small_folder, small_config, elmo, tmp_path):

@@ -1,22 +1,12 @@
 import json
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import (
-    Elmo,
-    ElmoConfig,
-    ElmoEmbedding,
-    WhitespaceTokenizer,
-    batch_to_ids,
-    characters,
-    strings,
-)
-from keras_elmo.models.elmo import BatchState
+from keras_elmo import Elmo, ElmoConfig, ElmoEmbedding, batch_to_ids, characters, strings
+from keras_elmo.text import WhitespaceTokenizer
 
 SENTENCES = ["The dog let out a sharp bark .", "The bark of the ancient oak was rough .", "", "One"]
 TOKENS = [sentence.split() for sentence in SENTENCES]
@@ -33,48 +23,32 @@ def assert_same(results, expected, names=None, atol=1e-6):
 
 def test_outputs(elmo):
     outputs = elmo(SENTENCES)
+    sequences = dict.fromkeys(["lstm_outputs1", "lstm_outputs2", "elmo"], (4, 9, 16))
+    others = {"default": (4, 16), "mask": (4, 9), "sequence_len": (4,), "tokens": (4, 9)}
     shapes = {name: tuple(value.shape) for name, value in outputs.items()}
-    assert shapes == {
-        "word_emb": (4, 9, 8),
-        "lstm_outputs1": (4, 9, 16),
-        "lstm_outputs2": (4, 9, 16),
-        "elmo": (4, 9, 16),
-        "default": (4, 16),
-        "mask": (4, 9),
-        "sequence_len": (4,),
-        "tokens": (4, 9),
-    }
-    np.testing.assert_array_equal(outputs["sequence_len"], [8, 9, 0, 1])
+    assert shapes == {"word_emb": (4, 9, 8), **sequences, **others}
+    lengths = np.array([8, 9, 0, 1])
+    np.testing.assert_array_equal(outputs["sequence_len"], lengths)
     assert outputs["sequence_len"].dtype == tf.int32
-    np.testing.assert_array_equal(outputs["mask"], np.arange(9) < [[8], [9], [0], [1]])
+    np.testing.assert_array_equal(outputs["mask"], np.arange(9) < lengths[:, None])
     texts = [[word.decode() for word in row if word] for row in outputs["tokens"].numpy()]
     assert texts == TOKENS
     for name in elmo.output_keys.sequences:
         assert not np.any(outputs[name].numpy()[~outputs["mask"].numpy()])
         np.testing.assert_array_equal(outputs[name]._keras_mask, outputs["mask"])
-    for row, count in enumerate([8, 9, 0, 1]):
-        mean = outputs["elmo"][row, :count].numpy().sum(0) / max(count, 1)
-        np.testing.assert_allclose(outputs["default"][row], mean, atol=1e-6)
+    means = np.sum(outputs["elmo"], axis=1) / np.maximum(lengths, 1)[:, None]
+    np.testing.assert_allclose(outputs["default"], means, atol=1e-6)
 
 
-def test_every_form_of_input_gives_the_same(elmo):
-    expected = elmo(SENTENCES)
-    padded = [row + [""] * (9 - len(row)) for row in TOKENS]
-    for form in [
-        tuple(SENTENCES),
-        np.array(SENTENCES),
-        np.array(SENTENCES, dtype=object),
-        np.array(SENTENCES)[:, None],
-        [sentence.encode() for sentence in SENTENCES],
-        tf.constant(SENTENCES),
-        tf.constant(SENTENCES)[:, None],
-        TOKENS,
-        tf.ragged.constant(TOKENS),
-    ]:
+def test_every_form_of_input_gives_the_same(elmo, small_folder):
+    expected, array, ragged = elmo(SENTENCES), np.array(SENTENCES), tf.ragged.constant(TOKENS)
+    padded = np.array([row + [""] * (9 - len(row)) for row in TOKENS])
+    forms = [tuple(SENTENCES), array, array.astype(object), array[:, None], tf.constant(array)]
+    forms += [tf.constant(array)[:, None], [s.encode() for s in SENTENCES], TOKENS, ragged]
+    for form in forms:
         assert_same(elmo(form), expected)
-    pretokenised = Elmo(elmo.config, tokenizer=None)
-    pretokenised.set_weights(elmo.get_weights())
-    for form in [TOKENS, tf.ragged.constant(TOKENS), np.array(padded), tf.constant(padded)]:
+    pretokenised = Elmo.from_pretrained(small_folder, tokenizer=None)
+    for form in [TOKENS, ragged, padded, tf.constant(padded)]:
         assert_same(pretokenised(form), expected)
     assert_same(elmo(SENTENCES[0]), elmo(SENTENCES[:1]))
 
@@ -82,33 +56,36 @@ def test_every_form_of_input_gives_the_same(elmo):
 SEQUENCES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "mask", "tokens"]
 
 
-def test_padded_tokens_keep_their_width(small_folder, elmo):
+def widths(outputs):
+    return {outputs[name].shape[1] for name in SEQUENCES}
+
+
+def test_padded_tokens_keep_their_width(small_folder, elmo, monkeypatch):
     tokens = Elmo.from_pretrained(small_folder, tokenizer=None)
     rows = [row + [""] * (13 - len(row)) for row in TOKENS]
     expected, padded = elmo(SENTENCES), tf.constant(rows)
+    encode, traces = tokens.token_encoder.from_words, []
+    monkeypatch.setattr(tokens.token_encoder, "from_words", lambda x: traces.append(x) or encode(x))
+    assert tokens(padded[:, :11])["elmo"].shape == (4, 11, 16)
+    outputs = tokens(padded)
+    assert len(traces) == 1  # one graph for every width
+    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
     graph = tf.function(tokens, input_signature=[tf.TensorSpec([None, None], tf.string)])
     inputs = keras.Input((13,), dtype="string")
     model = keras.Model(inputs, tokens(inputs))
-    assert [model.output[name].shape[1] for name in SEQUENCES] == [13] * 6
-    for outputs in (tokens(np.array(rows)), graph(padded), model(padded)):
-        assert [outputs[name].shape[1] for name in SEQUENCES] == [13] * 6
+    assert widths(model.output) == {13}
+    for found in (outputs, tokens(np.array(rows)), graph(padded), model(padded)):
+        assert widths(found) == {13}
         for name in SEQUENCES:
-            rest = outputs[name][:, 9:]
+            assert_same({name: found[name][:, :9]}, expected, [name])
+            rest = found[name][:, 9:]
             assert bool(tf.reduce_all(rest == tf.zeros_like(rest)))
-        cut = {name: outputs[name][:, :9] for name in SEQUENCES}
-        assert_same(cut, expected, SEQUENCES)
-        assert_same(outputs, expected, ["default", "sequence_len"])
-    outputs = tokens(padded)
-    np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+        assert_same(found, expected, ["default", "sequence_len"])
     kept = Elmo.from_pretrained(small_folder, tokenizer=None, keep_sentence_boundaries=True)
-    assert [kept(padded)[name].shape[1] for name in SEQUENCES] == [15] * 6
-    ids = np.zeros((1, 5, 50), np.int32)
-    ids[0, 0] = characters.word_to_ids("One")
+    assert widths(kept(padded)) == {15}
+    ids = np.pad(elmo.batch_to_ids([["One"]]), [(0, 0), (0, 4), (0, 0)])
     assert kept.from_character_ids(ids)["elmo"].shape == (1, 7, 16)
-    # Another width is no other graph.
-    tokens(padded[:, :11])
-    assert tokens._traced_forward._function.experimental_get_tracing_count() == 1
-    # What is padded in the middle is a token; an empty batch and a row of padding have widths too.
+    # Padding in the middle is a token; an empty batch and a row of padding have widths, too.
     assert tokens(np.array([["a", "", "b", ""]]))["sequence_len"].numpy().tolist() == [3]
     assert tokens(np.full((2, 3), ""))["elmo"].shape == (2, 3, 16)
     assert tokens(np.empty((0, 3), str))["elmo"].shape == (0, 3, 16)
@@ -118,49 +95,36 @@ def test_padded_tokens_keep_their_width(small_folder, elmo):
 def test_max_tokens_fixes_the_width(small_folder, elmo, xla):
     fixed = Elmo.from_pretrained(small_folder, max_tokens=6, xla=xla)
     first = elmo([" ".join(row[:6]) for row in TOKENS])
-    expected_spec = {name: 6 for name in SEQUENCES}
-    symbolic = fixed(keras.Input((), dtype="string"))
-    assert {name: symbolic[name].shape[1] for name in SEQUENCES} == expected_spec
+    assert widths(fixed(keras.Input((), dtype="string"))) == {6}
     graph = tf.function(fixed, input_signature=[tf.TensorSpec([None], tf.string)])
     shapes = graph.get_concrete_function().output_shapes
-    assert {name: shapes[name][1] for name in SEQUENCES} == expected_spec
-    for outputs in (fixed(SENTENCES), graph(tf.constant(SENTENCES)), fixed(TOKENS)):
-        assert_same(outputs, first, atol=1e-5)  # as if the rest were not there
+    assert {shapes[name][1] for name in SEQUENCES} == {6}
     outputs = fixed(SENTENCES)
     np.testing.assert_array_equal(outputs["elmo"]._keras_mask, outputs["mask"])
+    for found in (outputs, graph(tf.constant(SENTENCES)), fixed(TOKENS)):
+        assert_same(found, first, atol=1e-5)  # as if the rest were not there
     for texts in ([""], ["One"], tf.constant([], tf.string)):
         assert fixed(texts)["elmo"].shape == (len(texts), 6, 16)
     ids = np.ones((2, 9, 50), np.int32)
     assert fixed.from_character_ids(ids)["mask"].numpy().tolist() == [[True] * 6] * 2
     assert fixed.from_character_ids(ids[:, :2])["elmo"].shape == (2, 6, 16)
     vectors = fixed.embed(SENTENCES)
-    assert [array.shape for array in vectors] == [(6, 16), (6, 16), (0, 16), (1, 16)]
+    assert [len(array) for array in vectors] == [6, 6, 0, 1]
     np.testing.assert_allclose(vectors[1], first["elmo"][1], atol=1e-5)
+    assert list(map(len, fixed.tokenize(SENTENCES))) == [6, 6, 0, 1]
     assert fixed.predict(SENTENCES, batch_size=1, verbose=0)["elmo"].shape == (4, 6, 16)
     kept = Elmo.from_pretrained(small_folder, max_tokens=6, keep_sentence_boundaries=True)
-    assert kept(["One"])["elmo"].shape == (1, 8, 16)
+    assert widths(kept(["One"])) == {8}
     assert [len(array) for array in kept.embed(SENTENCES)] == [8, 8, 2, 3]
-    assert kept(SENTENCES)["tokens"][0].numpy().tolist() == [
-        b"<S>",
-        b"The",
-        b"dog",
-        b"let",
-        b"out",
-        b"a",
-        b"sharp",
-        b"</S>",
-    ]
+    tokens = [word.decode() for word in kept(SENTENCES)["tokens"][0].numpy()]
+    assert tokens == ["<S>", *TOKENS[0][:6], "</S>"]
 
 
 def test_character_ids_give_the_same(elmo):
-    expected = elmo(SENTENCES)
-    ids = np.zeros((4, 9, 50), np.int32)
-    for row, words in enumerate(TOKENS):
-        for column, word in enumerate(words):
-            ids[row, column] = characters.word_to_ids(word)
+    expected, ids = elmo(SENTENCES), batch_to_ids(TOKENS)
     names = [name for name in expected if name != "tokens"]
     assert_same(elmo.from_character_ids(ids), expected, names)
-    assert_same(tf.function(elmo.from_character_ids)(tf.constant(ids)), expected, names)
+    assert_same(tf.function(elmo.from_character_ids)(ids), expected, names)
     longer = elmo.from_character_ids(np.pad(ids, [(0, 0), (0, 2), (0, 0)]))
     assert longer["elmo"].shape == (4, 11, 16) and longer["mask"].shape == (4, 11)
     np.testing.assert_allclose(longer["elmo"][:, :9], expected["elmo"], atol=1e-6)
@@ -173,27 +137,27 @@ def test_character_ids_with_sentence_boundaries(elmo):
     ids = np.zeros((3, 5, 50), np.int64)
     for row, words in enumerate(tokens):
         ids[row, : len(words) + 2] = characters.sentence_to_ids(words)
-    with pytest.raises(ValueError, match="Pass `has_boundaries=True`.*`Batcher`"):
+    with pytest.raises(ValueError, match="has_boundaries=True"):
         elmo.from_character_ids(ids)
-    assert_same(elmo.from_character_ids(ids, has_boundaries=True), expected)
     graph = tf.function(lambda ids: elmo.from_character_ids(ids, has_boundaries=True))
-    assert_same(graph(tf.constant(ids)), expected)
+    for outputs in (elmo.from_character_ids(ids, has_boundaries=True), graph(tf.constant(ids))):
+        assert_same(outputs, expected)
     empty = elmo.from_character_ids(ids[:, :0], has_boundaries=True)
     assert empty["elmo"].shape == (3, 0, 16)
     twice = np.concatenate([ids[:, :1], ids], 1)
     for bad in (ids[:, 1:], ids[:1, :-1], twice, batch_to_ids(tokens)):
-        with pytest.raises(ValueError, match="must be <S>, the last one </S>"):
+        with pytest.raises(ValueError, match="must be <S>"):
             elmo.from_character_ids(bad, has_boundaries=True)
 
 
 @pytest.mark.parametrize(
     "ids, error, message",
     [
-        (np.ones((2, 3, 50)), TypeError, "must be integers. Received: dtype float64"),
-        (np.ones((2, 50), int), ValueError, r"\(batch, tokens, 50\).*\(2, 50\)"),
+        (np.ones((2, 3, 50)), TypeError, "float64"),
+        (np.ones((2, 50), int), ValueError, r"\(2, 50\)"),
         (np.ones((2, 3, 49), int), ValueError, r"\(2, 3, 49\)"),
-        (np.full((1, 1, 50), 262), ValueError, "from 0 .* to 261.*from 262 to 262"),
-        (np.full((1, 1, 50), -1), ValueError, "from -1 to -1"),
+        (np.full((1, 1, 50), 262), ValueError, "262 to 262"),
+        (np.full((1, 1, 50), -1), ValueError, "-1 to -1"),
         (np.array([0, 1])[None, :, None] * np.ones((1, 2, 50), int), ValueError, "after padding"),
     ],
 )
@@ -205,15 +169,15 @@ def test_bad_character_ids(elmo, ids, error, message):
 @pytest.mark.parametrize(
     "inputs, error, message",
     [
-        (3, TypeError, "Received: int"),
-        ([1, 2], TypeError, r"Received: 1 \(int\)"),
-        (["a", None], TypeError, "Received: None"),
-        (np.ones(3), TypeError, "dtype float64"),
-        (tf.ones(3), TypeError, "dtype float32"),
-        (tf.constant([[["a"]]]), ValueError, r"shape \(1, 1, 1\)"),
-        (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`. Received.*\(1, 2\)"),
-        (None, TypeError, "Received: NoneType"),
-        (keras.Input((), dtype="int32"), TypeError, "must be strings.*dtype int32"),
+        (3, TypeError, "int"),
+        ([1, 2], TypeError, "int"),
+        (["a", None], TypeError, "None"),
+        (None, TypeError, "NoneType"),
+        (np.ones(3), TypeError, "float64"),
+        (tf.ones(3), TypeError, "float32"),
+        (keras.Input((), dtype="int32"), TypeError, "int32"),
+        (tf.constant([[["a"]]]), ValueError, r"\(1, 1, 1\)"),
+        (tf.constant([["a", "b"]]), ValueError, r"`tokenizer=None`.*\(1, 2\)"),
     ],
 )
 def test_bad_inputs(elmo, inputs, error, message):
@@ -224,18 +188,16 @@ def test_bad_inputs(elmo, inputs, error, message):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"num_mixes": 0}, "num_mixes=0"),
-        ({"tokenizer": "moses"}, "tokenizer='moses'"),
-        ({"trainable": "bilm"}, "must be True or False.* pass trainable_part=\"bilm\".*'bilm'"),
-        ({"trainable": None}, "must be True or False.*Received: trainable=None"),
-        ({"trainable_part": "some"}, r"one of \['mix', 'bilm', 'all'\].*trainable_part='some'"),
-        ({"trainable_part": False}, "Received: trainable_part=False"),
-        (
-            {"max_tokens": 0},
-            "`max_tokens` must be an integer of at least 1",
-        ),
+        ({"num_mixes": 0}, "`num_mixes`"),
+        ({"tokenizer": "moses"}, "`tokenizer`"),
+        ({"trainable": "bilm"}, 'trainable_part="bilm"'),
+        ({"trainable": None}, "`trainable`"),
+        ({"trainable_part": "some"}, "`trainable_part`"),
+        ({"trainable_part": False}, "`trainable_part`"),
+        ({"max_tokens": 0}, "`max_tokens`"),
+        ({"xla": 2}, "`xla`"),
         ({"initial_scalars": [1.0]}, "one value for each input"),
-        ({"config": {"lstm": {}}}, "`lstm.dim` is missing"),
+        ({"config": {"lstm": {}}}, "`lstm.dim`"),
     ],
 )
 def test_bad_arguments(small_config, kwargs, message):
@@ -261,18 +223,14 @@ def test_no_sentences(elmo):
 
 
 def test_batch_order_padding_and_neighbours_change_nothing(elmo):
-    together = elmo(SENTENCES)
-    backwards = elmo(SENTENCES[::-1])
+    together, backwards = elmo(SENTENCES), elmo(SENTENCES[::-1])
     for row, sentence in enumerate(SENTENCES):
-        alone = elmo([sentence])
-        count = len(TOKENS[row])
+        alone, count = elmo([sentence]), len(TOKENS[row])
         for name in [*elmo.output_keys.sequences, "default"]:
-            one, other = together[name][row], alone[name][0]
-            if name != "default":
-                one, other = one[:count], other[:count]
-            np.testing.assert_allclose(one, other, atol=1e-6)
-            mirrored = backwards[name][len(SENTENCES) - 1 - row]
-            np.testing.assert_allclose(together[name][row], mirrored, atol=1e-6)
+            one, other, mirrored = together[name][row], alone[name][0], backwards[name][-1 - row]
+            np.testing.assert_allclose(one, mirrored, atol=1e-6)
+            length = None if name == "default" else count
+            np.testing.assert_allclose(one[:length], other[:length], atol=1e-6)
 
 
 def test_boundaries_kept(small_folder, elmo):
@@ -280,11 +238,9 @@ def test_boundaries_kept(small_folder, elmo):
     kept, removed = keeping(SENTENCES), elmo(SENTENCES)
     np.testing.assert_array_equal(kept["sequence_len"], removed["sequence_len"] + 2)
     assert kept["tokens"][3].numpy().tolist() == [b"<S>", b"One", b"</S>"] + [b""] * 8
-    for row, words in enumerate(TOKENS):
-        count = len(words)
-        np.testing.assert_allclose(
-            kept["elmo"][row, 1 : count + 1], removed["elmo"][row, :count], atol=1e-6
-        )
+    for row, count in enumerate(map(len, TOKENS)):
+        inner = kept["elmo"][row, 1 : count + 1]
+        np.testing.assert_allclose(inner, removed["elmo"][row, :count], atol=1e-6)
         assert np.all(np.any(kept["elmo"][row, : count + 2], axis=-1))
     assert [len(array) for array in keeping.embed(SENTENCES)] == [10, 11, 2, 3]
 
@@ -297,17 +253,14 @@ def test_several_mixes_of_one_run(small_folder):
     token = outputs["word_emb"]
     np.testing.assert_allclose(outputs["elmo_2"], tf.concat([token, token], -1), atol=1e-5)
     np.testing.assert_allclose(outputs["elmo_3"], 2 * outputs["elmo"], atol=1e-6)
-    np.testing.assert_allclose(
-        elmo.embed(["One"], "elmo_3")[0], outputs["elmo_3"][3, :1], atol=1e-6
-    )
+    vectors = elmo.embed(["One"], "elmo_3")[0]
+    np.testing.assert_allclose(vectors, outputs["elmo_3"][3, :1], atol=1e-6)
 
 
 def test_layer_norm_of_the_mix_leaves_boundaries_out(small_folder):
-    elmo = Elmo.from_pretrained(small_folder, do_layer_norm=True)
-    outputs = elmo(SENTENCES)
-    mask = outputs["mask"].numpy()
+    outputs = Elmo.from_pretrained(small_folder, do_layer_norm=True)(SENTENCES)
+    mask, expected = outputs["mask"].numpy(), 0
     token = tf.concat([outputs["word_emb"]] * 2, -1)
-    expected = 0
     for layer in (token, outputs["lstm_outputs1"], outputs["lstm_outputs2"]):
         real = layer.numpy()[mask]
         expected += (real - real.mean()) / np.sqrt(real.var() + 1e-12) / 3
@@ -342,15 +295,11 @@ def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
     model = keras.Model(inputs, outputs)
     model.compile(keras.optimizers.Adam(0.01), "mse")
     before = [v.numpy() for v in elmo.variables]
-    history = model.fit(
-        np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3]), epochs=15, verbose=0
-    )
-    assert history.history["loss"][-1] < history.history["loss"][0]
-    changed = {
-        variable.path
-        for variable, old in zip(elmo.variables, before, strict=True)
-        if np.any(variable.numpy() != old)
-    }
+    texts, labels = np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3])
+    losses = model.fit(texts, labels, epochs=15, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    pairs = zip(elmo.variables, before, strict=True)
+    changed = {variable.path for variable, old in pairs if np.any(variable.numpy() != old)}
     assert changed == {variable.path for variable in elmo.trainable_variables}
 
 
@@ -377,15 +326,10 @@ def test_predict_evaluate_and_fit_take_lists(one_layer_folder):
     validation = (texts[:4], {"default": targets["default"][:4]})
     history = elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
     assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 3
-    assert np.all(np.isfinite(elmo.train_on_batch(texts, targets)))
-    assert np.all(np.isfinite(elmo.test_on_batch(texts, targets)))
-    assert_same(elmo.predict_on_batch(texts), elmo(texts), ["elmo"])
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
     assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
-    assert elmo.predict(((batch,) for batch in batches), verbose=0)["mask"].shape == (
-        len(texts),
-        9,
-    )
+    outputs = elmo.predict(((batch,) for batch in batches), verbose=0)
+    assert outputs["mask"].shape == (len(texts), 9)
     assert elmo.predict([], verbose=0)["elmo"].shape == (0, 1, 16)
 
 
@@ -417,12 +361,11 @@ def test_text_is_tokenised_once(small_folder):
 
 
 def test_parameters_of_the_published_shapes():
-    shapes = {
-        13_593_296: (1024, 128, 1),
-        28_027_728: (2048, 256, 1),
-        93_600_848: (4096, 512, 2),
-    }
-    for count, (units, projection_dim, num_highway) in shapes.items():
+    for count, units, projection_dim, num_highway in [
+        (13_593_296, 1024, 128, 1),
+        (28_027_728, 2048, 256, 1),
+        (93_600_848, 4096, 512, 2),
+    ]:
         config = ElmoConfig(units=units, projection_dim=projection_dim, num_highway=num_highway)
         elmo = Elmo(config, kernel_initializer="zeros")
         assert elmo.character_encoder.count_params() + elmo.bilm.count_params() == count
@@ -441,76 +384,32 @@ def test_mixed_precision(one_layer_folder, policy):
     assert mixed.embed(SENTENCES)[0].dtype == np.float32
 
 
-def test_a_whole_model_in_a_fresh_process(new_elmo, tmp_path):
+def test_a_whole_model_is_saved_and_loaded(new_elmo, tmp_path):
     new_elmo.mixes[0].scalars.assign([0.5, 0.1, -0.3])
     expected = new_elmo(SENTENCES)
     new_elmo.save(tmp_path / "elmo.keras")
+    assert_same(keras.models.load_model(tmp_path / "elmo.keras")(SENTENCES), expected)
     module = tf.Module()
     module.elmo = new_elmo
-    module.serve = tf.function(
-        lambda text: new_elmo(text), input_signature=[tf.TensorSpec([None], tf.string)]
-    )
+    signature = [tf.TensorSpec([None], tf.string)]
+    module.serve = tf.function(lambda text: new_elmo(text), input_signature=signature)
     tf.saved_model.save(module, tmp_path / "saved", signatures=module.serve)
-    names = [name for name in expected if name != "tokens"]
-    np.savez(tmp_path / "expected.npz", **{name: expected[name] for name in names})
-    code = f"""
-import json, numpy as np, keras, tensorflow as tf, tensorflow_text
-sentences = json.loads({json.dumps(SENTENCES)!r})
-expected = np.load({str(tmp_path / "expected.npz")!r})
-served = tf.saved_model.load({str(tmp_path / "saved")!r}).signatures["serving_default"]
-outputs = [served(tf.constant(sentences))]
-import keras_elmo
-outputs.append(keras.models.load_model({str(tmp_path / "elmo.keras")!r})(sentences))
-for result in outputs:
-    for name in expected:
-        np.testing.assert_allclose(result[name], expected[name], atol=1e-6)
-print("same")
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stdout.strip() == "same", result.stderr[-3000:]
+    served = tf.saved_model.load(tmp_path / "saved").signatures["serving_default"]
+    assert_same(served(tf.constant(SENTENCES)), expected)
 
 
 def test_config_round_trip(small_config):
-    elmo = Elmo(
-        small_config,
-        tokenizer="treebank",
-        num_mixes=2,
-        do_layer_norm=True,
-        initial_scalars=[1.0, 2.0, 3.0],
-        regularizer=keras.regularizers.L2(0.1),
-        keep_sentence_boundaries=True,
-        stateful=True,
-        max_tokens=12,
-        trainable=False,
-        trainable_part="bilm",
-        name="named",
-    )
+    kwargs = {"tokenizer": "treebank", "num_mixes": 2, "do_layer_norm": True, "stateful": True}
+    kwargs |= {"initial_scalars": [1.0, 2.0, 3.0], "regularizer": keras.regularizers.L2(0.1)}
+    kwargs |= {"keep_sentence_boundaries": True, "max_tokens": 12, "name": "named"}
+    elmo = Elmo(small_config, trainable=False, trainable_part="bilm", **kwargs)
     clone = Elmo.from_config(json.loads(json.dumps(elmo.get_config())))
     assert clone.get_config() == elmo.get_config()
     assert clone.trainable is False and clone.trainable_part == "bilm" and clone.max_tokens == 12
     assert type(clone.tokenizer) is type(elmo.tokenizer)
 
 
-def test_tokenize_gives_the_tokens_of_the_vectors(small_folder):
-    elmo = Elmo.from_pretrained(small_folder, max_tokens=3)
-    tokens, vectors = elmo.tokenize(SENTENCES), elmo.embed(SENTENCES)
-    assert [len(x) for x in tokens] == [len(x) for x in vectors] == [3, 3, 0, 1]
-
-
 def test_raw_prose_with_the_treebank_tokenizer(small_folder, elmo):
     prose = Elmo.from_pretrained(small_folder, tokenizer="treebank")
     one, other = prose(["They don't know (yet)."]), elmo(["They don 't know ( yet ) ."])
     assert_same(one, other)
-
-
-def test_rows_are_kept_until_they_are_written_again():
-    state = BatchState([2, 3], "float32")
-    assert [x.numpy().tolist() for x in state.read(1)] == [[[0, 0]], [[0, 0, 0]]]
-    state.write([np.full((3, 2), 1.0, np.float32), np.full((3, 3), 2.0, np.float32)])
-    state.write([np.full((1, 2), 5.0, np.float32), np.full((1, 3), 6.0, np.float32)])
-    first, second = (x.numpy() for x in state.read(4))
-    assert first[:, 0].tolist() == [5, 1, 1, 0]  # the last row was never written
-    assert second[:, 2].tolist() == [6, 2, 2, 0]
-    assert [x.shape for x in state.read(2)] == [(2, 2), (2, 3)]
-    state.reset()
-    assert not any(x.numpy().any() for x in state.read(3))

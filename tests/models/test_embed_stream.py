@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo
-from keras_elmo.models import embed_stream, sentences
+from keras_elmo.models.sentences import READ_AHEAD
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", ".", "naïve", "x" * 70]
 
@@ -46,7 +46,8 @@ def test_every_choice_of_layers(new_elmo):
         "default": new_elmo(tokens)["default"].numpy(),
     }.items():
         for one, other in zip(new_elmo.embed(tokens, layers=layers), expected, strict=True):
-            assert one.dtype == np.float32 and one.base is None
+            assert one.dtype == np.float32 and one.flags.c_contiguous
+            assert one.base is None  # a view would keep its whole batch in memory
             np.testing.assert_allclose(one, other, atol=1e-6)
 
 
@@ -81,7 +82,9 @@ def test_every_form_of_sentences(elmo):
     for form in [
         tuple(texts),
         np.array(texts),
+        np.array(texts)[:, None],  # each a raw string, as in a call
         tf.constant(texts),
+        tf.constant(texts)[:, None],
         (text for text in texts),
         [text.encode() for text in texts],
         [text.split() for text in texts],
@@ -91,10 +94,6 @@ def test_every_form_of_sentences(elmo):
         for one, other in zip(elmo.embed(form), expected, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     assert elmo.embed([]) == []
-    columns = [np.array(texts)[:, None], tf.constant(texts)[:, None]]
-    for form in columns:  # each a raw string, as in a call
-        for one, other in zip(elmo.embed(form), expected, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-6)
     assert [array.shape for array in elmo.embed(tf.constant("a b"))] == [(2, 16)]
 
 
@@ -102,11 +101,6 @@ def test_padded_tokens(small_folder):
     elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
     for form in (np.array([["a", "b"], ["c", ""]]), tf.constant([["a", "b"], ["c", ""]])):
         assert [array.shape for array in elmo.embed(form)] == [(2, 16), (1, 16)]
-
-
-def test_no_array_keeps_its_batch_alive(elmo):
-    arrays = elmo.embed(["a b c", "d"], layers="all")
-    assert all(array.base is None and array.flags.c_contiguous for array in arrays)
 
 
 def test_numbers_of_numpy(elmo):
@@ -125,63 +119,32 @@ def test_a_stream_reads_only_a_little_ahead(elmo):
     stream = elmo.embed_stream(endless(), token_budget=64)
     first = [next(stream) for _ in range(5)]
     assert [array.shape for array in first] == [(6, 16)] * 5
-    assert len(read) <= 2 * sentences._READ_AHEAD
-
-
-def test_batches_hold_each_sentence_once_within_the_budget():
-    group = random_sentences(50)
-    batches = list(embed_stream._batches(group, 64))
-    assert sorted(itertools.chain(*batches)) == list(range(50))
-    sizes = [[len(group[n]) + 2 for n in batch] for batch in batches]
-    assert all(sum(size) <= 64 for size in sizes)
-    assert all(size == sorted(size, reverse=True) for size in sizes)
+    assert len(read) <= 2 * READ_AHEAD
 
 
 @pytest.mark.parametrize(
     "kwargs, error, message",
     [
-        ({"layers": 3}, ValueError, "from -3 to 2, or a list of these. Received: layers=3"),
-        ({"layers": -4}, ValueError, "layers=-4"),
-        ({"layers": True}, ValueError, "layers=True"),
-        ({"layers": "bottom"}, ValueError, "'average', 'top', 'all'.*layers='bottom'"),
-        ({"layers": "mask"}, ValueError, "'word_emb', 'lstm_outputs1'.*layers='mask'"),
-        ({"layers": []}, ValueError, r"layers=\[\]"),
-        ({"layers": [0, 3]}, ValueError, r"layers=\[0, 3\]"),
-        ({"layers": [["top"]]}, ValueError, r"layers=\[\['top'\]\]"),
-        ({"sentences": [[["a"]]]}, TypeError, r"a list of lists, \[\['a'\]\]"),
-        ({"token_budget": 0}, ValueError, "token_budget=0"),
-        ({"token_budget": 2.5}, ValueError, "token_budget=2.5"),
+        *[
+            ({"layers": x}, ValueError, "`layers` must")
+            for x in (3, -4, True, "bottom", "mask", [], [0, 3], [["top"]])
+        ],
+        ({"token_budget": 0}, ValueError, "token_budget"),
+        ({"token_budget": 2.5}, ValueError, "token_budget"),
         ({"sentences": "one sentence"}, TypeError, r"pass \[sentence\]"),
-        ({"sentences": None}, TypeError, "Received: NoneType"),
-        ({"sentences": {"a": 1}}, TypeError, "Received: dict"),
-        ({"sentences": [1]}, TypeError, r"Received: 1 \(int\)"),
-        ({"sentences": [["a", 2]]}, TypeError, r"Received: 2 \(int\)"),
+        ({"sentences": None}, TypeError, "NoneType"),
+        ({"sentences": {"a": 1}}, TypeError, "dict"),
     ],
 )
-def test_bad_arguments(elmo, kwargs, error, message):
+def test_bad_arguments_are_refused_at_once(elmo, kwargs, error, message):
     with pytest.raises(error, match=message):
-        elmo.embed(**{"sentences": ["a b"], **kwargs})
+        elmo.embed_stream(**{"sentences": ["a b"], **kwargs})
 
 
-@pytest.mark.parametrize(
-    "lengths, sizes",
-    [
-        (24 * [1000], [24]),  # 24 rows, in the memory that 24,576 tokens take
-        (4 * [1000], [4]),
-        (30 * [10_000], 15 * [2]),
-        (32 * [500], [32]),  # 24 and a rest of 8: together
-        (54 * [300], [24, 30]),
-        (800 * [10], [341, 341, 118]),  # as many rows as 4,096 tokens have
-        ([2000, *(100 * [10])], [101]),
-    ],
-)
-def test_batches_of_long_sentences_have_more_tokens_by_default(lengths, sizes):
-    group = [[b"w"] * length for length in lengths]
-    batches = embed_stream._batches(group, None)
-    assert sorted(itertools.chain(*batches)) == list(range(len(group)))
-    assert [len(batch) for batch in batches] == sizes
-    tokens = [sum(len(group[row]) + 2 for row in batch) for batch in batches]
-    assert max(tokens) <= sentences.MAX_TOKENS
+@pytest.mark.parametrize("sentence", [[["a"]], 1, ["a", 2]])
+def test_bad_sentences(elmo, sentence):
+    with pytest.raises(TypeError, match="Received"):
+        elmo.embed([sentence])
 
 
 def test_words_are_encoded_in_one_order(new_elmo, monkeypatch):
@@ -194,14 +157,3 @@ def test_words_are_encoded_in_one_order(new_elmo, monkeypatch):
     )
     new_elmo.embed(["b a", "ccc a dd", "cc \u00e9"])
     assert orders == [[b"a", b"b", b"cc", b"dd", "\u00e9".encode(), b"ccc"]]
-
-
-def test_a_group_is_as_large_as_a_batch_of_long_sentences(elmo, monkeypatch):
-    groups = []
-    monkeypatch.setattr(
-        embed_stream, "_embed_group", lambda elmo, group, *_: groups.append(len(group)) or []
-    )
-    long = [[b"w"] * 1000] * 50
-    list(embed_stream.embed_tokens(elmo, long, ["top"], None, len))
-    list(embed_stream.embed_tokens(elmo, long, ["top"], 4096, len))
-    assert groups == [24, 24, 2] + 3 * [16] + [2]

@@ -7,7 +7,6 @@ import tensorflow as tf
 from manylangs_models import SENTENCES, WORDS, architecture, write_model
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
-from keras_elmo.models import initial_weights
 
 SHAPE = architecture({"n_layers": 1})
 TEXTS = ["The cat sat .", "今天 ж", "mat", "cat <bos> Straße"]
@@ -35,24 +34,22 @@ def test_character_ids_are_as_good_as_tokens(elmo):
     expected = elmo(SENTENCES)
     ids = elmo.batch_to_ids(SENTENCES)
     assert ids.shape == (4, 10, 10) and ids.dtype == tf.int32  # 9 characters and the word
-    boundary = [sentence for sentence in SENTENCES if "<bos>" in sentence]
-    assert boundary == [SENTENCES[2]]
-    rows = [0, 1, 3]  # a sentence boundary is refused
+    rows = [0, 1, 3]  # sentence 2 holds "<bos>", a sentence boundary, which is refused
     results = elmo.from_character_ids(tf.gather(ids, rows))
     assert_same(results, {name: tf.gather(value, rows) for name, value in expected.items()})
-    with pytest.raises(ValueError, match="must not hold the sentence boundaries"):
+    with pytest.raises(ValueError, match="boundaries"):
         elmo.from_character_ids(ids)
     begin, end = elmo.token_encoder.scheme.boundaries
     whole = tf.constant([[begin, *ids[3].numpy()[:1], end]])
     marked = elmo.from_character_ids(whole, has_boundaries=True)
     np.testing.assert_allclose(marked["elmo"], expected["elmo"][3:, :1], atol=1e-6)
-    for column, limit in ((0, elmo.config.num_characters), (-1, len(WORDS))):
+    limits = ("Character", 0, elmo.config.num_characters), ("Word", -1, len(WORDS))
+    for name, column, limit in limits:
         wrong = ids.numpy()[:1]
         wrong[0, 0, column] = limit + 1
-        name = "Character" if column == 0 else "Word"
-        with pytest.raises(ValueError, match=f"{name} ids must be from 0 .*to {limit}"):
+        with pytest.raises(ValueError, match=f"{name} ids .*{limit}"):
             elmo.from_character_ids(wrong)
-    with pytest.raises(ValueError, match=r"shape \(batch, tokens, 10\)"):
+    with pytest.raises(ValueError, match="shape"):
         elmo.from_character_ids(ids[..., :-1])
 
 
@@ -78,20 +75,12 @@ def test_a_saved_folder_loads_again_to_the_bit(elmo, tmp_path):
 
 @pytest.mark.slow
 def test_a_classifier_trains_everything_and_is_saved(folder, tmp_path):
-    embedding = ElmoEmbedding(folder, trainable_part="all", xla=False)
-    model = keras.Sequential(
-        [
-            keras.Input(shape=(), dtype="string"),
-            embedding,
-            keras.layers.GlobalAveragePooling1D(),
-            keras.layers.Dense(1, activation="sigmoid"),
-        ]
-    )
+    embedding = ElmoEmbedding(folder, output="default", trainable_part="all")
+    layers = [keras.Input(shape=(), dtype="string"), embedding]
+    model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
     model.compile(keras.optimizers.Adam(0.05), "binary_crossentropy")
-    weights = embedding.elmo.get_weights()
-    losses = model.fit(
-        strings(TEXTS), np.array([1, 0, 1, 0]), epochs=8, batch_size=4, verbose=0
-    ).history["loss"]
+    weights, texts = embedding.elmo.get_weights(), strings(TEXTS)
+    losses = model.fit(texts, np.array([1, 0, 1, 0]), epochs=8, verbose=0).history["loss"]
     assert losses[-1] < 0.8 * losses[0]
     for before, variable in zip(weights, embedding.elmo.weights, strict=True):
         assert np.any(before != variable.numpy()), variable.path
@@ -99,11 +88,11 @@ def test_a_classifier_trains_everything_and_is_saved(folder, tmp_path):
     unused = WORDS.index("x\ufffd")  # only the words of the texts have changed
     original = Elmo.from_pretrained(folder).character_encoder.word_embedding.numpy()
     np.testing.assert_array_equal(table[unused], original[unused])
-    expected = model.predict(strings(TEXTS), verbose=0)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert loaded.layers[0].elmo.config == embedding.elmo.config
-    np.testing.assert_allclose(loaded.predict(strings(TEXTS), verbose=0), expected, atol=1e-6)
+    expected = model.predict(texts, verbose=0)
+    np.testing.assert_allclose(loaded.predict(texts, verbose=0), expected, atol=1e-6)
 
 
 def test_xla_compiles_the_character_encoder(folder, elmo):
@@ -119,6 +108,6 @@ def test_a_language_model_begins_with_it(folder):
     with pytest.warns(UserWarning, match="holds no softmax"):
         model = BiLanguageModel.from_pretrained(folder, vocabulary)
     assert np.any(model.character_encoder.word_embedding.numpy())
-    initial_weights.draw(model, seed=1)
+    model.initialize(seed=1)
     table = model.character_encoder.word_embedding.numpy()
     assert len(np.unique(table)) == table.size and np.abs(table).max() <= 1

@@ -1,4 +1,3 @@
-import dataclasses
 import threading
 
 import keras
@@ -7,30 +6,23 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
-
-OTHERS = {"default", "mask", "sequence_len", "tokens"}
+from keras_elmo.models.outputs import LastMask, OutputNames
 
 
-def test_names_and_shapes(small_config):
+def test_names_shapes_and_masks(small_config):
     names = OutputNames(small_config, num_mixes=2, num_boundaries=2)
     assert names.mixes == ["elmo", "elmo_2"]
     assert names.sequences == ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "elmo_2"]
     specs = names.specs(4, 9, "bfloat16")
     shapes = {name: spec.shape for name, spec in specs.items()}
-    assert set(shapes) == {*names.sequences, *OTHERS}
     assert shapes["word_emb"] == (4, 11, 8) and shapes["elmo_2"] == (4, 11, 16)
     assert shapes["default"] == (4, 16) and shapes["sequence_len"] == (4,)
     assert names.specs(None, None, "float32")["mask"].shape == (None, None)
     dtypes = {name: spec.dtype for name, spec in specs.items() if spec.dtype != "bfloat16"}
     assert dtypes == {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
-
-
-def test_only_outputs_of_tokens_have_a_mask(small_config):
-    config = dataclasses.replace(small_config, num_layers=1)
-    masks = OutputNames(config, num_mixes=1, num_boundaries=0).masks("mask")
-    assert {name for name, mask in masks.items() if mask} == {"word_emb", "lstm_outputs1", "elmo"}
-    assert {name for name, mask in masks.items() if mask is None} == OTHERS
+    masks = names.masks("mask")
+    assert set(masks) == set(shapes) == {*names.sequences, "default", *dtypes}
+    assert [name for name, mask in masks.items() if mask] == names.sequences
 
 
 @pytest.mark.parametrize("width", [5, tf.constant(5)])
@@ -66,28 +58,16 @@ def test_a_mask_is_taken_once_by_the_inputs_of_its_call():
     assert found == [None] and last.take(inputs) == "mask"
 
 
-def test_a_symbolic_output_has_the_mask_of_its_value():
-    inputs = keras.Input((None,))
-    x = keras.layers.Masking()(keras.layers.Reshape((-1, 1))(inputs))
-    give_symbolic_mask(x)
-    model = keras.Model(inputs, x._keras_mask)
-    found = model(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], np.float32))
-    np.testing.assert_array_equal(found, [[True, False, True], [False, True, False]])
-
-
 @pytest.mark.parametrize("layer", ["Elmo", "ElmoEmbedding"])
-def test_joined_with_an_embedding(layer, small_folder):
+def test_joined_with_an_embedding(layer, one_layer_folder):
+    """`Concatenate` takes the masks of its symbolic inputs while the model is made."""
     tokens = keras.Input((None,), dtype="string")
-    if layer == "Elmo":
-        elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer=None)(tokens)["elmo"]
-    else:
-        elmo = keras_elmo.ElmoEmbedding(small_folder, tokenizer=None)(tokens)
+    elmo = keras_elmo.Elmo.from_pretrained(one_layer_folder, tokenizer=None)
+    vectors = elmo(tokens)["elmo"] if layer == "Elmo" else keras_elmo.ElmoEmbedding(elmo)(tokens)
     numbers = keras.layers.StringLookup(vocabulary=["a", "b"], mask_token="")(tokens)
-    vectors = keras.layers.Embedding(4, 3, mask_zero=True)(numbers)
-    x = keras.layers.concatenate([elmo, vectors])
+    x = keras.layers.concatenate([vectors, keras.layers.Embedding(4, 3, mask_zero=True)(numbers)])
     x = keras.layers.Bidirectional(keras.layers.SimpleRNN(2, return_sequences=True))(x)
     model = keras.Model(tokens, x)
-    together = model(keras_elmo.strings([["a", "b", "c"], ["b"]]).to_tensor(""))
-    alone = model(keras_elmo.strings([["b"]]).to_tensor(""))
-    np.testing.assert_allclose(together[1:, :1], alone, atol=1e-6)
+    together = model(tf.constant([["a", "b", "c"], ["b", "", ""]]))
+    np.testing.assert_allclose(together[1:, :1], model(tf.constant([["b"]])), atol=1e-6)
     np.testing.assert_array_equal(together._keras_mask, [[True] * 3, [True, False, False]])

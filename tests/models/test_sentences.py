@@ -1,9 +1,11 @@
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo
-from keras_elmo.models.sentences import groups, token_batches
+from keras_elmo.models.sentences import MAX_TOKENS, batches, groups, token_batches
 from keras_elmo.text import SpaceTokenizer
 
 
@@ -23,16 +25,41 @@ def test_tokens_of_sentences(elmo, small_folder):
         pretokenised.tokenize(["a b"])
 
 
-def test_groups_keep_the_order_and_the_budget():
+def test_batches_for_the_language_model_keep_the_order_and_the_budget():
     tokens = [[b"w"] * count for count in (3, 0, 9, 1, 1, 2, 8)]
-    found = list(groups(None, tokens, token_budget=10))
     # With the boundaries, 5 + 2, 11, 3 + 3 + 4, and 10 tokens.
-    assert found == [tokens[:2], tokens[2:3], tokens[3:6], tokens[6:]]
-    cut = list(groups(None, tokens, token_budget=10, max_tokens=1))
-    assert [len(sentence) for group in cut for sentence in group] == [1, 0, 1, 1, 1, 1, 1]
-    assert list(groups(None, [], token_budget=10)) == []
+    expected = [tokens[:2], tokens[2:3], tokens[3:6], tokens[6:]]
+    assert [batch.to_list() for batch in token_batches(None, tokens, 10)] == expected
+    assert list(token_batches(None, [], token_budget=10)) == []
+    mixed = token_batches(SpaceTokenizer(), ["a b", "c", ["d e"]], token_budget=7)
+    assert [batch.to_list() for batch in mixed] == [[[b"a", b"b"], [b"c"]], [[b"d e"]]]
 
 
-def test_batches_are_ragged_tensors_of_groups():
-    batches = token_batches(SpaceTokenizer(), ["a b", "c", ["d e"]], token_budget=7)
-    assert [batch.to_list() for batch in batches] == [[[b"a", b"b"], [b"c"]], [[b"d e"]]]
+@pytest.mark.parametrize(
+    "lengths, token_budget, sizes",
+    [
+        (24 * [1000], None, [24]),  # 24 rows, in the memory that 24,576 tokens take
+        (4 * [1000], None, [4]),
+        (30 * [10_000], None, 15 * [2]),
+        (32 * [500], None, [32]),  # 24 and a rest of 8: together
+        (54 * [300], None, [24, 30]),
+        (800 * [10], None, [341, 341, 118]),  # as many rows as 4,096 tokens have
+        ([2000, *(100 * [10])], None, [101]),
+        ([3, 30, 0, 28, 12, 80, 31], 64, [1, 1, 2, 3]),
+    ],
+)
+def test_batches_hold_each_sentence_once_within_the_budget(lengths, token_budget, sizes):
+    group = [[b"w"] * length for length in lengths]
+    found = batches(group, token_budget)
+    assert sorted(itertools.chain(*found)) == list(range(len(group)))
+    assert [len(batch) for batch in found] == sizes
+    sorted_lengths = [len(group[row]) for batch in found for row in batch]
+    assert sorted_lengths == sorted(lengths, reverse=True)
+    tokens = [sum(len(group[row]) + 2 for row in batch) for batch in found if len(batch) > 1]
+    assert max(tokens) <= (token_budget or MAX_TOKENS)
+
+
+@pytest.mark.parametrize("token_budget, sizes", [(None, [24, 24, 2]), (4096, [16, 16, 16, 2])])
+def test_a_group_is_as_large_as_a_batch_of_long_sentences(token_budget, sizes):
+    found = groups([[b"w"] * 1000] * 50, token_budget)
+    assert [len(group) for group in found] == sizes

@@ -1,5 +1,7 @@
 """Taggers: each natural way to fit one trains, and Keras's figures are those of the real tokens."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -8,13 +10,8 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
-SENTENCES = [
-    ["The", "dog", "barks", "."],
-    ["No"],
-    ["An", "old", "oak"],
-    ["It", "let", "out", "a", "bark"],
-    ["Two", "words"],
-]
+TEXTS = ["The dog barks .", "No", "An old oak", "It let out a bark", "Two words"]
+SENTENCES = [text.split() for text in TEXTS]
 TAGS = [[1, 2, 0, 1], [2], [0, 1, 2], [1, 0, 1, 1, 0], [2, 0]]
 WIDTH = 8  # of padded tokens and tags: more than the longest sentence has
 LONGEST = 5
@@ -30,23 +27,16 @@ def tagger(one_layer_folder):
 
     A model takes seconds to trace, so it is made once for the same arguments.
     """
-    made = {}
 
-    def make(shape, ragged=False, **kwargs):
-        key = (shape, ragged, *sorted(kwargs.items()))
-        if key not in made:
-            keras.utils.set_random_seed(0)
-            model = keras.Sequential(
-                [
-                    keras.Input(shape=shape, dtype="string", ragged=ragged),
-                    ElmoEmbedding(one_layer_folder, **kwargs),
-                    keras.layers.SimpleRNN(4, return_sequences=True),
-                    keras.layers.Dense(3, activation="softmax"),
-                ]
-            )
-            model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
-            made[key] = model
-        return made[key]
+    @functools.cache
+    def make(shape, ragged, **kwargs):
+        keras.utils.set_random_seed(0)
+        layers = [keras.Input(shape=shape, dtype="string", ragged=ragged)]
+        layers += [ElmoEmbedding(one_layer_folder, **kwargs)]
+        layers += [keras.layers.SimpleRNN(4, return_sequences=True)]
+        model = keras.Sequential([*layers, keras.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        return model
 
     return make
 
@@ -57,8 +47,8 @@ def expected(tagger):
 
     Of the untrained tagger: every one of `tagger` has the same weights at first.
     """
-    model = tagger((), max_tokens=WIDTH)
-    alone = [model(strings([" ".join(words)]))[0].numpy() for words in SENTENCES]
+    model = tagger((), False, max_tokens=WIDTH)
+    alone = [model(strings([text]))[0].numpy() for text in TEXTS]
 
     def figures(batches):
         losses, right, weights = [], [], []
@@ -106,153 +96,109 @@ def batches(x):
     return tf.data.Dataset.from_tensor_slices((x, tf.ragged.constant(TAGS))).batch(2).map(dense)
 
 
-JOINED = strings([" ".join(words) for words in SENTENCES])
-
-
-def test_padded_tokens_and_tags_of_one_width(tagger, expected):
-    tokens = strings(padded(SENTENCES, ""))
-    check(tagger((None,), tokenizer=None), expected, tokens, padded(TAGS, 0))
-
-
-def test_padded_tokens_of_a_width_that_the_model_knows(tagger, expected):
-    model = tagger((WIDTH,), tokenizer=None)
-    assert model.output_shape == (None, WIDTH, 3)
-    check(model, expected, strings(padded(SENTENCES, "")), padded(TAGS, 0))
-
-
-def test_tokens_and_tags_padded_per_batch(tagger, expected):
-    data = batches(strings(SENTENCES))
-    assert [int(tokens.shape[1]) for tokens, _ in data] == [4, 5, 2]
-    check(tagger((None,), tokenizer=None), expected, data, has_fixed_width=False)
-
-
-def test_joined_strings_and_tags_padded_to_max_tokens(tagger, expected):
-    model = tagger((), max_tokens=WIDTH)
-    assert model.output_shape == (None, WIDTH, 3)
-    check(model, expected, JOINED, padded(TAGS, 0))
-    assert model.predict(JOINED, batch_size=2, verbose=0).shape == (5, WIDTH, 3)
-
-
-def test_joined_strings_and_tags_padded_per_batch(tagger, expected):
-    check(tagger(()), expected, batches(JOINED), has_fixed_width=False)
-
-
-def test_a_ragged_input(tagger, expected):
-    tokens = strings(SENTENCES)
-    check(tagger((None,), ragged=True, max_tokens=WIDTH), expected, tokens, padded(TAGS, 0))
-
-
-def test_lists_of_lists(tagger, expected):
+JOINED = strings(TEXTS)
+PADDED = strings(padded(SENTENCES, ""))
+TOKENS = strings(SENTENCES)
+PADDED_TAGS = padded(TAGS, 0)
+FORMS = {  # the input's shape, whether it is ragged, arguments of `Elmo`, inputs and tags
+    "padded": ((None,), False, {"tokenizer": None}, PADDED, PADDED_TAGS),
+    "padded to a width that the model knows": (
+        *((WIDTH,), False, {"tokenizer": None}, PADDED, PADDED_TAGS),
+    ),
+    "padded to the longest": (
+        *((None,), False, {"tokenizer": None}, TOKENS.to_tensor(), padded(TAGS, 0, LONGEST)),
+    ),
+    "padded per batch": ((None,), False, {"tokenizer": None}, batches(TOKENS), None),
+    "joined": ((), False, {"max_tokens": WIDTH}, JOINED, PADDED_TAGS),
+    "joined, tags padded per batch": ((), False, {}, batches(JOINED), None),
+    "ragged": ((None,), True, {"max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
     # Without `max_tokens`, the outputs of each batch are as wide as its longest sentence.
-    model = tagger((None,), tokenizer=None, max_tokens=WIDTH)
-    check(model, expected, strings(SENTENCES), padded(TAGS, 0))
+    "ragged for a dense input": (
+        *((None,), False, {"tokenizer": None, "max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
+    ),
+}
 
 
-def test_lists_of_lists_that_are_padded(tagger, expected):
-    tokens = strings(SENTENCES).to_tensor()
-    tags = keras.utils.pad_sequences(TAGS, padding="post")
-    assert tokens.shape == tags.shape == (5, LONGEST)
-    check(tagger((None,), tokenizer=None), expected, tokens, tags)
+@pytest.mark.parametrize("form", FORMS)
+def test_figures_are_those_of_the_real_tokens(tagger, expected, form):
+    shape, ragged, kwargs, x, y = FORMS[form]
+    model = tagger(shape, ragged, **kwargs)
+    if shape == (WIDTH,) or "max_tokens" in kwargs:
+        assert model.output_shape == (None, WIDTH, 3)
+    check(model, expected, x, y, has_fixed_width=y is not None)
 
 
 def test_a_long_sentence_is_cut_with_its_tags(tagger):
-    model = tagger((), max_tokens=3)
+    model = tagger((), False, max_tokens=3)
     tags = padded([row[:3] for row in TAGS], 0, width=3)
     loss = model.evaluate(JOINED, tags, verbose=0)[0]
     short = strings([" ".join(words[:3]) for words in SENTENCES])
     assert model.evaluate(short, tags, verbose=0)[0] == pytest.approx(loss, abs=1e-6)
 
 
-def test_tokens_for_an_input_of_raw_strings(tagger, one_layer_folder):
+def test_inputs_of_another_form_are_refused(tagger, one_layer_folder):
     # Keras refuses them before any layer, and shows the two shapes.
     with pytest.raises(ValueError, match=r"Expected shape \(None,\).*shape \(5, None\)"):
-        tagger(())(strings(SENTENCES))
-    with pytest.raises(ValueError, match=r"make it with keras.Input\(shape=\(None,\), dtype"):
-        keras.Sequential(
-            [keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder, tokenizer=None)]
-        )
-
-
-def test_padded_tokens_for_a_model_with_a_tokenizer(tagger):
-    model = tagger((None,), ragged=True, max_tokens=WIDTH)
-    with pytest.raises(ValueError, match="make the model with `tokenizer=None`"):
-        model(strings(padded(SENTENCES, "")))
-
-
-def test_a_fixed_width_keeps_time_distributed_right(one_layer_folder):
-    # Where the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch in its place.
+        tagger((), False)(TOKENS)
     inputs = keras.Input((), dtype="string")
+    with pytest.raises(ValueError, match=r"keras.Input\(shape=\(None,\)"):
+        ElmoEmbedding(one_layer_folder, tokenizer=None)(inputs)
+    with pytest.raises(ValueError, match="tokenizer=None"):
+        tagger((None,), True, max_tokens=WIDTH)(PADDED)
+
+
+def test_a_fixed_width_suits_layers_that_need_one(one_layer_folder):
+    inputs = keras.Input((), dtype="string")
+    vectors = ElmoEmbedding(one_layer_folder, max_tokens=WIDTH)(inputs)
+    # If the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch instead of the tokens.
     dense = keras.layers.Dense(3)
-    outputs = ElmoEmbedding(one_layer_folder, max_tokens=WIDTH)(inputs)
-    outputs = [dense(outputs), keras.layers.TimeDistributed(dense)(outputs)]
-    plain, distributed = keras.Model(inputs, outputs).predict(JOINED, batch_size=2, verbose=0)
+    outputs = [dense(vectors), keras.layers.TimeDistributed(dense)(vectors)]
+    convolved = keras.layers.Conv1D(8, 5)(vectors)
+    assert convolved.shape == (None, WIDTH - 4, 8)
+    outputs.append(keras.layers.GlobalMaxPooling1D()(convolved))
+    model = keras.Model(inputs, outputs)
+    plain, distributed, _ = model.predict(JOINED, batch_size=2, verbose=0)
+    assert plain.shape == (5, WIDTH, 3)
     np.testing.assert_allclose(distributed, plain, atol=1e-6)
-
-
-def test_a_convolution_over_short_texts(one_layer_folder):
-    model = keras.Sequential(
-        [
-            keras.Input((), dtype="string"),
-            ElmoEmbedding(one_layer_folder, max_tokens=6),
-            keras.layers.Conv1D(8, 5),
-            keras.layers.GlobalMaxPooling1D(),
-            keras.layers.Dense(1),
-        ]
-    )
-    model.compile("sgd", "mse")
-    model.fit(strings(["a", "b c"]), np.zeros(2), verbose=0)
-    assert model.layers[1].output.shape == (None, 2, 8)
-    assert model.predict(strings(["a"]), verbose=0).shape == (1, 1)
+    assert model.predict(strings(["a"]), verbose=0)[2].shape == (1, 8)
 
 
 @pytest.mark.parametrize(
-    "shape, kwargs",
+    "form",
     [
-        pytest.param(
-            (None,), {"ragged": True, "max_tokens": WIDTH}, id="ragged", marks=pytest.mark.slow
-        ),
-        pytest.param((None,), {"tokenizer": None}, id="padded"),
-        pytest.param(
-            (WIDTH,), {"tokenizer": None}, id="padded to a fixed width", marks=pytest.mark.slow
-        ),
+        "padded",
+        pytest.param("ragged", marks=pytest.mark.slow),
+        pytest.param("padded to a width that the model knows", marks=pytest.mark.slow),
     ],
 )
-def test_export_of_a_tagger_of_tokens(tagger, shape, kwargs, tmp_path):
-    model = tagger(shape, **kwargs)
+def test_export_of_a_tagger_of_tokens(tagger, form, tmp_path):
+    shape, ragged, kwargs, x, _ = FORMS[form]
+    model = tagger(shape, ragged, **kwargs)
     keras_elmo.export_saved_model(model, tmp_path / "1", ops="core", max_tokens=LONGEST)
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
-    tokens = tf.constant(padded(SENTENCES, ""))
-    found = run(tokens=tokens)["output_0"]
+    found, outputs = run(tokens=PADDED)["output_0"], model(x)
     assert found.shape == (5, WIDTH, 3)
-    outputs = model(strings(SENTENCES) if kwargs.get("ragged") else tokens)
     for row, words in enumerate(SENTENCES):
         np.testing.assert_allclose(found[row, : len(words)], outputs[row, : len(words)], atol=1e-5)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 5 tokens. Received: one of"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 5 tokens"):
         run(tokens=tf.constant([["a"] * WIDTH]))
-    with pytest.raises(ValueError, match="must take raw strings"):
-        keras_elmo.export_saved_model(model, tmp_path / "2", tokenizer="space")
-    with pytest.raises(ValueError, match="`warmup_texts` must be lists of tokens"):
-        keras_elmo.export_saved_model(model, tmp_path / "2", warmup_texts=["a b"])
+    for wrong in ({"tokenizer": "space"}, {"warmup_texts": ["a b"]}):
+        with pytest.raises(ValueError, match=f"`{next(iter(wrong))}`"):
+            keras_elmo.export_saved_model(model, tmp_path / "2", **wrong)
 
 
 def test_export_of_an_elmo_of_tokens(one_layer_folder, tmp_path):
     elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
     keras_elmo.export_saved_model(elmo, tmp_path / "1")
     signatures = tf.saved_model.load(tmp_path / "1").signatures
-    assert set(signatures) == {
-        "default",
-        "serving_default",
-        "tokens",
-        *elmo.output_keys.sequences,
-    }
-    tokens = tf.constant(padded(SENTENCES, ""))
-    expected = elmo(tokens)
+    sequences = elmo.output_keys.sequences
+    assert set(signatures) == {"default", "serving_default", "tokens", *sequences}
+    expected = elmo(PADDED)
     for name in ("default", "serving_default"):
-        found = signatures[name](tokens=tokens)
-        assert found["elmo"].shape == (5, WIDTH, 16)
+        found = signatures[name](tokens=PADDED)
         np.testing.assert_allclose(found["elmo"], expected["elmo"], atol=1e-5)
         np.testing.assert_array_equal(found["mask"], expected["mask"])
-    assert set(signatures["word_emb"](tokens=tokens)) == {"word_emb", "sequence_len"}
+    assert set(signatures["word_emb"](tokens=PADDED)) == {"word_emb", "sequence_len"}
     assert elmo.tokenizer is None
     keras_elmo.export_saved_model(elmo, tmp_path / "2", tokenizer="space", pooled_only=True)
     run = tf.saved_model.load(tmp_path / "2").signatures["default"]

@@ -398,7 +398,6 @@ def entrances(shared_elmo, small_folder, one_layer_folder):
         return {
             "call": lambda texts: elmo(texts)["sequence_len"].numpy().tolist(),
             "predict": lambda texts: elmo.predict(texts, verbose=0)["sequence_len"].tolist(),
-            "predict_on_batch": lambda texts: elmo.predict_on_batch(texts)["sequence_len"].tolist(),
             "ElmoEmbedding": lambda texts: np.sum(embedding(texts)._keras_mask, axis=1).tolist(),
             "tokenize": lambda texts: [len(tokens) for tokens in elmo.tokenize(texts)],
             "embed": lambda texts: [len(vectors) for vectors in elmo.embed(texts)],

@@ -8,7 +8,7 @@ class TracedFunction:
 
     TensorFlow counts the traces of a `tf.function` by its source code, and warns when there are
     many, even where each trace belongs to another model. It does not count the traces of concrete
-    functions. What is traced anew, and when, is the same for both.
+    functions. Retracing is unchanged.
 
     The function must call TensorFlow's own conditions and loops: AutoGraph, which would translate
     those of Python, is off. Translating them would only make the first call slower.

@@ -151,7 +151,7 @@ def test_only_loops_import_tensorflow_among_the_layers():
             at_the_top = set(imported_modules(ast.Module(top, []), "keras_elmo.layers"))
             if "tensorflow" in everywhere:
                 found[file.parent.name, file.stem] = "tensorflow" in at_the_top
-    assert found == {("loops", name): True for name in ("packed", "padded", "unrolled")}
+    assert found == {("loops", name): True for name in ("packed", "padded")}
 
 
 def test_there_is_no_module_of_odds_and_ends():

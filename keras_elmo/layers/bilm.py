@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_elmo.checks import check_integers
 from keras_elmo.layers.loops import LOOPS, find_loop
-from keras_elmo.layers.loops.first_step import FirstStepLoop
+from keras_elmo.layers.loops.unrolled import FirstStepLoop, UnrolledLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
 
@@ -230,8 +230,7 @@ class BiLM(keras.layers.Layer):
                 "`read_streams` is for the TensorFlow backend. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
-        from keras_elmo.layers.loops.packed import PackedLoop
-        from keras_elmo.layers.loops.unrolled import UnrolledLoop
+        from keras_elmo.layers.loops.packed import PackedLoop  # imports TensorFlow
 
         self._check(forward.shape, mask, initial_state)
         if mask is None and forward.shape[1] is None:

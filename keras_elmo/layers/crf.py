@@ -14,13 +14,15 @@ _IMPOSSIBLE = float("-inf")  # the logarithm of the probability 0
 class CRF(keras.layers.Layer):
     """A linear-chain conditional random field: the last layer of a tagger.
 
-    A sequence of tags y has the probability
+    The inputs are the emissions: a score for each token and tag. A sequence of tags y has the
+    probability
 
         p(y) = exp(score(y)) / sum over all sequences z of exp(score(z))
         score(y) = start[y_1] + sum_t inputs[t, y_t] + sum_t transitions[y_t-1, y_t] + end[y_T]
 
     This is a product of the probabilities of each tag after the tag before it. The layer returns
-    the logarithms of these. `CRFLoss` trains on them, `CRFDecoder` finds the most likely sequence,
+    the logarithms of these, which it computes with the backward messages of the forward-backward
+    algorithm. `CRFLoss` trains on them, `CRFDecoder` finds the most likely sequence,
     and `CRFAccuracy` compares it with the right one. None of the three needs the layer, so a
     tagger is saved and loaded like any Keras model.
 
@@ -39,8 +41,8 @@ class CRF(keras.layers.Layer):
         **kwargs: `name`.
 
     Call arguments:
-        inputs: float, (batch, tokens, tags). A score for each tag, as a `Dense` layer without an
-            activation gives it.
+        inputs: float, (batch, tokens, tags). The emissions, as a `Dense` layer without an
+            activation gives them.
         mask: bool, (batch, tokens). `None`: every token is real.
 
     Returns:
@@ -83,7 +85,7 @@ class CRF(keras.layers.Layer):
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
-                "The inputs must be scores, (batch, tokens, tags), of a known number of tags. "
+                "The inputs must be emissions, (batch, tokens, tags), of a known number of tags. "
                 f"Received: inputs of shape {tuple(input_shape)}"
             )
         tags = input_shape[-1]
@@ -97,8 +99,8 @@ class CRF(keras.layers.Layer):
         emissions, is_real, is_first = self._emissions(inputs, mask)
         joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
         # Each tag's share among all continuations from the tag before it.
-        is_dead = _all_impossible(joint)
-        outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)
+        is_dead = _all_impossible(joint)  # (batch, tokens, tag before, 1)
+        outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)  # shaped as `joint`
         outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
         return ops.where(is_real[..., None, None], outputs, _MASKED)
 
@@ -114,22 +116,29 @@ class CRF(keras.layers.Layer):
             possible.
         """
         emissions, is_real, is_first = self._emissions(inputs, mask)
-        totals = _log_sum_exp(self._joint(emissions, is_real, is_first))
-        # The total of the first token, and by what the backward messages to others were lowered.
-        values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))
-        return ops.sum(ops.where(is_real, values, 0.0), axis=1)
+        joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
+        totals = _log_sum_exp(joint)  # (batch, tokens, tag before)
+        # The first token's total, and what each other token's total was lowered by as a message.
+        values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))  # (batch, tokens)
+        return ops.sum(ops.where(is_real, values, 0.0), axis=1)  # (batch,)
 
     def _emissions(self, inputs, mask):
-        """The scores with those of start and end added, and which tokens are real and first."""
+        """Adds the scores of the start and the end, and finds the real tokens.
+
+        Returns:
+            emissions: float32, (batch, tokens, tags).
+            is_real: bool, (batch, tokens).
+            is_first: bool, (batch, tokens). Whether a token is the first real one.
+        """
         emissions = ops.cast(inputs, "float32")
         if mask is None:
             mask = ops.ones_like(emissions[..., 0], dtype="bool")
-        is_real = ops.cast(mask, "bool")
+        is_real = ops.cast(mask, "bool")  # (batch, tokens), like the following
         count = ops.cumsum(ops.cast(is_real, "int32"), axis=1)  # real tokens up to each
         is_first = ops.logical_and(is_real, count == 1)
         is_last = ops.logical_and(is_real, count == count[:, -1:])
         # A masked token may hold NaN, whose gradient would be NaN even where it is not used.
-        emissions = ops.where(is_real[..., None], emissions, 0.0)
+        emissions = ops.where(is_real[..., None], emissions, 0.0)  # (batch, tokens, tags)
         emissions += ops.where(is_first[..., None], ops.convert_to_tensor(self.start), 0.0)
         emissions += ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
         return emissions, is_real, is_first
@@ -138,28 +147,33 @@ class CRF(keras.layers.Layer):
         """The logarithm of the sum of exp(score) over all continuations with a tag after another.
 
         Returns:
-            float, (batch, tokens, tag before, tag), up to a constant for each token.
+            float32, (batch, tokens, tag before, tag), up to a constant for each token.
         """
-        messages = self._backward_messages(emissions, is_real)
-        transitions = ops.convert_to_tensor(self.transitions)
+        messages = self._backward_messages(emissions, is_real)  # (batch, tokens, tags)
+        transitions = ops.convert_to_tensor(self.transitions)  # (tag before, tag)
+        # No tag stands before the first token: (batch, tokens, tag before, tag).
         transitions = ops.where(is_first[..., None, None], 0.0, transitions)
         return transitions + (emissions + messages)[:, :, None, :]
 
     def _backward_messages(self, emissions, is_real):
-        """The backward messages of the forward-backward algorithm, (batch, tokens, tags).
+        """The backward messages of the forward-backward algorithm.
 
         For each token and tag, this is the logarithm of the sum over all continuations after it.
         The messages of a token have a maximum of 0: only their differences matter to `call`, and
         over a long sentence the sums would grow until float32 lost the digits of these.
+
+        Returns:
+            float32, (batch, tokens, tags).
         """
 
-        def step(message, emission):
-            paths = self.transitions + (emission + message)[:, None, :]  # (batch, tags, tags)
-            before = _log_sum_exp(paths)
-            maximum = ops.max(before, axis=-1, keepdims=True)
+        def step(message, emission):  # both (batch, tags)
+            joint = self.transitions + (emission + message)[:, None, :]  # (batch, tag before, tag)
+            before = _log_sum_exp(joint)  # (batch, tag before)
+            maximum = ops.max(before, axis=-1, keepdims=True)  # (batch, 1)
             return before - ops.where(ops.isfinite(maximum), maximum, 0.0)
 
-        return masked_scan(step, ops.zeros_like(emissions[:, 0]), emissions, is_real, reverse=True)
+        no_message = ops.zeros_like(emissions[:, 0])  # (batch, tags)
+        return masked_scan(step, no_message, emissions, is_real, reverse=True)
 
     def compute_mask(self, inputs, mask=None):
         return mask
@@ -189,7 +203,7 @@ class CRFDecoder(keras.layers.Layer):
             `model.predict`.
 
     Returns:
-        int32, (batch, tokens). The numbers of the tags.
+        int32, (batch, tokens). The index of each token's tag.
 
     Raises:
         ValueError: the inputs are of another shape.
@@ -208,25 +222,27 @@ class CRFDecoder(keras.layers.Layer):
 
     def call(self, inputs):
         check_outputs(inputs)
+        # A masked token has the tag of the token before it, (tag before, tag).
         same_tag = ops.where(ops.eye(inputs.shape[-1], dtype="bool"), 0.0, _IMPOSSIBLE)
-        is_real = token_mask(inputs)[..., None, None]
-        steps = ops.where(is_real, inputs, same_tag)
-        steps = ops.transpose(steps, (1, 0, 2, 3))  # (tokens, batch, tags, tags)
+        is_real = token_mask(inputs)[..., None, None]  # (batch, tokens, 1, 1)
+        steps = ops.where(is_real, inputs, same_tag)  # (batch, tokens, tag before, tag)
+        steps = ops.transpose(steps, (1, 0, 2, 3))  # (tokens, batch, tag before, tag)
 
-        def step_back(best_after, log_probabilities):
-            return ops.max(log_probabilities + best_after[:, None, :], axis=-1), best_after
+        def step_back(best_after, step):  # (batch, tag), (batch, tag before, tag)
+            return ops.max(step + best_after[:, None, :], axis=-1), best_after
 
-        zeros = ops.zeros_like(steps[0, :, :, 0])
-        _, best_after = ops.scan(step_back, zeros, steps, reverse=True)
+        zeros = ops.zeros_like(steps[0, :, :, 0])  # (batch, tags)
+        _, best_after = ops.scan(step_back, zeros, steps, reverse=True)  # (tokens, batch, tags)
 
-        def step(tag, best_paths):
+        def choose_tag(tag, best_paths):  # (batch,), (batch, tag before, tag)
             from_tag = ops.take_along_axis(best_paths, tag[:, None, None], axis=1)[:, 0]
-            tag = ops.cast(ops.argmax(from_tag, axis=-1), "int32")
+            tag = ops.cast(ops.argmax(from_tag, axis=-1), "int32")  # (batch,)
             return tag, tag
 
         # Any tag may stand before the first one: its row is the same for each.
-        nothing = ops.zeros_like(zeros[:, 0], dtype="int32")
-        _, tags = ops.scan(step, nothing, steps + best_after[:, :, None, :])
+        any_tag = ops.zeros_like(zeros[:, 0], dtype="int32")  # (batch,)
+        # (tokens, batch)
+        _, tags = ops.scan(choose_tag, any_tag, steps + best_after[:, :, None, :])
         return ops.transpose(tags)
 
     def compute_mask(self, inputs, mask=None):
@@ -257,12 +273,13 @@ def masked_scan(step, start, inputs, is_real, reverse=False):
         float, (batch, tokens, tags). The value that each token's step began with.
     """
 
-    def scan_step(value, token):
+    def scan_step(value, token):  # (batch, tags), (batch, features + 1)
         return ops.where(token[:, -1:] > 0, step(value, token[:, :-1]), value), value
 
     # One tensor: Keras's `scan` of several fails on TensorFlow where their length is not fixed.
     tokens = ops.concatenate([inputs, ops.cast(is_real, "float32")[..., None]], axis=-1)
-    _, values = ops.scan(scan_step, start, ops.transpose(tokens, (1, 0, 2)), reverse=reverse)
+    tokens = ops.transpose(tokens, (1, 0, 2))  # (tokens, batch, features + 1)
+    _, values = ops.scan(scan_step, start, tokens, reverse=reverse)  # (tokens, batch, tags)
     return ops.transpose(values, (1, 0, 2))
 
 

@@ -8,7 +8,7 @@ from keras_elmo.layers.crf import CRFDecoder, check_outputs, masked_scan, token_
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CRFLoss(keras.losses.Loss):
-    """Minus the log-likelihood of the right tags, for a model that ends with a `CRF`.
+    """The negative log-likelihood of the right tags, for a model that ends with a `CRF`.
 
     Each token has a loss of its own, minus the log-probability of its tag after the right tag
     before it, and the loss of a sentence is their sum. Keras takes the mean over the real tokens
@@ -35,18 +35,18 @@ class CRFLoss(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         check_outputs(y_pred)
-        numbers = _tag_numbers(y_true)
-        mask = token_mask(y_pred)
-        tags = ops.one_hot(numbers, y_pred.shape[-1])  # (batch, tokens, tags)
+        indices = _tag_indices(y_true)  # (batch, tokens)
+        is_real = token_mask(y_pred)  # (batch, tokens)
+        tags = ops.one_hot(indices, y_pred.shape[-1])  # (batch, tokens, tags)
         # Any tag may stand before the first one: its probability is the same after each.
-        start = ops.one_hot(ops.zeros_like(numbers[:, 0]), y_pred.shape[-1])
-        before = masked_scan(lambda _, tag: tag, start, tags, mask)
+        start = ops.one_hot(ops.zeros_like(indices[:, 0]), y_pred.shape[-1])  # (batch, tags)
+        before = masked_scan(lambda _, tag: tag, start, tags, is_real)  # (batch, tokens, tags)
 
         # The one value of each token is chosen, since 0 times -inf would be NaN.
         is_pair = before[..., :, None] * tags[..., None, :] > 0  # (batch, tokens, tags, tags)
-        losses = -ops.sum(ops.where(is_pair, y_pred, 0.0), axis=(2, 3))
+        losses = -ops.sum(ops.where(is_pair, y_pred, 0.0), axis=(2, 3))  # (batch, tokens)
         losses = ops.where(ops.any(tags > 0, axis=-1), losses, float("nan"))
-        return ops.where(mask, losses, 0.0)
+        return ops.where(is_real, losses, 0.0)
 
     def get_config(self):
         return {"reduction": self.reduction, "name": self.name}
@@ -71,8 +71,8 @@ class CRFAccuracy(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
-        is_right = self._decoder(y_pred) == _tag_numbers(y_true)
-        weights = ops.cast(token_mask(y_pred), "float32")
+        is_right = self._decoder(y_pred) == _tag_indices(y_true)  # (batch, tokens)
+        weights = ops.cast(token_mask(y_pred), "float32")  # (batch, tokens)
         if sample_weight is not None:
             sample_weight = ops.cast(sample_weight, "float32")
             if len(sample_weight.shape) == 1:
@@ -84,7 +84,7 @@ class CRFAccuracy(keras.metrics.Mean):
         return {"name": self.name, "dtype": self.dtype}
 
 
-def _tag_numbers(y_true):
+def _tag_indices(y_true):
     """The right tags, int32, (batch, tokens)."""
     if len(y_true.shape) == 3 and y_true.shape[-1] == 1:
         y_true = ops.squeeze(y_true, -1)

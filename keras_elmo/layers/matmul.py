@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-_thread = threading.local()  # see `products_in`
+_thread = threading.local()  # see `using_matmul_dtype`
 
 
 class FastKernel(NamedTuple):
@@ -25,11 +25,11 @@ class FastKernel(NamedTuple):
 
 
 @contextlib.contextmanager
-def products_in(dtype):
-    """A context in which this thread makes kernels whose products are computed in another dtype.
+def using_matmul_dtype(dtype):
+    """A context in which this thread computes the products of training in another dtype.
 
-    It holds for every `FastKernel` that is made in it, and so in training alone. The factors are
-    rounded to that dtype, and a product is given back in the dtype of its first factor.
+    It holds for every `FastKernel` that is made in it. Both factors are rounded to that dtype, and
+    the product is returned in the dtype of the first factor.
 
     Args:
         dtype: string, such as `"bfloat16"`; or `None`, for the dtype of the factors.
@@ -69,8 +69,8 @@ def matmul(x, kernel, fast_gradient=False):
     Args:
         x: float, (..., n).
         kernel: float, (n, m), or a `FastKernel` of one.
-        fast_gradient: bool. Make a `FastKernel` of the kernel. The values and the gradients are the
-            same, except in the context of `products_in`.
+        fast_gradient: bool. Make a `FastKernel` of the kernel. The values and the gradients stay
+            the same, except in the context of `using_matmul_dtype`.
 
     Returns:
         float, (..., m).

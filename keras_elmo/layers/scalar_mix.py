@@ -131,12 +131,9 @@ def _normalize(layer, mask):
     """Shifts and scales a layer: the unmasked elements get the mean 0 and the variance 1."""
     # The statistics need float32: a sum over a batch overflows float16, and is rounded in bfloat16.
     x = ops.cast(layer, "float32")
-    if mask is None:
-        weights = ops.ones_like(x)
-    else:
-        weights = ops.expand_dims(ops.cast(mask, "float32"), -1) * ops.ones_like(
-            x
-        )  # (..., features)
+    weights = ops.ones_like(x)  # (..., features): 1 where an element counts
+    if mask is not None:
+        weights = weights * ops.cast(mask, "float32")[..., None]
     count = ops.maximum(ops.sum(weights), 1.0)
     mean = ops.sum(x * weights) / count
     variance = ops.sum(ops.square((x - mean) * weights)) / count

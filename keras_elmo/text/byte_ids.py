@@ -26,11 +26,10 @@ def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
     """
     # A space is put before and after each text. Then every token has a space on both sides, and the
     # bytes that are read after the last token exist.
-    data = tf.pad(
-        tf.cast(text, tf.int32), [[0, 0], [1, 1]], constant_values=SPACE
-    )  # (batch, width)
+    data = tf.cast(text, tf.int32)
+    data = tf.pad(data, [[0, 0], [1, 1]], constant_values=SPACE)  # (batch, width)
     width = tf.shape(data)[1]
-    is_space = _is_space(data)
+    is_space = _is_space(data)  # (batch, width)
     is_word = tf.logical_not(is_space)
     # Both are in the order of the rows, so the n-th start belongs to the n-th end.
     starts = tf.where(is_word[:, 1:] & is_space[:, :-1])  # (N, 2): row and byte

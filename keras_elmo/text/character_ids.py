@@ -157,7 +157,10 @@ def _check_boundaries(ids, is_token, has_boundaries, marks):
     """Raises a `ValueError` if the sentence boundaries are not as `has_boundaries` says.
 
     Args:
-        marks: the two characters, ids, that no other token has.
+        ids: integers, (batch, tokens, characters).
+        is_token: bool, (batch, tokens).
+        has_boundaries: see `check_character_ids`.
+        marks: the ids of the two characters that only `<S>` and `</S>` have.
     """
     begins = tf.reduce_any(ids == marks[0], axis=-1)  # (batch, tokens)
     ends = tf.reduce_any(ids == marks[1], axis=-1)

@@ -37,8 +37,8 @@ class DictionaryScheme(tf.Module):
         self._begin_word = dictionary.character_id(marks.BEGIN_WORD)
         self._end_word = dictionary.character_id(marks.END_WORD)
         ids = {
-            ord(character): number + 1
-            for number, character in enumerate(dictionary.characters)
+            ord(character): index + 1
+            for index, character in enumerate(dictionary.characters)
             if character is not None and len(character) == 1
         }
         # What is not UTF-8 becomes a code point that no dictionary has: a noncharacter.
@@ -66,8 +66,8 @@ class DictionaryScheme(tf.Module):
             int32, (N, ids_per_token).
         """
         room = self._max_characters - 2
-        # A first cut, so that little of a long word is decoded. It never takes too much away: what
-        # is not UTF-8 counts as less here than it does below.
+        # A first cut, so that little of a long word is decoded. It is generous: invalid bytes count
+        # as fewer characters here than in `unicode_decode`.
         words = tf.strings.substr(words, 0, room, unit="UTF8_CHAR")
         points = tf.strings.unicode_decode(
             words, "UTF-8", errors="replace", replacement_char=self._replacement

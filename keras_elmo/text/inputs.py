@@ -1,6 +1,6 @@
-"""Converts the text that a user passes to tensors of strings, and those to tensors of tokens.
+"""Converts the text that a user passes to tensors of strings, and these to tensors of tokens.
 
-What each form means is said in `strings`, and is the same wherever text is taken.
+`strings` says what each form of text means. It means the same wherever text is taken.
 """
 
 import warnings
@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import characters, text
+from keras_elmo import characters
 from keras_elmo.checks import short_repr, stands_for_a_shape
 from keras_elmo.quiet import find_devices
 
@@ -73,12 +73,12 @@ def strings(texts):
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):
         texts = np.asarray(texts)  # pandas objects, and arrays of other libraries
     if isinstance(texts, np.ndarray):
+        received = f"Received: an array of dtype {texts.dtype} and shape {texts.shape}"
         # The kind T is NumPy 2's StringDType. An empty array may have any dtype.
-        is_text = texts.dtype.kind in "USTO" or texts.size == 0
-        if not is_text or texts.ndim > 2:
-            raise (ValueError if is_text else TypeError)(
-                f"{_RULE} Received: an array of dtype {texts.dtype} and shape {texts.shape}"
-            )
+        if texts.dtype.kind not in "USTO" and texts.size > 0:
+            raise TypeError(f"{_RULE} {received}")
+        if texts.ndim > 2:
+            raise ValueError(f"{_RULE} {received}")
         if texts.ndim != 1:
             columns = texts.shape[-1] if texts.ndim else 1
             words = [_checked_bytes(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
@@ -88,11 +88,9 @@ def strings(texts):
         raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
     if texts and all(isinstance(text, list) for text in texts):
+        words = [_checked_bytes(w, row) for row, text in enumerate(texts) for w in text]
         return tf.RaggedTensor.from_row_lengths(
-            tf.constant(
-                [_checked_bytes(w, row) for row, t in enumerate(texts) for w in t], tf.string
-            ),
-            tf.constant([len(text) for text in texts], tf.int64),
+            tf.constant(words, tf.string), tf.constant([len(text) for text in texts], tf.int64)
         )
     return tf.constant([_checked_bytes(text, row) for row, text in enumerate(texts)], tf.string)
 
@@ -133,10 +131,10 @@ def check_tokens(tokens, tokenizer, may_refuse=True):
     Args:
         tokens: list of bytes. The tokens of lists of lists, all together.
         tokenizer: see `to_tokens`. Without one there is nothing to warn of.
-        may_refuse: bool. Whether to raise an error where these are hardly tokens.
+        may_refuse: bool. Whether to raise the error below, or to warn in its place, too.
 
     Returns:
-        Whether there was a warning.
+        bool. Whether there was a warning.
 
     Raises:
         ValueError: more than half of the tokens hold such whitespace.
@@ -250,7 +248,7 @@ def call_strings(inputs, tokenizer=None):
         inputs = tf.strings.as_string(inputs)
         if inputs.shape.rank == 2 and inputs.shape[1] is None:
             inputs = tf.RaggedTensor.from_tensor(inputs)
-    return text.strings_for(inputs, tokenizer)
+    return strings_for(inputs, tokenizer)
 
 
 def fit_strings(inputs, tokenizer=None):
@@ -261,7 +259,7 @@ def fit_strings(inputs, tokenizer=None):
     """
     if not (isinstance(inputs, str | bytes | list | tuple) or hasattr(inputs, "__array__")):
         return inputs
-    tensor = text.strings_for(inputs, tokenizer)
+    tensor = strings_for(inputs, tokenizer)
     is_padded = tensor.shape.rank == 2 and not isinstance(tensor, tf.RaggedTensor)
     is_column = is_padded and tokenizer is not None and tensor.shape[1] == 1
     return tensor[:, 0] if is_column else tensor
@@ -280,13 +278,13 @@ def tokens_and_width(inputs, tokenizer, max_tokens):
         the width in tokens, an int where it is known, or else an int32 scalar. Texts have at least
         one column, which is padding where all are empty: Keras's recurrent layers fail on none.
     """
-    tokens = text.to_tokens(inputs, tokenizer)
+    tokens = to_tokens(inputs, tokenizer)
     if max_tokens is not None:
-        return text.first_tokens(tokens, max_tokens), max_tokens
+        return first_tokens(tokens, max_tokens), max_tokens
     is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
     if is_padded and inputs.shape.rank == 2:
         return tokens, num_columns(inputs)
-    longest = tf.reduce_max(tokens.row_lengths())  # the smallest int64 if there is no row
+    longest = tf.reduce_max(tokens.row_lengths())  # int64's minimum for an empty batch
     return tokens, tf.cast(tf.maximum(longest, 1), tf.int32)
 
 

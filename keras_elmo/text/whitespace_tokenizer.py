@@ -158,10 +158,8 @@ def _split_core(strings):
     changes = tf.where(is_space[1:] != is_space[:-1])[:, 0] + 1
     starts, ends = changes[0::2], changes[1::2]  # (N,), offsets in the joined string
     lengths = tf.cast(tf.strings.length(strings), tf.int64)
-    first_byte = tf.cumsum(lengths + 1, exclusive=True) + 1
-    row = tf.searchsorted(first_byte, starts, side="right", out_type=tf.int64) - 1
-    row_lengths = tf.math.bincount(
-        tf.cast(row, tf.int32), minlength=tf.size(strings), dtype=tf.int64
-    )
+    first_byte = tf.cumsum(lengths + 1, exclusive=True) + 1  # (batch,)
+    row = tf.searchsorted(first_byte, starts, side="right") - 1  # (N,)
+    row_lengths = tf.math.bincount(row, minlength=tf.size(strings), dtype=tf.int64)
     shift = tf.gather(first_byte, row)
     return row_lengths, starts - shift, ends - shift

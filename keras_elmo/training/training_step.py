@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_elmo.layers.matmul import products_in
+from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.training.optimizer import OPTIMIZERS, clip, sum_repeated_rows
 
 
@@ -62,7 +62,7 @@ class TrainingStep:
             starts_sentence = batch["starts_sentence"][:, None]  # (batch, 1)
             state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
         product_dtype = "bfloat16" if self.options.bfloat16_products else None
-        with tf.GradientTape() as tape, products_in(product_dtype):
+        with tf.GradientTape() as tape, using_matmul_dtype(product_dtype):
             losses, state = self.losses(batch, state)
             # This is the original's objective: the sum over a window's tokens, and the mean over
             # lanes and directions.

@@ -148,18 +148,16 @@ def test_boundaries_are_tokens_around_each_sequence(kwargs):
     def real(outputs):
         return [tf.where(mask[..., None], output, 0.0) for output in outputs]
 
+    def read_boundaries():
+        return real(layer(inputs, mask=mask, boundaries=boundaries))
+
+    def read_around():
+        return real(output[:, 1:-1] for output in layer(around, mask=around_mask))
+
     with layer.using_loop("padded"):
-        actual = run(
-            lambda: real(layer(inputs, mask=mask, boundaries=boundaries)),
-            [],
-            layer.trainable_variables,
+        assert_same(
+            *(run(f, [], layer.trainable_variables) for f in (read_boundaries, read_around))
         )
-        expected = run(
-            lambda: real(output[:, 1:-1] for output in layer(around, mask=around_mask)),
-            [],
-            layer.trainable_variables,
-        )
-    assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("loop", ["packed", "rnn"])
@@ -173,12 +171,6 @@ def test_boundaries_in_the_other_loops(loop):
         outputs = layer(inputs, mask=mask, boundaries=boundaries)
     for one, other in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
-
-
-def test_boundaries_and_a_state_together_are_refused():
-    layer = BiLM(6, 4)
-    with pytest.raises(ValueError, match="Received: an `initial_state`, too"):
-        layer(tf.ones((2, 3, 4)), initial_state=layer.zero_state(2), boundaries=tf.ones((2, 4)))
 
 
 @pytest.mark.parametrize("loop", ["packed", "rnn"])
@@ -216,48 +208,46 @@ def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
 
 
 @pytest.mark.parametrize(
-    "kwargs, message",
+    "kwargs",
     [
-        ({"units": 0}, "`units` must be an integer of at least 1. Received: units=0"),
-        ({"units": "8"}, "units='8'"),
-        ({"units": 8.5}, "units=8.5"),
-        ({"projection_dim": 16}, r"from 1 to `units` \(4\). Received: projection_dim=16"),
-        ({"cell_clip": "3"}, "cell_clip='3'"),
-        ({"num_layers": 1.5}, "num_layers=1.5"),
-        ({"projection_dim": -3}, "projection_dim=-3"),
-        ({"cell_clip": -3}, "`cell_clip` must be a positive number.*Received: cell_clip=-3"),
-        ({"projection_clip": 0}, "projection_clip=0"),
-        ({"num_layers": 0}, "num_layers=0"),
-        ({"loop": "fast"}, "loop='fast'"),
+        {"units": 0},
+        {"units": "8"},
+        {"units": 8.5},
+        {"projection_dim": 16},
+        {"projection_dim": -3},
+        {"cell_clip": "3"},
+        {"cell_clip": -3},
+        {"projection_clip": 0},
+        {"num_layers": 1.5},
+        {"num_layers": 0},
+        {"loop": "fast"},
     ],
+    ids=str,
 )
-def test_bad_arguments(kwargs, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments(kwargs):
+    ((name, value),) = kwargs.items()
+    with pytest.raises(ValueError, match=f"Received: {name}={value!r}"):
         BiLM(**{"units": 4, **kwargs})
 
 
-def test_inputs_of_another_width():
-    with pytest.raises(ValueError, match=r"as wide as its outputs.*4\. Received.*\(2, 3, 5\)"):
-        BiLM(6, 4)(tf.ones((2, 3, 5)))
+STATE = [tf.ones((2, size)) for size in [4, 6] * 4]
 
 
-def test_inputs_of_another_rank_and_masks_of_another_width():
-    for shape in ((2, 4), (2, 3, 3, 4)):
-        with pytest.raises(ValueError, match=r"shape \(batch, tokens, features\)"):
-            BiLM(6, 4)(tf.ones(shape))
-    with pytest.raises(ValueError, match=r"mask shape \(2, 5\), input shape \(2, 3, 4\)"):
-        BiLM(6, 4)(tf.ones((2, 3, 4)), mask=tf.ones((2, 5), tf.bool))
-
-
-def test_a_state_of_another_batch():
-    layer = BiLM(6, 4)
-    with pytest.raises(ValueError, match=r"must hold 8 tensors.*\(2, 4\)"):
-        layer(tf.ones((1, 3, 4)), initial_state=layer.zero_state(2))
-
-
-def test_a_state_of_another_length():
-    with pytest.raises(ValueError, match="must hold 8 tensors.*Received: 2 tensors"):
-        BiLM(6, 4)(tf.ones((2, 3, 4)), initial_state=[tf.ones((2, 4)), tf.ones((2, 6))])
+@pytest.mark.parametrize(
+    "shape, kwargs, message",
+    [
+        ((2, 3, 5), {}, "`projection_dim`.*: 4"),
+        ((2, 4), {}, "tokens, features"),
+        ((2, 3, 3, 4), {}, "tokens, features"),
+        ((2, 3, 4), {"mask": tf.ones((2, 5), tf.bool)}, r"mask shape \(2, 5\)"),
+        ((1, 3, 4), {"initial_state": STATE}, r"hold 8 tensors.*\(2, 4\)"),
+        ((2, 3, 4), {"initial_state": STATE[:2]}, "hold 8 tensors.*Received: 2 tensors"),
+        ((2, 3, 4), {"initial_state": STATE, "boundaries": tf.ones((2, 4))}, "`initial_state`"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(shape, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        BiLM(6, 4)(tf.ones(shape), **kwargs)
 
 
 def test_what_streams_read_can_be_dropped():
@@ -307,9 +297,9 @@ def test_streams_refuse_what_they_cannot_use():
     layer = BiLM(8, 4)
     layer.build((None, None, 4))
     inputs, state, mask = tf.ones((2, 3, 4)), layer.zero_state(2), tf.ones((2, 3), tf.bool)
-    with pytest.raises(ValueError, match="windows must have no mask"):
+    with pytest.raises(ValueError, match="mask"):
         layer.read_streams(inputs, inputs, state, mask, training=True)
-    with pytest.raises(ValueError, match="number of tokens must be known"):
+    with pytest.raises(ValueError, match="number of tokens"):
         tf.function(lambda x: layer.read_streams(x, x, state)).get_concrete_function(
             tf.TensorSpec((2, None, 4))
         )

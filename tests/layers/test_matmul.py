@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.layers.matmul import matmul, products_in, with_fast_gradient
+from keras_elmo.layers.matmul import matmul, using_matmul_dtype, with_fast_gradient
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (0, 4)])
@@ -37,7 +37,7 @@ def test_products_in_another_dtype():
         return tf.cast(tf.cast(value, "bfloat16"), "float32").numpy()
 
     def run():
-        with tf.GradientTape() as tape, products_in("bfloat16"):
+        with tf.GradientTape() as tape, using_matmul_dtype("bfloat16"):
             tape.watch([x, kernel])
             y = matmul(x, with_fast_gradient(kernel))
         return [y, *tape.gradient(y, [x, kernel], output_gradients=upstream)]
@@ -56,10 +56,10 @@ def test_products_in_another_dtype():
             assert np.abs(wanted - rounded(wanted)).max() > 0
 
 
-def test_products_in_another_dtype_end_with_the_context():
+def test_another_dtype_ends_with_the_context():
     x = tf.constant([[1 + 2**-10]])
-    with products_in("bfloat16"):
-        with products_in(None):
+    with using_matmul_dtype("bfloat16"):
+        with using_matmul_dtype(None):
             assert matmul(x, x, fast_gradient=True).dtype == x.dtype
             assert matmul(x, x, fast_gradient=True) != 1
         assert matmul(x, x, fast_gradient=True) == 1

@@ -11,15 +11,15 @@
 The biLM handles padding (masked tokens) in the loops and nowhere else. `PackedLoop.enter` drops
 the padding, and `PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it:
 their `enter` sets it to zero, and their `run_layer` outputs zeros there and leaves the state as it
-was. `UnrolledLoop` and `FirstStepLoop` read no padding. `BiLM` makes these two loops itself, for
-training and for the boundaries, and so they are not in the table `LOOPS`.
+was. `UnrolledLoop` and `FirstStepLoop`, in unrolled.py, read no padding. `BiLM` makes these two
+itself, for training and for the boundaries, and so they are not in the table `LOOPS`.
 
 To add a loop called "fast" that users can choose:
 
 1. Write a subclass of `Loop`, made from the mask and `training`, in a file of its own, `fast.py`.
 2. Add a row to `LOOPS`.
 3. Describe it in the docstring of `BiLM`, under `loop`.
-4. Write tests/layers/loops/test_fast.py, which compares it with `RNNLoop` as test_padded.py does.
+4. tests/layers/loops/test_loops.py then compares it with `RNNLoop`.
 5. If `fast.py` imports TensorFlow, add "fast" to the list in tests/test_imports.py.
 """
 
@@ -27,6 +27,7 @@ import importlib
 from typing import NamedTuple
 
 import keras
+from keras import ops
 
 
 class LoopEntry(NamedTuple):
@@ -114,6 +115,21 @@ class Loop:
             float, (batch, tokens, 2 * features). Masked tokens are zero.
         """
         raise NotImplementedError
+
+
+class TimeMajorLoop(Loop):
+    """A loop whose own form is (tokens, batch, features).
+
+    A step then reads and writes a slice of contiguous rows.
+    """
+
+    def enter(self, directions):
+        # (batch, tokens, features) -> (tokens, batch, features)
+        return [ops.transpose(x, (1, 0, 2)) for x in directions]
+
+    def leave(self, directions):
+        # (tokens, batch, features) each -> (batch, tokens, 2 * features)
+        return ops.transpose(ops.concatenate(directions, axis=-1), (1, 0, 2))
 
 
 def find_loop(name):

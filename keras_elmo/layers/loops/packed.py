@@ -11,10 +11,19 @@ a step by the length of their sentence. For three sentences of 2, 4 and 1 tokens
 
     num_rows = [3, 2, 1, 1, 0]      rows that step t computes
     offsets  = [0, 3, 5, 6, 7]      where step t begins in the packed form
-    order    = [1, 0, 2]            the sentences, longest first
+    order    = [1, 0, 2]            the sentences, longest first: b, a, c
 
 So each step reads and writes one contiguous slice. The sentences that end in a step are the last
 ones of its slice, and the next slice is shorter. Padding is neither stored nor computed.
+
+All outputs are kept, but of the cell states only the last one of each sentence, which is written in
+the step in which the sentence ends. In the forward direction:
+
+    outputs  = [b1 a1 c1 | b2 a2 | b3 | b4]
+    final_c  = [c1 | a2 | - | b4]   step 2 ends no sentence
+
+    final_output_index = [6, 4, 2]  of b, a and c in `outputs`
+    final_cell_index   = [2, 1, 0]  of b, a and c in `final_c`
 """
 
 from typing import NamedTuple
@@ -43,6 +52,9 @@ class Packing(NamedTuple):
         num_rows: int32, (steps + 1,). The number of rows that have more than t real tokens. The
             last number is 0.
         offsets: int32, (steps + 1,). The packed index where step t begins.
+        final_output_index: int32, (num_rows[0],). For each row that has tokens, in this order, the
+            packed index of its last output.
+        final_cell_index: int32, (num_rows[0],). The same for its last cell state in `final_c`.
     """
 
     positions: object
@@ -52,6 +64,8 @@ class Packing(NamedTuple):
     lengths: object
     num_rows: object
     offsets: object
+    final_output_index: object
+    final_cell_index: object
 
 
 def pack(mask):
@@ -63,12 +77,18 @@ def pack(mask):
     is_real = tf.cast(mask, tf.int32)  # (batch, tokens)
     row_lengths = tf.reduce_sum(is_real, axis=1)  # (batch,)
     order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
-    rank = tf.math.invert_permutation(order)  # the place of each row in `order`
-    lengths = tf.gather(row_lengths, order)
-    steps = tf.reduce_max(tf.concat([lengths, [0]], 0))
+    rank = tf.math.invert_permutation(order)  # (batch,), the index of each row in `order`
+    lengths = tf.gather(row_lengths, order)  # (batch,)
+    steps = tf.reduce_max(tf.concat([lengths, [0]], 0))  # ()
     # `searchsorted` needs ascending values, and the lengths descend: hence the minus signs.
     num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")  # (steps + 1,)
-    offsets = tf.cumsum(num_rows, exclusive=True)
+    offsets = tf.cumsum(num_rows, exclusive=True)  # (steps + 1,)
+    last_step = lengths[: num_rows[0]] - 1  # (num_rows[0],), like the following
+    sorted_row = tf.range(num_rows[0])
+    # In `final_c` there are first the rows that end in an earlier step. Those that end in the same
+    # step come after the rows that go on to the next one.
+    num_ended_before = num_rows[0] - tf.gather(num_rows, last_step)
+    num_continuing = tf.gather(num_rows, last_step + 1)
     positions = tf.where(mask)  # (N, 2)
     row = tf.cast(positions[:, 0], tf.int32)  # (N,), like the following
     step = tf.gather_nd(tf.cumsum(is_real, axis=1), positions) - 1
@@ -82,6 +102,8 @@ def pack(mask):
         lengths=lengths,
         num_rows=num_rows,
         offsets=offsets,
+        final_output_index=tf.gather(offsets, last_step) + sorted_row,
+        final_cell_index=num_ended_before + sorted_row - num_continuing,
     )
 
 
@@ -124,7 +146,7 @@ class PackedLoop(Loop):
 
     def run_layer(self, layers, directions, states):
         order = self.packing.order
-        # The packed form needs the rows with the longest first; the caller gets its own order back.
+        # In the packed form the longest rows come first. The caller gets its own order back.
         states = [[tf.gather(tensor, order) for tensor in pair] for pair in states]
         cells = [layer.cell for layer in layers]
         outputs, states = _run_cells(cells, directions, self.packing, states, self.training)
@@ -138,9 +160,8 @@ class PackedLoop(Loop):
         ]
         tokens = tf.concat(tokens, -1)  # (N, 2 * features), row by row
         shape = [*tf.unstack(tf.shape(self.mask, out_type=tf.int64)), tokens.shape[-1]]
-        padded = tf.scatter_nd(
-            self.packing.positions, tokens, shape
-        )  # (batch, tokens, 2 * features)
+        # (batch, tokens, 2 * features)
+        padded = tf.scatter_nd(self.packing.positions, tokens, shape)
         return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
 
 
@@ -159,23 +180,17 @@ def _run_cells(cells, inputs, packing, states, training):
         outputs: list of floats, (N, projection_dim), packed like the inputs.
         states: like the argument, after the last real token of each row.
     """
-    num_rows = packing.num_rows
     # A row without tokens takes no step. Its state is returned unchanged.
-    num_started = num_rows[0]
+    num_started = packing.num_rows[0]
     started = [(m[:num_started], c[:num_started]) for m, c in states]
     outputs, final_c = _run_steps(cells, inputs, packing, started, training)
-    last_step = packing.lengths[:num_started] - 1  # (rows that started,), like the following
-    final_m_index = tf.gather(packing.offsets, last_step) + tf.range(num_started)
-    # In `final_c` the shortest rows come first, and rows of the same length keep their order.
-    final_c_index = num_started - tf.gather(num_rows, last_step)
-    final_c_index += tf.range(num_started) - tf.gather(num_rows, last_step + 1)
-    final_states = [
-        (
-            tf.concat([tf.gather(outputs[k], final_m_index), m[num_started:]], 0),
-            tf.concat([tf.gather(final_c[k], final_c_index), c[num_started:]], 0),
+    final_states = []
+    for k, (m, c) in enumerate(states):
+        final_m = tf.gather(outputs[k], packing.final_output_index)  # (num_started, projection_dim)
+        last_c = tf.gather(final_c[k], packing.final_cell_index)  # (num_started, units)
+        final_states.append(
+            (tf.concat([final_m, m[num_started:]], 0), tf.concat([last_c, c[num_started:]], 0))
         )
-        for k, (m, c) in enumerate(states)
-    ]
     return outputs, final_states
 
 
@@ -191,8 +206,8 @@ def _run_steps(cells, inputs, packing, states, training):
 
     Returns:
         outputs: list of floats, (N, projection_dim).
-        final_c: list of floats, (rows, units). The last c of each row, written in the step in which
-            the row ends: the first rows are those that end in the first step.
+        final_c: list of floats, (rows, units). The last c of each row. The first ones are of the
+            rows that end in the first step.
     """
     num_rows, offsets = packing.num_rows, packing.offsets
     num_steps = tf.shape(num_rows)[0] - 1
@@ -200,7 +215,7 @@ def _run_steps(cells, inputs, packing, states, training):
     row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
     array_shapes = [tf.TensorShape(None)] * len(cells)
     steps = [cell.make_step(fast_gradient=training) for cell in cells]
-    # The shapes of the loop variables of both loops: the step, `state`, `outputs` and `final_c`.
+    # The shapes of the variables of both `while` loops: the step, `state`, `outputs`, `final_c`.
     invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
 
     def make_array(size, features):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_elmo.layers.loops.time_major import TimeMajorLoop
+from keras_elmo.layers.loops import TimeMajorLoop
 
 
 class PaddedLoop(TimeMajorLoop):

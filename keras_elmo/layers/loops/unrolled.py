@@ -1,8 +1,8 @@
-"""`UnrolledLoop`: a TensorFlow loop that writes all steps into the graph, for training."""
+"""`UnrolledLoop` and `FirstStepLoop`, which write their steps into the graph."""
 
-import tensorflow as tf
+from keras import ops
 
-from keras_elmo.layers.loops.time_major import TimeMajorLoop
+from keras_elmo.layers.loops import Loop, TimeMajorLoop
 
 
 class UnrolledLoop(TimeMajorLoop):
@@ -27,9 +27,31 @@ class UnrolledLoop(TimeMajorLoop):
             step = layer.cell.make_step(fast_gradient=self.training)
             input_gates = layer.cell.input_gates(x, self.training)  # (tokens, batch, 4 * units)
             layer_outputs = []
-            for step_gates in tf.unstack(input_gates):
+            for step_gates in ops.unstack(input_gates):
                 m, c = step(step_gates, m, c)
                 layer_outputs.append(m)  # (batch, features)
-            outputs.append(tf.stack(layer_outputs))  # (tokens, batch, features)
+            outputs.append(ops.stack(layer_outputs))  # (tokens, batch, features)
             next_states.append((m, c))
         return outputs, next_states
+
+
+class FirstStepLoop(Loop):
+    """Runs the step once, for the token with which every sentence begins (`<S>` or `</S>`).
+
+    The state before is zero, so nothing is multiplied by the recurrent kernel. `run_layer` ignores
+    its argument `states`. The loop's own form is (batch, features).
+    """
+
+    def enter(self, directions):
+        # (batch, 1, features) -> (batch, features)
+        return [x[:, 0] for x in directions]
+
+    def run_layer(self, layers, directions, states):
+        states = [
+            layer.cell.make_step()(layer.cell.input_gates(x), None, None)
+            for layer, x in zip(layers, directions, strict=True)
+        ]
+        return [m for m, _ in states], states
+
+    def leave(self, directions):
+        return ops.concatenate(directions, axis=-1)[:, None]  # (batch, 1, 2 * features)

@@ -59,6 +59,20 @@ def make_inputs(layers, mask, seed):
     return inputs, [(tensor(rows, cell.output_size), tensor(rows, cell.units)) for cell in cells]
 
 
+class ReversedRNNLoop(RNNLoop):
+    """`RNNLoop` with its backward direction in the order of reading. Real tokens come first."""
+
+    def enter(self, directions):
+        return super().enter(self._reversed(directions))
+
+    def leave(self, directions):
+        return super().leave(self._reversed(directions))
+
+    def _reversed(self, directions):
+        lengths = tf.math.count_nonzero(self.mask, axis=1)
+        return [directions[0], tf.reverse_sequence(directions[1], lengths, 1)]
+
+
 def run(loop, layers, inputs, states):
     """Runs one layer. Returns outputs and states, and all gradients of a function of both."""
     variables = [variable.value for layer in layers for variable in layer.trainable_variables]
@@ -78,51 +92,3 @@ def assert_same(actual, expected):
         np.testing.assert_allclose(one, other, atol=1e-6)
     for one, other in zip(actual[1], expected[1], strict=True):
         np.testing.assert_allclose(one, other, **TOLERANCES)
-
-
-def assert_equals_rnn_loop(make_loop, seed):
-    """Compares a loop with `RNNLoop` on a random configuration and a random mask.
-
-    Args:
-        make_loop: makes the loop from a mask.
-        seed: int.
-    """
-    layers, mask = make_layers(seed), make_mask(seed)
-    inputs, states = make_inputs(layers, mask, seed)
-    mask = tf.constant(mask)
-    actual = run(make_loop(mask), layers, inputs, states)
-    expected = run(RNNLoop(mask), layers, inputs, states)
-    assert_same(actual, expected)
-    assert not np.any(actual[0][0].numpy()[~mask.numpy()])
-
-
-def assert_graph_equals_rnn_loop(make_loop, seed=1):
-    """Compares one graph of a loop, for batches of any shape, with `RNNLoop`.
-
-    Args:
-        make_loop: makes the loop from a mask.
-        seed: int.
-    """
-    layers = make_layers(seed)
-    size, units = layers[0].cell.output_size, layers[0].cell.units
-    inputs = [tf.TensorSpec((None, None, size))] * 2
-    states = [[tf.TensorSpec((None, size)), tf.TensorSpec((None, units))]] * 2
-    graph = tf.function(
-        lambda mask, inputs, states: run(make_loop(mask), layers, inputs, states),
-        input_signature=[tf.TensorSpec((None, None), tf.bool), inputs, states],
-        autograph=False,
-    )
-    for rows, tokens in [(6, 9), (1, 1), (3, 4)]:
-        mask = make_mask(rows, rows, tokens)
-        inputs, states = make_inputs(layers, mask, rows)
-        states = [list(pair) for pair in states]
-        actual = graph(tf.constant(mask), inputs, states)
-        assert_same(actual, run(RNNLoop(tf.constant(mask)), layers, inputs, states))
-
-
-def assert_leave_undoes_enter(loop, mask):
-    """Compares what `leave` gives with what went into `enter`."""
-    inputs = np.random.default_rng(0).normal(size=(*mask.shape, 5)).astype(np.float32)
-    left = loop.leave(loop.enter([tf.constant(inputs), tf.constant(2 * inputs)]))
-    expected = np.where(mask[..., None], np.concatenate([inputs, 2 * inputs], -1), 0)
-    np.testing.assert_array_equal(left, expected)

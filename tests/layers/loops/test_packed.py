@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from layers.loops.cases import (
-    assert_equals_rnn_loop,
-    assert_graph_equals_rnn_loop,
-    assert_leave_undoes_enter,
+    ReversedRNNLoop,
     assert_same,
     make_inputs,
     make_layers,
@@ -12,9 +10,8 @@ from layers.loops.cases import (
     run,
 )
 
-from keras_elmo.layers.loops import find_loop, packed
+from keras_elmo.layers.loops import packed
 from keras_elmo.layers.loops.packed import PackedLoop, pack
-from keras_elmo.layers.loops.rnn import RNNLoop
 
 
 def test_the_example_above_the_code():
@@ -28,6 +25,8 @@ def test_the_example_above_the_code():
     assert packing.offsets.numpy().tolist() == [0, 3, 5, 6, 7]
     assert packing.order.numpy().tolist() == [1, 0, 2]
     assert packing.lengths.numpy().tolist() == [4, 2, 1]
+    assert packing.final_output_index.numpy().tolist() == [6, 4, 2]
+    assert packing.final_cell_index.numpy().tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -44,8 +43,13 @@ def test_packing_of_random_masks(seed):
     rows = [[row for row in order if lengths[row] > t] for t in range(steps)]
     assert packing.num_rows.numpy().tolist() == [*map(len, rows), 0]
     assert packing.offsets.numpy().tolist() == [sum(map(len, rows[:t])) for t in range(steps + 1)]
+    ends = [(length, row) for row, length in zip(order, lengths[order], strict=True) if length]
+    by_end = sorted(ends, key=lambda end: end[0])  # as the steps write the last cell states
+    assert packing.final_cell_index.numpy().tolist() == [by_end.index(end) for end in ends]
     # The index of each token: step by step, and within a step in the order of the rows.
     index = {pair: k for k, pair in enumerate((t, row) for t in range(steps) for row in rows[t])}
+    last_outputs = [index[length - 1, row] for length, row in ends]
+    assert packing.final_output_index.numpy().tolist() == last_outputs
     expected_forward, expected_backward = [], []
     for row, column in np.argwhere(mask).tolist():
         t = int(mask[row, :column].sum())
@@ -53,15 +57,6 @@ def test_packing_of_random_masks(seed):
         expected_backward.append(index[int(lengths[row]) - 1 - t, row])
     assert packing.forward.numpy().tolist() == expected_forward
     assert packing.backward.numpy().tolist() == expected_backward
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_it_equals_rnn_loop(seed):
-    assert_equals_rnn_loop(lambda mask: PackedLoop(mask, training=seed >= 6), seed)
-
-
-def test_one_graph_runs_batches_of_any_shape():
-    assert_graph_equals_rnn_loop(PackedLoop)
 
 
 def test_steps_in_training_multiply_by_no_transposed_kernel():
@@ -85,16 +80,6 @@ def test_a_backward_direction_in_its_own_order_equals_rnn_loop(seed):
     layers = make_layers(seed)
     lengths = make_mask(seed).sum(axis=1)
     mask = tf.sequence_mask(lengths, max(1, lengths.max()))
-
-    class ReversedRNNLoop(RNNLoop):
-        def enter(self, directions):
-            forward, backward = directions
-            return super().enter([forward, tf.reverse_sequence(backward, lengths, 1)])
-
-        def leave(self, directions):
-            forward, backward = directions
-            return super().leave([forward, tf.reverse_sequence(backward, lengths, 1)])
-
     inputs, states = make_inputs(layers, mask.numpy(), seed)
     actual = run(PackedLoop(mask, is_backward_reversed=False), layers, inputs, states)
     assert_same(actual, run(ReversedRNNLoop(mask), layers, inputs, states))
@@ -123,12 +108,3 @@ def test_padding_and_other_sentences_change_nothing():
         [tuple(tensor[:1] for tensor in pair) for pair in states],
     )
     np.testing.assert_allclose(together[0, :4], alone[0], atol=1e-6)
-
-
-def test_leave_undoes_enter():
-    mask = make_mask(0, 6, 9)
-    assert_leave_undoes_enter(PackedLoop(tf.constant(mask)), mask)
-
-
-def test_it_is_found_by_its_name():
-    assert find_loop("packed") is PackedLoop

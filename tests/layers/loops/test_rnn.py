@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.loops.cases import assert_leave_undoes_enter, make_inputs, make_layers, make_mask
+from layers.loops.cases import make_inputs, make_layers, make_mask
 from reference import Reference
 
-from keras_elmo.layers.loops import find_loop
 from keras_elmo.layers.loops.rnn import RNNLoop
 
 
@@ -44,12 +43,3 @@ def test_each_row_is_the_equations_over_its_real_tokens(seed):
             assert not np.any(outputs[k][row].numpy()[~is_real])
             for one, other in zip(final_states[k], expected_state, strict=True):
                 np.testing.assert_allclose(one[row], other, atol=1e-6)
-
-
-def test_leave_undoes_enter():
-    mask = make_mask(0, 6, 9)
-    assert_leave_undoes_enter(RNNLoop(tf.constant(mask)), mask)
-
-
-def test_it_is_found_by_its_name():
-    assert find_loop("rnn") is RNNLoop

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from layers.bilm_cases import random_normal
 from layers.loops.cases import (
-    assert_leave_undoes_enter,
+    TOLERANCES,
+    ReversedRNNLoop,
     assert_same,
     make_inputs,
     make_layers,
@@ -11,19 +13,7 @@ from layers.loops.cases import (
 )
 
 from keras_elmo.layers.loops.rnn import RNNLoop
-from keras_elmo.layers.loops.unrolled import UnrolledLoop
-
-
-class ReversedRNNLoop(RNNLoop):
-    """`RNNLoop` with its backward direction in the order of reading, like `UnrolledLoop`."""
-
-    def enter(self, directions):
-        forward, backward = directions
-        return super().enter([forward, tf.reverse(backward, [1])])
-
-    def leave(self, directions):
-        forward, backward = directions
-        return super().leave([forward, tf.reverse(backward, [1])])
+from keras_elmo.layers.loops.unrolled import FirstStepLoop, UnrolledLoop
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -47,5 +37,34 @@ def test_the_graph_has_no_loop():
     assert_same(graph(inputs, states), run(UnrolledLoop(True), layers, inputs, states))
 
 
-def test_leave_undoes_enter():
-    assert_leave_undoes_enter(UnrolledLoop(training=False), np.ones((6, 9), bool))
+def test_tokens_come_first_between_enter_and_leave():
+    inputs = random_normal((2, 3, 4))
+    loop = UnrolledLoop(training=False)
+    forward, backward = loop.enter([inputs, 2 * inputs])
+    np.testing.assert_array_equal(forward, tf.transpose(inputs, (1, 0, 2)))
+    left = loop.leave([forward, backward])
+    np.testing.assert_array_equal(left, tf.concat([inputs, 2 * inputs], -1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_first_step_equals_rnn_loop_over_one_token_from_a_zero_state(seed):
+    layers, mask = make_layers(seed), np.ones((3, 1), bool)
+    inputs, states = make_inputs(layers, mask, seed)
+    zeros = [tuple(map(tf.zeros_like, pair)) for pair in states]
+    # It ignores the states that it is given.
+    results, gradients = run(FirstStepLoop(), layers, inputs, states)
+    expected, expected_gradients = run(RNNLoop(tf.constant(mask)), layers, inputs, zeros)
+    for one, other in zip(results, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    # Two inputs and four states come before the weights.
+    assert not any(np.any(gradient) for gradient in gradients[2:6])
+    for k in [0, 1, *range(6, len(gradients))]:
+        np.testing.assert_allclose(gradients[k], expected_gradients[k], **TOLERANCES)
+
+
+def test_the_first_step_has_one_row_for_each_sentence():
+    inputs = random_normal((3, 1, 4))
+    loop = FirstStepLoop()
+    directions = loop.enter([inputs, 2 * inputs])
+    assert [direction.shape for direction in directions] == [(3, 4), (3, 4)]
+    np.testing.assert_array_equal(loop.leave(directions), tf.concat([inputs, 2 * inputs], -1))

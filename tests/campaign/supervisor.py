@@ -139,7 +139,7 @@ class Campaign:
     def run_for(self, seconds, kinds, seed):
         """Runs cases from a seed on. Each kind has the same share of the time, and one case."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end or len(self.table) < len(kinds):
+        while time.monotonic() < end or not self.table.keys() >= set(kinds):
             kind = min(kinds, key=lambda kind: self.table.get(kind, [0, 0.0])[1])
             self.run(kind, seed + self.table.get(kind, [0])[0])
 

@@ -89,30 +89,32 @@ class _Generators:
         """
         if token[0] < 0:
             token = _aligned_array(next(self._new_ids))
-            number = int(token[0])
-            self._generators[number] = self._make_generator()
-            self._tokens[number] = lambda: token
+            generator_id = int(token[0])
+            self._generators[generator_id] = self._make_generator()
+            self._tokens[generator_id] = lambda: token
         else:
-            number = int(token[0])
-            own = self._tokens[number]()
+            generator_id = int(token[0])
+            own = self._tokens[generator_id]()
             if token.ctypes.data == own.ctypes.data:  # TensorFlow keeps our array, and no copy
-                self._tokens[number] = weakref.ref(own, functools.partial(self._forget, number))
+                self._tokens[generator_id] = weakref.ref(
+                    own, functools.partial(self._forget, generator_id)
+                )
             token = own
-        batch = next(self._generators[number], None)
+        batch = next(self._generators[generator_id], None)
         if batch is None:
-            self._generators[number] = iter(())  # This frees the memory of the generator.
+            self._generators[generator_id] = iter(())  # This frees the memory of the generator.
         return token, batch
 
-    def _forget(self, number, _):
-        del self._tokens[number], self._generators[number]
+    def _forget(self, generator_id, _):
+        del self._tokens[generator_id], self._generators[generator_id]
 
 
-def _aligned_array(number):
+def _aligned_array(value):
     """An int64 array, (1,), whose memory TensorFlow shares."""
     memory = np.empty(2 * _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     array = memory[start : start + 8].view(np.int64)
-    array[0] = number
+    array[0] = value
     return array
 
 

@@ -123,5 +123,5 @@ def _end(number, _):
     """Ends the command line with one line."""
     outcome = "the command had ended" if _has_begun else "nothing was written"
     with contextlib.suppress(OSError):  # nobody reads it
-        os.write(quiet.standard_error(), f"{stop_line(number, outcome)}\n".encode())
+        os.write(quiet.standard_error, f"{stop_line(number, outcome)}\n".encode())
     os._exit(128 + number)

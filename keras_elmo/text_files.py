@@ -94,7 +94,7 @@ def open_text(path):
 
 @contextlib.contextmanager
 def open_hashed(path):
-    """The same for a file that is read from its beginning to its end, with the hash of its bytes.
+    """Opens a text file like `open_text`, and hashes its bytes while they are read.
 
     Yields:
         A pair: the binary file object, and a `HashedFile`.
@@ -190,19 +190,19 @@ def decode_lines(file, name, encoding=None, errors="strict"):
         newline="\n",
     )
     try:
-        for number, line in enumerate(text, start=1):
+        for line_number, line in enumerate(text, start=1):
             line = line.rstrip("\r\n")
-            if number == 1:
+            if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             if _FAULT in line:
-                _refuse_undecodable(name, encoding, number, line, text)
+                _refuse_undecodable(name, encoding, line_number, line, text)
             yield line
     finally:
         with contextlib.suppress(ValueError):  # The file is closed already.
             text.detach()  # else it would close the file
 
 
-def _refuse_undecodable(name, encoding, number, line, following):
+def _refuse_undecodable(name, encoding, line_number, line, following):
     count = 1
     for other in following:
         check_signals()
@@ -217,5 +217,5 @@ def _refuse_undecodable(name, encoding, number, line, following):
         )
     raise ValueError(
         f"{name} must be {encoding or 'UTF-8'}, and {lines} not. "
-        f"Received: line {number:,}: {shown!r}. {remedy}"
+        f"Received: line {line_number:,}: {shown!r}. {remedy}"
     )

@@ -21,7 +21,7 @@ GATHERED = {
     "weights/assign.py": {"assign_weights"},
     "weights/manylangs.py": {"read_config"},
     "weights/tf_checkpoint.py": {"__getitem__"},
-    "weights/torch_file.py": {"__getitem__", "open_state_dict"},
+    "weights/torch_file.py": {"numbers", "open_state_dict"},
 }
 
 

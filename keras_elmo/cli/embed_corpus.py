@@ -6,8 +6,7 @@ import sys
 
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
 from keras_elmo.cli.parsing import pluralize
-from keras_elmo.corpora import embed_files
-from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE
+from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
 from keras_elmo.corpora.shards import check_pyarrow, vector_columns
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import Interrupted

@@ -1,10 +1,7 @@
 """`keras-elmo info`: what a model is made of."""
 
-import glob
-import os
-
 from keras_elmo.cli.arguments import MODEL_HELP, open_model_argument
-from keras_elmo.weights import manylangs, tf_checkpoint
+from keras_elmo.weights.model_files import weights_size
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
@@ -16,7 +13,7 @@ def add_arguments(parser):
 
 def run(options):
     with open_model_argument(options.model) as (config, weights):
-        kind, size = _weights(weights)
+        kind, size = weights_size(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"
     rows = [
@@ -53,23 +50,3 @@ def _characters(config):
     if config.num_words is not None:
         words = f"{config.num_words:,} words of {config.word_dim}"
     return f"code points, a dictionary of {config.num_characters:,}; {words}"
-
-
-def _weights(weights):
-    """What holds the weights, and its bytes."""
-    if files := manylangs.find_weights(weights):
-        if isinstance(weights, manylangs.WeightFiles):
-            return "weight files", sum(file.getbuffer().nbytes for file in files)
-        return "weight files", sum(map(os.path.getsize, files))
-    if not isinstance(weights, str | os.PathLike):
-        return "weight file", weights.getbuffer().nbytes
-    if not os.path.isdir(weights):
-        return "weight file", os.path.getsize(weights)
-    prefix = tf_checkpoint.find_checkpoint(weights)
-    if prefix is None:
-        raise ValueError(
-            f"{weights} must hold the files of the checkpoint that it names. "
-            "Received: a folder without them"
-        )
-    files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
-    return "checkpoint", sum(map(os.path.getsize, files))

@@ -322,6 +322,7 @@ class ContextualModel(keras.Model):
             source: what `from_pretrained` takes, which `repr` shows if it is a name or a path.
             **kwargs: see `from_pretrained`.
         """
+        model_files.check_size(config, weights)
         model = cls(config, kernel_initializer="zeros", **kwargs)
         model.load_weights(weights)
         if isinstance(source, str | os.PathLike):

@@ -13,9 +13,7 @@ from keras_elmo.options_file import MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
 
-# A download ends with an error after this many seconds in which the server sends nothing. A server
-# with a slow disk needs less, and a user does not take the wait for progress.
-TIMEOUT = 60
+TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
 
 _HDF5_BYTES = 16 << 20  # what HDF5 adds to weights, at most
 _BLOCK = 1 << 16  # the bytes between two looks for signals, at most
@@ -31,8 +29,7 @@ class RemoteFile(NamedTuple):
         name: str. The name of the downloaded file. A `*.json` must hold options.
         url: str. The file's address.
         size: int. Its size in bytes, or `None` if it is not known.
-        least_size: int. The smallest size in bytes that it can have: that of float32 weights. Where
-            the size is not known, the largest is about twice this.
+        min_size: int. The smallest size in bytes that it can have: that of float32 weights.
         sha256: str. Its checksum, or `None` if none is published. (This is so for all published
             models. The datasets of their weight files are checked when they are loaded.)
     """
@@ -40,7 +37,7 @@ class RemoteFile(NamedTuple):
     name: str
     url: str
     size: int | None = None
-    least_size: int = 1
+    min_size: int = 1
     sha256: str | None = None
 
     @property
@@ -48,13 +45,16 @@ class RemoteFile(NamedTuple):
         """The largest size in bytes that it can have: a server may send more, without an end."""
         if self.size is not None:
             return self.size
-        if self.name.endswith(".json"):
-            return MAX_OPTIONS_BYTES
-        return 2 * self.least_size + _HDF5_BYTES
+        is_options = self.name.endswith(".json")
+        return MAX_OPTIONS_BYTES if is_options else 2 * self.min_size + _HDF5_BYTES
 
 
 def ensure_file(file, path):
     """Downloads a file, unless it is already at `path` without a fault.
+
+    `keras.utils.get_file` bounds neither the size nor the time: if a server accepted the request
+    and sent nothing, the caller would wait for ever. Each download has its own temporary file, so
+    processes that download the same file at the same time do not disturb each other.
 
     Args:
         file: a `RemoteFile`.
@@ -64,57 +64,36 @@ def ensure_file(file, path):
         OSError: the download failed, or what the server sent has a fault. Then `path` does not
             change.
     """
-    if not _is_there(file, path):
-        with _DOWNLOADING:
-            if not _is_there(file, path):  # another thread may have been first
-                _download(file, path)
-
-
-def _is_there(file, path):
-    return os.path.isfile(path) and not _fault(file, path)
-
-
-def _download(file, path):
-    """Downloads a file. It is at `path` only when it is whole and has no fault.
-
-    `keras.utils.get_file` has no time limit of its own: if a server accepted the request and sent
-    nothing, the caller would wait for ever. It does follow `socket.setdefaulttimeout`, which holds
-    for all threads of the process. Each download has its own temporary file, so processes that
-    download the same file at the same time do not disturb each other.
-    """
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with replacing_file(path) as temporary:
-        try:
-            _receive(file, temporary)
-        except TimeoutError:
-            raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            if has_no_room(error):
-                raise
-            if isinstance(
-                getattr(error, "reason", None), TimeoutError
-            ):  # the time ran out while connecting
-                error = f"there was no connection within {TIMEOUT} seconds"
-            raise OSError(f"{file.url}: {error}") from None
-        fault = _fault(file, temporary)
-        if fault:
-            raise OSError(f"{file.url} {fault}")
+    with _DOWNLOADING:
+        if os.path.isfile(path) and not _fault(file, path):
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with replacing_file(path) as temporary:
+            try:
+                _receive(file, temporary)
+            except TimeoutError:
+                raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                if has_no_room(error):
+                    raise
+                raise OSError(f"{file.url}: {error}") from None
+            if fault := _fault(file, temporary):
+                raise OSError(f"{file.url} {fault}")
 
 
 def _receive(file, path):
     opener = urllib.request.build_opener(_Redirects)
     with opener.open(file.url, timeout=TIMEOUT) as response, open(path, "wb") as target:
-        size = response.headers.get("Content-Length")
-        size = int(size) if size and size.isdecimal() else None
+        size, received = response.length, 0
+        rule = f"it must have at most {file.max_size:,} bytes. Received: "
         if size is not None and size > file.max_size:
-            raise OSError(f"it must have at most {file.max_size:,} bytes. Received: {size:,}")
-        received = 0
+            raise OSError(f"{rule}{size:,}")
         with ProgressDisplay(f"downloading {file.name}", size, "MB") as display:
             while block := response.read1(_BLOCK):  # what has arrived, at most a block
                 check_signals()
                 received += len(block)
                 if received > file.max_size:
-                    raise OSError(f"it must have at most {file.max_size:,} bytes. Received: more")
+                    raise OSError(f"{rule}more")
                 target.write(block)
                 display.update(received)
     if size is not None and received != size:
@@ -135,8 +114,8 @@ def _fault(file, path):
     size = os.path.getsize(path)
     if file.size is not None and size != file.size:
         return f"must have {file.size:,} bytes. Received: {size:,}"
-    if size < file.least_size:
-        return f"must have at least {file.least_size:,} bytes. Received: {size:,}"
+    if size < file.min_size:
+        return f"must have at least {file.min_size:,} bytes. Received: {size:,}"
     if file.name.endswith(".json"):  # it may be the login page of a network
         try:
             read_options_file(path, file.name)
@@ -147,7 +126,6 @@ def _fault(file, path):
         with open(path, "rb") as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
-        digest = digest.hexdigest()
-        if digest != file.sha256:
-            return f"must have the sha256 {file.sha256}. Received: {digest}"
+        if digest.hexdigest() != file.sha256:
+            return f"must have the sha256 {file.sha256}. Received: {digest.hexdigest()}"
     return None

@@ -13,7 +13,6 @@ for it.
 Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 """
 
-import math
 import os
 import re
 from typing import NamedTuple
@@ -89,10 +88,6 @@ _SECTIONS = [
         },
     ),
 ]
-# A model is made, and every fault of the files is reported, where they hold at least this share of
-# its numbers; and a small model in any case.
-_MAX_PARAMETER_RATIO = 16
-_SMALL_MODEL = 1 << 20
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
 
@@ -156,9 +151,7 @@ def read_config_of_folder(folder):
     def read(name, limit):
         return read_bounded(os.path.join(folder, name), limit)
 
-    config = read_config(folder, has, read)
-    check_weight_files(config, find_weights(folder), folder)
-    return config
+    return read_config(folder, has, read)
 
 
 def read_config(where, has, read):
@@ -210,29 +203,6 @@ def read_config(where, has, read):
         return ElmoConfig(dictionary=Dictionary(*entries), **shape)
     except ValueError as error:
         raise ValueError(f"{where} cannot be read:\n  {error}") from None
-
-
-def check_weight_files(config, files, where):
-    """Raises a `ValueError` where files are not state dicts, or hold far too little for a config.
-
-    It is called before a model is made, which takes the memory that the config asks for. What is
-    wrong with each dataset, `load_weights` says.
-
-    Args:
-        config: an `ElmoConfig`.
-        files: `WeightFiles`.
-        where: str. What error messages call the folder.
-    """
-    count = 0
-    for file in files:
-        with open_state_dict(file) as tensors:
-            count += sum(math.prod(tensor.shape) for tensor in tensors.values())
-    expected = sum(config.num_parameters().values())
-    if expected > max(_MAX_PARAMETER_RATIO * count, _SMALL_MODEL):
-        raise ValueError(
-            f"{where} must hold weights for its architecture and its dictionaries: {expected:,} "
-            f"numbers. Received: {count:,}"
-        )
 
 
 def _shape(architecture):

@@ -1,5 +1,6 @@
 """A model's folder: `options.json` and `weights.hdf5`, and `dictionary.json` where it has one."""
 
+import glob
 import json
 import os
 
@@ -12,6 +13,11 @@ WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"
 FILES = (OPTIONS_FILE, WEIGHTS_FILE, DICTIONARY_FILE, VOCABULARY_FILE, SOFTMAX_FILE)
+
+# A model is made, and every fault of its weights is named, if their files have at least this share
+# of its bytes. A small model is made in any case.
+_MIN_SHARE = 1 / 16
+_SMALL_MODEL = 4 << 20  # bytes
 
 
 def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabulary=None):
@@ -67,6 +73,61 @@ def load_file(path, **parts):
         return manylangs.load_weights(path, **parts)
     load = tf_checkpoint.load_weights if tf_checkpoint.find_checkpoint(path) else hdf5.load_weights
     load(path, **parts)
+
+
+def weights_size(weights):
+    """Finds the files that hold weights.
+
+    Args:
+        weights: what `load_file` takes.
+
+    Returns:
+        What they are called, a str, and how many bytes they have.
+
+    Raises:
+        ValueError: a folder's checkpoint is missing.
+        OSError: a file is missing, or its size cannot be read.
+    """
+    if prefix := tf_checkpoint.find_checkpoint(weights):
+        files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
+        return "checkpoint", sum(map(os.path.getsize, files))
+    if files := manylangs.find_weights(weights):
+        return "weight files", sum(map(_size, files))
+    if isinstance(weights, str | os.PathLike) and os.path.isdir(weights):
+        raise ValueError(
+            f"{weights} must hold the files of the checkpoint that it names. "
+            "Received: a folder without them"
+        )
+    return "weight file", _size(weights)
+
+
+def _size(file):
+    if not isinstance(file, str | os.PathLike):
+        return file.seek(0, os.SEEK_END)
+    if not os.path.exists(file):
+        raise FileNotFoundError(f"There is no weight file {file}")
+    return os.path.getsize(file)
+
+
+def check_size(config, weights):
+    """Raises a `ValueError` if weights have far too few bytes for a config.
+
+    It is called before a model is made, which takes the memory that the config asks for. What is
+    wrong with each dataset, `load_file` says.
+
+    Args:
+        config: an `ElmoConfig`.
+        weights: what `load_file` takes.
+    """
+    expected, (_, size) = 4 * sum(config.num_parameters().values()), weights_size(weights)
+    if expected > _SMALL_MODEL and size < _MIN_SHARE * expected:
+        where = getattr(weights, "name", weights)
+        if isinstance(weights, manylangs.WeightFiles):
+            where = weights.encoder.name
+        raise ValueError(
+            f"{where} must hold the weights of its options, {expected:,} bytes as float32. "
+            f"Received: {size:,} bytes"
+        )
 
 
 def is_keras_file(path):

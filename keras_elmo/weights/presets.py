@@ -21,9 +21,7 @@ class Preset(NamedTuple):
 def _preset(options, weights, parameters, options_size=None, weights_size=None):
     return Preset(
         RemoteFile("options.json", f"{_ALLENNLP}/{options}", options_size),
-        RemoteFile(
-            "weights.hdf5", f"{_ALLENNLP}/{weights}", weights_size, least_size=4 * parameters
-        ),
+        RemoteFile("weights.hdf5", f"{_ALLENNLP}/{weights}", weights_size, min_size=4 * parameters),
     )
 
 

@@ -178,7 +178,6 @@ def _open_manylangs(archive, members, path):
     weights = manylangs.WeightFiles(
         *(_open_weights(archive, member_of(name), path, config) for name in manylangs.WEIGHT_FILES)
     )
-    manylangs.check_weight_files(config, weights, path)
     return config, weights
 
 

@@ -1,9 +1,8 @@
 """Reads state dicts that PyTorch wrote (`torch.save`), without PyTorch.
 
-Such a file holds pickles, and a pickle can run any code when it is unpickled. Here nothing is
-unpickled: `_read_pickle` follows the few operations that a state dict is made of, and refuses every
-other operation, and every name but those of `_NAMES`. It makes dicts, tuples and numbers, and calls
-nothing but `_make_storage` and `_make_tensor`, which check what they are given.
+Such a file holds pickles, and a pickle can call any function that it names. `_Unpickler` knows the
+few names that a state dict has, and they stand for classes of this file, which check what they are
+given. Every other name is refused before anything is called.
 
 There are two formats. The newer one is a zip file: `NAME/data.pkl` is a pickle of the state dict,
 and `NAME/data/KEY` holds the numbers of one storage. The older one ("legacy") is five pickles: a
@@ -12,37 +11,31 @@ follow the storages in the order of their keys, each as its length (int64) and i
 """
 
 import contextlib
+import io
 import math
 import os
+import pickle
 import pickletools
 import zipfile
-from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.checks import is_integer, join_names, short_repr
+from keras_elmo.checks import first_lines, is_integer, join_names, short_repr
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _ZIP_START = b"PK\x03\x04"
-# The pickles of the published models have about 10 kB. They are read one operation at a time, so
-# this also bounds the time.
-_MAX_PICKLE_BYTES = 1 << 20
+# The pickles of the published models have about 10 kB. This bounds time and memory, too.
+_MAX_PICKLE_BYTES = 1 << 18
 _MAX_AXES = 8  # of a tensor: those of a model have 3 at most
-
-_ORDERED_DICT = "collections.OrderedDict"
-_REBUILD_TENSOR = ("torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2")
-_DTYPES = {
-    "torch.DoubleStorage": "f8",
-    "torch.FloatStorage": "f4",
-    "torch.HalfStorage": "f2",
-    "torch.LongStorage": "i8",
-    "torch.IntStorage": "i4",
-    "torch.ShortStorage": "i2",
-    "torch.CharStorage": "i1",
-    "torch.ByteStorage": "u1",
-    "torch.BoolStorage": "?",
-}
-_NAMES = {_ORDERED_DICT, *_REBUILD_TENSOR, *_DTYPES}
+_DTYPES = dict(Double="f8", Float="f4", Half="f2", Long="i8", Int="i4", Short="i2", Char="i1")
+_DTYPES |= dict(Byte="u1", Bool="?")
+_TUPLES = {"TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"}
+# What the pickle of a state dict is made of. Some other operations take memory as the file demands.
+_OPERATIONS = _TUPLES | set(
+    "PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINUNICODE "
+    "SHORT_BINUNICODE EMPTY_DICT EMPTY_LIST EMPTY_TUPLE GLOBAL STACK_GLOBAL BINPERSID REDUCE BUILD "
+    "SETITEM SETITEMS APPEND APPENDS BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET".split()
+)
 
 
 @contextlib.contextmanager
@@ -72,12 +65,13 @@ def open_state_dict(file):
         try:
             file.seek(0)
             is_zip = file.read(len(_ZIP_START)) == _ZIP_START
+            size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            tensors = _open_zip(file, stack) if is_zip else _open_legacy(file)
+            tensors = _open_zip(file, size, stack) if is_zip else _open_legacy(file, size)
         except _RefusedError as error:
             raise ValueError(f"{rule} Received: {error}") from None
-        except Exception as error:  # zipfile and pickletools raise many kinds for damaged files
-            reason = " ".join(f"({type(error).__name__}: {error})".split())
+        except Exception as error:  # zipfile and pickle raise many kinds for damaged files
+            reason = first_lines([f"({type(error).__name__}: {error})"])
             raise ValueError(f"{rule} It may be cut short, or of another kind {reason}") from None
         yield tensors
 
@@ -86,106 +80,39 @@ class _RefusedError(ValueError):
     """What a file holds in the place of a state dict."""
 
 
-class _Storage(NamedTuple):
-    """The numbers of one or more tensors, one after another."""
-
-    key: str
-    dtype: np.dtype
-    count: int
-
-    @property
-    def num_bytes(self):
-        return self.count * self.dtype.itemsize
-
-
-class _Tensor(NamedTuple):
-    """Where the numbers of a tensor are: `offset` and `strides` count numbers, not bytes."""
-
-    storage: _Storage
-    offset: int
-    shape: tuple
-    strides: tuple
-
-
-class _FileTensor:
-    """A tensor of a file, which can be sliced.
-
-    A storage is read as a whole, and `assign_weights` asks for a tensor in pieces. Therefore the
-    storage that was read last is kept in `last_read`, a dict that all tensors of a file share.
-
-    Args:
-        tensor: the `_Tensor`.
-        read: function of a `_Storage` to its bytes.
-        byte_order: `"<"` or `">"`.
-        last_read: dict.
-    """
-
-    def __init__(self, tensor, read, byte_order, last_read):
-        self._tensor, self._read, self._last_read = tensor, read, last_read
-        self.shape = tensor.shape
-        self.dtype = tensor.storage.dtype.newbyteorder(byte_order)
-
-    def __getitem__(self, selection):
-        storage = self._tensor.storage
-        if storage.key not in self._last_read:
-            self._last_read.clear()
-            try:
-                data = self._read(storage)
-            except (EOFError, zipfile.BadZipFile) as error:
-                raise ValueError(str(error)) from None
-            if len(data) != storage.num_bytes:
-                raise ValueError(f"{len(data):,} of {storage.num_bytes:,} bytes could be read")
-            self._last_read[storage.key] = data
-        numbers = np.frombuffer(self._last_read[storage.key], self.dtype)
-        strides = [stride * self.dtype.itemsize for stride in self._tensor.strides]
-        # `_make_tensor` made sure that all of it lies within the storage.
-        array = np.lib.stride_tricks.as_strided(
-            numbers[self._tensor.offset :], self.shape, strides, writeable=False
-        )
-        return array[selection]
-
-
-def _open_legacy(file):
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    stream = _PickleStream(file)
-    if _read_pickle(stream) != _LEGACY_MAGIC:
+def _open_legacy(file, size):
+    if _Unpickler(file).load() != _LEGACY_MAGIC:
         raise _RefusedError("a pickle of another format")
-    _read_pickle(stream)  # the version, which has been 1001 ever since
-    system = _read_pickle(stream)
-    is_little = not isinstance(system, dict) or system.get("little_endian", True)
-    tensors, keys = _checked_tensors(_read_pickle(stream)), _read_pickle(stream)
-    storages = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
+    _Unpickler(file).load()  # the version, which has been 1001 ever since
+    system = _Unpickler(file).load()
+    order = (
+        "big" if isinstance(system, dict) and not system.get("little_endian", True) else "little"
+    )
+    unpickler = _Unpickler(file, order)
+    tensors, storages = unpickler.load_tensors(), unpickler.storages
+    keys = _Unpickler(file).load()
     if not isinstance(keys, list) or not all(type(key) is str for key in keys):
         raise _RefusedError("a file without the keys of its storages")
     if len(keys) != len(storages) or set(keys) != storages.keys():
         raise _RefusedError("a file whose list of storages is not that of its tensors")
     starts = {}
     for key in keys:
-        storage = storages[key]
-        length = file.read(8)
+        storage, length = storages[key], file.read(8)
         starts[key] = file.tell()
-        if len(length) < 8 or storage.num_bytes > size - starts[key]:
-            raise _RefusedError(
-                f"a storage of {storage.num_bytes:,} bytes, and {size - starts[key]:,} "
-                "in the file, which may be cut short"
-            )
-        count = int.from_bytes(length, "little" if is_little else "big")
-        if count != storage.count:
-            raise _RefusedError(
-                f"a storage of {storage.count:,} numbers, whose own length is {count:,}"
-            )
-        file.seek(starts[key] + storage.num_bytes)
+        storage.check_size(min(size - starts[key], storage.num_bytes))
+        if length != storage.count.to_bytes(8, order):
+            raise _RefusedError(f"a storage of {storage.count:,} numbers, of another length")
+        file.seek(storage.num_bytes, os.SEEK_CUR)
 
     def read(storage):
         file.seek(starts[storage.key])
         return file.read(storage.num_bytes)
 
-    return _file_tensors(tensors, read, "<" if is_little else ">")
+    unpickler.read = read
+    return tensors
 
 
-def _open_zip(file, stack):
-    size = file.seek(0, os.SEEK_END)
+def _open_zip(file, size, stack):
     archive = stack.enter_context(zipfile.ZipFile(file))
     members = {member.filename: member for member in archive.infolist()}
     pickles = [name for name in members if name.endswith("/data.pkl") and name.count("/") == 1]
@@ -204,222 +131,171 @@ def _open_zip(file, stack):
             raise _RefusedError(f"{short_repr(member.filename)} of {member.file_size:,} bytes")
         return member
 
-    with archive.open(member_of("data.pkl", _MAX_PICKLE_BYTES)) as pickle:
-        tensors = _checked_tensors(_read_pickle(_PickleStream(pickle)))
-    is_big = False
+    order = "little"
     if folder + "byteorder" in members:  # since PyTorch 2.1
-        is_big = archive.read(member_of("byteorder", 16)) == b"big"
-    storages = {}
-    for storage in {tensor.storage for tensor in tensors.values()}:
-        storages[storage.key] = member_of(f"data/{storage.key}")
-        if storages[storage.key].file_size != storage.num_bytes:
-            raise _RefusedError(
-                f"a storage of {storage.num_bytes:,} bytes, and "
-                f"{storages[storage.key].file_size:,} in the file"
-            )
-    return _file_tensors(
-        tensors, lambda storage: archive.read(storages[storage.key]), ">" if is_big else "<"
-    )
+        order = archive.read(member_of("byteorder", 16)).decode()
+    data = archive.read(member_of("data.pkl", _MAX_PICKLE_BYTES))
+    unpickler = _Unpickler(io.BytesIO(data), order)
+    tensors = unpickler.load_tensors()
+    for storage in unpickler.storages.values():
+        storage.check_size(member_of(f"data/{storage.key}").file_size)
+    unpickler.read = lambda storage: archive.read(member_of(f"data/{storage.key}"))
+    return tensors
 
 
-def _file_tensors(tensors, read, byte_order):
-    last_read = {}
-    return {
-        name: _FileTensor(tensor, read, byte_order, last_read) for name, tensor in tensors.items()
-    }
+def _read_pickle(file):
+    """Reads one pickle, and returns a stream of it if it has the operations of a state dict."""
+    start = file.tell()
+    stream = io.BytesIO(file.read(_MAX_PICKLE_BYTES))
+    before, num_stored, tuples = None, 0, set()
+    try:
+        for operation, argument, _ in pickletools.genops(stream):
+            name = operation.name
+            if name not in _OPERATIONS:
+                raise _RefusedError(f"a pickle with {name}, an operation that no state dict has")
+            if name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
+                index = num_stored if name == "MEMOIZE" else argument
+                num_stored += 1
+                if index >= _MAX_PICKLE_BYTES:  # `pickle` makes a list of that length
+                    raise _RefusedError(f"a pickle whose objects have numbers such as {index:,}")
+                if before in _TUPLES:
+                    tuples.add(index)
+            # Tuples could hold one another so often that to hash one takes forever.
+            if name in ("BINGET", "LONG_BINGET") and argument in tuples:
+                raise _RefusedError("a pickle with one tuple in two places")
+            before = name
+    except ValueError:
+        if stream.tell() == _MAX_PICKLE_BYTES:
+            raise _RefusedError(f"a pickle of more than {_MAX_PICKLE_BYTES:,} bytes") from None
+        raise
+    file.seek(start + stream.tell())
+    stream.seek(0)
+    return stream
 
 
-def _checked_tensors(state):
-    """A state dict as it was read, or a `ValueError` where it is something else."""
-    if not isinstance(state, dict):
-        raise _RefusedError(f"a pickle of a {type(state).__name__}, not of a dict")
-    storages = {}
-    for name, tensor in state.items():
-        if not isinstance(tensor, _Tensor):
-            raise _RefusedError(
-                f"a dict of other things than tensors, {short_repr(name)}: {type(tensor).__name__}"
-            )
-        if storages.setdefault(tensor.storage.key, tensor.storage) != tensor.storage:
-            raise _RefusedError(f"two storages of the key {short_repr(tensor.storage.key)}")
-    return state
-
-
-class _PickleStream:
-    """The bytes of a file as pickles, of which only so many are read.
-
-    Without it, `pickletools` would ask the file for as many bytes as the pickle says, and the file
-    would take the memory for them.
+class _Unpickler(pickle.Unpickler):
+    """Makes dicts, lists, tuples, strings, numbers and `_Tensor`s of a pickle, and nothing else.
 
     Args:
-        file: binary file object.
+        file: binary file object. It is read to the end of the pickle that begins where it stands.
+        byte_order: `"little"` or `"big"`, that of the storages.
+
+    Attributes:
+        storages: dict of the `_Storage`s by their keys.
+        read: function of a `_Storage` to its bytes, to be set.
     """
 
-    def __init__(self, file):
-        self._file, self._left = file, _MAX_PICKLE_BYTES
+    def __init__(self, file, byte_order="little"):
+        super().__init__(_read_pickle(file))
+        self.storages, self.read = {}, None
+        self._byte_order, self._last_read = byte_order, {}
 
-    def read(self, count):
-        if not 0 <= count <= self._left:
-            raise _RefusedError(f"a pickle of more than {_MAX_PICKLE_BYTES:,} bytes")
-        self._left -= count
-        return self._file.read(count)
-
-    def readline(self):
-        line = self._file.readline(self._left + 1)
-        self._left -= len(line)
-        if self._left < 0:
-            raise _RefusedError(f"a pickle of more than {_MAX_PICKLE_BYTES:,} bytes")
-        return line
-
-
-class _Name(str):
-    """A name of `_NAMES` that a pickle holds."""
-
-
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_EMPTY = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
-_VALUES = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE", "SHORT_BINUNICODE"}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-
-
-def _read_pickle(stream):
-    """The object of one pickle, made of dicts, lists, tuples, strings, numbers and `_Tensor`s.
-
-    The operations are those of the `pickle` module's protocols 2 to 5, which push objects to a
-    stack and take them from it again.
-    """
-    stack, marks, memo = [], [], {}
-
-    def items():
-        """What was pushed since the last mark."""
-        start = marks.pop()
-        values = stack[start:]
-        del stack[start:]
-        return values
-
-    for operation, argument, _ in pickletools.genops(stream):
-        name = operation.name
-        if name in _VALUES:
-            stack.append(argument)
-        elif name in _CONSTANTS:
-            stack.append(_CONSTANTS[name])
-        elif name in _EMPTY:
-            stack.append(_EMPTY[name]())
-        elif name in _TUPLES:
-            start = len(stack) - _TUPLES[name]
-            stack[start:] = [_make_tuple(stack[start:])]
-        elif name == "TUPLE":
-            stack.append(_make_tuple(items()))
-        elif name == "MARK":
-            marks.append(len(stack))
-        elif name in ("GLOBAL", "INST"):
-            stack.append(_checked_name(*argument.split(" ", 1)))
-        elif name == "STACK_GLOBAL":
-            stack[-2:] = [_checked_name(*stack[-2:])]
-        elif name == "BINPERSID":
-            stack.append(_make_storage(stack.pop()))
-        elif name == "REDUCE":
-            arguments = stack.pop()
-            stack.append(_call(stack.pop(), arguments))
-        elif name == "SETITEM":
-            value = stack.pop()
-            _set_items(stack[-2], [stack.pop(), value])
-        elif name == "SETITEMS":
-            values = items()
-            _set_items(stack[-1], values)
-        elif name in ("APPEND", "APPENDS"):
-            values = [stack.pop()] if name == "APPEND" else items()
-            if type(stack[-1]) is not list:
-                raise _RefusedError(f"{name} for a {type(stack[-1]).__name__}")
-            stack[-1].extend(values)
-        elif name == "BUILD":  # the attribute `_metadata` of a state dict, which is of no use here
-            stack.pop()
-        elif name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
-            memo[len(memo) if name == "MEMOIZE" else argument] = stack[-1]
-        elif name in ("BINGET", "LONG_BINGET"):
-            stack.append(memo[argument])
-        elif name == "STOP":
-            return stack.pop()
-        elif name not in ("PROTO", "FRAME"):
-            raise _RefusedError(f"a pickle with the operation {name}, which no state dict has")
-
-
-def _make_tuple(values):
-    # Tuples within tuples could hold one another so often that to hash one takes forever.
-    if any(type(value) is tuple and any(type(v) is tuple for v in value) for value in values):
-        raise _RefusedError("a pickle with tuples in tuples in tuples")
-    return tuple(values)
-
-
-def _checked_name(module, name):
-    full = f"{module}.{name}" if type(module) is type(name) is str else _said(name)
-    if full not in _NAMES:
+    def find_class(self, module, name):
+        if (module, name) == ("collections", "OrderedDict"):
+            return _StateDict
+        if module == "torch._utils" and name in ("_rebuild_tensor", "_rebuild_tensor_v2"):
+            return _Tensor
+        if module == "torch" and name.endswith("Storage") and name[:-7] in _DTYPES:
+            return _DTYPES[name[:-7]]
         raise _RefusedError(
-            f"a pickle with the name {short_repr(full)}, which no state dict has. It is "
-            "refused, and nothing was run"
+            f"a pickle with the name {short_repr(f'{module}.{name}')}, which no state dict has. It "
+            "is refused, and nothing was run"
         )
-    return _Name(full)
+
+    def persistent_load(self, description):
+        kind, dtype, key, _, count, *view = description
+        is_known = kind == "storage" and dtype in _DTYPES.values() and view in ([], [None])
+        is_count = is_integer(count) and 0 <= count < 1 << 62
+        if not is_known or type(key) is not str or not is_count:
+            raise _RefusedError("a storage of another kind")
+        dtype = np.dtype(dtype).newbyteorder(self._byte_order)
+        storage = self.storages.setdefault(key, _Storage(self, key, dtype, count))
+        if (storage.dtype, storage.count) != (dtype, count):
+            raise _RefusedError(f"two storages of the key {short_repr(key)}")
+        return storage
+
+    def load_tensors(self):
+        """The state dict of the pickle, a dict of `_Tensor`s."""
+        state = self.load()
+        if not isinstance(state, dict) or not all(type(name) is str for name in state):
+            raise _RefusedError(f"a pickle of a {type(state).__name__}, not of a dict of tensors")
+        for name, tensor in state.items():
+            if not isinstance(tensor, _Tensor):
+                raise _RefusedError(
+                    f"a dict with other things than tensors, {short_repr(name)}: "
+                    f"{type(tensor).__name__}"
+                )
+        return state
+
+    def numbers(self, storage):
+        """The numbers of a storage, an array. Those of the last storage are kept."""
+        if storage.key not in self._last_read:
+            self._last_read.clear()
+            try:
+                data = self.read(storage)
+            except (EOFError, RuntimeError, zipfile.BadZipFile) as error:
+                raise ValueError(str(error)) from None
+            storage.check_size(len(data))
+            self._last_read[storage.key] = np.frombuffer(data, storage.dtype)
+        return self._last_read[storage.key]
 
 
-def _call(function, arguments):
-    """What a function of `_NAMES` returns."""
-    if not isinstance(function, _Name) or not isinstance(arguments, tuple):
-        raise _RefusedError(f"a pickle that calls {_said(function)}")
-    if function in _REBUILD_TENSOR:
-        return _make_tensor(*arguments[:4])
-    if function == _ORDERED_DICT and arguments == ():
-        return {}
-    raise _RefusedError(f"a pickle that calls {function} with {_said(arguments)}")
+class _Sealed:
+    """A class that a pickle can change as little as its objects."""
+
+    def __setstate__(self, state):
+        """Ignores what a pickle sets, such as the attribute `_metadata` of a state dict."""
 
 
-def _set_items(target, values):
-    names = values[::2]
-    if type(target) is not dict or not all(type(name) is str for name in names):
-        raise _RefusedError("a pickle that sets other items than names of a dict")
-    target.update(zip(names, values[1::2], strict=True))
+class _StateDict(_Sealed, dict):
+    def __init__(self):
+        super().__init__()
 
 
-def _said(value):
-    """A value for an error message: simple ones are shown, and others could be without end."""
-    simple = (str, int, type(None))
-    if isinstance(value, simple) or type(value) is tuple and all(type(v) in simple for v in value):
-        return short_repr(value)
-    return f"a {type(value).__name__}"
+class _Storage(_Sealed):
+    """The numbers of one or more tensors, one after another."""
+
+    def __init__(self, unpickler, key, dtype, count):
+        self.unpickler, self.key, self.dtype, self.count = unpickler, key, dtype, count
+        self.num_bytes = count * dtype.itemsize
+
+    def check_size(self, size):
+        if size != self.num_bytes:
+            raise _RefusedError(
+                f"a storage of {self.num_bytes:,} bytes, and {size:,} in the file, "
+                "which may be cut short"
+            )
 
 
-def _make_storage(description):
-    """The `_Storage` of what a pickle says of it."""
-    kind, dtype, key, _, count, *view = description
-    is_known = kind == "storage" and isinstance(dtype, _Name) and dtype in _DTYPES
-    if not is_known or type(key) is not str or view not in ([], [None]):
-        raise _RefusedError(f"a storage of another kind, {_said(description)}")
-    if not is_integer(count) or not 0 <= count < 1 << 62:
-        raise _RefusedError(f"a storage of {_said(count)} numbers")
-    return _Storage(key, np.dtype(_DTYPES[dtype]), count)
+class _Tensor(_Sealed):
+    """A tensor of a file, which can be sliced. The arguments are those of `_rebuild_tensor_v2`."""
 
+    def __init__(self, storage, offset, shape, strides, *_):
+        if (
+            not isinstance(storage, _Storage)
+            or not isinstance(shape, tuple)
+            or not isinstance(strides, tuple)
+            or not len(shape) == len(strides) <= _MAX_AXES
+            or not all(is_integer(n) and n >= 0 for n in (offset, *shape, *strides))
+        ):
+            raise _RefusedError("a tensor of another kind")
+        axes, count = list(zip(shape, strides, strict=True)), math.prod(shape)
+        last = offset + sum((n - 1) * stride for n, stride in axes)
+        # NumPy bounds the axes of an array also where one of them is 0.
+        if (
+            max(offset, count, last + 1 if count else 0) > storage.count
+            or math.prod(n or 1 for n in shape) >= 1 << 58
+        ):
+            raise _RefusedError(
+                f"a tensor outside its storage of {storage.count:,} numbers: shape "
+                f"{short_repr(shape)}, strides {short_repr(strides)}, offset {short_repr(offset)}"
+            )
+        self.shape, self.dtype, self._storage, self._offset = shape, storage.dtype, storage, offset
+        # The stride of an axis of one number matters to nobody, and may be too large for NumPy.
+        self._strides = [stride * self.dtype.itemsize * (n > 1 and count > 0) for n, stride in axes]
 
-def _make_tensor(storage, offset, shape, strides):
-    """The `_Tensor` of the arguments of PyTorch's `_rebuild_tensor`."""
-    numbers = [offset, *shape, *strides]
-    if (
-        not isinstance(storage, _Storage)
-        or not isinstance(shape, tuple)
-        or not isinstance(strides, tuple)
-        or len(shape) != len(strides)
-        or len(shape) > _MAX_AXES
-        or not all(is_integer(number) and number >= 0 for number in numbers)
-    ):
-        raise _RefusedError(f"a tensor of another kind, of shape {_said(shape)}")
-    last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-    count = math.prod(shape)
-    is_outside = (
-        offset > storage.count or count > storage.count or (count and last >= storage.count)
-    )
-    # NumPy bounds the axes of an array also where one of them is 0.
-    if is_outside or math.prod(n or 1 for n in shape) >= 1 << 58:
-        raise _RefusedError(
-            f"a tensor outside its storage: shape {_said(shape)}, strides "
-            f"{_said(strides)}, offset {_said(offset)}, in a storage of {storage.count:,} numbers"
-        )
-    # The stride of an axis of one number matters to nobody, and may be too large for NumPy.
-    strides = tuple(s if count and n > 1 else 0 for n, s in zip(shape, strides, strict=True))
-    return _Tensor(storage, offset, shape, strides)
+    def __getitem__(self, selection):
+        numbers = self._storage.unpickler.numbers(self._storage)[self._offset :]
+        # `__init__` made sure that all of it lies within the storage.
+        array = np.lib.stride_tricks.as_strided(numbers, self.shape, self._strides, writeable=False)
+        return array[selection]

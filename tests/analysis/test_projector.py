@@ -7,7 +7,6 @@ import time
 import urllib.error
 import urllib.request
 
-import browser
 import numpy as np
 import pytest
 
@@ -56,50 +55,36 @@ def test_only_such_folders_are_replaced(bank, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
-@pytest.fixture
-def tensorboard(bank, tmp_path):
-    """The address of a TensorBoard that shows two layers."""
-    labels = ["river", "money", "money"]
-    write_projector(bank, tmp_path / "run", layers=[1, 2], labels=labels)
+@pytest.mark.slow
+def test_tensorboard_reads_them(bank, tmp_path):
+    """Asks a running TensorBoard what its page asks."""
+    write_projector(bank, tmp_path, [1, 2], ["river", "money", "money"], overwrite=True)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path / "run")]
-    command += ["--host", "127.0.0.1", "--port", port, "--load_fast=false"]
+        address = "127.0.0.1", str(server.getsockname()[1])
+    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path)]
+    command += ["--host", address[0], "--port", address[1], "--load_fast=false"]
+
+    def get(path):
+        url = f"http://{':'.join(address)}/data/plugin/projector/{path}"
+        with urllib.request.urlopen(url, timeout=20) as response:
+            return response.read()
+
+    def answers():
+        with contextlib.suppress(urllib.error.URLError):
+            return json.loads(get("runs")) == ["."]
+
     with subprocess.Popen(command) as process:
         try:
-            for _ in range(240):
-                with contextlib.suppress(urllib.error.URLError):
-                    assert json.loads(get(f"http://127.0.0.1:{port}/", "runs")) == ["."]
-                    break
-                assert process.poll() is None
+            deadline = time.monotonic() + 120
+            while not answers():
+                assert process.poll() is None and time.monotonic() < deadline
                 time.sleep(0.5)
-            yield f"http://127.0.0.1:{port}/"
+            config = json.loads(get("info?run=."))
+            content = get("tensor?run=.&name=layer%202")
+            lines = get("metadata?run=.&name=layer%202").decode("utf-8").splitlines()
         finally:
             process.terminate()
-
-
-def get(address, path):
-    url = f"{address}data/plugin/projector/{path}"
-    with urllib.request.urlopen(url, timeout=20) as response:
-        return response.read()
-
-
-@pytest.mark.slow
-def test_tensorboard_reads_them(tensorboard, bank):
-    """Asks a running TensorBoard what its page asks."""
-    config = json.loads(get(tensorboard, "info?run=."))
     tensors = {entry["tensorName"]: entry["tensorShape"] for entry in config["embeddings"]}
     assert tensors == {"layer 1": [3, 16], "layer 2": [3, 16]}
-    content = get(tensorboard, "tensor?run=.&name=layer%202")
     np.testing.assert_array_equal(np.frombuffer(content, "<f4").reshape(3, 16), bank.vectors[2])
-    lines = get(tensorboard, "metadata?run=.&name=layer%202").decode("utf-8").splitlines()
     assert len(lines) == 4 and lines[1] == "bank\t1\tThey sat on the [bank] .\triver"
-
-
-@pytest.mark.slow
-def test_its_page_shows_them_in_a_browser(tensorboard, tmp_path):
-    with browser.open_page(f"{tensorboard}#projector", tmp_path / "profile") as page:
-        found = page.text_with("Points:\n3\n")
-    for text in ("2 tensors found", "layer 1", "layer 2", "3x16", "Dimension:\n16\n"):
-        assert text in found
-    assert {"token", "line", "context", "label"} <= set(found.split("\n"))

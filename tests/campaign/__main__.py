@@ -3,6 +3,7 @@
 import pathlib
 import sys
 
+sys.path.pop(0)  # this folder, whose `models` is not that of the tests
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from campaign.supervisor import main

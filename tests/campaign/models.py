@@ -1,11 +1,7 @@
 """Random models against the NumPy references: every output, `embed`, and their files."""
 
-import json
-
-import keras
 import numpy as np
-from campaign.case import Finding, expect
-from campaign.texts import random_string
+from campaign.case import expect
 from golden.test_reference import WORDS, random_config, random_model
 from manylangs_models import CHARACTERS, architecture, random_weights, write_model
 from text.tokenizer_cases import python_split
@@ -18,65 +14,59 @@ _CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 def run(seed, folder):
     rng = np.random.default_rng(seed)
-    if rng.random() < 0.25:
-        reference, original = _manylangs(rng, folder / "model")
-    else:
-        reference, original = _original(rng, folder / "model")
-    num_mixes, has_norm = int(rng.integers(1, 4)), bool(rng.random() < 0.3)
+    is_original = bool(rng.random() < 0.75)
+    make = _original if is_original else _manylangs
+    words, layers_of = make(rng, folder / "model")
     max_tokens = [None, None, 1, 4, 9][rng.integers(5)]
     tokenizer = ["whitespace", "treebank", "space", None][rng.integers(4)]
     elmo = Elmo.from_pretrained(
         folder / "model",
         tokenizer=tokenizer,
-        num_mixes=num_mixes,
-        do_layer_norm=has_norm,
+        num_mixes=int(rng.integers(1, 4)),
+        do_layer_norm=bool(rng.random() < 0.3),
         max_tokens=max_tokens,
     )
-    if original is not None:
-        _expect_same_weights(elmo, original)
     for mix in elmo.mixes:
         for variable in mix.weights:
             variable.assign(rng.normal(size=variable.shape))
-    if reference.is_of_bytes:
-        words = [random_string(rng)[:70] for _ in range(8)] + [word.encode() for word in WORDS]
-    else:
-        words = ["".join(rng.choice(CHARACTERS[:16], rng.integers(1, 14))) for _ in range(12)]
-        words = [word.encode() for word in [*words, "cat", "<bos>", "<pad>", "今天"]]
-    sentences = _sentences(rng, words)
-    inputs = sentences
+    sentences = inputs = _sentences(rng, words)
     if tokenizer is not None and rng.random() < 0.7:
         inputs = [b" ".join(words) for words in sentences]
-        split = {"whitespace": python_split, "space": lambda s: [w for w in s.split(b" ") if w]}
-        if tokenizer == "treebank":
-            split["treebank"] = lambda s: elmo.tokenizer.tokenize([s]).to_list()[0]
+        split = {
+            "whitespace": python_split,
+            "space": lambda text: [word for word in text.split(b" ") if word],
+            "treebank": lambda text: elmo.tokenizer.tokenize([text]).to_list()[0],
+        }
         sentences = [split[tokenizer](text) for text in inputs]
     cut = [words[:max_tokens] for words in sentences]
-    layers = [reference.layers_of(words) for words in cut]
-    _check_call(elmo, inputs, cut, layers, max_tokens)
-    _check_embed(rng, elmo, inputs, layers, has_norm)
-    if reference.is_of_bytes and sentences and rng.random() < 0.3:
-        expected = elmo(_tokens(inputs))
+    expected = [_expected(elmo, words, layers_of(words)) for words in cut]
+    if elmo.do_layer_norm:
+        _normalize(elmo, expected)
+    _check_call(elmo, inputs, cut, expected)
+    if is_original and sentences and rng.random() < 0.3:
+        called = elmo(_tokens(inputs))
         for name, value in elmo.from_character_ids(elmo.batch_to_ids(sentences)).items():
-            close = np.allclose(value, expected[name], **_CLOSE)
+            close = np.allclose(value, called[name], **_CLOSE)
             expect(close, f"the {name} of a call from character ids", value)
+    _check_embed(rng, elmo, inputs, expected)
     elmo.save_pretrained(folder / "again")
-    again = Elmo.from_pretrained(folder / "again", num_mixes=num_mixes)
+    again = Elmo.from_pretrained(folder / "again", num_mixes=len(elmo.mixes))
     expect(again.config == elmo.config, elmo.config, again.config)
-    _expect_same_weights(again, elmo)
+    for one, other in zip(_weights(elmo), _weights(again), strict=True):
+        expect(one.tobytes() == other.tobytes(), "the same bits of the weights", "others")
+
+
+def _weights(elmo):
+    return [v.numpy() for v in [*elmo.character_encoder.weights, *elmo.bilm.weights]]
 
 
 def _original(rng, folder):
-    config = random_config(rng)
-    elmo, reference = random_model(config, rng, folder)
-    options = config.to_options()
-    options["char_cnn"]["n_characters"] = int(rng.choice([261, 262]))
-    if not config.use_skip_connections and rng.random() < 0.5:
-        del options["lstm"]["use_skip_connections"]
-    if not config.num_highway and rng.random() < 0.5:
-        del options["char_cnn"]["n_highway"]
-    (folder / "options.json").write_text(json.dumps(options))
-    reference.is_of_bytes, reference.layers_of = True, reference.sentence
-    return reference, elmo
+    """Writes a model: words to ask it for, and a function that gives a sentence's layers."""
+    elmo, reference = random_model(random_config(rng), rng, folder)
+    for one, other in zip(_weights(elmo), _weights(Elmo.from_pretrained(folder)), strict=True):
+        expect(one.tobytes() == other.tobytes(), "the same bits of the weights", "others")
+    noise = [rng.bytes(int(rng.integers(1, 70))) for _ in range(8)]
+    return noise + [word.encode() for word in WORDS], reference.sentence
 
 
 def _manylangs(rng, folder):
@@ -97,14 +87,13 @@ def _manylangs(rng, folder):
     shape = architecture(encoder, embedder)
     weights = random_weights(shape, int(rng.integers(2**31)))
     reference = write_model(folder, shape, weights, str(rng.choice(list(FORMATS))))
-    size = 2 * encoder["projection_dim"]
-    empty = np.zeros((encoder["n_layers"] + 1, 0, size))
+    empty = np.zeros((encoder["n_layers"] + 1, 0, 2 * encoder["projection_dim"]))
+    words = ["".join(rng.choice(CHARACTERS[:16], rng.integers(1, 14))) for _ in range(12)]
 
     def layers_of(words):
         return reference.sentence([word.decode() for word in words]) if words else empty
 
-    reference.is_of_bytes, reference.layers_of = False, layers_of
-    return reference, None
+    return [word.encode() for word in [*words, "cat", "<bos>", "<pad>", "今天"]], layers_of
 
 
 def _sentences(rng, words):
@@ -119,83 +108,77 @@ def _tokens(inputs):
     return strings(inputs) if inputs and isinstance(inputs[0], list) else inputs
 
 
-def _check_call(elmo, inputs, sentences, layers, max_tokens):
+def _expected(elmo, words, layers):
+    """The floats of a sentence by their names in a call, and the array of its `"layers"`."""
+    layers = np.asarray(layers)
+    values = {"layers": layers, "word_emb": layers[0][:, : elmo.config.projection_dim]}
+    values |= {f"lstm_outputs{k}": layer for k, layer in enumerate(layers) if k}
+    return values | _mixed(elmo, layers)
+
+
+def _mixed(elmo, layers):
+    values = {}
+    for k, mix in enumerate(elmo.mixes):
+        *scalars, gamma = (np.ravel(np.asarray(v, np.float64)) for v in mix.weights)
+        weights = np.exp(np.concatenate(scalars))
+        values[f"elmo_{k + 1}" if k else "elmo"] = gamma * np.tensordot(
+            weights / weights.sum(), layers, 1
+        )
+    return values | {"default": values["elmo"].sum(axis=0) / max(1, layers.shape[1])}
+
+
+def _normalize(elmo, expected):
+    """The mixes with a layer norm: over all tokens of all sentences."""
+    if not sum(values["layers"].shape[1] for values in expected):
+        return
+    whole = np.concatenate([values["layers"] for values in expected], axis=1)
+    mean, variance = (f(axis=(1, 2), keepdims=True) for f in (whole.mean, whole.var))
+    for values in expected:
+        values |= _mixed(elmo, (values["layers"] - mean) / np.sqrt(variance + 1e-12))
+
+
+def _check_call(elmo, inputs, sentences, expected):
     outputs = {name: value.numpy() for name, value in elmo(_tokens(inputs)).items()}
-    width = max([1, *map(len, sentences)]) if max_tokens is None else max_tokens
+    width = elmo.max_tokens or max([1, *map(len, sentences)])
     expect(len(outputs["mask"]) == len(sentences), f"{len(sentences)} rows", outputs["mask"].shape)
-    mixes = [_mix(mix, layers) for mix in elmo.mixes]
-    names = ["elmo", *(f"elmo_{k + 1}" for k in range(1, len(mixes)))]
-    # A layer norm makes small differences larger where values hardly differ.
-    loose = {"rtol": 1e-4, "atol": 1e-4 if elmo.do_layer_norm else 1e-5}
     for row, words in enumerate(sentences):
+        values = {name: value for name, value in expected[row].items() if name != "layers"}
         padding = width - len(words)
-        expected = {
-            "sequence_len": len(words),
-            "tokens": np.array([*words, *[b""] * padding], object),
-            "mask": np.arange(width) < len(words),
-            "word_emb": layers[row][0][:, : elmo.config.projection_dim],
-            "default": mixes[0][row].sum(axis=0) / max(1, len(words)),
-        }
-        expected |= {f"lstm_outputs{k}": layer for k, layer in enumerate(layers[row]) if k}
-        expected |= {name: mix[row] for name, mix in zip(names, mixes, strict=True)}
-        if set(expected) != set(outputs):
-            raise Finding(f"expected: outputs {sorted(expected)}\nreceived: {sorted(outputs)}")
-        for name, value in expected.items():
-            received = outputs[name][row]
-            if name in ("sequence_len", "tokens", "mask"):
-                expect(np.array_equal(received, value), f"{name} of row {row}: {value}", received)
-                continue
+        received = {name: value[row] for name, value in outputs.items()}
+        is_right = (
+            received.pop("sequence_len") == len(words)
+            and received.pop("tokens").tolist() == [*words, *[b""] * padding]
+            and received.pop("mask").tolist() == [True] * len(words) + [False] * padding
+        )
+        expect(is_right, f"{len(words)} tokens in row {row}", outputs["tokens"][row])
+        expect(set(received) == set(values), sorted(values), sorted(received))
+        for name, value in values.items():
             if name != "default":
                 value = np.pad(value, [[0, padding], [0, 0]])
-            is_loose = name == "default" or name in names
-            _expect_close(f"{name} of row {row}", received, value, loose if is_loose else _CLOSE)
+            # A layer norm makes small differences larger where values hardly differ.
+            loose = 1e-4 if elmo.do_layer_norm else 1e-5
+            close = {"rtol": 1e-4, "atol": loose} if name[:4] in ("elmo", "defa") else _CLOSE
+            _expect_close(f"{name} of row {row}", received[name], value, close)
 
 
-def _mix(mix, layers):
-    """The mix of all sentences' layers, in float64."""
-    *scalars, gamma = (np.ravel(np.asarray(v, np.float64)) for v in mix.weights)
-    scalars = np.concatenate(scalars)
-    weights = np.exp(scalars - scalars.max()) / np.exp(scalars - scalars.max()).sum()
-    if mix.do_layer_norm and layers:
-        whole = np.concatenate(layers, axis=1)  # (layers, tokens, features)
-        mean = whole.mean(axis=(1, 2), keepdims=True) if whole.size else 0
-        variance = whole.var(axis=(1, 2), keepdims=True) if whole.size else 0
-        layers = [(layer - mean) / np.sqrt(variance + 1e-12) for layer in layers]
-    return [gamma * np.tensordot(weights, layer, 1) for layer in layers]
-
-
-def _check_embed(rng, elmo, inputs, layers, has_norm):
-    budget = [None, 1, 20][rng.integers(3)]
+def _check_embed(rng, elmo, inputs, expected):
     order = rng.permutation(len(inputs))
-    choices = ["all", "word_emb", -1, "average"] + ([] if has_norm else ["elmo", "default"])
     texts = _tokens([inputs[k] for k in order])
-    results = elmo.embed(texts, layers=choices, token_budget=budget)
+    choices = ["all", "word_emb", -1, "average"]
+    if not elmo.do_layer_norm:  # over other tokens than a call's: those of one batch
+        choices += ["elmo", "default"]
+    results = elmo.embed(texts, layers=choices, token_budget=[None, 1, 20][rng.integers(3)])
     expect(len(results) == len(inputs), f"{len(inputs)} results", len(results))
-    mixed = _mix(elmo.mixes[0], layers)
     for k, result in zip(order, results, strict=True):
-        expected = {
-            "all": layers[k],
-            "word_emb": layers[k][0][:, : elmo.config.projection_dim],
-            -1: layers[k][-1],
-            "average": layers[k].mean(axis=0),
-            "elmo": mixed[k],
-            "default": mixed[k].sum(axis=0) / max(1, mixed[k].shape[0]),
-        }
+        layers = expected[k]["layers"]
+        values = {**expected[k], "all": layers, -1: layers[-1], "average": layers.mean(axis=0)}
         for name in choices:
-            close = _CLOSE if name != "default" else {"rtol": 1e-4, "atol": 1e-5}
-            _expect_close(f"embed {name} of row {k}", result[name], expected[name], close)
+            close = {"rtol": 1e-4, "atol": 1e-5} if name == "default" else _CLOSE
+            _expect_close(f"embed {name} of row {k}", result[name], values[name], close)
 
 
 def _expect_close(what, received, expected, close):
     expect(received.shape == expected.shape, f"{what} of shape {expected.shape}", received.shape)
     expect(received.dtype == np.float32, f"{what} of float32", received.dtype)
-    if not np.allclose(received, expected, **close):
-        worst = np.nanmax(np.abs(received - expected))
-        raise Finding(f"expected: {what} within {close}\nreceived: {worst} away, or NaN")
-
-
-def _expect_same_weights(elmo, other):
-    one, two = ([*e.character_encoder.weights, *e.bilm.weights] for e in (elmo, other))
-    for variable, original in zip(one, two, strict=True):
-        is_same = keras.ops.convert_to_numpy(variable).tobytes() == np.asarray(original).tobytes()
-        expect(is_same, f"the same bits of {variable.path}", "others")
+    is_close = np.allclose(received, expected, **close)
+    expect(is_close, f"{what} within {close}: {expected}", received)

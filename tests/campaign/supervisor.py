@@ -10,67 +10,65 @@ after Ctrl-C without one. (What `kills` finds depends on the moment, too: repeat
 
 import argparse
 import contextlib
+import faulthandler
+import importlib
 import multiprocessing
 import os
 import pathlib
+import resource
 import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
+import traceback
 
-from campaign.case import KINDS, TESTS
-from campaign.worker import serve
+from campaign.case import KINDS, TESTS, Finding
 
 _CASES_PER_WORKER = 100  # then a new process: what TensorFlow keeps of traced graphs grows
-_STATUS_SECONDS = 60
-_LOG_CHARACTERS = 3000  # of what a process printed before it crashed or hung
-_FOUND_CHARACTERS = 4000
-_MAX_SHOWN = 20  # findings of a kind; more are counted
+_MEMORY = 1.5e9  # bytes by which one case may raise the most memory that its process ever had
+_DATA = 12 * 2**30  # bytes that a process may have at all, so that no case takes the machine's
 
 
-class Worker:
-    """A process that runs cases one by one.
+def work(connection, log):
+    """The worker process: runs the cases that come through a connection, and sends what they found.
 
     Args:
-        folder: path of a folder for its log.
+        connection: receives triples: a kind, a seed, the path of an empty folder. Sends `None`, or
+            what was found, a string.
+        log: path of the file that takes what this process prints.
     """
+    os.setsid()  # Ctrl-C is for the supervisor, which ends this group of processes
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
+    with open(log, "wb", buffering=0) as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    resource.setrlimit(resource.RLIMIT_DATA, (_DATA, resource.RLIM_INFINITY))
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            connection.send(_find(*connection.recv()))
 
-    def __init__(self, folder):
-        self.num_cases = 0
-        self._log = folder / "worker.log"
-        context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=serve, args=(other, self._log), daemon=True)
-        self._process.start()
-        other.close()
 
-    def run(self, kind, seed, folder):
-        """Runs a case: what it found, a string, or `None`; and whether the worker is still good."""
-        self.num_cases += 1
-        try:
-            self._connection.send((kind.module, seed, str(folder)))
-            if self._connection.poll(kind.seconds):
-                return self._connection.recv(), True
-        except (EOFError, OSError):
-            self._process.join()
-            found = f"expected: no crash\nreceived: exit status {self._process.exitcode}"
-            return f"{found}\n{self._printed()}", False
-        os.kill(self._process.pid, signal.SIGUSR1)  # prints where every thread stands
-        time.sleep(1)
-        return f"expected: an end within {kind.seconds} s\n{self._printed()}", False
+def _find(kind, seed, folder):
+    try:
+        run = importlib.import_module(f"campaign.{kind}").run
+        before = _max_memory()
+        run(seed, folder)
+    except Finding as finding:
+        return str(finding)
+    except Exception:
+        return f"expected: no error but those that the case looks for\n{traceback.format_exc()}"
+    grown = _max_memory() - before
+    if grown > _MEMORY:
+        return f"expected: less than {_MEMORY:.1e} bytes more\nreceived: {grown:.1e} bytes"
+    return None
 
-    def _printed(self):
-        return self._log.read_text("utf-8", "replace")[-_LOG_CHARACTERS:]
 
-    def stop(self):
-        """Ends the process, and those that it started."""
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.join()
+def _max_memory():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 class Campaign:
@@ -83,94 +81,88 @@ class Campaign:
     def __init__(self, root):
         self.root, self.findings = root, []
         self.table = {}  # kind: [cases, seconds, findings]
-        self._worker = None
-        self._started = self._shown = time.monotonic()
+        self._log, self._process = root / "worker.log", None
 
-    def run(self, name, seed):
+    def run(self, kind, seed):
         """Runs a case. Its folder stays where there is a finding."""
-        if self._worker is None:
-            self._worker = Worker(self.root)
-        folder = self.root / f"{name}-{seed}"
+        if self._process is None:
+            self._start_worker()
+        folder = self.root / f"{kind}-{seed}"
         folder.mkdir()
-        row = self.table.setdefault(name, [0, 0.0, 0])
         started = time.monotonic()
-        found, is_good = self._worker.run(KINDS[name], seed, folder)
+        found = self._run(kind, seed, folder)
+        row = self.table.setdefault(kind, [0, 0.0, 0])
         row[0] += 1
         row[1] += time.monotonic() - started
-        if not is_good or self._worker.num_cases >= _CASES_PER_WORKER:
-            self.stop_worker()
-        row[2] += found is not None
-        if found is None or row[2] > _MAX_SHOWN:
+        if found is None:
             shutil.rmtree(folder)
         else:
-            if len(found) > _FOUND_CHARACTERS:
-                half = _FOUND_CHARACTERS // 2
-                found = f"{found[:half]}\n...\n{found[-half:]}"
-            self.findings.append((f"{name}:{seed}", found))
-            print(f"FOUND {name}:{seed}, files in {folder}\n{found}\n", flush=True)
-        if time.monotonic() > self._shown + _STATUS_SECONDS:
-            self._shown = time.monotonic()
-            cases = sum(row[0] for row in self.table.values())
-            minutes = (self._shown - self._started) / 60
-            findings = sum(row[2] for row in self.table.values())
-            print(f"{minutes:.0f} min: {cases} cases, {findings} findings", flush=True)
+            row[2] += 1
+            self.findings.append((f"{kind}:{seed}", found))
+            print(f"FOUND {kind}:{seed}, files in {folder}\n{found}\n", flush=True)
 
-    def run_for(self, seconds, names, seed):
-        """Runs cases from a seed on. Each kind has the same share of the time."""
-        seeds = dict.fromkeys(names, seed)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            name = min(names, key=lambda name: self.table.get(name, [0, 0.0])[1])
-            self.run(name, seeds[name])
-            seeds[name] += 1
+    def _run(self, kind, seed, folder):
+        self._num_cases += 1
+        try:
+            self._connection.send((kind, seed, folder))
+            if self._connection.poll(KINDS[kind]):
+                found = self._connection.recv()
+                if self._num_cases >= _CASES_PER_WORKER:
+                    self.stop_worker()
+                return found
+            os.kill(self._process.pid, signal.SIGUSR1)  # prints where every thread stands
+            time.sleep(1)
+            found = f"expected: an end within {KINDS[kind]} s"
+        except (EOFError, OSError):
+            self._process.join()
+            found = f"expected: no crash\nreceived: exit status {self._process.exitcode}"
+        self.stop_worker()
+        return f"{found}\n{self._log.read_text('utf-8', 'replace')[-3000:]}"
+
+    def _start_worker(self):
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=work, args=(other, self._log), daemon=True)
+        self._process.start()
+        other.close()
+        self._num_cases = 0
 
     def stop_worker(self):
-        if self._worker is not None:
-            self._worker.stop()
-            self._worker = None
+        """Ends the worker, and the processes that it started."""
+        if self._process is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+    def run_for(self, seconds, kinds, seed):
+        """Runs cases from a seed on. Each kind has the same share of the time, and one case."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end or not self.table.keys() >= set(kinds):
+            kind = min(kinds, key=lambda kind: self.table.get(kind, [0, 0.0])[1])
+            self.run(kind, seed + self.table.get(kind, [0])[0])
 
     def report(self):
         """Prints the table, and how to repeat each finding."""
         print(f"{'kind':<10}{'cases':>8}{'seconds':>10}{'findings':>10}")
-        for name, (cases, seconds, findings) in self.table.items():
-            print(f"{name:<10}{cases:>8}{seconds:>10.0f}{findings:>10}")
+        for kind, (cases, seconds, findings) in self.table.items():
+            print(f"{kind:<10}{cases:>8}{seconds:>10.0f}{findings:>10}")
         command = shlex.join([sys.executable, os.path.relpath(TESTS / "campaign")])
         for case, found in self.findings:
-            what = " ".join(found.split())[:150]
-            print(f"{command} --case {case}  # {what}")
+            print(f"{command} --case {case}  # {' '.join(found.split())[:150]}")
 
-
-def main(arguments=None):
-    options = _parse(arguments)
-    seed = int(time.time()) if options.seed is None else options.seed
-    root = pathlib.Path(tempfile.mkdtemp(prefix="keras-elmo-campaign-"))
-    campaign, status = Campaign(root), 0
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        if options.case:
-            for name, case_seed in options.case:
-                campaign.run(name, case_seed)
-        else:
-            print(f"keras_elmo of {pathlib.Path(find_spec('keras_elmo').origin).parent}")
-            print(f"{options.minutes:g} min of {', '.join(options.kinds)}, from seed {seed}")
-            campaign.run_for(60 * options.minutes, options.kinds, seed)
-    except KeyboardInterrupt:
-        print("stopped")
-        status = 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        campaign.stop_worker()
-        kept = {case.replace(":", "-") for case, _ in campaign.findings}
-        for path in root.iterdir():
+    def clear(self):
+        """Removes all but the folders of findings."""
+        kept = {case.replace(":", "-") for case, _ in self.findings}
+        for path in self.root.iterdir():
             if path.name not in kept:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         if not kept:
-            root.rmdir()
-    campaign.report()
-    return 1 if campaign.findings else status
+            self.root.rmdir()
 
 
-def _parse(arguments):
+def main(arguments=None):
     parser = argparse.ArgumentParser(
         prog="tests/campaign", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -180,13 +172,33 @@ def _parse(arguments):
     parser.add_argument(
         "--case", nargs="+", type=_case, metavar="KIND:SEED", help="run these cases alone"
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    seed = int(time.time()) if options.seed is None else options.seed
+    campaign = Campaign(pathlib.Path(tempfile.mkdtemp(prefix="keras-elmo-campaign-")))
+    status = 0
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if options.case:
+            for kind, case_seed in options.case:
+                campaign.run(kind, case_seed)
+        else:
+            print(f"{options.minutes:g} min of {', '.join(options.kinds)}, from seed {seed}")
+            campaign.run_for(60 * options.minutes, options.kinds, seed)
+    except KeyboardInterrupt:
+        print("stopped")
+        status = 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        campaign.stop_worker()
+        campaign.clear()
+    campaign.report()
+    return 1 if campaign.findings else status
 
 
 def _case(text):
-    name, colon, seed = text.partition(":")
-    if name not in KINDS or not seed.isdecimal():
+    kind, _, seed = text.partition(":")
+    if kind not in KINDS or not seed.isdecimal():
         raise argparse.ArgumentTypeError(
             f"a case must be KIND:SEED, with a kind of {', '.join(KINDS)}. Received: {text}"
         )
-    return name, int(seed)
+    return kind, int(seed)

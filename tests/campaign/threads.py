@@ -23,7 +23,6 @@ def run(seed, folder):
     expected = [alone.embed(job, choice) for job in jobs]
     called = alone(texts)["elmo"].numpy()
     export = ["none", "plain", "limited"][rng.integers(3)]
-    max_tokens = 4 if export == "limited" else None
     start = threading.Barrier(len(jobs) + 1 + (export != "none"))
 
     def waiting(function, *args, **kwargs):
@@ -34,7 +33,7 @@ def run(seed, folder):
         results = [pool.submit(waiting, shared.embed, job, choice) for job in jobs]
         call = pool.submit(waiting, shared, texts)
         if export != "none":
-            settings = {"max_tokens": max_tokens, "overwrite": True}
+            settings = {"max_tokens": 4 if export == "limited" else None, "overwrite": True}
             exported = pool.submit(
                 waiting, export_saved_model, shared, folder / "saved", **settings
             )

@@ -67,8 +67,7 @@ def test_a_hostile_model_is_one_line_and_status_2(model, tmp_path, capsys):
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "encoder.pkl").write_bytes(pickle.dumps(Evil(tmp_path / "trap")))
-    for command in (["info"], ["export", str(tmp_path / "exported")]):
-        assert main([command[0], str(tmp_path), *command[1:]]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        assert "the name 'posix.mkdir', which no state dict has" in line
+    assert main(["export", str(tmp_path), str(tmp_path / "exported")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the name 'posix.mkdir', which no state dict has" in line
     assert not (tmp_path / "trap").exists() and not (tmp_path / "exported").exists()

@@ -218,7 +218,7 @@ def test_help_shows_the_defaults_of_the_library(capsys, monkeypatch):
 
 def test_default_shape_is_that_of_the_published_small_model():
     size = 4 * sum(train.SMALL.num_parameters().values())
-    assert size == presets.PRESETS["small"].weights.least_size
+    assert size == presets.PRESETS["small"].weights.min_size
 
 
 @pytest.mark.parametrize(

@@ -37,17 +37,6 @@ def manifest_of(elmo, layers="all", files=FILES, **settings):
     )
 
 
-def test_a_manifest_is_read_as_it_was_written(elmo, tmp_path):
-    manifest = manifest_of(elmo)
-    assert manifest["rows"] == 7 and manifest["layers"] == dict.fromkeys(
-        ["layer_0", "layer_1", "layer_2"], 16
-    )
-    assert manifest["versions"][0]["keras_elmo"] and not manifest["complete"]
-    write_manifest(tmp_path, manifest)
-    assert read_manifest(tmp_path) == manifest
-    assert fingerprint(read_manifest(tmp_path)) == fingerprint(manifest)
-
-
 def test_what_determines_the_vectors_differs(elmo):
     old = manifest_of(elmo)
     names = ", ".join(old["layers"])

@@ -8,9 +8,11 @@ import sys
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoConfig, batch_to_ids
 from keras_elmo.export import tflite
+from keras_elmo.export.tflite_metadata import with_metadata
 
 SENTENCES = [
     "The cat sat .",
@@ -170,6 +172,54 @@ def test_a_file_runs_without_tensorflow(files, model):
     vectors = np.array(json.loads(result.stdout))
     expected = model(["The cat sat ."])["lstm_outputs2"]
     np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
+# How a file says that it is called
+
+
+@pytest.mark.parametrize("inputs, batch", [("text", 1), ("character_ids", None)])
+def test_metadata_says_how_to_call_a_file(files, model, inputs, batch):
+    description, is_text = tflite.metadata(files[inputs, batch]), inputs == "text"
+    ((name, said),) = description["inputs"].items()
+    assert name == inputs and said["dtype"] == ("uint8" if is_text else "int32")
+    assert said["shape"] == ([batch, None] if is_text else [batch, None, 50])
+    assert description["tokenizer"] == ("whitespace" if is_text else None)
+    assert description["quantize"] is None
+    assert description["options"] == model.config.to_options()
+    outputs = runner(files[inputs, batch])(**fed(inputs, ["The cat"]))
+    assert set(description["outputs"]) == set(outputs)
+    for name, value in outputs.items():
+        said = description["outputs"][name]
+        assert said["dtype"] == value.dtype.name and said["meaning"]
+        for size, found in zip(said["shape"], value.shape, strict=True):
+            assert size in (None, found)
+
+
+def other_file(operation):
+    """The bytes of a TFLite file of one operation."""
+    signature = [tf.TensorSpec([None], tf.float32)]
+    function = tf.function(operation, input_signature=signature).get_concrete_function()
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
+    sets = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+    converter.target_spec.supported_ops = sets
+    return converter.convert()
+
+
+def test_other_operations_than_builtin_ones_are_refused():
+    with pytest.raises(ValueError, match="FlexCumprod"):
+        with_metadata(other_file(tf.math.cumprod), {})
+
+
+def test_metadata_of_another_file(tmp_path, files):
+    path = tmp_path / "file"
+    for content, message in [
+        (b"not a TFLite file", "begins with"),
+        (files["text", 1].read_bytes()[:4000], "cannot be read"),
+        (other_file(tf.nn.relu), "without the metadata"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            tflite.metadata(path)
 
 
 # Arguments and files

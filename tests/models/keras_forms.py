@@ -1,6 +1,6 @@
 """Models in every form that Keras has, and a program that loads them in a fresh process.
 
-    python keras_forms.py FOLDER
+    python keras_forms.py FOLDER TOLERANCE
 
 reads what `test_keras_forms.save` wrote into the folders of this folder, and prints as JSON what is
 wrong with each.
@@ -292,7 +292,7 @@ def arrays_of(outputs):
     return [np.asarray(output, np.float32) for output in keras.tree.flatten(outputs)]
 
 
-def faults(folder):
+def faults(folder, tolerance):
     """What is wrong with the files of a form in a fresh process."""
     inputs = FORMS[folder.name][1]()
     with np.load(folder / "outputs.npz") as arrays:
@@ -325,11 +325,11 @@ def faults(folder):
                 continue
         yield from (f"{way}: {w.message}" for w in caught if w.category is UserWarning)
         difference = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
-        if not difference <= 1e-6:
+        if not difference <= tolerance:
             yield f"{way}: differs by {difference}"
 
 
 if __name__ == "__main__":
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # see conftest
     folders = sorted(pathlib.Path(sys.argv[1]).iterdir())
-    print(json.dumps({folder.name: list(faults(folder)) for folder in folders}))
+    print(json.dumps({folder.name: list(faults(folder, float(sys.argv[2]))) for folder in folders}))

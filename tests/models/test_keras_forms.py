@@ -71,7 +71,7 @@ def save(model, inputs, outputs, folder, in_all_ways):
         model.export(folder / "exported", verbose=False, input_signature=signature)
 
 
-def faults(names, in_all_ways, models, folder):
+def faults(names, in_all_ways, models, folder, tolerance=1e-6):
     """What is wrong with these forms here, and with their files in one fresh process, by form."""
     unsaved = {}
     for name in names:
@@ -82,7 +82,7 @@ def faults(names, in_all_ways, models, folder):
             shutil.rmtree(folder / name, ignore_errors=True)
     script = pathlib.Path(keras_forms.__file__)
     result = subprocess.run(
-        [sys.executable, str(script), str(folder)],
+        [sys.executable, str(script), str(folder), str(tolerance)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},

@@ -12,39 +12,31 @@ CONTRACTED = "`` They do n't know -LRB- yet -RRB- , '' said Europe 's gon na ."
 TOKENISED = "\" They don 't know ( yet ) , \" said Europe 's gonna ."
 
 
-@pytest.fixture(scope="module")
-def script():
-    return load_script("saved_models/tiny/corpus.py")
-
-
 @pytest.fixture
 def data(tmp_path):
-    folder = tmp_path / "data"
-    for name in ("books", "english-text", "ud-english-ewt", "wikitext-2"):
-        (folder / name).mkdir(parents=True)
-    novels = [f"Chapter {k}, she didn't say." for k in range(4000)]
-    with gzip.open(folder / "books/novels.txt.gz", "wt", encoding="utf-8") as file:
-        file.write("\n".join([*novels, *novels, ""]))
-    with gzip.open(folder / "books/textbooks.txt.gz", "wt", encoding="utf-8") as file:
-        file.write("CHAPTER 1, SHE DIDN'T SAY.\nA cell divides.\n")
-    (folder / "english-text/masc.txt").write_text(CONTRACTED + "\n")
-    (folder / "english-text/inaugural.txt").write_text("My fellow citizens .\n")
-    (folder / "english-text/state-union.txt").write_text("The state is strong .\n")
+    novels = [f"Chapter {k}, she didn't say.\n" for k in range(4000)] * 2
     words = ["1-2\tdon't\t_", "1\tdo\t_", "2\tn't\t_", "3\tgo\t_", "3.1\tgo\t_", "4\t.\t_"]
-    (folder / "ud-english-ewt/train.conllu").write_text(
-        "# text = don't go.\n" + "\n".join(words) + "\n\n"
-    )
-    (folder / "wikitext-2/valid.txt").write_text(
-        " = A heading = \n The well @-@ known <unk> sang . It rained . \n"
-    )
-    return folder
+    for name, text in {
+        "books/novels.txt.gz": "".join(novels),
+        "books/textbooks.txt.gz": "CHAPTER 1, SHE DIDN'T SAY.\nA cell divides.\n",
+        "english-text/masc.txt": CONTRACTED + "\n",
+        "english-text/inaugural.txt": "My fellow citizens .\n",
+        "english-text/state-union.txt": "The state is strong .\n",
+        "ud-english-ewt/train.conllu": "\n".join(["# text = don't go.", *words, "", ""]),
+        "wikitext-2/valid.txt": " = A heading = \n The well @-@ known <unk> sang . It rained . \n",
+    }.items():
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = text.encode()
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return tmp_path / "data"
 
 
 @pytest.fixture
-def made(script, data, tmp_path, monkeypatch):
+def made(data, tmp_path, monkeypatch):
     """The folder that the script makes."""
     monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text")])
-    script.main()
+    load_script("saved_models/tiny/corpus.py").main()
     return tmp_path / "text"
 
 
@@ -56,9 +48,8 @@ def test_all_sources_are_in_the_tokenizers_form(made):
     sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
     expected = [TOKENISED, "My fellow citizens .", "The state is strong .", "A cell divides ."]
     expected += ["don 't go .", "The well-known <UNK> sang .", "It rained ."]
-    assert {line.lower() for line in expected} <= sentences
+    assert {"chapter 7 , she didn 't say .", *map(str.lower, expected)} <= sentences
     assert len(sentences) == 4000 + len(expected)
-    assert "chapter 7 , she didn 't say ." in sentences
 
 
 def test_no_sentence_is_there_twice_nor_both_held_out_and_trained_on(made):
@@ -81,10 +72,8 @@ def test_sentences_are_mixed_and_some_are_lower_cased(made):
 
 def test_counts_are_those_of_the_files(made):
     counts = json.loads((made / "sources.json").read_text())
-    train = read(made / "train.txt")
-    assert counts["train"]["sentences"] == len(train)
-    assert counts["train"]["tokens"] == sum(len(line.split()) for line in train)
-    of_sources = [
-        row["sentences"] for name, row in counts.items() if name not in ("train", "heldout")
-    ]
-    assert len(of_sources) == 7 and sum(of_sources) == len(train)
+    train, total = read(made / "train.txt"), counts.pop("train")
+    assert total["sentences"] == len(train)
+    assert total["tokens"] == sum(len(line.split()) for line in train)
+    del counts["heldout"]
+    assert len(counts) == 7 and sum(row["sentences"] for row in counts.values()) == len(train)

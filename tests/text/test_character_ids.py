@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,20 +16,13 @@ SCHEME = ByteScheme(10)
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.binary(max_size=60), max_size=6), st.sampled_from([3, 4, 10, 50, 57]))
 @example([], 50)
+@example([b"\xff" * 10_000, b"a"], 50)
 @example([b"", b"\x00", b"\x00\x00a", b"\xff" * 48, b"a" * 49, b"a" * 47 + "é".encode()], 50)
 def test_ids_are_those_of_the_plain_scheme(words, size):
     ids = character_ids(tf.constant(words, tf.string), size)
     assert ids.dtype == tf.int32
     assert ids.shape == (len(words), size)
     assert ids.numpy().tolist() == [characters.word_to_ids(word, size) for word in words]
-
-
-def test_very_long_word_is_cut():
-    ids = character_ids(tf.constant([b"\xff" * 10_000, b"a"]))
-    assert ids.numpy().tolist() == [
-        characters.word_to_ids(b"\xff" * 48),
-        characters.word_to_ids("a"),
-    ]
 
 
 def test_ids_are_the_same_in_a_graph_of_any_length():
@@ -58,7 +53,7 @@ def test_ids_of_a_batch():
     assert batch_to_ids([["ab"]], max_characters=4).shape == (1, 1, 4)
     assert batch_to_ids([]).shape == (0, 0, 50)
     for raw in ("The cat", ["The cat"]):
-        with pytest.raises(ValueError, match=r"elmo.tokenize\(sentences\).*Received: raw strings"):
+        with pytest.raises(ValueError, match="`sentences`.*raw strings"):
             batch_to_ids(raw)
     with pytest.raises(TypeError, match="Received: 1"):
         batch_to_ids([[1]])
@@ -79,10 +74,10 @@ def test_any_integers_become_int32(dtype):
     ids = check_character_ids(a_batch(dtype), SCHEME)
     assert ids.dtype == tf.int32
     np.testing.assert_array_equal(ids, a_batch())
-
-
-def test_lists_are_taken():
-    np.testing.assert_array_equal(check_character_ids(a_batch().tolist(), SCHEME), a_batch())
+    np.testing.assert_array_equal(check_character_ids(ids.numpy().tolist(), SCHEME), ids)
+    signature = [tf.TensorSpec([None, None, 10], dtype)]
+    graph = tf.function(lambda ids: check_character_ids(ids, SCHEME), input_signature=signature)
+    np.testing.assert_array_equal(graph(a_batch(dtype)), ids)
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 10), (0, 4, 10), (3, 0, 10)])
@@ -106,36 +101,24 @@ def test_other_than_integers_are_refused(ids, name):
 
 @pytest.mark.parametrize("shape", [(10,), (2, 10), (2, 3, 9), (2, 3, 50), (1, 2, 3, 10)])
 def test_other_shapes_are_refused(shape):
-    message = rf"shape \(batch, tokens, 10\). Received: shape \({', '.join(map(str, shape))},?\)"
+    message = re.escape(f"(batch, tokens, 10). Received: shape {shape}")
     with pytest.raises(ValueError, match=message):
         check_character_ids(np.zeros(shape, "int32"), SCHEME)
+    graph = tf.function(lambda ids: check_character_ids(ids, SCHEME))
+    with pytest.raises(ValueError, match=message):
+        graph.get_concrete_function(tf.TensorSpec(shape, tf.int32))
 
 
 @pytest.mark.parametrize("value", [-1, 262, 2**32 + 5, -(2**32)])
 def test_ids_out_of_range_are_refused(value):
     ids = a_batch("int64")
     ids[0, 0, 0] = value
-    with pytest.raises(ValueError, match=f"from 0 .*to 261. Received: ids from .*{value}"):
+    with pytest.raises(ValueError, match=f"to 261. Received: ids from .*{value}"):
         check_character_ids(ids, SCHEME)
 
 
 def test_token_after_padding_is_refused():
     ids = a_batch()
     ids[1, 2] = ids[0, 0]
-    with pytest.raises(ValueError, match="must come after .* Received: a token after padding"):
+    with pytest.raises(ValueError, match="Received: a token after padding"):
         check_character_ids(ids, SCHEME)
-
-
-def test_shape_is_checked_in_a_graph():
-    @tf.function(input_signature=[tf.TensorSpec([None, None, 9], tf.int32)])
-    def graph(ids):
-        return check_character_ids(ids, SCHEME)
-
-    with pytest.raises(ValueError, match=r"shape \(None, None, 9\)"):
-        graph(tf.zeros((1, 1, 9), tf.int32))
-
-
-def test_graph_casts_to_int32():
-    signature = [tf.TensorSpec([None, None, 10], tf.int64)]
-    graph = tf.function(lambda ids: check_character_ids(ids, SCHEME), input_signature=signature)
-    np.testing.assert_array_equal(graph(a_batch("int64")), a_batch())

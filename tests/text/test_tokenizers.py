@@ -19,21 +19,14 @@ from keras_elmo import SpaceTokenizer, TreebankTokenizer, WhitespaceTokenizer, t
 TOKENIZERS = [WhitespaceTokenizer, TreebankTokenizer, SpaceTokenizer]
 
 
-@pytest.mark.parametrize(
-    "name, kind", list(zip(["whitespace", "treebank", "space"], TOKENIZERS, strict=True))
-)
-def test_tokenizer_by_name(name, kind):
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_tokenizer_by_name_is_shared_and_an_object_is_itself(kind):
+    name = kind.__name__.removesuffix("Tokenizer").lower()
     assert type(text.get_tokenizer(name)) is kind
-
-
-def test_tokenizer_and_none_are_themselves():
-    tokenizer = TreebankTokenizer()
+    assert text.get_tokenizer(name) is text.get_tokenizer(name)
+    tokenizer = kind()
     assert text.get_tokenizer(tokenizer) is tokenizer
     assert text.get_tokenizer(None) is None
-
-
-def test_models_share_the_tokenizer_of_a_name():
-    assert text.get_tokenizer("treebank") is text.get_tokenizer("treebank")
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
@@ -87,17 +80,14 @@ def test_own_tokenizer_is_taken():
 
 @pytest.mark.parametrize("identifier", ["moses", "", 5, {"a": 1}, ["whitespace"], np.array(3)])
 def test_no_tokenizer_is_refused(identifier):
-    received = re.escape(f"Received: tokenizer={identifier!r}")
-    with pytest.raises(
-        ValueError, match=f'must be "whitespace", "treebank", "space", None.*{received}'
-    ):
+    with pytest.raises(ValueError, match=re.escape(f"Received: tokenizer={identifier!r}")):
         text.get_tokenizer(identifier)
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("ops", ["tf", "", None])
 def test_unknown_ops_are_refused(tokenizer, ops):
-    with pytest.raises(ValueError, match=rf"'tensorflow-text', 'core'.*Received: ops={ops!r}"):
+    with pytest.raises(ValueError, match=f"Received: ops={ops!r}"):
         tokenizer(ops)
 
 
@@ -146,9 +136,9 @@ def test_spans_of_odd_texts(name, string):
 
 
 def test_spans_need_a_string_and_offsets():
-    with pytest.raises(TypeError, match="`text` must be a string. Received: list"):
+    with pytest.raises(TypeError, match="`text`.*Received: list"):
         text.token_spans(["a b"])
-    with pytest.raises(ValueError, match="must have a method `tokenize_with_offsets`. Received: t"):
+    with pytest.raises(ValueError, match="`tokenizer`"):
         text.token_spans("a b", None)
 
 

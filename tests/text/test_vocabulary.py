@@ -18,22 +18,17 @@ def test_words_have_numbers(tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (["the", "</S>"], "the special words <S>, <UNK> are missing; put them first"),
-        ([*SPECIALS, "a", "b", "a"], r"twice|once; received: 'a' \(lines 4 and 6\)"),
-        ([*SPECIALS, "", "a b"], r"without spaces; received: line 4 \(''\), line 5 \('a b'\)"),
+        (["the", "</S>"], "the special words <S>, <UNK> are missing"),
+        ([*SPECIALS, "a", "b", "a"], r"received: 'a' \(lines 4 and 6\)"),
+        ([*SPECIALS, "", "a b"], r"received: line 4 \(''\), line 5 \('a b'\)"),
         ([*SPECIALS, *["x"] * 15], "and 4 more"),
         ([], "<S>, </S>, <UNK> are missing"),
+        ([*SPECIALS, "na\xefve"], "must be UTF-8, .* Received: line 4"),
     ],
 )
 def test_faults_are_named(lines, message, tmp_path):
     path = tmp_path / "vocab.txt"
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="latin-1")
     with pytest.raises(ValueError, match=message) as error:
         Vocabulary(path)
     assert str(path) in str(error.value)
-
-
-def test_bytes_that_are_no_utf8(tmp_path):
-    (tmp_path / "vocab.txt").write_bytes(b"<S>\n</S>\n<UNK>\nna\xefve\n")
-    with pytest.raises(ValueError, match="vocab.txt must be UTF-8, .* Received: line 4"):
-        Vocabulary(tmp_path / "vocab.txt")

@@ -5,6 +5,7 @@ Each process makes one run that is stopped, and one that resumes where it was st
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -21,7 +22,8 @@ from training.letters import OPTIONS, make_model, make_trainer, spoil, write_let
 from keras_elmo import BiLanguageModel
 from keras_elmo.signals import Interrupted
 from keras_elmo.training import Corpus, Stream
-from keras_elmo.training.optimizer import Adagrad, clip, sum_repeated_rows
+from keras_elmo.training.replicas import Replicas
+from keras_elmo.training.training_step import TrainingStep
 
 STEPS = 6
 OPTIONS = dataclasses.replace(
@@ -34,33 +36,26 @@ def open_corpus(folder):
     return Corpus([folder / "0.txt", folder / "1.txt"])
 
 
+@functools.cache
 def run_alone(folder):
-    """The same steps in one process, written out, with the lanes of both replicas in one batch."""
-    model = make_model(OPTIONS)
-    variables = [variable.value for variable in model.trainable_variables]
-    optimizer = Adagrad(variables)
+    """The same steps in one process, with the lanes of both replicas in one batch."""
+    model, corpus = make_model(OPTIONS), open_corpus(folder)
     stream = Stream(model.vocabulary, OPTIONS.batch_size, OPTIONS.unroll_steps)
-    shards = [
-        iter(stream.training_batches(open_corpus(folder), OPTIONS.seed, shard, 2))
-        for shard in range(2)
-    ]
+    shards = [stream.training_batches(corpus, OPTIONS.seed, shard, 2) for shard in range(2)]
+    step = TrainingStep(model, OPTIONS, Replicas())
     state, losses = model.bilm.zero_state(2 * OPTIONS.batch_size), []
-    for _ in range(STEPS):
-        first, second = (next(shard) for shard in shards)
+    for first, second in zip(*(shard.take(STEPS) for shard in shards), strict=True):
         # The words of the second come after those of the first. Boundaries are shared.
         indices = second["inputs"]
         indices = tf.where(indices < 2, indices, indices + tf.size(first["words"]))
-        inputs = tf.concat([first["inputs"], indices], 1)
-        targets = tf.concat([first["targets"], second["targets"]], 1)
-        words = tf.concat([first["words"], second["words"]], 0)
-        with tf.GradientTape() as tape:
-            outputs, state = model.read_windows(words, inputs, state)
-            outputs = tf.reshape(outputs, (-1, outputs.shape[-1]))
-            loss = tf.reduce_mean(model.softmax.loss(outputs, tf.reshape(targets, [-1])))
-            objective = OPTIONS.unroll_steps * loss
-        gradients = [sum_repeated_rows(g) for g in tape.gradient(objective, variables)]
-        optimizer.apply(clip(gradients, OPTIONS.clip_norm)[0], tf.constant(OPTIONS.learning_rate))
-        losses.append(float(loss))
+        batch = {
+            "step": first["step"],
+            "words": tf.concat([first["words"], second["words"]], 0),
+            "inputs": tf.concat([first["inputs"], indices], 1),
+            "targets": tf.concat([first["targets"], second["targets"]], 1),
+        }
+        loss, *_, state = step(batch, state, tf.constant(OPTIONS.learning_rate), tf.constant(0.0))
+        losses.append(float(tf.reduce_mean(loss)))
     return {"losses": losses, "bias": model.softmax.bias.numpy().tolist()}
 
 
@@ -161,17 +156,13 @@ def results(folder):
     return found
 
 
-@pytest.fixture(scope="module")
-def expected(folder):
-    return run_alone(folder)
-
-
 REPLICAS = pytest.mark.parametrize("name, count", [("two processes", 2), ("two devices", 1)])
 
 
 @REPLICAS
-def test_two_equal_one(results, expected, name, count):
+def test_two_equal_one(results, folder, name, count):
     """Though they were stopped and resumed from a checkpoint, which has the state of every lane."""
+    expected = run_alone(folder)
     assert len(results[name]) == count
     for result in results[name]:
         np.testing.assert_allclose(result["losses"], expected["losses"], atol=1e-4)

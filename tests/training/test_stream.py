@@ -82,16 +82,6 @@ def test_windows_are_those_of_the_drawing():
             assert [" ".join(np.where(mask[lane], row, ".")) for row in found] == rows
 
 
-def test_one_lane_is_in_the_order_of_the_text():
-    (batch,) = Stream(VOCABULARY, 1, 7).evaluation_batches([["a", "x"], ["b"]])
-    inputs, targets = read(batch)
-    assert inputs[0, 0, :5].tolist() == ["<S>", "a", "x", "<S>", "b"]
-    assert targets[0, 0, :5].tolist() == ["a", "<UNK>", "</S>", "b", "</S>"]
-    assert inputs[1, 0, :5].tolist() == ["</S>", "x", "a", "</S>", "b"]
-    assert targets[1, 0, :5].tolist() == ["<UNK>", "a", "<S>", "b", "<S>"]
-    assert batch["mask"].numpy().tolist() == [[True] * 5 + [False] * 2]
-
-
 @pytest.fixture
 def corpus(tmp_path):
     rng = np.random.default_rng(0)
@@ -105,7 +95,7 @@ def take(dataset, count):
     return [tf.nest.map_structure(lambda x: x.numpy(), b) for b in dataset.take(count)]
 
 
-def test_training_goes_on_where_it_ended(corpus):
+def test_training_resumes_where_it_ended(corpus):
     stream = Stream(VOCABULARY, 4, 5, num_negatives=3, sample_seed=7)
     batches = take(stream.training_batches(corpus, order_seed=1), 60)  # more than two epochs
     assert sum(corpus.counts()) * 2 < 60 * 20
@@ -131,26 +121,8 @@ def test_an_epoch_is_every_sentence_once(corpus):
 def test_a_shard_without_sentences_is_refused(tmp_path):
     (tmp_path / "one.txt").write_text("a b c\n")
     stream = Stream(VOCABULARY, 1, 2)
-    with pytest.raises(
-        tf.errors.OpError, match="Each of the 2 shards.*must have sentences.*none in shard 1"
-    ):
+    with pytest.raises(tf.errors.OpError, match="none in shard 1"):
         next(iter(stream.training_batches(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
-
-
-def test_iterators_of_one_dataset_read_each_for_itself(tmp_path):
-    (tmp_path / "text.txt").write_text("a b c\nd e\nf g h a\nb\n" * 5)
-    dataset = Stream(VOCABULARY, 2, 3).training_batches(Corpus(tmp_path / "text.txt"), order_seed=1)
-
-    def steps_and_words(batches):
-        return [(int(b["step"]), read(b)[0].tolist()) for b in batches]
-
-    expected = steps_and_words(dataset.take(12))
-    first, second = iter(dataset), iter(dataset)
-    pairs = [(next(first), next(second)) for _ in range(12)]
-    assert steps_and_words(pair[0] for pair in pairs) == expected
-    assert steps_and_words(pair[1] for pair in pairs) == expected
-    evaluation = Stream(VOCABULARY, 2, 3).evaluation_batches([["a"], ["b", "c"]] * 4)
-    assert len(list(zip(evaluation, evaluation, strict=True))) == len(list(evaluation)) > 1
 
 
 def test_samples_are_distinct_and_log_uniform():
@@ -166,8 +138,5 @@ def test_samples_are_distinct_and_log_uniform():
     chance = np.log((k + 2) / (k + 1)) / np.log(51)
     expected = -np.expm1(total_draws / 2000 * np.log1p(-chance))
     np.testing.assert_allclose(counts / 2000, expected, atol=0.04)
-
-
-def test_as_many_samples_as_words_are_all_words():
-    words, _ = log_uniform_sample(np.random.default_rng(0), 8, 8)
+    words, _ = log_uniform_sample(rng, 8, 8)
     assert sorted(words.tolist()) == list(range(8))

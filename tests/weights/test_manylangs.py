@@ -14,7 +14,6 @@ from weights.test_torch_file import Evil
 from weights.torch_files import Tensor, legacy_bytes
 
 from keras_elmo import Elmo, ElmoConfig
-from keras_elmo.weights import manylangs
 from keras_elmo.weights.sources import open_model
 
 
@@ -96,10 +95,9 @@ def test_the_last_part_of_its_path_counts(folder, elmo, path):
         assert config == elmo.config
 
 
-def test_the_published_models_lack_their_architecture(folder, monkeypatch):
+def test_the_published_models_lack_their_architecture(folder):
     name = "cnn_50_100_512_4096_sample.json"
     (folder / "config.json").write_text(json.dumps({"config_path": f"/Users/someone/{name}"}))
-    monkeypatch.setattr(manylangs, "check_weight_files", lambda *_: None)
     with open_model(folder) as (config, _):
         original = ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
         assert config == original
@@ -175,7 +173,7 @@ def test_dictionaries_that_cannot_be_used(folder):
 def test_a_config_too_large_for_its_weights_takes_no_memory(folder, tmp_path):
     (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
     for source in (folder, make_zip(folder, tmp_path / "model.zip")):
-        message = refused(source, "must hold weights for its .* [0-9,]{10,} numbers. Received: 3,")
+        message = refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
         assert "\n" not in message
 
 
@@ -220,8 +218,7 @@ def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
 
 
 @pytest.mark.parametrize("name", ["encoder.pkl", "token_embedder.pkl"])
-def test_hostile_weights_are_refused_with_one_line(folder, tmp_path, name, monkeypatch):
-    monkeypatch.setattr(Elmo, "__init__", lambda *_, **__: pytest.fail("a model was made"))
+def test_hostile_weights_are_refused_with_one_line(folder, tmp_path, name):
     trap = tmp_path / "trap"
     large = {"x": Tensor("0", np.zeros(2, "f4"), count=1 << 58)}
     whole = (folder / name).read_bytes()

@@ -1,10 +1,12 @@
+import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
 from weights.parts import TINY, Parts, assert_same
 
-from keras_elmo import ElmoConfig
+from keras_elmo import Elmo, ElmoConfig
 from keras_elmo.weights import model_files, tf_checkpoint
 
 
@@ -59,6 +61,27 @@ def test_a_checkpoint_is_not_read_as_a_weight_file(tmp_path, parts, monkeypatch)
     assert paths == [tmp_path / "model.ckpt-7"]
     with pytest.raises(FileNotFoundError, match="no weight file"):
         model_files.load_file(tmp_path / "model.ckpt-8", bilm=parts.bilm)
+
+
+@pytest.mark.parametrize("form", ["hdf5", "checkpoint", "pair", "zip"])
+def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
+    tmp_path, parts, form, monkeypatch
+):
+    save(tmp_path, parts)
+    options = dataclasses.replace(TINY, units=10**6).to_options()  # of 400 MB
+    (tmp_path / "options.json").write_text(json.dumps(options))
+    source = tmp_path
+    if form == "pair":
+        source = options, tmp_path / "weights.hdf5"
+    elif form == "checkpoint":
+        for name in ("model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"):
+            (tmp_path / name).write_bytes(bytes(100))
+        (tmp_path / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-7"')
+    elif form == "zip":
+        source = shutil.make_archive(tmp_path / "model", "zip", tmp_path)
+    monkeypatch.setattr(Elmo, "__init__", lambda *_, **__: pytest.fail("a model was made"))
+    with pytest.raises(ValueError, match="must hold the weights of its options, [0-9,]{11,} bytes"):
+        Elmo.from_pretrained(source)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Writes files as PyTorch's `torch.save` does, without PyTorch, also hostile ones."""
 
+import collections
 import io
 import pickle
 import sys
 import types
+import unittest.mock
 import zipfile
 
 import numpy as np
@@ -11,6 +13,13 @@ import numpy as np
 MAGIC = 0x1950A86A20F9469CFC6C
 SYSTEM = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4}}
 STORAGES = {"f4": "Float", "f8": "Double", "f2": "Half", "i8": "Long"}
+
+# Modules that the `pickle` module takes for PyTorch's, where it looks up what it names.
+_TORCH, _UTILS = types.ModuleType("torch"), types.ModuleType("torch._utils")
+_TORCH._utils = _UTILS
+_UTILS._rebuild_tensor_v2 = type("_rebuild_tensor_v2", (), {"__module__": "torch._utils"})
+for _name in STORAGES.values():
+    setattr(_TORCH, f"{_name}Storage", type(f"{_name}Storage", (), {"__module__": "torch"}))
 
 
 class Tensor:
@@ -25,64 +34,47 @@ class Tensor:
         self.strides = own if strides is None else strides
 
 
-def _torch_modules():
-    """Modules that the `pickle` module takes for PyTorch's, where it looks up what it names."""
-    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
-
-    def _rebuild_tensor_v2():
-        pass
-
-    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = (
-        "torch._utils",
-        ("_rebuild_tensor_v2"),
-    )
-    utils._rebuild_tensor_v2, torch._utils = _rebuild_tensor_v2, utils
-    for name in (*STORAGES.values(), "BFloat16"):
-        setattr(torch, f"{name}Storage", type(f"{name}Storage", (), {"__module__": "torch"}))
-    return {"torch": torch, "torch._utils": utils}
-
-
-class _Storage:
-    def __init__(self, description):
-        self.description = description
+class _Storage(tuple):
+    pass
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file, protocol, torch, has_views):
-        super().__init__(file, protocol)
-        self.torch, self.has_views = torch, has_views
+    has_views = False
 
     def persistent_id(self, item):
-        return item.description if isinstance(item, _Storage) else None
+        return tuple(item) if isinstance(item, _Storage) else None
 
     def reducer_override(self, item):
         if not isinstance(item, Tensor):
             return NotImplemented
-        kind = getattr(self.torch, f"{STORAGES[item.dtype.str[1:]]}Storage")
-        storage = ("storage", kind, item.key, "cuda:0", item.count, *[None] * self.has_views)
-        arguments = (_Storage(storage), item.offset, item.shape, item.strides, False, {})
-        return self.torch._utils._rebuild_tensor_v2, arguments
+        kind = getattr(_TORCH, f"{STORAGES[item.dtype.str[1:]]}Storage")
+        view = [None] * self.has_views
+        storage = _Storage(("storage", kind, item.key, "cuda:0", item.count, *view))
+        arguments = (
+            storage,
+            item.offset,
+            item.shape,
+            item.strides,
+            False,
+            collections.OrderedDict(),
+        )
+        return _UTILS._rebuild_tensor_v2, arguments
 
 
 def pickled(item, protocol=2, has_views=False):
     """A pickle as `torch.save` makes it, of a dict of `Tensor`s or of anything else."""
-    file, modules = io.BytesIO(), _torch_modules()
-    before = {name: sys.modules.get(name) for name in modules}
-    sys.modules.update(modules)
-    try:
-        _Pickler(file, protocol, modules["torch"], has_views).dump(item)
-    finally:
-        for name, module in before.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module
+    file = io.BytesIO()
+    pickler = _Pickler(file, protocol)
+    pickler.has_views = has_views
+    with unittest.mock.patch.dict(sys.modules, {"torch": _TORCH, "torch._utils": _UTILS}):
+        pickler.dump(item)
     return file.getvalue()
 
 
 def _as_state(arrays):
     """Arrays as what a pickle says of them, and by their keys."""
-    state, storages = {}, {}
+    state, storages = collections.OrderedDict(), {}
+    state._metadata = collections.OrderedDict({"": {"version": 1}})  # as PyTorch's has
     for number, (name, value) in enumerate(arrays.items()):
         if isinstance(value, np.ndarray):
             storages[str(number)] = value
@@ -116,14 +108,13 @@ def legacy_bytes(arrays, state=None, storages=None, keys=None, system=SYSTEM, pr
 def zip_bytes(arrays, state=None, storages=None, compression=zipfile.ZIP_STORED, extra=None):
     """A file of the newer format; see `legacy_bytes`. `extra`: further members of the zip."""
     own_state, own_storages = _as_state(arrays)
+    storages = own_storages if storages is None else storages
+    members = {"model/data.pkl": pickled(own_state if state is None else state)}
+    members |= {"model/byteorder": b"little", "model/version": b"3\n"}
+    members |= {f"model/data/{key}": array.tobytes() for key, array in storages.items()}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
-        archive.writestr("model/data.pkl", pickled(own_state if state is None else state))
-        archive.writestr("model/byteorder", b"little")
-        archive.writestr("model/version", b"3\n")
-        for key, array in (own_storages if storages is None else storages).items():
-            archive.writestr(f"model/data/{key}", np.ascontiguousarray(array).tobytes())
-        for name, content in (extra or {}).items():
+        for name, content in (members | (extra or {})).items():
             archive.writestr(name, content)
     return file.getvalue()
 

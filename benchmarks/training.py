@@ -28,7 +28,7 @@ STEPS = 200
 PRECISIONS = {
     "float32": {},
     "mixed_bfloat16": {"dtype": "mixed_bfloat16"},
-    "bfloat16 products": {"bfloat16_products": True},
+    "matmul_dtype bfloat16": {"matmul_dtype": "bfloat16"},
 }
 
 

@@ -43,13 +43,6 @@ def add_arguments(parser):
         "default: one vector a sentence, the mean of elmo over its tokens",
     )
     parser.add_argument(
-        "--dtype",
-        default="float32",
-        choices=["float32", "bfloat16"],
-        help="of weights and arithmetic (default: %(default)s); bfloat16 is less exact, and faster "
-        "where the processor has it, and its vectors are written as float32",
-    )
-    parser.add_argument(
         "--no-sentence-index",
         action="store_true",
         help="leave out AllenNLP's `sentence_to_index` (HDF5), which holds the whole text",
@@ -89,7 +82,7 @@ def run(options):
             temporary = stack.enter_context(replacing_file(options.output))
             return layers
 
-        elmo, layers = load_elmo(options, open_files, dtype=options.dtype)
+        elmo, layers = load_elmo(options, open_files)
         arrays = elmo.embed_stream(lines, layers, options.token_budget, not options.quiet)
         stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
         if is_hdf5:

@@ -7,7 +7,7 @@ import sys
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
-from keras_elmo.corpora.shards import check_pyarrow, vector_columns
+from keras_elmo.corpora.shards import DTYPES, check_pyarrow, vector_columns
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import Interrupted
 from keras_elmo.text_files import find_files
@@ -43,10 +43,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--dtype",
         default="float32",
-        choices=["float32", "bfloat16", "float16"],
-        help="of weights and arithmetic (default: %(default)s); bfloat16 is less exact, and faster "
-        "where the processor has it, and its vectors are written as float32. With float16 the "
-        "arithmetic is float32, and files of half the size hold the vectors as float16",
+        choices=list(DTYPES),
+        help="of the vectors in the files (default: %(default)s); float16 takes half of the room",
     )
     parser.add_argument(
         "--shard-size",
@@ -66,8 +64,7 @@ def run(options):
             f"The output must not be the model's folder. Received: --output {options.output}"
         )
     layers = [typed_layers(part) for part in options.layers.split(",")]
-    dtype = "float32" if options.dtype == "float16" else options.dtype
-    elmo, _ = load_elmo(options, lambda config: vector_columns(config, layers, 1), dtype=dtype)
+    elmo, _ = load_elmo(options, lambda config: vector_columns(config, layers, 1))
     logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
     state = None
     display = ProgressDisplay(
@@ -88,7 +85,7 @@ def run(options):
                 options.output,
                 layers,
                 options.pooled,
-                options.dtype if options.dtype == "float16" else "float32",
+                options.dtype,
                 options.shard_size,
                 options.token_budget,
                 options.encoding,

@@ -4,7 +4,12 @@ import os
 
 from keras_elmo import training
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import check_readable, open_model_argument, reading_display
+from keras_elmo.cli.arguments import (
+    add_matmul_dtype_argument,
+    check_readable,
+    open_model_argument,
+    reading_display,
+)
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
@@ -45,6 +50,7 @@ def add_arguments(parser):
         metavar="N",
         help="tokens of a lane read at a time (%(default)s)",
     )
+    add_matmul_dtype_argument(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
@@ -64,7 +70,9 @@ def run(options):
         corpus = training.Corpus(options.files)
     with reading_display(corpus.files, not options.quiet) as display:
         corpus.counts(display.advance)  # every line is read and checked before hours are spent
-    bilm = BiLanguageModel.from_pretrained(options.model, options.vocabulary)
+    bilm = BiLanguageModel.from_pretrained(
+        options.model, options.vocabulary, matmul_dtype=options.matmul_dtype
+    )
     display = ProgressDisplay(
         "evaluating", unit="predictions", is_shown=not options.quiet, is_transient=True
     )

@@ -4,7 +4,12 @@ import os
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, load_elmo
+from keras_elmo.cli.arguments import (
+    MODEL_HELP,
+    add_matmul_dtype_argument,
+    add_tokenizer_argument,
+    load_elmo,
+)
 from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import export_saved_model
 from keras_elmo.export.saved_model import STORAGE, needs_tensorflow_text, operations
@@ -38,6 +43,7 @@ def add_arguments(parser):
         choices=STORAGE,
         help="dtype of the stored weights (default: float32)",
     )
+    add_matmul_dtype_argument(parser)
     parser.add_argument(
         "--pooled-only", action="store_true", help="only the mean vector of each sentence"
     )

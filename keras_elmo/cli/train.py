@@ -15,6 +15,7 @@ from keras_elmo import training
 from keras_elmo.checks import short_repr
 from keras_elmo.cli.arguments import (
     MODEL_HELP,
+    add_matmul_dtype_argument,
     check_readable,
     model_source,
     open_model_argument,
@@ -120,11 +121,7 @@ def _add_training_options(group):
         f"({NUM_NEGATIVES}, or as many as there may be)",
     )
     add("dtype", "of the arithmetic", choices=DTYPES)
-    add(
-        "bfloat16_products",
-        "multiply matrices in bfloat16, for processors with instructions for it",
-        action=argparse.BooleanOptionalAction,
-    )
+    add_matmul_dtype_argument(group)
     add("seed", "", type=int, metavar="N")
 
 

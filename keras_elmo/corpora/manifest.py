@@ -219,11 +219,14 @@ def describe_model(elmo):
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
+    # Folders that were written before there was a `matmul_dtype` have no such key.
+    arithmetic = {"matmul_dtype": elmo.matmul_dtype} if elmo.matmul_dtype else {}
     return {
         "source": str(elmo.source),
         "sha256": digest.hexdigest(),
         "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,
+        **arithmetic,
         "max_tokens": elmo.max_tokens,
         "do_layer_norm": elmo.do_layer_norm,
     }

@@ -40,12 +40,13 @@ def using_matmul_dtype(dtype, rounded=None):
     of the first factor. All else keeps its dtype.
 
     Args:
-        dtype: string, such as `"bfloat16"`; or `None`, for the dtype of the factors.
-        rounded: function of a variable that returns its value in that dtype if it has it, and
-            `None` if it does not; or `None`: the function of the context around this one.
+        dtype: string, such as `"bfloat16"`. `None`: that of the context around this one, and
+            without one the dtype of the factors.
+        rounded: function of a variable that returns its value in the dtype if it has it, and `None`
+            if it does not. `None`: that of the context around this one, if there is one.
     """
     before = _thread.dtype, _thread.rounded
-    _thread.dtype, _thread.rounded = dtype, rounded or _thread.rounded
+    _thread.dtype, _thread.rounded = dtype or _thread.dtype, rounded or _thread.rounded
     try:
         yield
     finally:

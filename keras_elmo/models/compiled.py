@@ -9,6 +9,8 @@ import threading
 
 import tensorflow as tf
 
+from keras_elmo.layers.matmul import using_matmul_dtype
+
 _SMALLEST_BUCKET = 8
 
 
@@ -37,22 +39,26 @@ class CompiledEncoder(tf.Module):
     Args:
         encoder: the built `CharCNNEmbedding`.
         is_enabled: bool. `False`: it is never compiled.
+        rounding: the model's `KernelRounding`, in which it multiplies.
     """
 
-    def __init__(self, encoder, is_enabled):
+    def __init__(self, encoder, is_enabled, rounding):
         super().__init__()
-        self.encoder, self.is_enabled = encoder, is_enabled
+        self.encoder, self.is_enabled, self.rounding = encoder, is_enabled, rounding
 
-        def run(ids, groups, training):
-            return encoder(ids, trim_characters=False, groups=groups, training=training)
+        def run(ids, groups, training, matmul_dtype):
+            with using_matmul_dtype(matmul_dtype):
+                return encoder(ids, trim_characters=False, groups=groups, training=training)
 
         self.compiled = _compile(run)
 
     def __call__(self, ids, groups=1, training=None):
         """Calls the encoder with character ids, int32, (words, characters)."""
         if not self.is_enabled or self.encoder.trainable or not _switch.is_on:
-            return self.encoder(ids, groups=groups, training=training)
-        embeddings = self.compiled(pad_to_buckets(ids, axes=[0]), groups, bool(training))
+            with self.rounding.context():
+                return self.encoder(ids, groups=groups, training=training)
+        ids_in_bucket = pad_to_buckets(ids, axes=[0])
+        embeddings = self.compiled(ids_in_bucket, groups, bool(training), self.rounding.dtype)
         return embeddings[: tf.shape(ids)[0]]
 
 
@@ -61,15 +67,15 @@ class CompiledBiLM(tf.Module):
 
     Args:
         bilm: the built `BiLM`, with `return_state=True`.
-        is_enabled: bool. `False`: it is never compiled.
+        is_enabled, rounding: see `CompiledEncoder`.
     """
 
-    def __init__(self, bilm, is_enabled):
+    def __init__(self, bilm, is_enabled, rounding):
         super().__init__()
-        self.bilm, self.is_enabled = bilm, is_enabled
+        self.bilm, self.is_enabled, self.rounding = bilm, is_enabled, rounding
 
-        def run(inputs, mask, initial_state, boundaries):
-            with bilm.using_loop("rnn"):
+        def run(inputs, mask, initial_state, boundaries, matmul_dtype):
+            with bilm.using_loop("rnn"), using_matmul_dtype(matmul_dtype):
                 return bilm(inputs, mask, initial_state, boundaries)
 
         self.compiled = _compile(run)
@@ -77,7 +83,8 @@ class CompiledBiLM(tf.Module):
     def __call__(self, inputs, mask, initial_state=None, boundaries=None):
         """Calls the biLM; see the call arguments of `BiLM`."""
         if not self.is_enabled or self.bilm.trainable or not _switch.is_on:
-            return self.bilm(inputs, mask, initial_state, boundaries)
+            with self.rounding.context():
+                return self.bilm(inputs, mask, initial_state, boundaries)
         batch, tokens = tf.unstack(tf.shape(mask))
         if initial_state is not None:
             initial_state = [pad_to_buckets(tensor, axes=[0]) for tensor in initial_state]
@@ -86,6 +93,7 @@ class CompiledBiLM(tf.Module):
             pad_to_buckets(mask, axes=[0, 1]),
             initial_state,
             boundaries,
+            self.rounding.dtype,
         )
         return [layer[:batch, :tokens] for layer in layers], [rows[:batch] for rows in state]
 

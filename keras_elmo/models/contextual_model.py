@@ -12,6 +12,7 @@ from keras_elmo import text
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder, without_xla
+from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.quiet import find_devices
@@ -34,6 +35,7 @@ class ContextualModel(keras.Model):
         tokenizer: how raw strings are split, see `Elmo`.
         xla: `False`, `True` or `"auto"`, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
+        matmul_dtype: see `Elmo`.
     """
 
     source = None  # str: where the weights come from, for `repr` and manifests
@@ -45,6 +47,7 @@ class ContextualModel(keras.Model):
         tokenizer="whitespace",
         xla=False,
         kernel_initializer=DEFAULT_INITIALIZER,
+        matmul_dtype=None,
         **kwargs,
     ):
         if keras.backend.backend() != "tensorflow":
@@ -98,9 +101,10 @@ class ContextualModel(keras.Model):
         self.character_encoder.build((None, scheme.ids_per_token))
         self.bilm.build((None, None, config.projection_dim))
         has_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
-        encoder = CompiledEncoder(self.character_encoder, has_xla)
+        self.kernel_rounding = KernelRounding(matmul_dtype)
+        encoder = CompiledEncoder(self.character_encoder, has_xla, self.kernel_rounding)
         self.token_encoder = TokenEncoder(encoder, scheme)
-        self._run_bilm = CompiledBiLM(self.bilm, has_xla)
+        self._run_bilm = CompiledBiLM(self.bilm, has_xla, self.kernel_rounding)
 
     def __repr__(self):
         if not self.built:
@@ -115,6 +119,19 @@ class ContextualModel(keras.Model):
             f"direction, outputs of {config.output_dim:,}; {tokenizer}; "
             f"trainable layers: {', '.join(trainable) or 'none'}>"
         )
+
+    @property
+    def matmul_dtype(self):
+        """The dtype of the products of matrices: `None`, for that of the layers, or `"bfloat16"`.
+
+        It may be changed. A Keras model around this one takes the new dtype when it is compiled.
+        """
+        return self.kernel_rounding.dtype
+
+    @matmul_dtype.setter
+    def matmul_dtype(self, dtype):
+        self.kernel_rounding.set_dtype(dtype)
+        self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
 
     # What an export changes
 
@@ -391,6 +408,7 @@ class ContextualModel(keras.Model):
             "config": self.config.to_options(),
             "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "matmul_dtype": self.matmul_dtype,
         }
 
 

@@ -20,7 +20,6 @@ from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
-from keras_elmo.traced_function import TracedFunction
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -67,6 +66,10 @@ class Elmo(ContextualModel):
         xla: compile the numeric layers that are frozen with XLA: `False`, `True`, or `"auto"`: if
             there is a GPU. Lengths are padded to buckets, so that compilations are reused.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
+        matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
+            `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
+            gates and outputs stay float32. On processors with AMX or AVX-512 BF16 it is about twice
+            as fast, and elsewhere slower (see docs/speed.md). `elmo.matmul_dtype = ...` changes it.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
             arithmetic of these dtypes this is slower than float32.
@@ -115,10 +118,11 @@ class Elmo(ContextualModel):
         trainable_part="mix",
         xla=False,
         kernel_initializer=DEFAULT_INITIALIZER,
+        matmul_dtype=None,
         **kwargs,
     ):
         refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
-        super().__init__(config, tokenizer, xla, kernel_initializer, **kwargs)
+        super().__init__(config, tokenizer, xla, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
             warn_of_random_weights(os.fspath(config), stacklevel=2)
         check_integers(1, num_mixes=num_mixes)
@@ -349,9 +353,13 @@ class Elmo(ContextualModel):
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
         batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-        self._traced_forward = TracedFunction(self._forward, input_signature=flat)
-        self._traced_forward_ids = TracedFunction(self._forward_ids, input_signature=ids)
-        self.traced_layers = TracedFunction(self._layers_of_tokens, input_signature=batch)
+        self._traced_forward = self.kernel_rounding.traced(self._forward, input_signature=flat)
+        self._traced_forward_ids = self.kernel_rounding.traced(
+            self._forward_ids, input_signature=ids
+        )
+        self.traced_layers = self.kernel_rounding.traced(
+            self._layers_of_tokens, input_signature=batch
+        )
 
     # Keras
 

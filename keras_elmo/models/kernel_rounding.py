@@ -1,5 +1,7 @@
 """`KernelRounding`: the dtype in which a model multiplies, and its frozen kernels in that dtype."""
 
+import functools
+import re
 import threading
 import warnings
 from typing import NamedTuple
@@ -38,7 +40,7 @@ class KernelRounding:
                 f"Received: matmul_dtype={dtype!r}"
             )
         if dtype is not None:
-            _warn_of_slow_processor()
+            warn_of_slow_processor()
         self.dtype = dtype
         self.reset()
 
@@ -110,5 +112,19 @@ def _address(tensor):
     return np.asarray(memoryview(tensor)).ctypes.data
 
 
-def _warn_of_slow_processor():
-    pass
+@functools.cache  # one warning
+def warn_of_slow_processor():
+    """Warns where products in bfloat16 are slower than in float32, if that can be told."""
+    if tf.config.list_physical_devices("GPU"):
+        return
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = set(re.search(r"^(?:flags|Features)\s*:(.*)$", file.read(), re.M)[1].split())
+    except (OSError, TypeError):  # another system than Linux, or another form of the file
+        return
+    if not flags & {"amx_bf16", "avx512_bf16", "bf16"}:
+        warnings.warn(
+            'matmul_dtype="bfloat16" makes this model slower: the processor has no instructions '
+            "for bfloat16 (AMX, AVX-512 BF16 or ARM's BF16). Set `matmul_dtype=None`.",
+            stacklevel=2,
+        )

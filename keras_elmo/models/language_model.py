@@ -14,7 +14,6 @@ from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualMo
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Score, Softmax, perplexities
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.traced_function import TracedFunction
 from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
@@ -38,6 +37,7 @@ class BiLanguageModel(ContextualModel):
         tokenizer: how raw strings are split, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels;
             `initialize` sets those of the original.
+        **kwargs: `name`, `dtype` and `matmul_dtype`, see `Elmo`.
 
     Attributes:
         has_softmax: bool. Whether the softmax is a trained one; if not, the model gives no
@@ -84,9 +84,9 @@ class BiLanguageModel(ContextualModel):
         self.built = True
         self._word_id_table = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
-        self._traced_score = TracedFunction(self._score, input_signature=flat)
+        self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
         top = *flat, tf.TensorSpec([], tf.int32)
-        self._traced_top = TracedFunction(self._top, input_signature=top)
+        self._traced_top = self.kernel_rounding.traced(self._top, input_signature=top)
 
     # Text to probabilities, each sentence by itself
 
@@ -267,9 +267,10 @@ class BiLanguageModel(ContextualModel):
             training=training,
         )
         forward, backward = tf.unstack(tf.gather(embeddings, inputs))
-        layers, state = self.bilm.read_streams(
-            forward, backward, state, mask, dropout=dropout, training=training
-        )
+        with self.kernel_rounding.context():
+            layers, state = self.bilm.read_streams(
+                forward, backward, state, mask, dropout=dropout, training=training
+            )
         return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
 
     # Weights

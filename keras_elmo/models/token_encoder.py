@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from keras_elmo.signals import check_signals
-from keras_elmo.traced_function import TracedFunction
 
 _WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 
@@ -24,7 +23,7 @@ class TokenEncoder(tf.Module):
         self.encoder = encoder
         self.scheme = scheme
         signature = [tf.TensorSpec([None], tf.string)]
-        self.traced_from_words = TracedFunction(self.from_words, input_signature=signature)
+        self.traced_from_words = encoder.rounding.traced(self.from_words, input_signature=signature)
 
     def from_character_ids(self, ids, **kwargs):
         """Character ids to embeddings.

@@ -201,7 +201,7 @@ def check_same_run(before, now, folder):
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
     # Before 0.2.0 there was no other way.
-    before = {"optimizer": "adagrad", "bfloat16_products": False, **before}
+    before = {"optimizer": "adagrad", "matmul_dtype": None, **before}
     steps, new_steps = before.get("steps"), now["steps"]
     before["epochs"] = now["epochs"]  # it matters for the steps alone
     may_change = now["schedule"] == "constant"

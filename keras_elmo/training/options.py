@@ -5,6 +5,7 @@ import math
 
 from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig
+from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
 from keras_elmo.options_file import read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
 
@@ -50,9 +51,8 @@ class TrainingOptions:
             sentences that are embedded do. Otherwise the state is carried on there too, as the
             original always does, and the model never learns to start from a zero state.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
-        bfloat16_products: bool. Whether the character encoder and the biLM multiply matrices in
-            bfloat16, and compute all else in float32. It is for processors that have instructions
-            for it (`avx512_bf16`).
+        matmul_dtype: `None`, or `"bfloat16"`: the character encoder and the biLM multiply matrices
+            in bfloat16 and compute all else in float32, see `Elmo`.
         seed: int. The seed of the weights, the order of sentences, dropout and samples.
 
     Raises:
@@ -74,7 +74,7 @@ class TrainingOptions:
     shuffle: bool = True
     zero_starts: bool = True
     dtype: str = "float32"
-    bfloat16_products: bool = False
+    matmul_dtype: str | None = None
     seed: int = 0
 
     def __post_init__(self):
@@ -106,11 +106,13 @@ class TrainingOptions:
         check("clip_norm", is_clip(self.clip_norm), "positive, or None")
         is_fraction = is_number(self.dropout) and 0 <= self.dropout < 1
         check("dropout", is_fraction, "a number from 0, below 1")
-        for name in ("shuffle", "zero_starts", "bfloat16_products"):
+        for name in ("shuffle", "zero_starts"):
             check(name, isinstance(getattr(self, name), bool), "True or False")
         check("optimizer", self.optimizer in OPTIMIZERS, f"one of {list(OPTIMIZERS)}")
         check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
         check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
+        is_known = self.matmul_dtype in MATMUL_DTYPES
+        check("matmul_dtype", is_known, f"one of {list(MATMUL_DTYPES)}")
         if faults:
             raise ValueError("\n".join(faults))
 

@@ -61,8 +61,7 @@ class TrainingStep:
         if self.options.zero_starts:
             starts_sentence = batch["starts_sentence"][:, None]  # (batch, 1)
             state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
-        product_dtype = "bfloat16" if self.options.bfloat16_products else None
-        with tf.GradientTape() as tape, using_matmul_dtype(product_dtype):
+        with tf.GradientTape() as tape, using_matmul_dtype(self.options.matmul_dtype):
             losses, state = self.losses(batch, state)
             # This is the original's objective: the sum over a window's tokens, and the mean over
             # lanes and directions.

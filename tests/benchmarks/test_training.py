@@ -30,7 +30,7 @@ def test_it_runs_and_writes_every_table(tmp_path):
     assert [row["seed"] for row in tables["learning"]] == [1, 2, 3]
     assert [row["words"] for row in tables["size of the vocabulary"]] == [153, 400]
     assert [row["dtype"] for row in tables["precision"]] == [
-        "float32", "mixed_bfloat16", "bfloat16 products"
+        "float32", "mixed_bfloat16", "matmul_dtype bfloat16"
     ]  # fmt: skip
     numbers = [v for rows in tables.values() for row in rows for v in row.values()]
     assert all(value > 0 for value in numbers if isinstance(value, float))

@@ -19,7 +19,7 @@ OPTIONS = TrainingOptions(
 # The fields of `TrainingOptions` that are in the graph of a training step.
 _IN_GRAPH = (
     "batch_size", "unroll_steps", "dropout", "optimizer", "clip_norm", "num_negatives",
-    "zero_starts", "dtype", "bfloat16_products", "seed",
+    "zero_starts", "dtype", "matmul_dtype", "seed",
 )  # fmt: skip
 _traced = {}  # options in the graph -> a model and its training step
 

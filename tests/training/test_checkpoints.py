@@ -138,7 +138,7 @@ def settings(corpus):
     [
         ("dropout", 0.5), ("unroll_steps", 6), ("batch_size", 3), ("seed", 1), ("shuffle", False),
         ("zero_starts", False), ("optimizer", "adam"), ("dtype", "mixed_bfloat16"),
-        ("bfloat16_products", True),
+        ("matmul_dtype", "bfloat16"),
     ],
 )  # fmt: skip
 def test_other_options_are_another_run(settings, name, value):

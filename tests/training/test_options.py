@@ -54,7 +54,7 @@ def test_options_out_of_range_are_all_named():
         "batch_size": 0, "unroll_steps": 2.5, "dropout": 1.0, "optimizer": "sgd",
         "learning_rate": -1, "clip_norm": 0, "num_negatives": -1, "epochs": float("inf"),
         "schedule": "step", "warmup_steps": -1, "shuffle": 1, "zero_starts": None,
-        "dtype": "float16", "bfloat16_products": 1, "seed": -1,
+        "dtype": "float16", "matmul_dtype": "float16", "seed": -1,
     }  # fmt: skip
     with pytest.raises(ValueError) as error:
         TrainingOptions(**faults)

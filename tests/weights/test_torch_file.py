@@ -186,10 +186,12 @@ def test_other_pickles_and_formats(data, message):
 
 
 @pytest.mark.parametrize("store, again", [(b"q\x00", b"h\x00"), (b"r\0\0\0\0", b"j\0\0\0\0")])
-def test_tuples_within_tuples_take_no_time(store, again):
+def test_tuples_within_tuples_take_no_time_and_no_stack(store, again):
     doubling = b"K\x01\x85" + store + (again + again + b"\x86" + store) * 100
     assert "one tuple in two places" in refused(b"\x80\x02}" + doubling + b"K\x01s.")
     assert "one tuple in two places" in refused(b"\x80\x04}K\x01\x85\x94h\x00K\x01s.")
+    for depth, message in [(250_000, "more than 8,192 tuples"), (8_000, "another format")]:
+        assert message in refused(b"\x80\x02})" + b"\x85" * depth + b"Ns.")
     lists = b"\x80\x02]q\x00" + b"]h\x00ah\x00aq\x00" * 100
     assert "callable" in refused(lists + b")R.")
     assert "another format" in refused(lists + b".")

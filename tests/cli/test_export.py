@@ -70,16 +70,3 @@ def _error(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("keras-elmo export: error: ")
     return line
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--max-tokens", "0"], "Received: --max-tokens 0"),
-        (["--version-number", "-1"], "must be a whole number"),
-    ],
-)
-def test_bad_arguments(small_folder, tmp_path, capsys, options, message):
-    assert main(["export", str(small_folder), str(tmp_path / "elmo"), *options]) == 2
-    assert message in _error(capsys)
-    assert not (tmp_path / "elmo").exists()

@@ -1,8 +1,6 @@
 import re
 import zipfile
 
-import pytest
-
 from keras_elmo import ElmoConfig
 from keras_elmo.cli.main import main
 
@@ -69,21 +67,6 @@ def test_model_without_a_projection_says_so(capsys, tmp_path):
     assert rows["projection"] == "8 (no projection)"
     assert rows["skip connections"] == "no"
     assert rows["clips"] == "cell None, projection 3.0"
-
-
-@pytest.mark.parametrize(
-    "model, message",
-    [
-        ("no-such-model", "There is no model 'no-such-model'.*names: tiny, .*original"),
-        (".", r"must hold options.json and one \*.hdf5 file. Received: nothing"),
-    ],
-)
-def test_what_is_no_model_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, model, message):
-    monkeypatch.chdir(tmp_path)
-    assert main(["info", model]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(f"keras-elmo info: error: .*{message}.*\n", err)
 
 
 def test_faults_of_the_options_are_one_line(capsys, tmp_path):

@@ -2,7 +2,6 @@ import gzip
 import io
 import json
 import os
-import re
 import signal
 import sys
 
@@ -69,6 +68,8 @@ def arrays_of(file):
 
 def sentence_index(file):
     with h5py.File(file, "r") as source:
+        if "sentence_to_index" not in source:
+            return None
         assert source["sentence_to_index"].shape == (1,)
         return json.loads(source["sentence_to_index"][0])
 
@@ -81,28 +82,37 @@ def assert_same(arrays, expected):
         np.testing.assert_allclose(array, other, rtol=0, atol=1e-6)
 
 
-# Results
+LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
+LAYERS = ["all", "average", "top", "elmo", "default", "word_emb", "lstm_outputs2", 0, 1, 2, -1, -3]
 
 
-@pytest.mark.parametrize("output", ["out.hdf5", "out.h5", "out.npz"])
-def test_file_holds_what_embed_gives(embed, model, output):
-    assert embed("in.txt", "-o", output) == (0, "")
-    assert_same(arrays_of(output), model.embed(SENTENCES, "all"))
-    assert sorted(os.listdir()) == ["in.txt", output]
-
-
-@pytest.mark.parametrize(
-    "layers",
-    ["all", "average", "top", "elmo", "default", "word_emb", "lstm_outputs2", 0, 1, 2, -1, -3],
-)
+@pytest.mark.parametrize("layers", LAYERS)
 def test_every_choice_of_layers(embed, model, layers):
     assert embed("in.txt", "-o", "out.hdf5", "--layers", str(layers)) == (0, "")
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, layers))
 
 
-def test_small_token_budget_changes_nothing(embed, model):
-    assert embed("in.txt", "-o", "out.npz", "--token-budget", "1") == (0, "")
-    assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
+@pytest.mark.parametrize("output", ["out.hdf5", "out.h5", "out.npz"])
+@pytest.mark.parametrize(
+    "options, content, sentences",
+    [
+        ([], TEXT, SENTENCES),
+        (["--token-budget", "1"], TEXT, SENTENCES),
+        (["--no-sentence-index"], TEXT, SENTENCES),
+        (["--encoding", "latin-1"], LATIN.encode("latin-1"), LATIN.splitlines()),
+        (["--errors", "replace"], b"caf\xe9 au\nlait\n", ["caf\ufffd au", "lait"]),
+        ([], b"\xef\xbb\xbfThe cat\r\nHello\n", ["The cat", "Hello"]),  # a byte order mark
+        ([], b"caf a\x00b\n", ["caf a\x00b"]),
+        ([], "", []),
+    ],
+)
+def test_the_file_holds_what_embed_gives(embed, model, output, options, content, sentences):
+    assert embed("in.txt", "-o", output, *options, content=content) == (0, "")
+    assert_same(arrays_of(output), model.embed(sentences, "all"))
+    assert sorted(os.listdir()) == ["in.txt", output]
+    if output != "out.npz":  # of a sentence that occurs twice, the index has the last line
+        index = {sentence: str(line) for line, sentence in enumerate(sentences)}
+        assert sentence_index(output) == (None if "--no-sentence-index" in options else index)
 
 
 def test_standard_input(embed, model, monkeypatch):
@@ -110,7 +120,6 @@ def test_standard_input(embed, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", stdin)
     assert embed("-", "-o", "out.hdf5", content=None) == (0, "")
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
-    assert sentence_index("out.hdf5") == {"The cat sat .": "3", "Hello": "1", "naïve 猫 😀": "2"}
 
 
 def test_empty_lines_keep_their_numbers(embed, model):
@@ -121,50 +130,10 @@ def test_empty_lines_keep_their_numbers(embed, model):
     assert_same([arrays[1], arrays[4]], model.embed(["Hello", "The cat"], "all"))
 
 
-@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
-def test_line_ends_and_byte_order_mark_are_no_text(embed, model, output):
-    content = b"\xef\xbb\xbfThe cat\r\nHello\n"
-    assert embed("in.txt", "-o", output, content=content) == (0, "")
-    assert_same(arrays_of(output), model.embed(["The cat", "Hello"], "all"))
-    if output == "out.hdf5":
-        assert sentence_index(output) == {"The cat": "0", "Hello": "1"}
-
-
-@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
-def test_empty_file_gives_an_empty_file(embed, output):
-    assert embed("in.txt", "-o", output, content="") == (0, "")
-    assert arrays_of(output) == []
-
-
-def test_nul_bytes_are_embedded_as_they_are(embed, model):
-    assert embed("in.txt", "-o", "out.hdf5", content=b"caf a\x00b\n") == (0, "")
-    assert_same(arrays_of("out.hdf5"), model.embed([b"caf a\x00b"], "all"))
-
-
-LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
-
-
-def test_text_of_another_encoding(embed, model):
-    content = LATIN.encode("latin-1")
-    assert embed("in.txt", "-o", "out.hdf5", "--encoding", "latin-1", content=content) == (0, "")
-    assert_same(arrays_of("out.hdf5"), model.embed(LATIN.splitlines(), "all"))
-    assert sentence_index("out.hdf5")["caf\xe9"] == "1"
-
-
-def test_what_cannot_be_decoded_may_be_replaced(embed, model):
-    content = b"caf\xe9 au\nlait\n"
-    assert embed("in.txt", "-o", "out.hdf5", "--errors", "replace", content=content) == (0, "")
-    assert_same(arrays_of("out.hdf5"), model.embed(["caf\ufffd au", "lait"], "all"))
-    assert sentence_index("out.hdf5") == {"caf\ufffd au": "0", "lait": "1"}
-
-
 def test_compressed_text(embed, folder, model):
     (folder / "in.gz").write_bytes(gzip.compress(TEXT.encode()))
     assert embed("in.gz", "-o", "out.npz", content=None) == (0, "")
     assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
-    (folder / "in.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
-    assert_error(embed("in.gz", "-o", "new.npz", content=None), "in.gz must be a whole gzip file")
-    assert sorted(os.listdir()) == ["in.gz", "out.npz"]
 
 
 @pytest.mark.parametrize("quiet, times", [(True, 1), (False, 2)])
@@ -185,17 +154,8 @@ def test_arrays_may_be_named_by_their_sentences(embed, folder, model):
     assert_same(arrays, model.embed(["The cat sat .", "na\xefve"], "all"))
 
 
-def test_index_can_be_left_out(embed, model):
-    assert embed("in.txt", "-o", "out.hdf5", "--no-sentence-index") == (0, "")
-    with h5py.File("out.hdf5", "r") as file:
-        assert sorted(file) == ["0", "1", "2", "3"]
-    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
-
-
 def test_existing_output_is_replaced_where_it_is_meant_to_be(embed, folder, model):
     (folder / "out.hdf5").write_bytes(b"old")
-    assert_error(embed("in.txt", "-o", "out.hdf5"), "out.hdf5 exists already; give --overwrite")
-    assert (folder / "out.hdf5").read_bytes() == b"old"
     assert embed("in.txt", "-o", "out.hdf5", "--overwrite") == (0, "")
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
 
@@ -208,27 +168,6 @@ def test_summary_and_progress_go_to_standard_error(embed):
     options = "-o", "one.npz", "-l", "default"  # of whose arrays the tokens cannot be counted
     err = embed("in.txt", *options, content="Hello\n", quiet=False)[1]
     assert err.splitlines()[-1] == "one.npz: 1 sentence"
-
-
-# Errors
-
-
-def assert_error(result, message):
-    status, err = result
-    assert status == 2
-    assert re.fullmatch(rf"keras-elmo embed: error: .*{message}.*\n", err), err
-
-
-def test_model_may_be_a_pair_of_files(embed, folder, small_folder, model, monkeypatch):
-    for name in ("options.json", "weights.hdf5"):
-        (folder / f"elmo_{name}").write_bytes((small_folder / name).read_bytes())
-    files = "elmo_options.json", "elmo_weights.hdf5"
-    sources = []
-    monkeypatch.setattr(Elmo, "from_files", lambda _, x, **__: sources.append(x) or model)
-    assert embed("in.txt", "-o", "out.npz", model=",".join(files)) == (0, "")
-    assert sources == [files[1]]
-    result = embed("in.txt", "-o", "elmo_weights.hdf5", model=",".join(files))
-    assert_error(result, "replace the weights")
 
 
 @pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
@@ -251,14 +190,8 @@ def test_existing_output_is_untouched_after_an_error(
     before = signal.getsignal(signal.SIGTERM)
     result, err = embed("in.txt", "-o", output, "--overwrite")
     assert result == status and signal.getsignal(signal.SIGTERM) is before
-    assert (
-        err
-        == {
-            130: "keras-elmo: interrupted; nothing was written\n",
-            143: "keras-elmo: terminated; nothing was written\n",
-            2: "keras-elmo embed: error: disk full\n",
-        }[status]
-    )
+    said = {130: ": interrupted; nothing", 143: ": terminated; nothing", 2: " embed: error: disk"}
+    assert err.startswith(f"keras-elmo{said[status]}") and len(err.splitlines()) == 1
     assert (folder / output).read_bytes() == b"old"
     assert sorted(os.listdir(folder)) == ["in.txt", output]
 

@@ -183,24 +183,6 @@ def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, train
     assert (trainer.checkpoint_every, trainer.evaluate_every) == (7, 2000)
 
 
-def test_help_shows_the_defaults_of_the_library(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    shown = capsys.readouterr().out
-    for line in [
-        "--dropout P           (0.1)",
-        "--epochs N            times to read the corpus (10)",
-        "--clip-norm X         of all gradients (10)",
-        "--learning-rate R     (adagrad: 0.2, adam: 0.001)",
-        "--evaluate-every STEPS",
-        "(2000)",
-        "--schedule {constant,linear,cosine}",
-        "how it falls (constant)",
-    ]:
-        assert line in shown
-
-
 def test_default_shape_is_that_of_the_published_small_model():
     size = 4 * sum(train.SMALL.num_parameters().values())
     assert size == presets.PRESETS["small"].weights.least_size

@@ -5,7 +5,6 @@ import zipfile
 import pytest
 
 from keras_elmo.cli.arguments import (
-    check_layers,
     check_output,
     check_overwrite,
     is_same_file,
@@ -13,19 +12,6 @@ from keras_elmo.cli.arguments import (
     model_source,
     open_model_argument,
 )
-
-
-@pytest.mark.parametrize(
-    "typed, layer", [("all", "all"), ("lstm_outputs2", "lstm_outputs2"), ("2", 2), ("-3", -3)]
-)
-def test_layers_as_they_are_typed(small_config, typed, layer):
-    assert check_layers(typed, small_config) == layer
-
-
-@pytest.mark.parametrize("typed", ["", "3", "-4", "1.5", "lstm_outputs3", "top,elmo"])
-def test_what_names_no_layer(small_config, typed):
-    with pytest.raises(ValueError, match="from -3 to 2"):
-        check_layers(typed, small_config)
 
 
 def test_numbers_of_layers(small_config):

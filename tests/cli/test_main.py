@@ -34,6 +34,7 @@ EMBED = "embed - -o a.hdf5 -m m"
         (f"{EMBED} -t moses", 2, "invalid choice: 'moses'"),
         (f"{EMBED} --token-budget x", 2, "invalid int value"),
         (f"{EMBED} --encoding hex", 2, "is no encoding 'hex'"),
+        (f"{EMBED} --encoding x", 2, "is no encoding 'x'"),
         ("info small large", 2, "unrecognized arguments: large"),
         ("tflite m", 2, "required: FILE"),
         ("tflite m f --quantize int4", 2, "invalid choice: 'int4'"),

@@ -74,8 +74,8 @@ def hide_tensorflow_log():
 def find_devices():
     """Lets TensorFlow look for devices, which it does once and logs.
 
-    The models call this before their first operation. It is not done at the import: a process that
-    is forked after TensorFlow found a GPU cannot use the GPU.
+    The models and `strings` call this before their first operation. It is not done at the import:
+    a process that is forked after TensorFlow found a GPU cannot use the GPU.
     """
     import tensorflow as tf
 

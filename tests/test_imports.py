@@ -24,7 +24,6 @@ LEVELS = {
     "quiet": 0,
     "traced_function": 0,
     "characters": 0,
-    "options_file": 0,
     "dictionary": 1,
     "signals": 1,
     "text_files": 2,

@@ -8,7 +8,7 @@ from keras_elmo import text
 from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.models.sentences import tokenize
 
-_ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
+ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
 
 
 @dataclasses.dataclass
@@ -62,8 +62,8 @@ class Occurrences:
         count = min(count, len(self) - 1)
         vectors = unit_vectors(self.vectors[layer])
         neighbours, nearest_cosines = [], []
-        for start in range(0, len(self), _ROWS_PER_PRODUCT):
-            cosines = vectors[start : start + _ROWS_PER_PRODUCT] @ vectors.T
+        for start in range(0, len(self), ROWS_PER_PRODUCT):
+            cosines = vectors[start : start + ROWS_PER_PRODUCT] @ vectors.T
             rows = np.arange(len(cosines))
             cosines[rows, start + rows] = -np.inf  # an occurrence is not a neighbour of its own
             order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]

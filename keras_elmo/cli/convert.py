@@ -5,8 +5,10 @@ import os
 import sys
 
 from keras_elmo.cli.arguments import check_readable
+from keras_elmo.config import OPTIONS_FILE
 from keras_elmo.models import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
+from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
 HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
 DESCRIPTION = (
@@ -26,7 +28,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    if os.path.exists(os.path.join(options.folder, "options.json")) and not options.overwrite:
+    if os.path.exists(os.path.join(options.folder, OPTIONS_FILE)) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     if options.vocabulary:
         check_readable(options.vocabulary)
@@ -42,7 +44,7 @@ def run(options):
         converted = Elmo.from_pretrained(options.checkpoint)
     converted.save_pretrained(options.folder)
     if not options.vocabulary:
-        for name in ("softmax.hdf5", "vocab.txt"):  # of the model that was there
+        for name in (SOFTMAX_FILE, VOCABULARY_FILE):  # of the model that was there
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(options.folder, name))
     if not options.quiet:

@@ -14,6 +14,7 @@ from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
+from keras_elmo.weights.model_files import VOCABULARY_FILE
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -61,7 +62,7 @@ def run(options):
             f"There is no folder {options.model}; MODEL must be one that `keras-elmo train` wrote, "
             "or a checkpoint's"
         )
-    own = os.path.join(options.model, "vocab.txt")
+    own = os.path.join(options.model, VOCABULARY_FILE)
     if options.vocabulary or not os.path.isfile(own):
         if not options.vocabulary:
             raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")

@@ -22,7 +22,7 @@ from keras_elmo.cli.arguments import (
     reading_display,
 )
 from keras_elmo.cli.parsing import defaults_of, pluralize
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
@@ -169,7 +169,7 @@ def _check_output(options):
         raise FileExistsError(
             f"{options.output} holds a run already; resume it with --resume, or give another folder"
         )
-    if not is_run and os.path.exists(os.path.join(options.output, "options.json")):
+    if not is_run and os.path.exists(os.path.join(options.output, OPTIONS_FILE)):
         raise FileExistsError(
             f"{options.output} holds a model, but no checkpoint; give another folder, and the "
             "model with --init to start from its weights"

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-_MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of float32
+MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of float32
 
 
 class Softmax(keras.layers.Layer):
@@ -115,7 +115,7 @@ class Softmax(keras.layers.Layer):
 
     def _in_parts(self, function, tensors, specs):
         """Calls a function with some rows at a time, and concatenates its results."""
-        rows = max(1, _MAX_LOGITS // self.num_words)
+        rows = max(1, MAX_LOGITS // self.num_words)
         tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
         count = tf.shape(tensors[0])[0]
         parts = tf.maximum(1, (count + rows - 1) // rows)

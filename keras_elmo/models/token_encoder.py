@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from keras_elmo.signals import check_signals
 
-_WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
+WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 
 
 class TokenEncoder(tf.Module):
@@ -56,8 +56,8 @@ class TokenEncoder(tf.Module):
                 to the longest word of a call.
         """
         parts = []
-        for start in range(0, max(len(words), 1), _WORDS_PER_CALL):
-            part = tf.constant(words[start : start + _WORDS_PER_CALL], tf.string)
+        for start in range(0, max(len(words), 1), WORDS_PER_CALL):
+            part = tf.constant(words[start : start + WORDS_PER_CALL], tf.string)
             parts.append(self.traced_from_words(part))
             check_signals()
         return tf.concat([parts[0][:2], *(part[2:] for part in parts)], 0)

@@ -4,9 +4,8 @@ import dataclasses
 import math
 
 from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, read_options_file
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
-from keras_elmo.options_file import read_options_file
 from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")

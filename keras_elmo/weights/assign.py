@@ -9,7 +9,7 @@ from keras_elmo.weights import layout
 READ_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
-def assign_weights(datasets, parts, where, table=layout.weight_table, part_index=layout.part_index):
+def assign_weights(datasets, entries, where, part_of=layout.part_of):
     """Fills layers from datasets.
 
     Everything is checked before a variable changes: datasets with a fault change nothing.
@@ -17,24 +17,23 @@ def assign_weights(datasets, parts, where, table=layout.weight_table, part_index
     Args:
         datasets: dict from the names of `layout.py` to objects that have a `shape` and a `dtype`,
             and that can be sliced like NumPy's arrays.
-        parts: triple of the built layers `(character_encoder, bilm, softmax)`. The datasets of a
-            part that is `None` are ignored.
+        entries: list of `WeightEntry`s, the table of the layers (see `layout.py`). Datasets of
+            other parts of a model are ignored.
         where: str. What error messages call the source of the datasets.
-        table: function of the parts to the table of the format, see `layout.py`.
-        part_index: function of the name of a dataset to the number of its part.
+        part_of: function of the name of a dataset to its part, see `layout.part_of`.
 
     Raises:
         ValueError: datasets are missing, are not used, have another shape, are not floats, cannot
             be read or hold NaN or infinity. The message names the first eight faults, and how many
             more there are.
     """
-    entries = table(*parts)
     faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
     used_names = {entry.name for entry in entries}
+    parts = set(map(part_of, used_names))
     faults += [
         f"not used: {name}, shape {datasets[name].shape}"
         for name in sorted(datasets.keys() - used_names)
-        if parts[part_index(name)] is not None
+        if part_of(name) in parts
     ]
     if faults:
         raise ValueError(

@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
+from keras_elmo.config import MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.files import has_no_room, replacing_file
-from keras_elmo.options_file import MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
 

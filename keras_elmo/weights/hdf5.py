@@ -42,7 +42,7 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
     """
     where = file if isinstance(file, str | os.PathLike) else getattr(file, "name", "the file")
     with _open(file, where) as datasets:
-        assign_weights(datasets, (character_encoder, bilm, softmax), where)
+        assign_weights(datasets, weight_table(character_encoder, bilm, softmax), where)
 
 
 def save_weights(file, character_encoder=None, bilm=None, softmax=None):

@@ -45,7 +45,7 @@ class WeightEntry(NamedTuple):
         return list(zip(self.variables, slices, strict=True))
 
     def converted(self, variable, values):
-        """The values of a variable, as those of its piece of the dataset say them."""
+        """Reshapes a piece of the dataset to the shape of the variable."""
         return values.reshape(variable.shape)
 
 
@@ -73,9 +73,11 @@ def _entry_like(name, variable):
     return WeightEntry(name, tuple(variable.shape), [variable])
 
 
-def part_index(name):
-    """To which part of a model a dataset of the original belongs: 0, 1 or 2, see `weight_table`."""
-    return {"RNN": 1, "sof": 2}.get(name[:3], 0)
+def part_of(name):
+    """The part of a model, a str, to which a dataset of this name belongs."""
+    if name.startswith("RNN"):
+        return "bilm"
+    return "softmax" if name.startswith("softmax") else "character_encoder"
 
 
 def _character_encoder_entries(encoder):

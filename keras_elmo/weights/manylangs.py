@@ -18,19 +18,19 @@ import re
 from typing import NamedTuple
 
 from keras_elmo.checks import first_lines, short_repr
-from keras_elmo.config import ElmoConfig
-from keras_elmo.dictionary import Dictionary, read_dic
-from keras_elmo.options_file import (
+from keras_elmo.config import (
     MAX_DICTIONARY_BYTES,
     MAX_OPTIONS_BYTES,
+    ElmoConfig,
     parse_options,
     read_bounded,
 )
+from keras_elmo.dictionary import Dictionary, read_dic
 from keras_elmo.weights.assign import assign_weights
 from keras_elmo.weights.manylangs_layout import (
     ENCODER_FILE,
     TOKEN_EMBEDDER_FILE,
-    manylangs_part_index,
+    manylangs_part_of,
     manylangs_table,
 )
 from keras_elmo.weights.torch_file import open_state_dict
@@ -137,9 +137,7 @@ def load_weights(source, character_encoder=None, bilm=None):
     ):
         for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):
             datasets.update({f"{file}/{name}": tensor for name, tensor in tensors.items()})
-        assign_weights(
-            datasets, (character_encoder, bilm, None), where, manylangs_table, manylangs_part_index
-        )
+        assign_weights(datasets, manylangs_table(character_encoder, bilm), where, manylangs_part_of)
 
 
 def read_config_of_folder(folder):

@@ -44,15 +44,15 @@ class TorchEntry(NamedTuple):
         return convert(values).T
 
 
-def manylangs_table(character_encoder=None, bilm=None, softmax=None):
+def manylangs_table(character_encoder=None, bilm=None):
     """The table of ELMoForManyLangs, whose files hold no softmax; see `weight_table`."""
     parts = [(_manylangs_encoder_entries, character_encoder), (_manylangs_bilm_entries, bilm)]
     return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
 
-def manylangs_part_index(name):
-    """See `part_index`."""
-    return int(name.startswith(f"{ENCODER_FILE}/"))
+def manylangs_part_of(name):
+    """The file of a dataset: each part of a model has its own."""
+    return name.partition("/")[0]
 
 
 def _torch_entry(name, variable, convert=np.asarray):

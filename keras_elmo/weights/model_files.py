@@ -4,11 +4,10 @@ import glob
 import json
 import os
 
+from keras_elmo.config import DICTIONARY_FILE, OPTIONS_FILE
 from keras_elmo.files import making_folder, replacing_files
-from keras_elmo.options_file import DICTIONARY_FILE
 from keras_elmo.weights import hdf5, manylangs, tf_checkpoint
 
-OPTIONS_FILE = "options.json"
 WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"

@@ -3,7 +3,9 @@
 import os
 from typing import NamedTuple
 
+from keras_elmo.config import OPTIONS_FILE
 from keras_elmo.weights.download import RemoteFile, ensure_file
+from keras_elmo.weights.model_files import WEIGHTS_FILE
 
 # The models in folders beside this file. saved_models/ has a model card of each.
 PACKAGED = ("tiny",)
@@ -20,8 +22,8 @@ class Preset(NamedTuple):
 
 def _preset(options, weights, parameters, options_size=None, weights_size=None):
     return Preset(
-        RemoteFile("options.json", f"{_ALLENNLP}/{options}", options_size),
-        RemoteFile("weights.hdf5", f"{_ALLENNLP}/{weights}", weights_size, min_size=4 * parameters),
+        RemoteFile(OPTIONS_FILE, f"{_ALLENNLP}/{options}", options_size),
+        RemoteFile(WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", weights_size, min_size=4 * parameters),
     )
 
 
@@ -90,7 +92,7 @@ def fetch(name):
     """
     if name in PACKAGED:
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-        return os.path.join(folder, "options.json"), os.path.join(folder, "weights.hdf5")
+        return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
     preset, folder = PRESETS[name], cache_folder(name)
     paths = []
     for file in preset:

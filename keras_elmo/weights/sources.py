@@ -7,17 +7,17 @@ import posixpath
 import zipfile
 
 from keras_elmo.checks import join_names, short_repr
-from keras_elmo.config import ElmoConfig
-from keras_elmo.options_file import (
+from keras_elmo.config import (
     DICTIONARY_FILE,
     MAX_DICTIONARY_BYTES,
+    OPTIONS_FILE,
+    ElmoConfig,
     check_size,
     parse_options,
     with_dictionary,
 )
 from keras_elmo.weights import manylangs, presets
 
-_OPTIONS = "options.json"
 _UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
 _MAX_COMPRESSION = 100
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
@@ -57,8 +57,8 @@ def open_model(source):
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
         names = os.listdir(source)
-        if os.path.isfile(os.path.join(source, "checkpoint")) and _OPTIONS in names:
-            yield ElmoConfig.from_options(os.path.join(source, _OPTIONS)), source
+        if os.path.isfile(os.path.join(source, "checkpoint")) and OPTIONS_FILE in names:
+            yield ElmoConfig.from_options(os.path.join(source, OPTIONS_FILE)), source
             return
         if _is_manylangs(names):
             yield manylangs.read_config_of_folder(source), source
@@ -80,13 +80,13 @@ def _find_model_files(where, names):
     names = [name for name in names if not os.path.basename(name).startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
     weights = [name for name in weights if "softmax" not in os.path.basename(name)]
-    options = [name for name in names if os.path.basename(name) == _OPTIONS]
+    options = [name for name in names if os.path.basename(name) == OPTIONS_FILE]
     options = sorted(options, key=lambda name: name.count("/"))[:1]
     if not options:
         options = [name for name in names if name.endswith(_ALLENNLP_OPTIONS)]
     if len(weights) != 1 or len(options) != 1:
         raise ValueError(
-            f"{where} must hold {_OPTIONS} and one *.hdf5 file. "
+            f"{where} must hold {OPTIONS_FILE} and one *.hdf5 file. "
             f"Received: {join_names(names) or 'nothing'}. "
             f"(One *{_ALLENNLP_OPTIONS} is taken too.) "
             "With other names, pass the pair (options, weights)."
@@ -102,7 +102,7 @@ def _open_zip(path):
         raise
     except Exception as error:  # a broken index raises other errors than BadZipFile, too
         raise ValueError(
-            f"{path} must be a folder, or a whole zip file with {_OPTIONS} and one *.hdf5. "
+            f"{path} must be a folder, or a whole zip file with {OPTIONS_FILE} and one *.hdf5. "
             f"Received: a file with an error ({error})"
         ) from None
     with archive:
@@ -152,7 +152,7 @@ def _open_weights(archive, member, path, config):
 def _is_manylangs(names):
     """Whether the names of files are of ELMoForManyLangs, and not of what was saved beside them."""
     names = set(names)
-    return manylangs.is_model(names) and _OPTIONS not in names
+    return manylangs.is_model(names) and OPTIONS_FILE not in names
 
 
 def _open_manylangs(archive, members, path):
@@ -182,7 +182,7 @@ def _open_manylangs(archive, members, path):
 
 
 def _read_member(archive, member, path):
-    # The config says how much is read, and who wrote the zip wrote the config.
+    # Both the sizes and the config come from the zip, so neither bounds the other.
     if member.file_size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * member.compress_size):
         raise ValueError(
             f"{path}:{member.filename} must be compressed at most {_MAX_COMPRESSION} times, as "

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.weights.assign import assign_weights
+from keras_elmo.weights.layout import weight_table
 
 # What TensorFlow raises for a checkpoint that is cut short or damaged.
 CHECKPOINT_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
@@ -54,7 +55,7 @@ def load_weights(path, character_encoder=None, bilm=None, softmax=None):
     prefix = find_checkpoint(path)
     if prefix is None:
         raise FileNotFoundError(f"There is no TensorFlow checkpoint {path}")
-    assign_weights(_tensors(prefix), (character_encoder, bilm, softmax), prefix)
+    assign_weights(_tensors(prefix), weight_table(character_encoder, bilm, softmax), prefix)
 
 
 def has_softmax(path):

@@ -26,6 +26,7 @@ _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _ZIP_START = b"PK\x03\x04"
 # The pickles of the published models have about 10 kB. This bounds time and memory, too.
 _MAX_PICKLE_BYTES = 1 << 18
+_MAX_TUPLES = 1 << 13  # a tensor has four
 _MAX_AXES = 8  # of a tensor: those of a model have 3 at most
 _DTYPES = dict(Double="f8", Float="f4", Half="f2", Long="i8", Int="i4", Short="i2", Char="i1")
 _DTYPES |= dict(Byte="u1", Bool="?")
@@ -147,7 +148,7 @@ def _read_pickle(file):
     """Reads one pickle, and returns a stream of it if it has the operations of a state dict."""
     start = file.tell()
     stream = io.BytesIO(file.read(_MAX_PICKLE_BYTES))
-    before, num_stored, tuples = None, 0, set()
+    before, num_stored, num_tuples, tuples = None, 0, 0, set()
     try:
         for operation, argument, _ in pickletools.genops(stream):
             name = operation.name
@@ -160,9 +161,13 @@ def _read_pickle(file):
                     raise _RefusedError(f"a pickle whose objects have numbers such as {index:,}")
                 if before in _TUPLES:
                     tuples.add(index)
-            # Tuples could hold one another so often that to hash one takes forever.
+            # Tuples could hold one another so often that to hash one takes forever, or so deeply
+            # that it ends the process.
+            num_tuples += name in _TUPLES
             if name in ("BINGET", "LONG_BINGET") and argument in tuples:
                 raise _RefusedError("a pickle with one tuple in two places")
+            if num_tuples > _MAX_TUPLES:
+                raise _RefusedError(f"a pickle of more than {_MAX_TUPLES:,} tuples")
             before = name
     except ValueError:
         if stream.tell() == _MAX_PICKLE_BYTES:

@@ -50,7 +50,7 @@ def test_absent_words_are_named(elmo, sentences, words, error, message):
 
 
 def test_nearest_are_those_of_the_cosines(elmo, monkeypatch):
-    monkeypatch.setattr("keras_elmo.analysis.occurrences._ROWS_PER_PRODUCT", 3)
+    monkeypatch.setattr("keras_elmo.analysis.occurrences.ROWS_PER_PRODUCT", 3)
     found = find_occurrences(elmo, SENTENCES)
     neighbours, cosines = found.nearest(2, count=4)
     vectors = found.vectors[2] / np.linalg.norm(found.vectors[2], axis=1, keepdims=True)

@@ -1,22 +1,12 @@
 """The probes run."""
 
-import json
-import pathlib
-import subprocess
-import sys
-
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-def test_they_run(shared, small_folder, tmp_path):
-    command = [sys.executable, "-m", "benchmarks.probes", "--small", str(small_folder)]
-    command += ["--data", str(shared / "data"), "--output", str(tmp_path)]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr[-3000:]
-    tables = json.loads((tmp_path / "probes.json").read_text())["tables"]
+def test_they_run(shared, small_folder, run_benchmark):
+    arguments = ["--small", small_folder, "--data", shared / "data"]
+    tables = run_benchmark("benchmarks.probes", *arguments)[0]["tables"]
     names = ["layer 0", "layer 1", "layer 2"]
     assert [row["vectors"] for row in tables["bank"]] == names
     # Layer 0 knows only the word.

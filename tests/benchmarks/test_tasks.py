@@ -1,11 +1,9 @@
 import json
-import pathlib
 import subprocess
 import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from scripts import ROOT
 
 
 def test_a_row_has_the_mean_and_the_standard_deviation():
@@ -31,13 +29,11 @@ def test_a_row_has_the_mean_and_the_standard_deviation():
 
 
 @pytest.mark.slow
-def test_it_runs(small_folder, tmp_path):
-    command = [sys.executable, "-m", "benchmarks.tasks", "--small", "--seeds", "1"]
+def test_it_runs(small_folder, tmp_path, run_benchmark):
     text = ROOT / "examples/data/reviews.train.tsv"
-    command += ["--output", str(tmp_path), "--text", str(text), str(small_folder)]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr[-3000:]
-    tables = json.loads((tmp_path / "tasks.json").read_text())["tables"]
+    arguments = ["benchmarks.tasks", "--small", "--seeds", "1", "--text", text, small_folder]
+    results, _ = run_benchmark(*arguments)
+    tables = results["tables"]
     assert len(tables) == 3
     for rows in tables.values():
         names = [row["vectors"] for row in rows]
@@ -49,12 +45,8 @@ def test_it_runs(small_folder, tmp_path):
         assert "mix" in names and sum(name.startswith("static vectors of") for name in names) == 1
     # What is there is not measured again.
     del tables["Sentiment (SST-2)"][3:]
-    results = json.loads((tmp_path / "tasks.json").read_text()) | {"tables": tables}
     tables["Sentiment (SST-2)"][2]["accuracy (%)"] = 12.5
-    (tmp_path / "tasks.json").write_text(json.dumps(results))
-    result = subprocess.run([*command, "--resume"], cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr[-3000:]
-    assert "layer 0" not in result.stdout.partition("`")[0] and "layer 1" in result.stdout
-    again = json.loads((tmp_path / "tasks.json").read_text())["tables"]
+    (tmp_path / "results/tasks.json").write_text(json.dumps(results))
+    again = run_benchmark(*arguments, "--resume")[0]["tables"]
     assert again["Sentiment (SST-2)"][:3] == tables["Sentiment (SST-2)"]
     assert len(again["Sentiment (SST-2)"]) == 10

@@ -1,10 +1,30 @@
+import functools
 import gzip
+import json
 import random
 import shutil
 
 import pytest
 
+from keras_elmo import Elmo
 from keras_elmo.cli.main import main
+
+OPTIONS = {
+    "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 1, "cell_clip": 3, "proj_clip": 3,
+             "use_skip_connections": True},
+    "char_cnn": {"activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
+                 "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1},
+    "dropout": 0.1, "batch_size": 4, "unroll_steps": 3,
+    "n_epochs": 2, "n_train_tokens": 99,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def loaded_once():
+    """A model of the same arguments is loaded once: the tests are many, and its graphs are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +44,7 @@ def corpus(tmp_path_factory):
     (folder / "train-1.txt").unlink()
     with open(folder / "heldout.txt", "a") as file:
         file.write("\na b unheard-of d\n")
+    (folder / "options.json").write_text(json.dumps(OPTIONS))
     output = str(folder / "vocab.txt")
     assert main(["vocabulary", str(folder / "train-*"), "-o", output, "--quiet"]) == 0
     return folder

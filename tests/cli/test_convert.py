@@ -35,20 +35,3 @@ def test_checkpoint_becomes_a_model(checkpoint, shared, tmp_path, capsys):
     assert main(["convert", model, str(output), "--overwrite", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert sorted(os.listdir(output)) == ["options.json", "weights.hdf5"]
-
-
-def test_what_is_no_checkpoint(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged/checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
-    for name in ("nothing", "empty", "damaged"):
-        assert main(["convert", name, "m"]) == 2
-        message = f"error: {name} must be a folder with a TensorFlow checkpoint: a file"
-        assert message in capsys.readouterr().err
-    assert not (tmp_path / "m").exists()
-
-
-def test_missing_vocabulary_is_found_before_the_checkpoint_is_read(tmp_path, capsys):
-    assert main(["convert", "nothing", str(tmp_path / "m"), "--vocab", "no.txt"]) == 2
-    assert capsys.readouterr().err.endswith("directory: 'no.txt'\n")

@@ -1,4 +1,3 @@
-import functools
 import gzip
 import os
 import re
@@ -7,20 +6,14 @@ import signal
 import pyarrow.parquet
 import pytest
 
-from keras_elmo import Elmo
 from keras_elmo.cli import embed_corpus
 from keras_elmo.cli.main import main
 from keras_elmo.corpora import read_manifest
 from keras_elmo.progress import ProgressDisplay
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
+
 LINES = ["The cat sat .", "Hello", "naïve 猫 😀", "", "The dog"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded_once():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
-        yield
 
 
 @pytest.fixture
@@ -74,27 +67,6 @@ def assert_error(result, message):
     status, err = result
     assert status == 2
     assert re.fullmatch(rf"keras-elmo embed-corpus: error: .*{message}.*", err.rstrip("\n")), err
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["-"], "write what comes from standard input"),
-        (["nothing.txt"], "There is no file nothing.txt"),
-        (["*.csv"], r"There is no file \*.csv"),
-        (["."], "not a folder"),
-        (["a.txt", "./a.txt"], "Received: a.txt and ./a.txt"),
-        (["a.txt", "--layers", "top,default"], "--layers must not be \"default\""),
-        (["a.txt", "--layers", "top,7"], r"Received: --layers \['top', 7\]"),
-        (["a.txt", "--layers", "top,,"], r"Received: --layers \['top', '', ''\]"),
-        (["a.txt", "--shard-size", "0"], "Received: --shard-size 0"),
-        (["a.txt", "--token-budget", "0"], "Received: --token-budget 0"),
-        (["a.txt", "--encoding", "ascii"], "a.txt must be ascii.*with --encoding"),
-    ],
-)  # fmt: skip
-def test_error_is_one_line_and_leaves_no_folder(embed, folder, arguments, message):
-    assert_error(embed(*arguments), message)
-    assert sorted(os.listdir(folder)) == ["a.txt", "b.txt.gz"]
 
 
 def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_folder):

@@ -1,5 +1,4 @@
 import json
-import os
 import re
 import shutil
 
@@ -52,22 +51,3 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
         (("model", None), 6, 32, 20),
         (("model", "vocab.txt"), 6, 32, 20),
     ]
-
-
-def test_an_error_is_found_before_the_model_is_loaded(folder, capsys, monkeypatch):
-    monkeypatch.setattr(BiLanguageModel, "from_pretrained", None)
-    (folder / "latin.txt").write_bytes(b"ok\ncaf\xe9\n")
-    assert main(["evaluate", "model", "latin.txt"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("keras-elmo evaluate: error: latin.txt must be UTF-8")
-    assert "`iconv -f latin1 -t utf-8`" in error
-    os.remove("model/vocab.txt")
-    for arguments, message in [
-        (["nosuch", "heldout.txt"], "There is no folder nosuch; MODEL must be one that"),
-        (["model", "heldout.txt"], "There is no model/vocab.txt; name the vocabulary with --vocab"),
-        (["model", "nothing*", "--vocab", "vocab.txt"], "There is no file nothing*"),
-        (["model", "heldout.txt", "--vocab", "no.txt"], "directory: 'no.txt'"),
-        (["model", "heldout.txt", "--batch-size", "0"], "--batch-size must be an integer"),
-    ]:
-        assert main(["evaluate", *arguments]) == 2
-        assert message in capsys.readouterr().err

@@ -26,7 +26,7 @@ def test_it_writes_a_version(small_folder, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "options, needs_text",
-    [([], True), (["--ops", "core"], False), (["--tokenizer", "treebank"], True)],
+    [([], True), (["--ops", "core"], False)],
 )
 def test_it_says_what_a_program_must_import(small_folder, tmp_path, capsys, options, needs_text):
     """As a fresh process finds it."""
@@ -70,16 +70,3 @@ def _error(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("keras-elmo export: error: ")
     return line
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--max-tokens", "0"], "Received: --max-tokens 0"),
-        (["--version-number", "-1"], "must be a whole number"),
-    ],
-)
-def test_bad_arguments(small_folder, tmp_path, capsys, options, message):
-    assert main(["export", str(small_folder), str(tmp_path / "elmo"), *options]) == 2
-    assert message in _error(capsys)
-    assert not (tmp_path / "elmo").exists()

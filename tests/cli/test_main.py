@@ -12,58 +12,58 @@ import keras_elmo
 from keras_elmo.cli import info
 from keras_elmo.cli.main import main
 
-
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["embed", "--help"], ["info", "--help"], ["tflite", "--help"]]
-)
-def test_help_says_how_it_is_used(capsys, arguments):
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("usage: keras-elmo")
-    assert err == ""
-
-
-def test_help_lists_the_commands(capsys):
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    out = capsys.readouterr().out
-    for command in ("embed", "info", "tflite"):
-        assert re.search(rf"^ +{command} +\w", out, re.MULTILINE)
-
-
-@pytest.mark.parametrize("option", ["--version", "-V"])
-def test_version(capsys, option):
-    with pytest.raises(SystemExit) as caught:
-        main([option])
-    assert caught.value.code == 0
-    assert capsys.readouterr().out == f"keras-elmo {keras_elmo.__version__}\n"
+EMBED = "embed - -o a.hdf5 -m m"
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, status, shown",
     [
-        (["dance"], "invalid choice: 'dance'"),
-        (["info"], "required: MODEL"),
-        (["embed", "-", "-m", "small"], "required: -o/--output"),
-        (["embed", "-", "-o", "a.hdf5"], "required: -m/--model"),
-        (["embed", "-", "-o", "a.hdf5", "-m", "m", "-t", "moses"], "invalid choice: 'moses'"),
-        (["embed", "-", "-o", "a.hdf5", "-m", "m", "--token-budget", "x"], "invalid int value"),
-        (["info", "small", "large"], "unrecognized arguments: large"),
-        (["embed", "-", "-o", "a.hdf5", "-m", "m", "--encoding", "x"], "is no encoding 'x'"),
-        (["embed", "-", "-o", "a.hdf5", "-m", "m", "--encoding", "hex"], "is no encoding 'hex'"),
-        (["tflite", "m"], "required: FILE"),
-        (["tflite", "m", "f", "--quantize", "int4"], "invalid choice: 'int4'"),
+        ("--help", 0, r"\n +embed +\w.*\n +info +\w.*\n +tflite +\w.*KERAS_ELMO_DEBUG=1"),
+        ("embed --help", 0, r"--layers"),
+        ("similar --help", 0, r"--ignore-case"),
+        ("train --help", 0, r"--dropout P +\(0.1\).*--learning-rate R +\(adagrad: 0.2, adam: 0.0"),
+        ("--version", 0, rf"keras-elmo {re.escape(keras_elmo.__version__)}\n"),
+        ("-V", 0, rf"keras-elmo {re.escape(keras_elmo.__version__)}\n"),
+        ("", 2, r"\n +embed +\w.*\n +info +\w.*\n +train +\w"),
+        ("plot", 2, r"\n +word +\w.*\n +cosines +\w"),
+        ("probe", 2, r"\n +tags +\w.*\n +senses +\w"),
+        ("dance", 2, "invalid choice: 'dance'"),
+        ("info", 2, "required: MODEL"),
+        ("embed - -m m", 2, "required: -o/--output"),
+        ("embed - -o a.hdf5", 2, "required: -m/--model"),
+        (f"{EMBED} -t moses", 2, "invalid choice: 'moses'"),
+        (f"{EMBED} --token-budget x", 2, "invalid int value"),
+        (f"{EMBED} --encoding hex", 2, "is no encoding 'hex'"),
+        (f"{EMBED} --encoding x", 2, "is no encoding 'x'"),
+        ("info small large", 2, "unrecognized arguments: large"),
+        ("tflite m", 2, "required: FILE"),
+        ("tflite m f --quantize int4", 2, "invalid choice: 'int4'"),
     ],
 )
-def test_wrong_arguments_end_with_status_2_and_the_usage(capsys, arguments, message):
+def test_help_and_usage(monkeypatch, arguments, status, shown):
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "ascii") for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    monkeypatch.setattr(sys, "argv", ["keras-elmo", *arguments.split()])
+    monkeypatch.setenv("COLUMNS", "120")
     with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert err.startswith("usage: keras-elmo")
-    assert message in err.splitlines()[-1]
+        main()
+    out, err = (stream.seek(0) or stream.read() for stream in streams.values())
+    assert caught.value.code == status
+    assert re.search(shown, err if status else out, re.DOTALL) and not (out if status else err)
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """Makes `info` raise an error."""
+
+    def fail(error):
+        def refuse(source):
+            raise error
+
+        monkeypatch.setattr("keras_elmo.weights.sources.open_model", refuse)
+
+    return fail
 
 
 @pytest.mark.parametrize(
@@ -76,24 +76,40 @@ def test_wrong_arguments_end_with_status_2_and_the_usage(capsys, arguments, mess
         (MemoryError(), "MemoryError"),
     ],
 )
-def test_error_is_one_line_and_status_2(capsys, monkeypatch, error, message):
-    def fail(source):
-        raise error
-
-    monkeypatch.setattr("keras_elmo.weights.sources.open_model", fail)
+def test_error_is_one_line_and_status_2(capsys, fail, error, message):
+    fail(error)
     assert main(["info", "small"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert re.fullmatch(rf"keras-elmo info: error: .*{re.escape(message)}\n", err)
 
 
-def test_interruption_is_status_130(capsys, monkeypatch):
-    def interrupted(source):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("keras_elmo.weights.sources.open_model", interrupted)
+def test_interruption_is_status_130(capsys, fail):
+    fail(KeyboardInterrupt())
     assert main(["info", "small"]) == 130
     assert capsys.readouterr() == ("", "keras-elmo: interrupted; nothing was written\n")
+
+
+@pytest.mark.parametrize("fault", [AttributeError, KeyError, RuntimeError, TypeError])
+def test_a_fault_of_the_program_is_not_hidden(fail, fault):
+    fail(fault("a bug"))
+    with pytest.raises(fault, match="a bug"):
+        main(["info", "small"])
+
+
+@pytest.mark.parametrize("value", ["1", "", None])
+def test_an_environment_variable_shows_the_traceback_of_an_error(capsys, monkeypatch, fail, value):
+    fail(ValueError("not so"))
+    monkeypatch.delenv("KERAS_ELMO_DEBUG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("KERAS_ELMO_DEBUG", value)
+    assert main(["info", "small"]) == 2
+    *traceback, line = capsys.readouterr().err.splitlines()
+    assert line == "keras-elmo info: error: not so"
+    assert bool(traceback) == (value == "1")
+    if traceback:
+        assert traceback[0].startswith("Traceback") and traceback[-1] == "ValueError: not so"
+        assert "in refuse" in "".join(traceback)
 
 
 def test_sigterm_is_status_143(capsys, monkeypatch, small_folder):
@@ -114,129 +130,38 @@ def test_command_runs_in_another_thread(capsys, small_folder):
         assert pool.submit(main, ["info", str(small_folder)]).result() == 0
 
 
-@pytest.mark.parametrize("fault", [AttributeError, KeyError, RuntimeError, TypeError])
-def test_a_fault_of_the_program_is_not_hidden(monkeypatch, fault):
-    def wrong(source):
-        raise fault("a bug")
-
-    monkeypatch.setattr("keras_elmo.weights.sources.open_model", wrong)
-    with pytest.raises(fault, match="a bug"):
-        main(["info", "small"])
-
-
-@pytest.mark.parametrize("value", ["1", "", None])
-def test_an_environment_variable_shows_the_traceback_of_an_error(capsys, monkeypatch, value):
-    def refuse(source):
-        raise ValueError("not so")
-
-    monkeypatch.setattr("keras_elmo.weights.sources.open_model", refuse)
-    monkeypatch.delenv("KERAS_ELMO_DEBUG", raising=False)
-    if value is not None:
-        monkeypatch.setenv("KERAS_ELMO_DEBUG", value)
-    assert main(["info", "small"]) == 2
-    *traceback, line = capsys.readouterr().err.splitlines()
-    assert line == "keras-elmo info: error: not so"
-    assert bool(traceback) == (value == "1")
-    if traceback:
-        assert traceback[0].startswith("Traceback") and traceback[-1] == "ValueError: not so"
-        assert "in refuse" in "".join(traceback)
-
-
-def test_the_help_names_the_variable_that_shows_tracebacks(capsys):
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert "KERAS_ELMO_DEBUG=1" in capsys.readouterr().out
-
-
-def test_a_path_in_an_error_is_as_it_was_typed(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = "runs/seed=1,dropout=0.1/steps=2"
-    assert main(["train", "--train", path, "--vocab", path, "-o", "run"]) == 2
-    assert capsys.readouterr().err == f"keras-elmo train: error: There is no file {path}\n"
-
-
-@pytest.mark.parametrize(
-    "arguments, commands",
-    [
-        ([], ["embed", "info", "train"]),
-        (["plot"], ["word", "cosines", "training"]),
-        (["probe"], ["tags", "senses"]),
-    ],
-)
-def test_a_command_without_its_subcommand_shows_them(capsys, arguments, commands):
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("usage: keras-elmo")
-    for command in commands:
-        assert re.search(rf"^ +{command} +\w", err, re.MULTILINE)
-
-
-def test_arguments_are_those_of_the_process_by_default(capsys, monkeypatch, small_folder):
-    monkeypatch.setattr(sys, "argv", ["keras-elmo", "info", str(small_folder)])
-    assert main() == 0
-    assert "parameters" in capsys.readouterr().out
-
-
-def test_reader_that_goes_away_gets_no_traceback(tmp_path, small_folder):
+def run_info(model, stdout):
+    """Runs `info` in a new process: its status, and what it wrote to standard error."""
+    # Buffered, as a pipe is: an error comes when the buffer is written.
     path = os.path.dirname(os.path.dirname(keras_elmo.__file__))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-m", "keras_elmo", "info", str(model)]
+    result = subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, env=environment, cwd=model, timeout=120
+    )
+    return result.returncode, result.stderr
+
+
+def test_reader_that_goes_away_gets_no_traceback(small_folder):
     read_end, write_end = os.pipe()
     os.close(read_end)
-    # Buffered, as a pipe is: the error comes when the buffer is written.
-    env = {**os.environ, "PYTHONPATH": path}
-    env.pop("PYTHONUNBUFFERED", None)
-    command = [sys.executable, "-m", "keras_elmo", "info", str(small_folder)]
-    result = subprocess.run(
-        command, stdout=write_end, stderr=subprocess.PIPE, env=env, cwd=tmp_path, timeout=120
-    )
+    assert run_info(small_folder, write_end) == (2, b"")
     os.close(write_end)
-    assert result.stderr == b""
-    assert result.returncode == 2
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
-def test_a_full_standard_output_has_a_name(tmp_path, small_folder):
-    path = os.path.dirname(os.path.dirname(keras_elmo.__file__))
-    command = [sys.executable, "-m", "keras_elmo", "info", str(small_folder)]
-    with open("/dev/full", "w") as full:
-        result = subprocess.run(
-            command,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-            cwd=tmp_path,
-            timeout=120,
-        )
+def test_a_full_standard_output_has_a_name(small_folder):
     message = b"keras-elmo info: error: [Errno 28] No space left on device: 'standard output'\n"
-    assert (result.returncode, result.stderr) == (2, message)
+    with open("/dev/full", "w") as full:
+        assert run_info(small_folder, full) == (2, message)
 
 
-def test_an_encoding_without_a_character_shows_a_question_mark(monkeypatch, small_folder):
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_an_encoding_without_a_character_shows_a_question_mark(monkeypatch, small_folder, encoding):
     """What a command prints may be of a user's text, or be a name of a file."""
-
-    def show(options):
-        print("caf\xe9 \u2026 \udcff.txt")
-
-    monkeypatch.setattr(info, "run", show)
-    for encoding, shown in [
-        ("ascii", b"caf? ? ?.txt\n"),
-        ("utf-8", "caf\xe9 \u2026 ?.txt\n".encode()),
-    ]:
-        stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert main(["info", str(small_folder)]) == 0
-        assert stream.buffer.getvalue() == shown and stream.errors == "strict"
-
-
-def test_the_help_is_ascii(monkeypatch):
-    for arguments in (["--help"], *([module, "--help"] for module in ("similar", "train"))):
-        stream = io.TextIOWrapper(io.BytesIO(), "ascii")
-        monkeypatch.setattr(sys, "stdout", stream)
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert caught.value.code == 0
-
-
-def test_commands_describe_themselves():
-    assert info.HELP and info.DESCRIPTION.endswith(".")
+    monkeypatch.setattr(info, "run", lambda options: print("caf\xe9 \u2026 \udcff.txt"))
+    stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["info", str(small_folder)]) == 0
+    expected = "caf\xe9 \u2026 ?.txt\n".encode(encoding, "replace")
+    assert stream.buffer.getvalue() == expected and stream.errors == "strict"

@@ -7,7 +7,6 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
-import tensorflow as tf
 from manylangs_models import architecture, write_model
 from weights.test_torch_file import Evil
 
@@ -48,17 +47,6 @@ def test_embed(model, tmp_path, capsys):
     assert main(["embed", str(tmp_path / "in.txt"), "-o", str(output), "-m", str(archive)]) == 0
     with h5py.File(output) as file:
         np.testing.assert_allclose(file["0"], reference.sentence(SENTENCE), atol=5e-6)
-    capsys.readouterr()
-
-
-@pytest.mark.slow
-def test_export(model, tmp_path, capsys):
-    folder, _, reference = model
-    assert main(["export", str(folder), str(tmp_path / "exported")]) == 0
-    signature = tf.saved_model.load(str(tmp_path / "exported/1")).signatures["elmo"]
-    outputs = signature(text=tf.constant([" ".join(SENTENCE)]))
-    expected = reference.sentence(SENTENCE).mean(0)
-    np.testing.assert_allclose(outputs["elmo"][0], expected, atol=5e-6)
     capsys.readouterr()
 
 

@@ -1,11 +1,10 @@
 import argparse
 import dataclasses
-import importlib.util
 
 import hypothesis
 import hypothesis.strategies as st
 import pytest
-from code_blocks import ROOT
+from scripts import load_script
 
 from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed, defaults_of, pluralize
 
@@ -99,12 +98,8 @@ def test_only_the_subcommand_that_is_asked_for_adds_its_arguments():
 
 
 def test_the_help_of_every_subcommand_has_its_arguments(monkeypatch):
-    path = ROOT / "docs/hooks.py"
-    spec = importlib.util.spec_from_file_location("hooks", path)
-    hooks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hooks)
     monkeypatch.setenv("COLUMNS", "80")
-    text = hooks.command_line()
+    text = load_script("docs/hooks.py").command_line()
     for name in ("embed", "embed-corpus", "plot word", "probe tags", "train"):
         assert f"## keras-elmo {name}\n" in text
     assert "--shard-size N" in text and "--tsne" in text and "--column" in text

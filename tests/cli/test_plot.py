@@ -1,4 +1,3 @@
-import functools
 import json
 import sys
 
@@ -6,17 +5,11 @@ import keras
 import pytest
 
 import keras_elmo
-from keras_elmo import Elmo
 from keras_elmo.cli import plot
 from keras_elmo.cli.main import main
 from keras_elmo.training.events import event_log
 
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded_once():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
-        yield
+pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 @pytest.fixture
@@ -107,43 +100,6 @@ def test_training(draw, tmp_path):
             log({"step": step, "loss": 5 - step, "perplexity": 9, "norm": 1, "learning_rate": 1})
     status, _, figure = draw("training", "run", "-o", "a.png")
     assert status == 0 and figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["word", "boat", "text.txt", "-m", "tiny"], "'boat' does not occur"),
-        (["word", "word", "text.txt", "-m", "tiny"], "at least three occurrences. Received: 1"),
-        (["word", "a", "text.txt", "-m", "tiny", "--senses", "s.txt"], "1 senses for 4 lines"),
-        (["word", "a", "absent.txt", "-m", "tiny"], "No such file or directory: 'absent.txt'"),
-        (["cosines", "a", " ", "-m", "tiny"], "a sentence without any"),
-        (["cosines", "a", "b", "-m", "tiny", "--text", "blank.txt"], "--text must have tokens"),
-        (["mix", "absent.keras"], "No such file or directory: 'absent.keras'"),
-        (["mix", "text.txt"], "text.txt must be a Keras model"),
-        (["mix", "."], ". must be a *.keras file, or hold such files"),
-        (["probe", "text.txt"], "must be what `keras-elmo probe --json` printed"),
-        (["probe", "deep.json"], "must be what `keras-elmo probe --json` printed"),
-        (["training", "."], ". must be a training folder"),
-    ],
-)
-def test_errors_are_one_line_and_leave_no_file(draw, tmp_path, arguments, message):
-    (tmp_path / "s.txt").write_text("river\n")
-    (tmp_path / "blank.txt").write_text("\n")
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    quiet = ["-q"] if "tiny" in arguments else []
-    status, err, _ = draw(*arguments, "-o", "out.png", *quiet)
-    assert status == 2 and len(err.splitlines()) == 1
-    assert err.startswith(f"keras-elmo plot {arguments[0]}: error: ") and message in err
-    assert not list(tmp_path.glob("*out.png*"))
-
-
-@pytest.mark.parametrize(
-    "output, message",
-    [("a.pdf", "must be named *.png or *.svg"), ("no/a.png", "must be an existing folder")],
-)
-def test_outputs_are_checked_first(draw, output, message):
-    status, err, _ = draw("training", "absent", "-o", output)
-    assert status == 2 and message in err
 
 
 def test_without_matplotlib(draw, monkeypatch):

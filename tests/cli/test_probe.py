@@ -49,20 +49,3 @@ def test_senses_as_json(data, small_folder, elmo, capsys):
     assert result["metric"] == "f1"
     expected = probe_senses(elmo, data)
     assert [row["f1"] for row in result["rows"]] == [row["f1"] for row in expected]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["tags", "train.conllu", "absent.conllu"], "No such file or directory: 'absent.conllu'"),
-        (["tags", "train.data.txt", "test.conllu"], "with ten columns between tabs"),
-        (["tags", "train.conllu", "test.conllu", "--column", "xpos"], "words with xpos tags"),
-        (["senses", "absent"], "There is no folder absent"),
-    ],
-)
-def test_errors_are_one_line(data, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(data)
-    assert main(["probe", *arguments, "-m", "tiny"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and len(err.splitlines()) == 1
-    assert err.startswith(f"keras-elmo probe {arguments[0]}: error: ") and message in err

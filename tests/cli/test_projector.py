@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from keras_elmo.cli.main import main
 
@@ -22,21 +21,3 @@ def test_words_of_a_text(tmp_path, monkeypatch, capsys, small_folder, elmo):
     tokens = ["projector", "text.txt", "-m", str(small_folder), "-o", "all", "-q", "--limit", "4"]
     assert main([*tokens, "--tsv"]) == 0
     assert np.loadtxt(tmp_path / "all/layer_1.tsv").shape == (4, 16)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["absent.txt"], "No such file or directory: 'absent.txt'"),
-        (["text.txt", "boat"], "'boat' does not occur"),
-        (["empty.txt"], "a text without any"),
-    ],
-)
-def test_errors_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("the bank\n")
-    (tmp_path / "empty.txt").write_text("")
-    assert main(["projector", *arguments, "-m", "tiny", "-o", "out", "-q"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and len(err.splitlines()) == 1 and message in err
-    assert not (tmp_path / "out").exists()

@@ -1,4 +1,3 @@
-import functools
 import io
 import json
 import sys
@@ -7,18 +6,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from keras_elmo import Elmo
 from keras_elmo.cli.main import main
 from keras_elmo.cli.similar import keyword_in_context
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
+
 TEXT = "by the bank of it\n\na bank , the BANK .\nbanks and banks and once\n"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded_once():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
-        yield
 
 
 @pytest.fixture
@@ -83,24 +76,6 @@ def test_standard_input_and_limit(similar, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a a a\nb\na")))
     status, out, _ = similar("a", "--limit", "2", "--json", file="-")
     assert status == 0 and [row["line"] for row in json.loads(out)["occurrences"]] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["once"], "at least twice. Received: one occurrence, in line 4"),
-        (["never"], "'never' does not occur"),
-        (["Bank"], "'Bank' occurs in another case only; --ignore-case finds it"),
-        (
-            ["bank", "--layers", "1,3"],
-            "from -3 to 2, or a list of these. Received: --layers [1, 3]",
-        ),
-        (["bank", "--top", "0"], "--top must be an integer of at least 1"),
-    ],
-)
-def test_errors_are_one_line(similar, arguments, message):
-    status, out, err = similar(*arguments)
-    assert (status, out) == (2, "") and len(err.splitlines()) == 1 and message in err
 
 
 def test_the_token_stands_at_one_column():

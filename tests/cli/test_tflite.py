@@ -71,20 +71,3 @@ def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     monkeypatch.setattr(tflite, "export_tflite", convert)
     assert run("model.tflite", "-q", *arguments) == (0, "")
     assert calls == [expected]
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["model.txt"], r"must be named \*.tflite. Received: model.txt"),
-        (["nowhere/model.tflite"], "nowhere must be an existing folder"),
-    ],
-)
-def test_error_is_one_line_and_leaves_no_file(run, arguments, message):
-    assert_error(run(*arguments), message)
-    assert os.listdir() == []
-
-
-def test_missing_model_is_named(run):
-    assert_error(run("model.tflite", model="nothing"), "There is no model 'nothing'")
-    assert os.listdir() == []

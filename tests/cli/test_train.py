@@ -1,5 +1,4 @@
 import contextlib
-import json
 import os
 import random
 import re
@@ -20,26 +19,12 @@ from keras_elmo.progress import ProgressDisplay
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.weights import presets
 
-OPTIONS = {
-    "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 1, "cell_clip": 3, "proj_clip": 3,
-             "use_skip_connections": True},
-    "char_cnn": {"activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
-                 "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1},
-    "dropout": 0.1, "batch_size": 4, "unroll_steps": 3,
-    "n_epochs": 2, "n_train_tokens": 99,
-}  # fmt: skip
 TRAIN = ["train", "--train", "train-*", "--vocab", "vocab.txt", "--options", "options.json"]
-
-
-@pytest.fixture(autouse=True)
-def options(corpus):
-    (corpus / "options.json").write_text(json.dumps(OPTIONS))
 
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
     """The folder of a whole run, and what the command wrote to standard error."""
-    (corpus / "options.json").write_text(json.dumps(OPTIONS))
     folder = tmp_path_factory.mktemp("run")
     arguments = ["-o", str(folder / "model"), "--heldout", "heldout.txt", "--evaluate-every", "40"]
     stderr = folder / "stderr"
@@ -198,59 +183,9 @@ def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, train
     assert (trainer.checkpoint_every, trainer.evaluate_every) == (7, 2000)
 
 
-def test_help_shows_the_defaults_of_the_library(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    shown = capsys.readouterr().out
-    for line in [
-        "--dropout P           (0.1)",
-        "--epochs N            times to read the corpus (10)",
-        "--clip-norm X         of all gradients (10)",
-        "--learning-rate R     (adagrad: 0.2, adam: 0.001)",
-        "--evaluate-every STEPS",
-        "(2000)",
-        "--schedule {constant,linear,cosine}",
-        "how it falls (constant)",
-    ]:
-        assert line in shown
-
-
 def test_default_shape_is_that_of_the_published_small_model():
     size = 4 * sum(train.SMALL.num_parameters().values())
     assert size == presets.PRESETS["small"].weights.min_size
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (
-            ["--num-negatives", "20"],
-            "--num-negatives, the samples of the softmax, must be at most 11, half of the 22 words "
-            "of the vocabulary; 0 is the full softmax. Received: --num-negatives 20",
-        ),
-        (["--dropout", "1.5"], "--dropout must be a number from 0, below 1. Received: 1.5"),
-        (["--steps", "0"], "--steps must be at least 1"),
-        (["--vocab", "bad.txt"], "special words <S>, </S>, <UNK> are missing"),
-        (["--train", "empty.txt"], "must have words. Received: none in empty.txt"),
-        (["--train", "nothing*"], "There is no file nothing"),
-        (["--train", "heldout.txt", "--batch-size", "50"], "The corpus must fill a batch"),
-        (["--heldout", "one.txt"], "held-out text must have at least a window"),
-        (["--train", "latin.txt"], "latin.txt must be UTF-8, and 1 line is not. Received: line 1"),
-        (["--options", "sized.json"], "22 words, and n_tokens_vocab=99"),
-        (["--init", "nothing"], "There is no model 'nothing'"),
-    ],
-)
-def test_bad_input_is_refused_before_it_begins(corpus_copy, capsys, arguments, message):
-    (corpus_copy / "bad.txt").write_text("a\nb\n")
-    (corpus_copy / "empty.txt").write_text("\n")
-    (corpus_copy / "one.txt").write_text("a\n")
-    (corpus_copy / "latin.txt").write_bytes(b"caf\xe9\n")
-    (corpus_copy / "sized.json").write_text(json.dumps({**OPTIONS, "n_tokens_vocab": 99}))
-    assert main([*TRAIN, "-o", "runs/model", *arguments]) == 2
-    lines = capsys.readouterr().err.strip().split("\n")
-    assert lines[-1].startswith("keras-elmo train: error: ") and message in lines[-1]
-    assert not os.path.exists("runs")
 
 
 def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys):

@@ -1,4 +1,3 @@
-import os
 import re
 
 from keras_elmo.cli.main import main
@@ -26,23 +25,6 @@ def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(corpus_copy, capsys
     assert "--size must be an integer of at least 4. Received: --size 3" in capsys.readouterr().err
     assert main([*arguments[:-2], "--min-count", "0"]) == 2
     assert "--min-count must be an integer of at least 1" in capsys.readouterr().err
-
-
-def test_a_folder_has_the_hint_that_embed_has(corpus_copy, capsys):
-    folder = str(corpus_copy / "texts")
-    os.mkdir(folder)
-    hint = f"not a folder; write '{folder}/*' for the files in it. Received: {folder}\n"
-    train = ["train", "--train", folder, "--vocab", "vocab.txt", "-o", "model"]
-    for arguments in (["vocabulary", folder, "-o", "words.txt"], train):
-        assert main(arguments) == 2
-        assert capsys.readouterr().err.endswith(hint)
-
-
-def test_text_is_not_replaced(corpus_copy, capsys):
-    before = (corpus_copy / "heldout.txt").read_bytes()
-    assert main(["vocabulary", "heldout.txt", "-o", "heldout.txt", "--overwrite"]) == 2
-    assert "a file of its own" in capsys.readouterr().err
-    assert (corpus_copy / "heldout.txt").read_bytes() == before
 
 
 def test_reading_is_shown(corpus_copy, capsys, monkeypatch):

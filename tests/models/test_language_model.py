@@ -116,7 +116,7 @@ def test_top_words_of_one_sentence_in_any_form(model, sentence):
 
 def test_parts_of_the_softmax_change_nothing(model, monkeypatch):
     whole = model.score(SENTENCES), model.top_words(SENTENCES[0], k=3)
-    monkeypatch.setattr("keras_elmo.models.softmax._MAX_LOGITS", 2 * len(VOCABULARY))
+    monkeypatch.setattr("keras_elmo.models.softmax.MAX_LOGITS", 2 * len(VOCABULARY))
     again = BiLanguageModel(model.config, VOCABULARY)
     again.set_weights(model.get_weights())
     for one, other in zip(again.score(SENTENCES), whole[0], strict=True):

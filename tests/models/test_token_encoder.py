@@ -25,7 +25,7 @@ def test_the_boundaries_come_first(encoder):
 def test_many_words_are_encoded_in_parts(encoder, monkeypatch):
     whole = encoder.from_words(tf.constant(WORDS))
     for size in (1, 3, 7, 100):
-        monkeypatch.setattr(token_encoder, "_WORDS_PER_CALL", size)
+        monkeypatch.setattr(token_encoder, "WORDS_PER_CALL", size)
         np.testing.assert_array_equal(encoder.from_many_words(WORDS), whole)
     assert encoder.from_many_words([]).shape == (2, 12)
 

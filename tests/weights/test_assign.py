@@ -40,7 +40,7 @@ def datasets(other):
 
 
 def assign(datasets, parts):
-    assign_weights(datasets, (parts.character_encoder, parts.bilm, None), "the source")
+    assign_weights(datasets, weight_table(parts.character_encoder, parts.bilm), "the source")
 
 
 def test_every_variable_is_filled(datasets, parts, new):
@@ -129,10 +129,10 @@ def test_faults_of_a_part_that_is_left_out_do_not_matter(datasets, parts, new):
     del datasets["CNN/b_cnn_0"]
     datasets["softmax/W"] = np.zeros(3)
     before, split = parts.arrays(), len(parts.character_encoder.weights)
-    assign_weights(datasets, (None, parts.bilm, None), "the source")
+    assign_weights(datasets, weight_table(bilm=parts.bilm), "the source")
     assert_same(parts.arrays(), before[:split] + new[split:])
     with pytest.raises(ValueError, match="missing: CNN/b_cnn_0"):
-        assign_weights(datasets, (parts.character_encoder, None, None), "the source")
+        assign_weights(datasets, weight_table(parts.character_encoder), "the source")
 
 
 def test_many_faults_and_long_names_are_cut(datasets, parts):

@@ -1,5 +1,7 @@
 """Checkpoints of the original trainer: one that it wrote (shared), and ones made here."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from checkpoints import write_checkpoint
@@ -13,8 +15,6 @@ WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 
 @pytest.fixture(params=[1, 2])
 def model(request, small_config):
-    import dataclasses
-
     return BiLanguageModel(dataclasses.replace(small_config, num_layers=request.param), WORDS)
 
 
@@ -64,11 +64,9 @@ def test_a_checkpoint_that_was_moved(model, tmp_path):
         np.testing.assert_array_equal(variable.numpy(), expected.numpy())
 
 
-def test_what_is_no_checkpoint(tmp_path, model):
-    assert (
-        tf_checkpoint.find_checkpoint(tmp_path) is None
-        and tf_checkpoint.find_checkpoint(object()) is None
-    )
+def test_what_is_not_a_checkpoint(tmp_path, model):
+    for path in (tmp_path, object()):
+        assert tf_checkpoint.find_checkpoint(path) is None
     with pytest.raises(FileNotFoundError, match="no TensorFlow checkpoint"):
         tf_checkpoint.load_weights(tmp_path, model.character_encoder)
     folder = write_checkpoint(tmp_path / "c", model)

@@ -129,15 +129,14 @@ def test_a_pickle_that_would_run_code_is_refused_by_name(make, tmp_path):
     pickle.loads(pickle.dumps(Evil(trap)))
     assert trap.is_dir()
     trap.rmdir()
-    for item in (
-        Evil(trap),
-        {"layer.weight": Evil(trap)},
-        {"layer.weight": Tensor("0", WEIGHT), "other": Evil(trap)},
-    ):
-        message = refused(make({}, item, {"0": WEIGHT}))
-        assert f"the name '{os.mkdir.__module__}.mkdir', which no state dict has" in message
-    assert "'__builtin__.eval'" in refused(make({}, Evil("1 + 1", eval), {}))
-    assert f"'{os.name}.system'" in refused(make({}, Evil("true", os.system), {}))
+    mkdir = f"{os.mkdir.__module__}.mkdir"
+    for item, name in [
+        (Evil(trap), mkdir),
+        ({"layer.weight": Tensor("0", WEIGHT), "other": Evil(trap)}, mkdir),
+        (Evil("1 + 1", eval), "__builtin__.eval"),
+        (Evil("true", os.system), f"{os.name}.system"),
+    ]:
+        assert f"the name '{name}', which no state" in refused(make({}, item, {"0": WEIGHT}))
     assert not trap.exists()
 
 
@@ -187,10 +186,12 @@ def test_other_pickles_and_formats(data, message):
 
 
 @pytest.mark.parametrize("store, again", [(b"q\x00", b"h\x00"), (b"r\0\0\0\0", b"j\0\0\0\0")])
-def test_tuples_within_tuples_take_no_time(store, again):
+def test_tuples_within_tuples_take_no_time_and_no_stack(store, again):
     doubling = b"K\x01\x85" + store + (again + again + b"\x86" + store) * 100
     assert "one tuple in two places" in refused(b"\x80\x02}" + doubling + b"K\x01s.")
     assert "one tuple in two places" in refused(b"\x80\x04}K\x01\x85\x94h\x00K\x01s.")
+    for depth, message in [(250_000, "more than 8,192 tuples"), (8_000, "another format")]:
+        assert message in refused(b"\x80\x02})" + b"\x85" * depth + b"Ns.")
     lists = b"\x80\x02]q\x00" + b"]h\x00ah\x00aq\x00" * 100
     assert "callable" in refused(lists + b")R.")
     assert "another format" in refused(lists + b".")

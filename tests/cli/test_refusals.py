@@ -1,0 +1,188 @@
+"""What every command refuses: one line, status 2, and no file."""
+
+import gzip
+import json
+import os
+import shutil
+
+import pytest
+
+from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo.cli.main import main
+
+EMBED = "embed in.txt -m model"
+CORPUS = "embed-corpus -m model -o out in.txt"
+SENTENCE_KEYS = "-m model -o out.h5 --use-sentence-keys"
+TOKENS = "token-embeddings vocab.txt -m model"
+TRAIN = "train --vocab vocab.txt --options options.json -o runs/model --train"
+# What is found before a model is loaded, by the command and a part of the message.
+EARLY = [
+    ("convert nothing out", "nothing must be a folder with a TensorFlow checkpoint"),
+    ("convert empty out", "empty must be a folder with a TensorFlow checkpoint"),
+    ("convert damaged out", "damaged must be a folder with a TensorFlow checkpoint"),
+    ("convert nothing out --vocab no.txt", "directory: 'no.txt'"),
+    (f"{EMBED} -o out.txt", "*.hdf5, *.h5 or *.npz"),
+    (f"{EMBED} -o out", "--output out"),
+    (f"{EMBED} -o out.HDF5", "--output out.HDF5"),
+    (f"{EMBED} -o out.npz -l 3", "a number from -3 to 2"),
+    (f"{EMBED} -o out.npz -l -4", "--layers -4"),
+    (f"{EMBED} -o out.npz -l 1.5", "--layers '1.5'"),
+    (f"{EMBED} -o out.npz -l top,elmo", "--layers 'top,elmo'"),
+    (f"{EMBED} -o out.npz -l lstm_outputs3", "--layers 'lstm_outputs3'"),
+    (f"{EMBED} -o out.npz --use-sentence-keys", "*.hdf5 or *.h5"),
+    (f"{EMBED} -o out.npz --token-budget 0", "--token-budget 0"),
+    (f"{EMBED} -o nowhere/out.npz", "nowhere must be an existing folder"),
+    (f"{EMBED} -o in.txt/out.npz", "in.txt must be an existing folder"),
+    (f"{EMBED} -o folder.h5", "not a folder. Received: folder.h5"),
+    (f"{EMBED} -o old.npz", "old.npz exists already; give --overwrite"),
+    (f"{EMBED} -o model/weights.hdf5", "must not lie in the model's folder"),
+    ("embed nothing.txt -m model -o out.npz", "nothing.txt"),
+    ("embed . -m model -o out.npz", "directory: "),
+    ("embed old.npz -m model -o old.npz --overwrite", "must not be the input"),
+    ("embed old.npz -m model -o ./old.npz --overwrite", "must not be the input"),
+    ("embed old.npz -m model -o link.npz --overwrite", "must not be the input"),
+    ("embed cut.gz -m model -o out.npz", "cut.gz must be a whole gzip file"),
+    ("embed in.txt -m tyni -o out.npz", "no model 'tyni'"),
+    ("embed in.txt -m empty -o out.npz", "must hold options.json"),
+    ("embed in.txt -m bad-options -o out.npz", "cannot be read"),
+    ("embed in.txt -m model/options.json,no.hdf5 -o out.npz", "no weight file no.hdf5"),
+    ("embed in.txt -m no.json,model/weights.hdf5 -o out.npz", "directory: 'no.json'"),
+    ("embed latin.txt -m model -o out.npz", "latin.txt must be utf-8, and 1 line"),
+    (f"embed twice.txt {SENTENCE_KEYS}", "twice.txt, line 3, whose sentence is that of line 1"),
+    (f"{CORPUS} -", "standard input"),
+    (f"{CORPUS} nothing.txt", "no file nothing.txt"),
+    (f"{CORPUS} *.csv", "no file *.csv"),
+    (f"{CORPUS} .", "not a folder"),
+    (f"{CORPUS} ./in.txt", "in.txt and ./in.txt"),
+    (f"{CORPUS} --layers top,default", '--layers must not be "default"'),
+    (f"{CORPUS} --layers top,7", "--layers ['top', 7]"),
+    (f"{CORPUS} --layers top,,", "--layers ['top', '', '']"),
+    ("embed-corpus in.txt -m model -o model", "must not be the model's folder"),
+    ("evaluate model latin.txt --vocab vocab.txt", "`iconv -f latin1 -t utf-8`"),
+    ("evaluate nosuch heldout.txt", "no folder nosuch"),
+    ("evaluate model heldout.txt", "no model/vocab.txt; name the vocabulary with --vocab"),
+    ("evaluate model nothing* --vocab vocab.txt", "no file nothing*"),
+    ("evaluate model heldout.txt --vocab no.txt", "directory: 'no.txt'"),
+    ("evaluate model heldout.txt --vocab vocab.txt --batch-size 0", "--batch-size"),
+    ("export model out --max-tokens 0", "--max-tokens 0"),
+    ("export model out --version-number -1", "must be a whole number"),
+    ("info no-such-model", "names: tiny, "),
+    ("info empty", "must hold options.json and one *.hdf5 file"),
+    ("info bad-options", "cannot be read"),
+    ("plot mix absent.keras -o out.png", "directory: 'absent.keras'"),
+    ("plot mix in.txt -o out.png", "in.txt must be a Keras model"),
+    ("plot mix . -o out.png", ". must be a *.keras file, or hold such files"),
+    ("plot probe in.txt -o out.png", "must be what `keras-elmo probe --json` printed"),
+    ("plot probe deep.json -o out.png", "must be what `keras-elmo probe --json` printed"),
+    ("plot training . -o out.png", ". must be a training folder"),
+    ("plot training absent -o out.pdf", "*.png or *.svg"),
+    ("plot training absent -o no/out.png", "must be an existing folder"),
+    ("plot word a absent.txt -m model -o out.png", "directory: 'absent.txt'"),
+    ("probe tags train.conllu absent.conllu -m model", "directory: 'absent.conllu'"),
+    ("probe tags in.txt train.conllu -m model", "with ten columns between tabs"),
+    ("probe tags train.conllu train.conllu --column xpos -m model", "words with xpos tags"),
+    ("probe senses absent -m model", "no folder absent"),
+    ("projector absent.txt -m model -o out", "directory: 'absent.txt'"),
+    ("similar cat in.txt -m model --layers 1,3", "--layers [1, 3]"),
+    ("similar cat in.txt -m model --top 0", "--top must be"),
+    ("tflite model model.txt", "*.tflite"),
+    ("tflite model nowhere/model.tflite", "nowhere must be an existing folder"),
+    ("tflite nothing model.tflite", "no model 'nothing'"),
+    (f"{TOKENS} -o out.txt", "*.hdf5 or *.h5"),
+    (f"{TOKENS} -o old.h5", "old.h5 exists already; give --overwrite"),
+    (f"{TOKENS} -o model/out.h5", "must not lie in the model's"),
+    ("token-embeddings nothing.txt -m model -o out.h5", "directory: 'nothing.txt'"),
+    ("token-embeddings vocab.txt -m tyni -o out.h5", "no model 'tyni'"),
+    (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),
+    (f"{TRAIN} train-* --dropout 1.5", "--dropout"),
+    (f"{TRAIN} train-* --steps 0", "--steps must be at least 1"),
+    (f"{TRAIN} train-* --vocab in.txt", "special words <S>, </S>, <UNK> are missing"),
+    (f"{TRAIN} blank.txt", "must have words. Received: none in blank.txt"),
+    (f"{TRAIN} nothing*", "no file nothing"),
+    (f"{TRAIN} seed=1,dropout=0.1/steps=2", "no file seed=1,dropout=0.1/steps=2"),
+    (f"{TRAIN} empty", "not a folder; write 'empty/*' for the files in it"),
+    (f"{TRAIN} heldout.txt --batch-size 50", "The corpus must fill a batch"),
+    (f"{TRAIN} train-* --heldout word.txt", "held-out text must have at least a window"),
+    (f"{TRAIN} latin.txt", "latin.txt must be UTF-8"),
+    (f"{TRAIN} train-* --options sized.json", "22 words, and n_tokens_vocab=99"),
+    (f"{TRAIN} train-* --init nothing", "no model 'nothing'"),
+    ("vocabulary empty -o words.txt", "not a folder; write 'empty/*' for the files in it"),
+    ("vocabulary in.txt -o in.txt --overwrite", "a file of its own"),
+    ("vocabulary in.txt -o vocab.txt", "vocab.txt exists already; give --overwrite"),
+    ("vocabulary in.txt -o words.txt --size 3", "--size must be an integer of at least 4"),
+    ("vocabulary in.txt -o words.txt --min-count 0", "--min-count must be"),
+]
+LATE = [
+    (f"{CORPUS} --shard-size 0", "--shard-size 0"),
+    (f"{CORPUS} --token-budget 0", "--token-budget 0"),
+    ("projector in.txt boat -m model -o out", "'boat' does not occur"),
+    ("projector blank.txt -m model -o out", "a text without any"),
+    ("similar once in.txt -m model", "at least twice. Received: one occurrence, in line 3"),
+    ("similar never in.txt -m model", "'never' does not occur"),
+    ("similar Cat in.txt -m model", "'Cat' occurs in another case only; --ignore-case"),
+    ("embed in.txt -m bad-weights -o out.npz", "must be a whole HDF5 file"),
+    ("embed-corpus -m model -o out café.txt --encoding ascii", "café.txt must be ascii"),
+    ("plot word boat in.txt -m model -o out.png", "'boat' does not occur"),
+    ("plot word once in.txt -m model -o out.png", "at least three occurrences. Received: 1"),
+    ("plot word cat in.txt -m model -o out.png --senses word.txt", "1 senses for 3 lines"),
+    ("plot cosines a blank -m model -o out.png", "a sentence without any"),
+    ("plot cosines a b -m model -o out.png --text blank.txt", "--text must have tokens"),
+]
+
+
+@pytest.fixture
+def folder(corpus_copy, small_folder):
+    """A working folder with inputs, right ones and wrong ones, and a model."""
+    shutil.copytree(small_folder, "model")
+    for name in ("empty", "damaged", "bad-options", "bad-weights", "folder.h5"):
+        os.mkdir(name)
+    shutil.copy("model/options.json", "bad-weights")
+    options = json.loads((corpus_copy / "options.json").read_text())
+    for name, content in {
+        "in.txt": "the cat sat\na cat\nonce\n",
+        "blank.txt": "\n",
+        "word.txt": "a\n",
+        "twice.txt": "a b\nc\na b \n",
+        "café.txt": "café\n",
+        "latin.txt": b"caf\xe9\n",
+        "cut.gz": gzip.compress(b"a b\nc\n")[:-9],
+        "old.npz": "old",
+        "old.h5": "old",
+        "train.conllu": "1\tone\t_\tNUM" + "\t_" * 6 + "\n",
+        "deep.json": "[" * 100_000,
+        "sized.json": json.dumps({**options, "n_tokens_vocab": 99}),
+        "damaged/checkpoint": 'model_checkpoint_path: "model.ckpt-1"\n',
+        "bad-options/options.json": "{}",
+        "bad-options/weights.hdf5": "",
+        "bad-weights/weights.hdf5": "x",
+    }.items():
+        content = content.encode() if isinstance(content, str) else content
+        (corpus_copy / name).write_bytes(content)
+    os.link("old.npz", "link.npz")
+    return corpus_copy
+
+
+def contents(folder):
+    return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("command, message", EARLY + LATE)
+def test_it_is_one_line_and_leaves_no_file(folder, monkeypatch, capsys, command, message):
+    if (command, message) in EARLY:
+        monkeypatch.setattr(Elmo, "from_files", None)
+        monkeypatch.setattr(BiLanguageModel, "from_pretrained", None)
+    before = contents(folder)
+    arguments = [" " if argument == "blank" else argument for argument in command.split()]
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    *_, line = err.splitlines()  # what was read may be said above it
+    name = " ".join(arguments[: 2 if arguments[0] in ("plot", "probe") else 1])
+    assert out == "" and line.startswith(f"keras-elmo {name}: error: ") and message in line
+    assert contents(folder) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all files")
+def test_unreadable_input_is_named(folder, capsys):
+    (folder / "in.txt").chmod(0)
+    assert main(f"{EMBED} -o out.npz".split()) == 2
+    assert "denied: 'in.txt'" in capsys.readouterr().err

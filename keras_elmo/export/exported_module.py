@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from keras_elmo.layers.matmul import using_matmul_dtype
+
 
 class ExportedModule(tf.Module):
     """The contents of a SavedModel: the functions, and the variables that they read, each once.
@@ -15,21 +17,37 @@ class ExportedModule(tf.Module):
 
     def __init__(self, model, storage):
         super().__init__()
-        self.cast_variables = []
+        self.cast_variables, self.stored = [], []
+        sources, rounded = {}, {}  # by the id of the Keras variable
         readers = []
         for variable in model.weights:
             dtype = tf.as_dtype(variable.dtype)
             if storage and dtype.is_floating and dtype.size > tf.as_dtype(storage).size:
-                self.cast_variables.append(
-                    CastVariable(variable.value, storage, len(self.cast_variables))
-                )
-                readers.append((variable, self.cast_variables[-1].value))
+                stored = tf.Variable(tf.cast(variable.value, storage), trainable=False)
+                readers.append((variable, self._cast_variable(stored, dtype).value))
             else:
-                readers.append((variable, variable.value.read_value))
-        self.stored = [variable.stored for variable in self.cast_variables]
+                stored = variable.value
+                readers.append((variable, stored.read_value))
+            sources[id(variable)] = stored
         # Weights are read once, outside of loops: a loop that reads variables would also run where
         # no output needs it. (A function, since the values of attributes would be saved, too.)
         self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
+
+        def round_kernel(variable, dtype):
+            """A kernel in the dtype of products, which is cast when the model is loaded."""
+            if id(variable) not in rounded:
+                with tf.init_scope():
+                    source = sources[id(variable)]
+                    rounded[id(variable)] = self._cast_variable(source, tf.as_dtype(dtype))
+            return rounded[id(variable)].value()
+
+        self._round_kernel = round_kernel
+
+    def _cast_variable(self, stored, dtype):
+        variable = CastVariable(stored, dtype, len(self.cast_variables))
+        self.cast_variables.append(variable)
+        self.stored.append(stored)
+        return variable
 
     def function(self, model_function, inputs, select_outputs):
         """A `tf.function` that becomes a signature. Its outputs that are floats are float32.
@@ -41,7 +59,7 @@ class ExportedModule(tf.Module):
         """
 
         def run(*tensors):
-            with self._weights():
+            with self._weights(), using_matmul_dtype(None, self._round_kernel):
                 outputs = select_outputs(model_function(*tensors))
             return {
                 name: tf.cast(value, tf.float32) if value.dtype.is_floating else value
@@ -57,30 +75,32 @@ class ExportedModule(tf.Module):
 
 
 class CastVariable(tf.saved_model.experimental.TrackableResource):
-    """A variable that is stored in a smaller dtype, and cast back when the model is loaded.
+    """A variable that is stored in one dtype, and cast to another when the model is loaded.
 
     Args:
-        variable: the `tf.Variable`.
-        storage: dtype in which it is stored.
+        stored: the `tf.Variable` that is stored.
+        dtype: `tf.DType` of the value.
         index: int. Which of the module's cast variables it is, for its name.
     """
 
-    def __init__(self, variable, storage, index):
+    def __init__(self, stored, dtype, index):
         super().__init__()
-        self._dtype, self._shape, self._index = variable.dtype, variable.shape, index
-        self.stored = tf.Variable(tf.cast(variable, storage), trainable=False)
+        self._stored, self._dtype, self._index = stored, dtype, index
 
     def _create_resource(self):
         return tf.raw_ops.VarHandleOp(
-            dtype=self._dtype, shape=self._shape, shared_name=f"cast_variable_{self._index}"
+            dtype=self._dtype,
+            shape=self._stored.shape,
+            shared_name=f"cast_variable_{self._index}",
         )
 
     def _initialize(self):
-        value = tf.cast(self.stored, self._dtype)
+        value = tf.cast(self._stored, self._dtype)
         tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=value)
 
     def value(self):
+        """The value as a tensor."""
         handle = self.resource_handle
         return tf.ensure_shape(
-            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._shape
+            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._stored.shape
         )

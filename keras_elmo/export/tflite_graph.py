@@ -65,10 +65,10 @@ def check(elmo, inputs):
         )
     if elmo.max_tokens is not None:
         faults.append(f"it must read whole sentences. Received: max_tokens={elmo.max_tokens}")
-    if elmo.compute_dtype != "float32":
+    if (elmo.compute_dtype, elmo.matmul_dtype) != ("float32", None):
         faults.append(
             "it must compute in float32 (the file may be quantized). "
-            f"Received: dtype {elmo.compute_dtype}"
+            f"Received: dtype {elmo.compute_dtype}, matmul_dtype {elmo.matmul_dtype}"
         )
     if inputs == "text" and elmo.token_encoder.scheme.bytes_to_ids is None:
         faults.append(

@@ -42,8 +42,8 @@ def using_matmul_dtype(dtype, rounded=None):
     Args:
         dtype: string, such as `"bfloat16"`. `None`: that of the context around this one, and
             without one the dtype of the factors.
-        rounded: function of a variable that returns its value in the dtype if it has it, and `None`
-            if it does not. `None`: that of the context around this one, if there is one.
+        rounded: function of a variable and a dtype that returns the variable's value in the dtype,
+            or `None` if it does not have it. `None`: that of the context around this one, if any.
     """
     before = _thread.dtype, _thread.rounded
     _thread.dtype, _thread.rounded = dtype or _thread.dtype, rounded or _thread.rounded
@@ -66,7 +66,7 @@ def as_factor(kernel, dtype):
         return ops.convert_to_tensor(kernel)
     rounded = None
     if _thread.rounded is not None and isinstance(kernel, keras.Variable):
-        rounded = _thread.rounded(kernel)
+        rounded = _thread.rounded(kernel, _thread.dtype)
     return ops.cast(kernel, _thread.dtype) if rounded is None else rounded
 
 

@@ -51,7 +51,8 @@ class KernelRounding:
 
     def context(self):
         """A context in which layers multiply in the dtype."""
-        return using_matmul_dtype(self.dtype, self._find)
+        keeps = getattr(self._thread, "is_tracing", False)
+        return using_matmul_dtype(self.dtype, self._find if keeps else None)
 
     def traced(self, function, **options):
         """Like `TracedFunction`, for eager calls alone, with kernels that were rounded before."""
@@ -70,16 +71,16 @@ class KernelRounding:
 
         return call
 
-    def _find(self, variable):
-        """The rounded value of a variable, for the graph that is being traced, or `None`."""
-        if variable.trainable or not getattr(self._thread, "is_tracing", False):
+    def _find(self, variable, dtype):
+        """The rounded value of a frozen variable, for the graph that is being traced."""
+        if variable.trainable:
             return None
         if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
             return None  # Other devices round faster than they could be asked for changes.
         with self._lock, tf.init_scope():
             if id(variable) not in self._rounded:
                 value = variable.value.read_value()
-                rounded = tf.Variable(tf.cast(value, self.dtype), trainable=False)
+                rounded = tf.Variable(tf.cast(value, dtype), trainable=False)
                 self._rounded[id(variable)] = _Rounded(variable, value, rounded)
         return self._rounded[id(variable)].rounded.read_value()
 

@@ -71,7 +71,7 @@ def test_products_in_another_dtype_end_with_the_context():
 def test_a_kernel_that_was_rounded_before_is_taken():
     kernel = keras.Variable([[1.0]])
     known = {id(kernel): tf.constant([[2.0]], "bfloat16")}
-    with using_matmul_dtype("bfloat16", lambda variable: known.get(id(variable))):
+    with using_matmul_dtype("bfloat16", lambda variable, _: known.get(id(variable))):
         with using_matmul_dtype("bfloat16"):  # the function stays that of the context around it
             assert matmul(tf.ones((1, 1)), kernel) == 2
             assert matmul(tf.ones((1, 1)), as_factor(kernel, "float32")) == 2

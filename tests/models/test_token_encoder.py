@@ -4,16 +4,25 @@ import tensorflow as tf
 
 from keras_elmo import characters
 from keras_elmo.models import token_encoder
+from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.text.character_ids import ByteScheme
 
 WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 
 
+class EncoderOfIds:
+    """Each word's embedding is its character ids."""
+
+    rounding = KernelRounding(None)
+
+    def __call__(self, ids):
+        return tf.cast(ids, tf.float32)
+
+
 @pytest.fixture(scope="module")
 def encoder():
-    # Each word's embedding is its character ids.
-    return TokenEncoder(lambda ids: tf.cast(ids, tf.float32), ByteScheme(12))
+    return TokenEncoder(EncoderOfIds(), ByteScheme(12))
 
 
 def test_the_boundaries_come_first(encoder):

@@ -13,6 +13,7 @@ from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.traced_function import TracedFunction
 
 MATMUL_DTYPES = (None, "bfloat16")
+PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux
 
 
 class KernelRounding:
@@ -80,7 +81,7 @@ class KernelRounding:
         with self._lock, tf.init_scope():
             if id(variable) not in self._rounded:
                 value = variable.value.read_value()
-                rounded = tf.Variable(tf.cast(value, dtype), trainable=False)
+                rounded = tf.Variable(round_kernel(value, dtype), trainable=False)
                 self._rounded[id(variable)] = _Rounded(variable, value, rounded)
         return self._rounded[id(variable)].rounded.read_value()
 
@@ -91,7 +92,7 @@ class KernelRounding:
                 value = variable.value.read_value()
                 # A variable that changes gets another buffer, as long as `before` holds the old.
                 if _address(value) != _address(before):
-                    rounded.assign(tf.cast(value, rounded.dtype))
+                    rounded.assign(round_kernel(value, rounded.dtype))
                     self._rounded[key] = _Rounded(variable, value, rounded)
 
 
@@ -109,6 +110,11 @@ class _Rounded(NamedTuple):
     rounded: object
 
 
+def round_kernel(value, dtype):
+    """A kernel in the dtype of products."""
+    return tf.cast(value, dtype)
+
+
 def _address(tensor):
     return np.asarray(memoryview(tensor)).ctypes.data
 
@@ -119,7 +125,7 @@ def warn_of_slow_processor():
     if tf.config.list_physical_devices("GPU"):
         return
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
+        with open(PROCESSOR_FILE, encoding="utf-8") as file:
             flags = set(re.search(r"^(?:flags|Features)\s*:(.*)$", file.read(), re.M)[1].split())
     except (OSError, TypeError):  # another system than Linux, or another form of the file
         return

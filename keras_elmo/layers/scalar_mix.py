@@ -133,7 +133,8 @@ def _normalize(layer, mask):
     x = ops.cast(layer, "float32")
     weights = ops.ones_like(x)  # (..., features): 1 where an element counts
     if mask is not None:
-        weights = weights * ops.cast(mask, "float32")[..., None]
+        # TFLite has no slices with new axes.
+        weights = weights * ops.expand_dims(ops.cast(mask, "float32"), -1)
     count = ops.maximum(ops.sum(weights), 1.0)
     mean = ops.sum(x * weights) / count
     variance = ops.sum(ops.square((x - mean) * weights)) / count

@@ -1,4 +1,7 @@
-"""What a call of `Elmo` returns: names, shapes, padding and masks of its outputs."""
+"""What a call of `Elmo` returns: names, shapes, padding and masks of its outputs.
+
+How wide the padding is, `tokens_and_width` of `keras_elmo.text.inputs` says.
+"""
 
 import threading
 

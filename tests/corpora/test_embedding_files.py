@@ -61,7 +61,7 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
             read_embeddings(path)
 
     refuse("No such file", error=OSError)
-    refuse("", small_folder, error=OSError)
+    refuse("small", small_folder, error=OSError)
     path.write_text("some text")
     refuse("must be a whole HDF5 or npz file")
     write_hdf5(path, arrays)

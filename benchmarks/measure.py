@@ -10,7 +10,13 @@ import sys
 import tempfile
 import time
 
-DTYPES = ("float32", "bfloat16", "mixed_bfloat16", "mixed_float16")
+DTYPES = (
+    {"dtype": "float32"},
+    {"matmul_dtype": "bfloat16"},
+    {"dtype": "bfloat16"},
+    {"dtype": "mixed_bfloat16"},
+    {"dtype": "mixed_float16"},
+)
 REPEATS = 5
 ONE = "The cat sat on the mat and looked at the old dog ."  # 12 tokens
 
@@ -117,6 +123,7 @@ def compare(workers, peak, sentences, config):
                 for name, value in times.items():
                     seconds[worker.system][name].append(value)
     tokens, work = count(sentences), needed(sentences, config)
+    memory = {worker.system: worker.memory for worker in workers}
     rows = []
     for system, times in seconds.items():
         medians = {name: statistics.median(values) for name, values in times.items()}
@@ -127,6 +134,7 @@ def compare(workers, peak, sentences, config):
                 "share of the peak": work / medians["all"] / 1e9 / peak,
                 "batches of 32, file order (tokens/s)": tokens / medians["32"],
                 "one sentence (ms)": 1e3 * medians["one"],
+                "peak memory (MB)": memory[system] / 1e6,
             }
         )
     for row in rows:
@@ -188,15 +196,15 @@ def _tasks(worker, sentences):
 def precisions(model, sentences, dtypes=DTYPES):
     """Speed and accuracy by dtype of weights and arithmetic: cosine and error to float32."""
     rows = []
-    for dtype in dtypes:
+    for arguments in dtypes:
         with Worker("keras_elmo", model) as worker:
-            value = worker.ask("cast", dtype, sentences[:128])["value"]
+            value = worker.ask("cast", arguments, sentences[:128])["value"]
             times = [_tasks(worker, sentences[:128]) for _ in range(4)][1:]
         medians = {name: statistics.median(t[name] for t in times) for name in times[0]}
         tokens = count(sentences[:128])
         rows.append(
             {
-                "dtype": dtype,
+                "argument": ", ".join(f"{name}={dtype}" for name, dtype in arguments.items()),
                 "128 sentences (tokens/s)": tokens / medians["all"],
                 "batches of 32, file order (tokens/s)": tokens / medians["32"],
                 "one sentence (ms)": 1e3 * medians["one"],

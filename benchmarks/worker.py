@@ -4,6 +4,7 @@ The systems do not bear one another in one process (two set TensorFlow up differ
 process of its own gives each its own memory and start. The parent alternates between them.
 """
 
+import functools
 import json
 import os
 import resource
@@ -16,12 +17,12 @@ STARTED = time.perf_counter()
 class KerasElmo:
     """This package."""
 
-    def __init__(self, model):
+    def __init__(self, model, **kwargs):
         import keras_elmo
 
         self.imported = time.perf_counter()
         self.model = model
-        self.elmo = keras_elmo.Elmo.from_pretrained(model)
+        self.elmo = keras_elmo.Elmo.from_pretrained(model, **kwargs)
 
     def version(self):
         import keras
@@ -57,8 +58,8 @@ class KerasElmo:
             seconds.append([sorted(column)[repeats // 2] for column in zip(*times, strict=True)])
         return seconds
 
-    def cast(self, dtype, sentences):
-        """Goes on with another dtype; each layer's least cosine to float32, and the largest error.
+    def cast(self, dtypes, sentences):
+        """Continues with other dtypes; each layer's least cosine to float32, and the largest error.
 
         The error is a share of the layer's standard deviation.
         """
@@ -67,7 +68,7 @@ class KerasElmo:
         import keras_elmo
 
         expected = np.concatenate(self.elmo.embed(sentences, layers="all"), axis=1)
-        self.elmo = keras_elmo.Elmo.from_pretrained(self.model, dtype=dtype)
+        self.elmo = keras_elmo.Elmo.from_pretrained(self.model, **dtypes)
         values = np.concatenate(self.elmo.embed(sentences, layers="all"), axis=1)
         norms = np.linalg.norm(expected, axis=-1) * np.linalg.norm(values, axis=-1)
         cosine = np.sum(expected * values, axis=-1) / norms
@@ -175,7 +176,12 @@ class AllenNLP:
             self.call(sentences[start : start + 32])
 
 
-SYSTEMS = {"keras_elmo": KerasElmo, "simple_elmo": SimpleElmo, "allennlp": AllenNLP}
+SYSTEMS = {
+    "keras_elmo": KerasElmo,
+    "keras_elmo, products in bfloat16": functools.partial(KerasElmo, matmul_dtype="bfloat16"),
+    "simple_elmo": SimpleElmo,
+    "allennlp": AllenNLP,
+}
 
 
 def _median(task, repeats=5):

@@ -221,8 +221,8 @@ def test_progress_bar_ends_before_the_message(embed, monkeypatch):
     ]
 
 
-def test_prose_in_bfloat16_is_written_as_float32(embed, model):
-    arguments = ["in.txt", "-o", "out.hdf5", "-t", "treebank", "--dtype", "bfloat16"]
+def test_prose_with_products_in_bfloat16(embed, model):
+    arguments = ["in.txt", "-o", "out.hdf5", "-t", "treebank", "--matmul-dtype", "bfloat16"]
     assert embed(*arguments, content="They don't know.\nHello!\n") == (0, "")
     expected = model.embed(["They don 't know .", "Hello !"], layers="all")
     differences = []

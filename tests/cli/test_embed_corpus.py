@@ -54,13 +54,15 @@ def test_files_and_patterns_become_a_folder(embed):
 
 def test_options_reach_the_run(embed, one_layer_folder):
     arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]
+    arguments += ["--matmul-dtype", "bfloat16"]
     assert embed("a.txt", *arguments, "-q", "--token-budget", "64") == (0, "")
     manifest = read_manifest("out")
     assert manifest["layers"] == {"elmo": 16, "layer_1": 16} and manifest["shard_size"] == 16384
     assert [manifest[name] for name in ("pooled", "dtype", "token_budget")] == [True, "float16", 64]
     assert manifest["model"]["source"] == str(one_layer_folder)
     assert manifest["model"]["tokenizer"] == "TreebankTokenizer"
-    assert manifest["model"]["dtype"] == "float32"  # the arithmetic
+    model = manifest["model"]  # the arithmetic
+    assert (model["dtype"], model["matmul_dtype"]) == ("float32", "bfloat16")
 
 
 def assert_error(result, message):

@@ -38,7 +38,9 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
         result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
         return {**result, "predictions": 1234, "oov_rate": 0.125}
 
-    monkeypatch.setattr(BiLanguageModel, "from_pretrained", lambda *source: source)
+    monkeypatch.setattr(
+        BiLanguageModel, "from_pretrained", lambda *source, **kwargs: (source, kwargs)
+    )
     monkeypatch.setattr(training, "evaluate", evaluate)
     assert main(["evaluate", "model", "heldout.txt", "--quiet"]) == 0
     line = (
@@ -47,7 +49,10 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
     )
     assert capsys.readouterr() == (line, "")
     assert main(["evaluate", "model", "heldout.txt", "--vocab", "vocab.txt"]) == 0
+    assert main(["evaluate", "model", "heldout.txt", "-q", "--matmul-dtype", "bfloat16"]) == 0
+    exact, rounded = {"matmul_dtype": None}, {"matmul_dtype": "bfloat16"}
     assert calls == [
-        (("model", None), 6, 32, 20),
-        (("model", "vocab.txt"), 6, 32, 20),
+        ((("model", None), exact), 6, 32, 20),
+        ((("model", "vocab.txt"), exact), 6, 32, 20),
+        ((("model", None), rounded), 6, 32, 20),
     ]

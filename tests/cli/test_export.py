@@ -52,18 +52,25 @@ def test_it_says_what_a_program_must_import(small_folder, tmp_path, capsys, opti
             ["--version-number", "2", "--storage", "float16", "--max-tokens", "9", "--overwrite"],
             {"storage": "float16", "max_tokens": 9, "overwrite": True},
         ),
+        (["--matmul-dtype", "bfloat16"], {}),
         (["--warmup"], {"warmup_texts": export._WARMUP}),
     ],
 )
 def test_arguments_reach_the_exporter(
     small_folder, tmp_path, capsys, monkeypatch, options, expected
 ):
-    calls = []
-    monkeypatch.setattr(export, "export_saved_model", lambda *args, **kwargs: calls.append(kwargs))
+    calls, dtypes = [], []
+
+    def export_model(elmo, *_, **kwargs):
+        calls.append(kwargs)
+        dtypes.append(elmo.matmul_dtype)
+
+    monkeypatch.setattr(export, "export_saved_model", export_model)
     assert main(["export", str(small_folder), str(tmp_path / "elmo"), "-q", *options]) == 0
     assert capsys.readouterr() == ("", "")
     defaults = defaults_of(export_saved_model)
     assert calls == [{**{name: defaults[name] for name in calls[0]}, **expected}]
+    assert dtypes == ["bfloat16" if "bfloat16" in options else None]
 
 
 def _error(capsys):

@@ -243,6 +243,21 @@ def test_half_storage(model, storage, atol, tmp_path):
     np.testing.assert_allclose(found, rounded(SENTENCES)["default"], atol=1e-6)
 
 
+@pytest.mark.parametrize("storage", [None, pytest.param("bfloat16", marks=pytest.mark.slow)])
+def test_products_in_bfloat16(small_folder, storage, tmp_path):
+    """The file holds the weights alone, and their rounded copies are made when it is loaded."""
+    model = keras_elmo.Elmo.from_pretrained(small_folder, matmul_dtype="bfloat16")
+    keras_elmo.export_saved_model(model, tmp_path / "1", storage=storage, pooled_only=True)
+    assert stored(tmp_path / "1")[1] == model.count_params()
+    found = tf.saved_model.load(tmp_path / "1").signatures["default"](tf.constant(SENTENCES))
+    if storage:
+        for variable in model.weights:
+            variable.assign(tf.cast(tf.cast(variable.value, storage), tf.float32))
+    np.testing.assert_allclose(found["default"], model(SENTENCES)["default"], atol=1e-6)
+    model.matmul_dtype = None
+    assert np.abs(found["default"] - model(SENTENCES)["default"]).max() > 1e-5
+
+
 def test_options(model, tmp_path):
     keras_elmo.export_saved_model(
         model, tmp_path / "1", pooled_only=True, max_tokens=4, max_batch_size=32, tokenizer="space"

@@ -238,6 +238,7 @@ def test_wrong_arguments(model, tmp_path, kwargs):
     "kwargs, inputs, message",
     [
         ({"stateful": True}, "character_ids", "stateful=True"),
+        ({"matmul_dtype": "bfloat16"}, "text", "matmul_dtype bfloat16"),
         ({"keep_sentence_boundaries": True}, "text", "keep_sentence_boundaries=True"),
         ({"max_tokens": 9}, "text", "max_tokens=9"),
         ({"tokenizer": "treebank"}, "text", "TreebankTokenizer"),

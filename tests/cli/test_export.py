@@ -26,7 +26,7 @@ def test_it_writes_a_version(small_folder, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "options, needs_text",
-    [([], True), (["--ops", "core"], False)],
+    [([], True), pytest.param(["--ops", "core"], False, marks=pytest.mark.slow)],
 )
 def test_it_says_what_a_program_must_import(small_folder, tmp_path, capsys, options, needs_text):
     """As a fresh process finds it."""

@@ -165,10 +165,11 @@ def test_the_tokens_signature_refuses_wrong_lengths(exported):
 
 @pytest.mark.parametrize(
     "exported",
-    ["tensorflow-text", pytest.param("core", marks=pytest.mark.slow)],
+    ["tensorflow-text", "core"],
     indirect=True,
     scope="module",
 )
+@pytest.mark.slow
 def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:

@@ -119,7 +119,15 @@ FORMS = {  # the input's shape, whether it is ragged, arguments of `Elmo`, input
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        form
+        if form in ("padded", "joined", "ragged")
+        else pytest.param(form, marks=pytest.mark.slow)
+        for form in FORMS
+    ],
+)
 def test_figures_are_those_of_the_real_tokens(tagger, expected, form):
     shape, ragged, kwargs, x, y = FORMS[form]
     model = tagger(shape, ragged, **kwargs)

@@ -126,13 +126,16 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def results(folder):
-    """What each process gives, by the names of the tests below. All run at the same time."""
-    runs = [("two devices", {})]
-    workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    for index in range(2):
-        task = {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
-        runs.append(("two processes", {"TF_CONFIG": json.dumps(task)}))
+def results(folder, name):
+    """What each process of a test gives. All of them run at the same time."""
+    environments = [{}]
+    if name == "two processes":
+        workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
+        tasks = [
+            {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
+            for index in range(2)
+        ]
+        environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     processes = [
         subprocess.Popen(
@@ -142,36 +145,41 @@ def results(folder):
             stderr=subprocess.PIPE,
             text=True,
         )
-        for name, environment in runs
+        for environment in environments
     ]
-    found = {}
+    found = []
     try:
-        for process, (name, _) in zip(processes, runs, strict=True):
+        for process in processes:
             out, err = process.communicate(timeout=400)
             assert process.returncode == 0, err[-3000:]
-            found.setdefault(name, []).append(json.loads(out.splitlines()[-1]))
+            found.append(json.loads(out.splitlines()[-1]))
     finally:
         for process in processes:
             process.kill()
     return found
 
 
-REPLICAS = pytest.mark.parametrize("name, count", [("two processes", 2), ("two devices", 1)])
+REPLICAS = pytest.mark.parametrize(
+    "name, count",
+    [("two devices", 1), pytest.param("two processes", 2, marks=pytest.mark.slow)],
+    scope="module",
+)
 
 
 @REPLICAS
 def test_two_equal_one(results, folder, name, count):
     """Though they were stopped and resumed from a checkpoint, which has the state of every lane."""
     expected = run_alone(folder)
-    assert len(results[name]) == count
-    for result in results[name]:
+    assert len(results) == count
+    for result in results:
         np.testing.assert_allclose(result["losses"], expected["losses"], atol=1e-4)
         np.testing.assert_allclose(result["bias"], expected["bias"], atol=1e-4)
 
 
 @REPLICAS
 def test_all_trace_once_and_stop_if_one_is_asked_to_stop(results, folder, name, count):
-    for result in results[name]:
+    assert len(results) == count
+    for result in results:
         assert result["message"] == "resume from the checkpoint of step 4 with --resume"
         assert result["resumed at"] == 4
         assert result["num_traces"] == 1  # though batches differ in the numbers of words

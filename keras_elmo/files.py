@@ -136,7 +136,11 @@ def tensorflow_reason(error):
 
 @contextlib.contextmanager
 def making_folder(path):
-    """Makes a folder and its parents. After an error it removes those that it made, if empty."""
+    """Makes a folder and its parents.
+
+    After an error it removes those that it made, if they are empty and no other process has locked
+    them.
+    """
     made, folder = [], os.path.abspath(path)
     while not os.path.lexists(folder):
         made.append(folder)
@@ -145,9 +149,10 @@ def making_folder(path):
         os.makedirs(path, exist_ok=True)
         yield
     except BaseException:
-        with contextlib.suppress(OSError):  # The first one that is not empty ends the loop.
+        with contextlib.suppress(OSError):  # The first one that has to stay ends the loop.
             for folder in made:
-                os.rmdir(folder)
+                with locked_folder(folder):
+                    os.rmdir(folder)
         raise
 
 

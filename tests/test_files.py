@@ -1,3 +1,4 @@
+import contextlib
 import os
 import re
 import signal
@@ -270,6 +271,11 @@ def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):
     with pytest.raises(ValueError), making_folder(tmp_path / "c"):
         raise ValueError
     assert (tmp_path / "c").exists()
+    with contextlib.ExitStack() as stack:
+        with pytest.raises(ValueError), making_folder(tmp_path / "e"):
+            stack.enter_context(locked_folder(tmp_path / "e"))  # as another process would
+            raise ValueError
+        assert (tmp_path / "e").exists()
     with pytest.raises(ValueError), replacing_folder(tmp_path / "d" / "1", False):
         raise ValueError
     assert not (tmp_path / "d").exists()

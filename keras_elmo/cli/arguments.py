@@ -175,7 +175,7 @@ def add_matmul_dtype_argument(parser):
         "--matmul-dtype",
         choices=[dtype for dtype in MATMUL_DTYPES if dtype],
         help="multiply matrices in bfloat16, and compute all else in float32: about twice as fast "
-        "on processors with AMX or AVX-512 BF16, and slower elsewhere",
+        "on processors with AMX, and slower on most others",
     )
 
 

@@ -1,5 +1,7 @@
 """`ExportedModule`: the contents of a SavedModel, whose weights may have a smaller dtype."""
 
+import secrets
+
 import keras
 import tensorflow as tf
 
@@ -18,6 +20,7 @@ class ExportedModule(tf.Module):
     def __init__(self, model, storage):
         super().__init__()
         self.cast_variables, self.stored = [], []
+        self._id = secrets.token_hex(8)  # a program may load several exports
         sources, rounded = {}, {}  # by the id of the Keras variable
         readers = []
         for variable in model.weights:
@@ -44,7 +47,7 @@ class ExportedModule(tf.Module):
         self._round_kernel = round_kernel
 
     def _cast_variable(self, stored, dtype):
-        variable = CastVariable(stored, dtype, len(self.cast_variables))
+        variable = CastVariable(stored, dtype, f"{self._id}_{len(self.cast_variables)}")
         self.cast_variables.append(variable)
         self.stored.append(stored)
         return variable
@@ -80,18 +83,18 @@ class CastVariable(tf.saved_model.experimental.TrackableResource):
     Args:
         stored: the `tf.Variable` that is stored.
         dtype: `tf.DType` of the value.
-        index: int. Which of the module's cast variables it is, for its name.
+        name: str, that no other variable of the program has.
     """
 
-    def __init__(self, stored, dtype, index):
+    def __init__(self, stored, dtype, name):
         super().__init__()
-        self._stored, self._dtype, self._index = stored, dtype, index
+        self._stored, self._dtype, self._shared_name = stored, dtype, f"cast_variable_{name}"
 
     def _create_resource(self):
         return tf.raw_ops.VarHandleOp(
             dtype=self._dtype,
             shape=self._stored.shape,
-            shared_name=f"cast_variable_{self._index}",
+            shared_name=self._shared_name,
         )
 
     def _initialize(self):

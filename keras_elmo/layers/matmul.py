@@ -53,6 +53,11 @@ def using_matmul_dtype(dtype, rounded=None):
         _thread.dtype, _thread.rounded = before
 
 
+def rounds(dtype):
+    """Whether products of factors of a dtype are computed in another one, in this context."""
+    return _thread.dtype not in (None, dtype)
+
+
 def as_factor(kernel, dtype):
     """A kernel as `matmul` multiplies by it. Whoever multiplies often reads it once with this.
 

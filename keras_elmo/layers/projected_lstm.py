@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_clips, check_integers
-from keras_elmo.layers.matmul import as_factor, matmul, with_fast_gradient
+from keras_elmo.layers.matmul import as_factor, matmul, rounds, with_fast_gradient
 
 # `compute_input_gates` adds this to the forget gate, as TensorFlow 1's LSTMCell does. The files
 # hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
@@ -180,10 +180,16 @@ class ProjectedLSTMCell(keras.layers.Layer):
                 "projection_kernel", (self.units, self.output_size), initializer.clone()
             )
 
-    def input_gates(self, inputs, fast_gradient=False):
-        """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units)."""
+    def input_gates(self, inputs, fast_gradient=False, kernel=None):
+        """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units).
+
+        A loop that calls this often reads the kernel once, see `as_factor`, and passes it on.
+        """
         return compute_input_gates(
-            inputs, self.kernel, ops.cast(self.bias, self.compute_dtype), fast_gradient
+            inputs,
+            self.kernel if kernel is None else kernel,
+            ops.cast(self.bias, self.compute_dtype),
+            fast_gradient,
         )
 
     def make_step(self, fast_gradient=False):
@@ -197,7 +203,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
         """
 
         def read(kernel):
-            if not fast_gradient:
+            # The gradients of a rounded kernel would be added up in its dtype, step by step.
+            if not fast_gradient and not (kernel.trainable and rounds(self.compute_dtype)):
                 return as_factor(kernel, self.compute_dtype)
             return with_fast_gradient(ops.cast(kernel, self.compute_dtype))
 

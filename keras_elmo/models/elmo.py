@@ -68,8 +68,8 @@ class Elmo(ContextualModel):
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
             `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
-            gates and outputs stay float32. On processors with AMX or AVX-512 BF16 it is about twice
-            as fast, and elsewhere slower (see docs/speed.md). `elmo.matmul_dtype = ...` changes it.
+            gates and outputs stay float32. It is about twice as fast on processors with AMX, and
+            slower on most others (see docs/speed.md). `elmo.matmul_dtype = ...` changes it.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32. On a processor without
             arithmetic of these dtypes this is slower than float32.
@@ -347,6 +347,7 @@ class Elmo(ContextualModel):
 
     def _make_traces(self):
         """Makes the graphs of eager calls, which skip frozen layers in the backward pass."""
+        self.kernel_rounding.reset()
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.token_encoder.scheme.ids_per_token]

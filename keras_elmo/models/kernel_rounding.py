@@ -46,29 +46,30 @@ class KernelRounding:
         self.reset()
 
     def reset(self):
-        """Forgets the graphs, and the rounded kernels with them."""
-        self._rounded = {}  # by the id of the variable
-        self._version = object()
+        """Forgets the graphs, and the rounded kernels with them. Calls that run keep theirs."""
+        self._rounded = {}  # by the id of the variable; graphs are made for one such dict
 
     def context(self):
         """A context in which layers multiply in the dtype."""
-        keeps = getattr(self._thread, "is_tracing", False)
+        keeps = getattr(self._thread, "rounded", None) is not None
         return using_matmul_dtype(self.dtype, self._find if keeps else None)
 
     def traced(self, function, **options):
         """Like `TracedFunction`, for eager calls alone, with kernels that were rounded before."""
-        version, trace = None, None
+        made = None, None
 
         def call(*args):
-            nonlocal version, trace
-            if version is not self._version:
-                version, trace = self._version, TracedFunction(function, **options)
-            self._refresh()
-            self._thread.is_tracing = True
+            nonlocal made
+            # Another thread may reset meanwhile, so this call takes hold of what it needs.
+            rounded, (known, trace) = self._rounded, made
+            if known is not rounded:
+                made = rounded, trace = rounded, TracedFunction(function, **options)
+            self._refresh(rounded)
+            self._thread.rounded = rounded
             try:
                 return trace(*args)
             finally:
-                self._thread.is_tracing = False
+                self._thread.rounded = None
 
         return call
 
@@ -78,22 +79,24 @@ class KernelRounding:
             return None
         if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
             return None  # Other devices round faster than they could be asked for changes.
-        with self._lock, tf.init_scope():
-            if id(variable) not in self._rounded:
+        entries = self._thread.rounded
+        with self._lock, tf.init_scope(), tf.device(variable.value.device):
+            if id(variable) not in entries:
                 value = variable.value.read_value()
                 rounded = tf.Variable(round_kernel(value, dtype), trainable=False)
-                self._rounded[id(variable)] = _Rounded(variable, value, rounded)
-        return self._rounded[id(variable)].rounded.read_value()
+                entries[id(variable)] = _Rounded(variable, value, rounded)
+            entry = entries[id(variable)]
+        return entry.rounded.read_value()
 
-    def _refresh(self):
+    def _refresh(self, entries):
         """Rounds anew what has changed since it was rounded."""
         with self._lock:
-            for key, (variable, before, rounded) in self._rounded.items():
+            for key, (variable, before, rounded) in entries.items():
                 value = variable.value.read_value()
                 # A variable that changes gets another buffer, as long as `before` holds the old.
                 if _address(value) != _address(before):
                     rounded.assign(round_kernel(value, rounded.dtype))
-                    self._rounded[key] = _Rounded(variable, value, rounded)
+                    entries[key] = _Rounded(variable, value, rounded)
 
 
 class _Rounded(NamedTuple):

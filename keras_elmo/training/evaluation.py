@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.models.language_model import perplexities
-from keras_elmo.traced_function import TracedFunction
 from keras_elmo.training.stream import Stream
 
 
@@ -76,5 +75,5 @@ def _evaluation_step(model):
                 loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
             return tf.stack(loss_sums), state
 
-        model.traced_evaluation = TracedFunction(step, reduce_retracing=True)
+        model.traced_evaluation = model.kernel_rounding.traced(step, reduce_retracing=True)
     return model.traced_evaluation

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_elmo.layers.matmul import using_matmul_dtype
+from keras_elmo.models.kernel_rounding import warn_of_slow_processor
 from keras_elmo.training.optimizer import OPTIMIZERS, clip, sum_repeated_rows
 
 
@@ -27,6 +28,8 @@ class TrainingStep:
     """
 
     def __init__(self, model, options, replicas):
+        if options.matmul_dtype is not None:
+            warn_of_slow_processor()
         self.model, self.options, self._replicas = model, options, replicas
         self.variables = [variable.value for variable in model.trainable_variables]
         self.optimizer = OPTIMIZERS[options.optimizer](self.variables)

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_elmo.layers.loops import Loop
+from keras_elmo.layers.matmul import as_factor
 from keras_elmo.traced_function import TracedFunction
 
 # The input gates are computed before the steps, for blocks of about this many tokens. One product
@@ -215,6 +216,11 @@ def _run_steps(cells, inputs, packing, states, training):
     row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
     array_shapes = [tf.TensorShape(None)] * len(cells)
     steps = [cell.make_step(fast_gradient=training) for cell in cells]
+    # A frozen kernel is read once, and not in each block.
+    kernels = [
+        None if cell.kernel.trainable else as_factor(cell.kernel, cell.compute_dtype)
+        for cell in cells
+    ]
     # The shapes of the variables of both `while` loops: the step, `state`, `outputs`, `final_c`.
     invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
 
@@ -230,9 +236,10 @@ def _run_steps(cells, inputs, packing, states, training):
         # slice would be as large as the block, in every step.)
         input_gates = [
             make_array(end - start, 4 * units).split(
-                cell.input_gates(x[offsets[start] : offsets[end]]), num_rows[start:end]
+                cell.input_gates(x[offsets[start] : offsets[end]], kernel=kernel),
+                num_rows[start:end],
             )
-            for cell, x in zip(cells, inputs, strict=True)
+            for cell, x, kernel in zip(cells, inputs, kernels, strict=True)
         ]
 
         def run_step(t, state, outputs, final_c):

@@ -259,6 +259,20 @@ def test_products_in_bfloat16(small_folder, storage, tmp_path):
     assert np.abs(found["default"] - model(SENTENCES)["default"]).max() > 1e-5
 
 
+def test_two_exports_in_a_program_keep_their_weights(one_layer_folder, tmp_path):
+    model = keras_elmo.Elmo.from_pretrained(one_layer_folder, matmul_dtype="bfloat16")
+    signatures, expected = [], []
+    for name in ("1", "2"):
+        keras_elmo.export_saved_model(model, tmp_path / name, ops="core")
+        # No loop reads a variable: such a loop would run also if its result is not asked for.
+        assert "While" not in operations(tmp_path / name)
+        signatures.append(tf.saved_model.load(tmp_path / name).signatures["default"])
+        expected.append(model(SENTENCES)["default"])
+        model.set_weights([weight * 0.5 for weight in model.get_weights()])
+    for run, values in zip(signatures, expected, strict=True):
+        np.testing.assert_allclose(run(tf.constant(SENTENCES))["default"], values, atol=1e-6)
+
+
 def test_options(model, tmp_path):
     keras_elmo.export_saved_model(
         model, tmp_path / "1", pooled_only=True, max_tokens=4, max_batch_size=32, tokenizer="space"

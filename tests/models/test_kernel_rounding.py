@@ -10,6 +10,7 @@ from models.test_elmo import SENTENCES, assert_same
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoConfig, ElmoEmbedding, strings
 from keras_elmo.models import kernel_rounding
+from keras_elmo.training import evaluate
 
 NAMES = ("elmo", "lstm_outputs1", "lstm_outputs2", "word_emb", "default")
 
@@ -156,6 +157,11 @@ def test_language_model(small_config):
     exact = model(["a a a"])["forward"]
     np.testing.assert_allclose(rounded, exact, rtol=0.05)
     assert not np.array_equal(rounded, exact)
+    perplexities = []
+    for dtype in (None, "bfloat16", None):
+        model.matmul_dtype = dtype
+        perplexities.append(evaluate(model, [["a", "a"]], batch_size=1)["perplexity"])
+    assert perplexities[0] == perplexities[2] != perplexities[1]
 
 
 def test_it_is_bfloat16_or_none(new_elmo):

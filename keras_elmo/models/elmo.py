@@ -156,6 +156,7 @@ class Elmo(ContextualModel):
         sizes = self.bilm.state_sizes
         self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
         self._last_mask = LastMask()
+        self._make_traces()
         self._update_trainable_layers()
 
     def call(self, inputs):
@@ -343,24 +344,20 @@ class Elmo(ContextualModel):
             mix.trainable = part is not None
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
-        self._make_traces()
+        self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.
 
     def _make_traces(self):
-        """Makes the graphs of eager calls, which skip frozen layers in the backward pass."""
-        self.kernel_rounding.reset()
+        """Makes the functions of eager calls."""
         width = tf.TensorSpec([], tf.int32)
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
         shape = [None, None, self.token_encoder.scheme.ids_per_token]
         ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
         batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
         batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-        self._traced_forward = self.kernel_rounding.traced(self._forward, input_signature=flat)
-        self._traced_forward_ids = self.kernel_rounding.traced(
-            self._forward_ids, input_signature=ids
-        )
-        self.traced_layers = self.kernel_rounding.traced(
-            self._layers_of_tokens, input_signature=batch
-        )
+        traced = self.kernel_rounding.traced
+        self._traced_forward = traced(self._forward, input_signature=flat)
+        self._traced_forward_ids = traced(self._forward_ids, input_signature=ids)
+        self.traced_layers = traced(self._layers_of_tokens, input_signature=batch)
 
     # Keras
 

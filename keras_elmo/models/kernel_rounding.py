@@ -74,7 +74,7 @@ class KernelRounding:
         return call
 
     def _find(self, variable, dtype):
-        """The rounded value of a frozen variable, for the graph that is being traced."""
+        """A frozen variable's value, rounded and transposed, for the graph that is being traced."""
         if variable.trainable:
             return None
         if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
@@ -114,8 +114,8 @@ class _Rounded(NamedTuple):
 
 
 def round_kernel(value, dtype):
-    """A kernel in the dtype of products."""
-    return tf.cast(value, dtype)
+    """A kernel as `TransposedKernel` holds it."""
+    return tf.transpose(tf.cast(value, dtype))
 
 
 def _address(tensor):

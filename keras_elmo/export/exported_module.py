@@ -37,17 +37,18 @@ class ExportedModule(tf.Module):
         self._weights = lambda: keras.StatelessScope([(v, read()) for v, read in readers])
 
         def round_kernel(variable, dtype):
-            """A kernel in the dtype of products, which is cast when the model is loaded."""
+            """A `TransposedKernel`'s tensor, which is made when the model is loaded."""
             if id(variable) not in rounded:
                 with tf.init_scope():
                     source = sources[id(variable)]
-                    rounded[id(variable)] = self._cast_variable(source, tf.as_dtype(dtype))
+                    rounded[id(variable)] = self._cast_variable(source, tf.as_dtype(dtype), True)
             return rounded[id(variable)].value()
 
         self._round_kernel = round_kernel
 
-    def _cast_variable(self, stored, dtype):
-        variable = CastVariable(stored, dtype, f"{self._id}_{len(self.cast_variables)}")
+    def _cast_variable(self, stored, dtype, is_transposed=False):
+        name = f"{self._id}_{len(self.cast_variables)}"
+        variable = CastVariable(stored, dtype, name, is_transposed)
         self.cast_variables.append(variable)
         self.stored.append(stored)
         return variable
@@ -84,26 +85,30 @@ class CastVariable(tf.saved_model.experimental.TrackableResource):
         stored: the `tf.Variable` that is stored.
         dtype: `tf.DType` of the value.
         name: str, that no other variable of the program has.
+        is_transposed: bool. Whether the value, a matrix, is also transposed.
     """
 
-    def __init__(self, stored, dtype, name):
+    def __init__(self, stored, dtype, name, is_transposed=False):
         super().__init__()
         self._stored, self._dtype, self._shared_name = stored, dtype, f"cast_variable_{name}"
+        self._is_transposed = is_transposed
+        self._shape = stored.shape[::-1] if is_transposed else stored.shape
 
     def _create_resource(self):
         return tf.raw_ops.VarHandleOp(
             dtype=self._dtype,
-            shape=self._stored.shape,
+            shape=self._shape,
             shared_name=self._shared_name,
         )
 
     def _initialize(self):
         value = tf.cast(self._stored, self._dtype)
+        value = tf.transpose(value) if self._is_transposed else value
         tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=value)
 
     def value(self):
         """The value as a tensor."""
         handle = self.resource_handle
         return tf.ensure_shape(
-            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._stored.shape
+            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._shape
         )

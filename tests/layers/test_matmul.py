@@ -69,11 +69,22 @@ def test_products_in_another_dtype_end_with_the_context():
 
 
 def test_a_kernel_that_was_rounded_before_is_taken():
-    kernel = keras.Variable([[1.0]])
-    known = {id(kernel): tf.constant([[2.0]], "bfloat16")}
-    with using_matmul_dtype("bfloat16", lambda variable, _: known.get(id(variable))):
-        with using_matmul_dtype("bfloat16"):  # the function stays that of the context around it
-            assert matmul(tf.ones((1, 1)), kernel) == 2
-            assert matmul(tf.ones((1, 1)), as_factor(kernel, "float32")) == 2
-        assert matmul(tf.ones((1, 1)), keras.Variable([[1.0]])) == 1
-    assert matmul(tf.ones((1, 1)), kernel) == 1
+    """It is given transposed. The doubled values tell it from the kernel itself."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(-4, 4, (3, 4))  # Their products are exact in bfloat16.
+    kernel = keras.Variable(values, dtype="float32")
+    known = {id(kernel): tf.constant(2 * values.T, "bfloat16")}
+    for shape in [(2, 5, 3), (5, 3), (0, 3)]:
+        x = rng.integers(-4, 4, shape)
+        once, twice = x @ values, x @ (2 * values)
+        x = tf.constant(x, "float32")
+        with using_matmul_dtype("bfloat16", lambda variable, _: known.get(id(variable))):
+            with using_matmul_dtype("bfloat16"):  # the function stays that of the context around it
+                factor = as_factor(kernel, "float32")
+                for given in (kernel, factor, as_factor(factor, "float32")):
+                    np.testing.assert_array_equal(matmul(x, given), twice)
+                    traced = tf.function(lambda given=given: matmul(x, given))  # noqa: B023
+                    np.testing.assert_array_equal(traced(), twice)
+            other = keras.Variable(values, dtype="float32")
+            np.testing.assert_array_equal(matmul(x, other), once)
+        np.testing.assert_array_equal(matmul(x, kernel), once)

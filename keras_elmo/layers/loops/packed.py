@@ -216,11 +216,10 @@ def _run_steps(cells, inputs, packing, states, training):
     row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
     array_shapes = [tf.TensorShape(None)] * len(cells)
     steps = [cell.make_step(fast_gradient=training) for cell in cells]
+    is_frozen = not any(cell.kernel.trainable for cell in cells)
     # A frozen kernel is read once, and not in each block.
-    kernels = [
-        None if cell.kernel.trainable else as_factor(cell.kernel, cell.compute_dtype)
-        for cell in cells
-    ]
+    kernels = [as_factor(cell.kernel, cell.compute_dtype) if is_frozen else None for cell in cells]
+    has_gradient = training or not is_frozen
     # The shapes of the variables of both `while` loops: the step, `state`, `outputs`, `final_c`.
     invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
 
@@ -232,21 +231,31 @@ def _run_steps(cells, inputs, packing, states, training):
     def run_block(start, state, outputs, final_c):
         # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
         end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
-        # An array with a tensor (rows, 4 * units) for each step of the block. (The gradient of a
-        # slice would be as large as the block, in every step.)
+        rows = slice(offsets[start], offsets[end])
         input_gates = [
-            make_array(end - start, 4 * units).split(
-                cell.input_gates(x[offsets[start] : offsets[end]], kernel=kernel),
-                num_rows[start:end],
-            )
+            cell.input_gates(x[rows], kernel=kernel)
             for cell, x, kernel in zip(cells, inputs, kernels, strict=True)
         ]
+        if has_gradient:
+            # The gradient of a slice would be as large as the block, in every step. That of an
+            # array with a tensor (rows, 4 * units) for each step is not.
+            input_gates = [
+                make_array(end - start, 4 * units).split(gates, num_rows[start:end])
+                for gates in input_gates
+            ]
+
+        def gates_of_step(k, t):
+            if has_gradient:
+                return input_gates[k].read(t - start)
+            # Rows that lie side by side are read where they are.
+            first = offsets[t] - offsets[start]
+            return input_gates[k][first : first + num_rows[t]]
 
         def run_step(t, state, outputs, final_c):
             num_continuing = num_rows[t + 1]
             next_state, next_outputs, next_final_c = [], [], []
             for k, step in enumerate(steps):
-                m, c = step(input_gates[k].read(t - start), state[2 * k], state[2 * k + 1])
+                m, c = step(gates_of_step(k, t), state[2 * k], state[2 * k + 1])
                 next_outputs.append(outputs[k].write(t, m))
                 # The last rows of the step belong to the sentences that end here.
                 next_final_c.append(final_c[k].write(t, c[num_continuing:]))

@@ -83,7 +83,7 @@ def test_a_kernel_that_was_rounded_before_is_taken():
                 factor = as_factor(kernel, "float32")
                 for given in (kernel, factor, as_factor(factor, "float32")):
                     np.testing.assert_array_equal(matmul(x, given), twice)
-                    traced = tf.function(lambda given=given: matmul(x, given))  # noqa: B023
+                    traced = tf.function(lambda: matmul(x, given))  # noqa: B023
                     np.testing.assert_array_equal(traced(), twice)
             other = keras.Variable(values, dtype="float32")
             np.testing.assert_array_equal(matmul(x, other), once)

@@ -59,20 +59,19 @@ class Softmax(keras.layers.Layer):
         if negatives is None:
             logits = tf.matmul(inputs, self.kernel.value, transpose_b=True) + self.bias.value
             return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
-        labels = tf.cast(targets, tf.int64)[:, None]
-        return tf.nn.sampled_softmax_loss(
-            self.kernel.value,
-            self.bias.value,
-            labels,
-            inputs,
-            num_sampled=tf.size(negatives),
-            num_classes=self.num_words,
-            sampled_values=(
-                tf.cast(negatives, tf.int64),
-                self._expected_count(labels, num_draws),
-                self._expected_count(negatives, num_draws),
-            ),
-        )
+        # `tf.nn.sampled_softmax_loss` gives the same, and makes a training step an eighth longer.
+        num_targets = tf.size(targets)
+        word_ids = tf.concat([targets, negatives], 0)
+        # One gather for both, so that their gradients become one.
+        kernel, bias = tf.gather(self.kernel.value, word_ids), tf.gather(self.bias.value, word_ids)
+        logits = tf.matmul(inputs, kernel[num_targets:], transpose_b=True)
+        logits += bias[num_targets:] - tf.math.log(self._expected_count(negatives, num_draws))
+        # A target that is among the samples counts once.
+        logits = tf.where(targets[:, None] == negatives, -math.inf, logits)
+        target_logits = tf.reduce_sum(inputs * kernel[:num_targets], axis=1) + bias[:num_targets]
+        target_logits -= tf.math.log(self._expected_count(targets, num_draws))
+        logits = tf.concat([target_logits[:, None], logits], axis=1)
+        return tf.reduce_logsumexp(logits, axis=1) - target_logits
 
     def _expected_count(self, word_ids, num_draws):
         word_ids = tf.cast(word_ids, tf.float32)

@@ -172,8 +172,7 @@ def _fast_gradient_product(x, fast_kernel):
 
 def _times_transposed(x, transposed):
     """A product of x (..., n), in the dtype of the transposed factor (m, n): (..., m)."""
-    import tensorflow as tf
-
     rows = ops.reshape(ops.cast(x, transposed.dtype), (-1, transposed.shape[1]))
-    y = tf.matmul(rows, transposed, transpose_b=True)
+    # In graphs, TensorFlow merges the transposition with the product, and copies nothing.
+    y = ops.matmul(rows, ops.transpose(transposed))
     return ops.reshape(y, (*ops.shape(x)[:-1], transposed.shape[0]))

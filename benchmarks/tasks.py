@@ -8,8 +8,8 @@ Each row is trained with three seeds: the mean of the scores on the test data, a
 deviation. Seconds are those of one training; the time to embed the texts does not count where it is
 done once. All rows of a task share the head, the optimizer and the way to choose the epoch. With
 `--text FILE` there is a row for static vectors that are made from this text, too. The results are
-written after each row. `--tasks` measures some of the tables anew, and `--resume` only the rows
-that the file lacks.
+written after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows, and
+`--resume` only the rows that the file lacks.
 """
 
 import functools
@@ -31,6 +31,7 @@ import vectors  # noqa: E402
 
 EPOCHS = 20
 TRAINED_FURTHER = "mix, the biLM first trained on these texts"
+ROUNDED = "mix, matmul_dtype bfloat16"
 
 
 def sentiment(model, files, seeds, epochs, report, skip, static):
@@ -42,8 +43,12 @@ def sentiment(model, files, seeds, epochs, report, skip, static):
     if static is not None and static.name not in skip:
         only = report_one(report, "layer 0", static.name)
         classify_text.compare(lambda: static, files, (), epochs, seeds, only, ["mix"])
+    layers = [f"layer {k}" for k in range(make_elmo().config.num_layers + 1)]
+    if ROUNDED not in skip:
+        elmo = keras_elmo.Elmo.from_pretrained(model, matmul_dtype="bfloat16")
+        only = report_one(report, "mix", ROUNDED)
+        classify_text.compare(lambda: elmo, files, (), epochs, seeds, only, layers)
     if TRAINED_FURTHER not in skip:
-        layers = [f"layer {k}" for k in range(make_elmo().config.num_layers + 1)]
         only = report_one(report, "mix", TRAINED_FURTHER)
         with tempfile.TemporaryDirectory() as folder:
             elmo = keras_elmo.Elmo.from_pretrained(train_further(model, files[0], folder))
@@ -77,9 +82,24 @@ def train_further(model, file, folder):
 def tags(model, files, seeds, epochs, report, skip, static, has_crf):
     elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer=None)
     tag_tokens.compare(elmo, files, has_crf, epochs, seeds, report, skip)
+    if ROUNDED not in skip:
+        elmo.matmul_dtype = "bfloat16"
+        only = report_one(report, "mix", ROUNDED)
+        layers = [f"layer {k}" for k in range(elmo.config.num_layers + 1)]
+        tag_tokens.compare(elmo, files, has_crf, epochs, seeds, only, layers)
     if static is not None and static.name not in skip:
         only = report_one(report, "layer 0", static.name)
         tag_tokens.compare(static, files, has_crf, epochs, seeds, only, ["mix"])
+
+
+class AllBut:
+    """A container of all names but some."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __contains__(self, name):
+        return name not in self.names
 
 
 class Task(typing.NamedTuple):
@@ -142,6 +162,7 @@ def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, help="only these")
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--text", type=pathlib.Path, help="tokenised; makes static vectors")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
@@ -169,12 +190,13 @@ def main():
         files = [folder / pattern.format(part) for part in ("train", "dev", "test")]
         kept = results["tables"].get(task.title, []) if options.resume else []
         table = results["tables"][task.title] = kept
-        names = {row["vectors"] for row in kept}
+        names = AllBut(options.rows) if options.rows else {row["vectors"] for row in kept}
 
         def add(found, table=table, task=task, names=names):
             vectors.report_rows(found)
             table += [row for row in rows(found, task.score) if row["vectors"] not in names]
-            report.write(options.output, "tasks", results, report.head_of_model(results))
+            if table:
+                report.write(options.output, "tasks", results, report.head_of_model(results))
 
         epochs = 2 if options.small else EPOCHS
         task.run(options.model, files, range(options.seeds), epochs, add, names, static)

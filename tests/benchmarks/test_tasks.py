@@ -49,4 +49,4 @@ def test_it_runs(small_folder, tmp_path, run_benchmark):
     (tmp_path / "results/tasks.json").write_text(json.dumps(results))
     again = run_benchmark(*arguments, "--resume")[0]["tables"]
     assert again["Sentiment (SST-2)"][:3] == tables["Sentiment (SST-2)"]
-    assert len(again["Sentiment (SST-2)"]) == 10
+    assert len(again["Sentiment (SST-2)"]) == 11

@@ -45,7 +45,11 @@ test: .venv/installed
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/pytest -n 2 --dist worksteal
 
-slow-test: .venv/installed
+.venv/mlserver-installed: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[mlserver]"
+	touch $@
+
+slow-test: .venv/mlserver-installed
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 campaign: .venv/installed

@@ -3,7 +3,12 @@
 import os
 import sys
 
-from keras_elmo.cli.arguments import MODEL_HELP, check_overwrite, load_elmo
+from keras_elmo.cli.arguments import (
+    MODEL_HELP,
+    add_tokenizer_argument,
+    check_overwrite,
+    load_elmo,
+)
 from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import tflite
 from keras_elmo.quiet import hide_tensorflow_log
@@ -11,7 +16,7 @@ from keras_elmo.quiet import hide_tensorflow_log
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
-    "without TensorFlow. The file says how to call it in its metadata 'keras_elmo' (JSON)."
+    "without TensorFlow, and keras-elmo-lite as a library. The file says how to call it in its metadata 'keras_elmo' (JSON)."
 )
 _FLOAT32 = "float32"  # weights as they are: the library's `None`
 _DEFAULTS = defaults_of(tflite.export_tflite)
@@ -25,9 +30,11 @@ def add_arguments(parser):
         "--inputs",
         default=_typed(_DEFAULTS["inputs"]),
         choices=[_typed(inputs) for inputs in tflite.INPUTS],
-        help="character-ids (default): int32, (batch, tokens, characters); text: UTF-8 bytes, "
-        "(batch, bytes), which the file splits on whitespace",
+        help="what the signature serving_default takes. character-ids (default): int32, (batch, "
+        "tokens, characters); text: UTF-8 bytes, (batch, bytes), which the file splits on "
+        "whitespace; words: there is no such signature, and keras-elmo-lite starts sooner",
     )
+    add_tokenizer_argument(parser)
     parser.add_argument(
         "--quantize",
         default=_FLOAT32,
@@ -37,6 +44,12 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--dynamic-batch", action="store_true", help="any number of sentences, not one"
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="fix all shapes: sentences of N tokens, for a browser",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
@@ -55,7 +68,7 @@ def run(options):
     folder = os.path.dirname(os.path.abspath(options.file))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
-    elmo = load_elmo(options, tokenizer="whitespace")
+    elmo = load_elmo(options)
     with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.export_tflite(
             elmo,
@@ -63,11 +76,14 @@ def run(options):
             inputs=options.inputs.replace("-", "_"),
             quantize=None if options.quantize == _FLOAT32 else options.quantize,
             batch=None if options.dynamic_batch else 1,
+            max_tokens=options.max_tokens,
             overwrite=options.overwrite,
         )
     if not options.quiet:
-        ((name, tensor),) = tflite.metadata(options.file)["inputs"].items()
-        shape = ", ".join("any" if size is None else str(size) for size in tensor["shape"])
+        description = tflite.metadata(options.file)
+        signatures = ", ".join(
+            f"{name}({', '.join(signature['inputs'])})"
+            for name, signature in description["signatures"].items()
+        )
         size = os.path.getsize(options.file) / 1e6
-        line = f"{options.file}: {size:,.1f} MB, input {name}: {tensor['dtype']}, ({shape})"
-        print(line, file=sys.stderr)
+        print(f"{options.file}: {size:,.1f} MB, signatures {signatures}", file=sys.stderr)

@@ -1,9 +1,11 @@
 """`Elmo` to TFLite files, for phones and small machines."""
 
 import os
+import tempfile
 
 import tensorflow as tf
 
+from keras_elmo.checks import check_integers
 from keras_elmo.export import tflite_graph
 from keras_elmo.export.tflite_metadata import describe, metadata, with_metadata
 from keras_elmo.files import replacing_file
@@ -12,31 +14,55 @@ from keras_elmo.signals import check_signals
 
 __all__ = ["INPUTS", "QUANTIZATIONS", "check_path", "export_tflite", "metadata"]
 
-INPUTS = ("character_ids", "text")
+INPUTS = ("character_ids", "text", "words")
 QUANTIZATIONS = (None, "float16", "int8")
 
 
-def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, overwrite=False):
+def export_tflite(
+    elmo,
+    path,
+    inputs="character_ids",
+    quantize=None,
+    batch=1,
+    max_tokens=None,
+    overwrite=False,
+):
     """Writes a model as a TFLite file, of TFLite's builtin operations alone.
 
-    The file has one signature, `"serving_default"`, with one input, named as `inputs`, and the
-    outputs of an `Elmo` except `"tokens"`; for text also `"starts"` and `"ends"`, the bytes of each
-    token. Outputs have at least one column of tokens. `metadata` reads back how to call it. Files
-    are for sentences, and not for texts of thousands of tokens: each step along the sentence copies
-    the outputs of all tokens, so the time of each token grows with their number.
+    `keras_elmo_lite` runs such files without TensorFlow. Other programs call the signatures of the
+    file, which share the weights:
+
+    - `"serving_default"`: sentences to the outputs of an `Elmo` except `"tokens"`; for text also
+      `"starts"` and `"ends"`, the bytes of each token. It has one input, named as `inputs`. Outputs
+      have at least one column of tokens. Each step along the sentence copies the outputs of all
+      tokens, so it is not for texts of thousands of tokens.
+    - `"words"`: `character_ids`, int32, (words, ids_per_token), to `token_embeddings`, float32,
+      (words, projection_dim).
+    - `"steps"`: the next tokens of each sentence, in both directions, to the outputs of the LSTM
+      layers. `forward` and `backward` are token embeddings, float32, (batch, tokens,
+      projection_dim), each in the order in which that direction reads them; `state` is float32,
+      (batch, size), zeros before `<S>` and `</S>`. `lstm_outputs1`, ... are float32, (batch,
+      tokens, 2 * projection_dim), each direction in its own order; `state` is the one after them.
+
+    `metadata` reads back how to call a file.
 
     Args:
         elmo: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
             text with the whitespace tokenizer.
         path: the file to write, in an existing folder.
-        inputs: `"character_ids"`: int32, (batch, tokens, max_characters), as `elmo.batch_to_ids`
-            makes them (with a table of words, there is one more id of each token). Or `"text"`:
-            uint8, (batch, bytes), UTF-8 padded at the end with spaces, split on whitespace, for
-            models whose characters are bytes. An empty sentence is one padding token, or one space.
+        inputs: what `"serving_default"` takes. `"character_ids"`: int32, (batch, tokens,
+            max_characters), as `elmo.batch_to_ids` makes them (with a table of words, there is one
+            more id of each token). `"text"`: uint8, (batch, bytes), UTF-8 padded at the end with
+            spaces, split on whitespace, for models whose characters are bytes. An empty sentence is
+            one padding token, or one space. `"words"`: there is no such signature, only the two
+            others, and the file is loaded in less time and memory.
         quantize: `None`: float32. `"float16"`: weights of half the size, arithmetic in float32.
             `"int8"`: weights of a quarter of the size, arithmetic with activations quantised as
             they come (dynamic range).
         batch: 1, or `None` for any number of sentences.
+        max_tokens: int. The file has `"serving_default"` alone, for character ids of just so many
+            tokens and a batch of 1, and `"mask"` is int32. Runtimes that need fixed shapes, such as
+            LiteRT.js in a browser, take it. `None`: any number of tokens.
         overwrite: bool. Replace an existing file.
 
     Raises:
@@ -61,13 +87,20 @@ def export_tflite(elmo, path, inputs="character_ids", quantize=None, batch=1, ov
     ]:
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {list(choices)}. Received: {name}={value!r}")
+    if max_tokens is not None:
+        check_integers(1, max_tokens=max_tokens)
+        if (inputs, batch) != ("character_ids", 1):
+            raise ValueError(
+                'With `max_tokens`, `inputs` must be "character_ids" and `batch` 1. '
+                f"Received: inputs={inputs!r}, batch={batch}"
+            )
     tflite_graph.check(elmo, inputs)
     check_path(path, overwrite)
     with replacing_file(path) as temporary:
-        function = tflite_graph.concrete_function(elmo, inputs, batch)
+        functions = tflite_graph.concrete_functions(elmo, inputs, batch, max_tokens)
         check_signals()
         model = with_metadata(
-            _convert(elmo, function, quantize), describe(elmo, function, inputs, quantize)
+            _convert(elmo, functions, quantize), describe(elmo, functions, quantize)
         )
         with open(temporary, "wb") as file:
             file.write(model)
@@ -82,15 +115,17 @@ def check_path(path, overwrite):
         )
 
 
-def _convert(elmo, function, quantize):
-    # The module holds the variables. Without it, the file has neither weights nor a signature.
+def _convert(elmo, functions, quantize):
     module = tf.Module()
     module.weights = [variable.value for variable in elmo.variables]
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], module)
-    converter.exclude_conversion_metadata = True  # it would write the whole file once more
-    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-    if quantize is not None:
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    if quantize == "float16":
-        converter.target_spec.supported_types = [tf.float16]
-    return converter.convert()
+    with tempfile.TemporaryDirectory() as folder:
+        # A SavedModel, since only that may have several signatures. They share the weights.
+        tf.saved_model.save(module, folder, functions)
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, list(functions))
+        converter.exclude_conversion_metadata = True  # it would write the whole file once more
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        if quantize is not None:
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if quantize == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        return converter.convert()

@@ -5,53 +5,98 @@ import tensorflow as tf
 from keras_elmo import text
 
 
-def concrete_function(elmo, inputs, batch):
-    """A function of text or character ids, for the converter.
-
-    Unlike in `Elmo`, every token is encoded, and not every distinct word. Outputs have at least one
-    column of tokens, since TFLite does not return empty arrays.
+def concrete_functions(elmo, inputs, batch, max_tokens):
+    """The functions of a file, for the converter, by their signatures' names.
 
     Args:
         elmo: an `Elmo`, as `check` lets it pass.
-        inputs: `"text"` or `"character_ids"`.
-        batch: 1, or `None` for any number of sentences, one at least.
+        inputs: see `export_tflite`, like the following.
+        batch: 1 or `None`.
+        max_tokens: int or `None`.
 
     Returns:
-        A concrete function of one named tensor, uint8 (batch, bytes) or int32 (batch, tokens,
-        ids_per_token), to the dict of an `Elmo` without `"tokens"`; for text with `"starts"` and
-        `"ends"`, int32, (batch, tokens): the bytes of each token.
+        A dict of concrete functions of named tensors. See `export_tflite` for what they compute.
     """
-    start = _state_after_boundaries(elmo)
-    scheme = elmo.token_encoder.scheme
+    functions = {}
     if inputs == "text":
-        signature = tf.TensorSpec([batch, None], tf.uint8, name=inputs)
-    else:
-        signature = tf.TensorSpec([batch, None, scheme.ids_per_token], tf.int32, name=inputs)
+        functions["serving_default"] = _from_text(elmo, batch)
+    elif inputs == "character_ids":
+        functions["serving_default"] = _from_character_ids(elmo, batch, max_tokens)
+    if max_tokens is None:
+        functions |= {"words": _words(elmo), "steps": _steps(elmo)}
+    return functions
 
-    def run(data):
-        if inputs == "text":
-            ids, row, first, end = scheme.bytes_to_ids(data)
-            sentences = _Sentences(row, tf.shape(data)[0])
-            offsets = {"starts": sentences.pad(first), "ends": sentences.pad(end)}
-        else:
-            is_token = tf.reduce_any(data > 0, axis=-1)
-            positions = tf.cast(tf.where(is_token), tf.int32)  # (N, 2)
-            ids, row = tf.gather_nd(data, positions), positions[:, 0]
-            # As many columns as the input has, even if the longest sentence has fewer tokens.
-            sentences = _Sentences(row, tf.shape(data)[0], tf.shape(data)[1])
-            offsets = {}
-        tokens, mask = sentences.pad(_embed_tokens(elmo, ids)), sentences.mask
-        tokens.set_shape([batch, None, elmo.config.projection_dim])
-        mask.set_shape([batch, None])
-        state = [tf.constant(tensor) for tensor in start]
-        if batch is None:
-            state = [tf.repeat(tensor, sentences.count, axis=0) for tensor in state]
-        with elmo.bilm.using_loop("padded"):
-            layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
-        return {**elmo.make_outputs(layers, mask), **offsets}
 
-    function = tf.function(run, input_signature=[signature], autograph=False)
-    return function.get_concrete_function()
+def _traced(function, *specs):
+    return tf.function(function, input_signature=specs, autograph=False).get_concrete_function()
+
+
+def _words(elmo):
+    ids_per_token = elmo.token_encoder.scheme.ids_per_token
+
+    def words(character_ids):
+        return {"token_embeddings": elmo.character_encoder(character_ids)}
+
+    return _traced(words, tf.TensorSpec([None, ids_per_token], tf.int32, "character_ids"))
+
+
+def _steps(elmo):
+    sizes = elmo.bilm.state_sizes
+    stream_shape = [None, None, elmo.config.projection_dim]
+
+    def steps(forward, backward, state):
+        state = tf.split(state, sizes, axis=1)
+        layers, state = elmo.bilm.read_streams(forward, backward, state)
+        outputs = {f"lstm_outputs{index}": layer for index, layer in enumerate(layers) if index}
+        return {**outputs, "state": tf.concat(state, axis=1)}
+
+    return _traced(
+        steps,
+        tf.TensorSpec(stream_shape, tf.float32, "forward"),
+        tf.TensorSpec(stream_shape, tf.float32, "backward"),
+        tf.TensorSpec([None, sum(sizes)], tf.float32, "state"),
+    )
+
+
+def _from_text(elmo, batch):
+    def run(text):
+        ids, row, first, end = elmo.token_encoder.scheme.bytes_to_ids(text)
+        sentences = _Sentences(row, tf.shape(text)[0])
+        outputs = _outputs(elmo, sentences.pad(_embed_tokens(elmo, ids)), sentences.mask, batch)
+        return {**outputs, "starts": sentences.pad(first), "ends": sentences.pad(end)}
+
+    return _traced(run, tf.TensorSpec([batch, None], tf.uint8, "text"))
+
+
+def _from_character_ids(elmo, batch, max_tokens):
+    def run(character_ids):
+        is_token = tf.reduce_any(character_ids > 0, axis=-1)
+        if max_tokens is not None:
+            # Every shape is fixed, so padding is encoded too.
+            tokens = elmo.character_encoder(character_ids, trim_characters=False)
+            outputs = _outputs(elmo, tokens, is_token, batch)
+            return {**outputs, "mask": tf.cast(outputs["mask"], tf.int32)}
+        positions = tf.cast(tf.where(is_token), tf.int32)  # (N, 2)
+        tokens = _embed_tokens(elmo, tf.gather_nd(character_ids, positions))
+        # As many columns as the input has, even if the longest sentence has fewer tokens.
+        count, columns = tf.unstack(tf.shape(character_ids)[:2])
+        sentences = _Sentences(positions[:, 0], count, columns)
+        return _outputs(elmo, sentences.pad(tokens), sentences.mask, batch)
+
+    shape = [batch, max_tokens, elmo.token_encoder.scheme.ids_per_token]
+    return _traced(run, tf.TensorSpec(shape, tf.int32, "character_ids"))
+
+
+def _outputs(elmo, tokens, mask, batch):
+    """The dict of an `Elmo` without `"tokens"`, of token embeddings that are padded."""
+    tokens.set_shape([batch, None, elmo.config.projection_dim])
+    mask.set_shape([batch, None])
+    state = [tf.constant(tensor) for tensor in _state_after_boundaries(elmo)]
+    if batch is None:
+        state = [tf.repeat(tensor, tf.shape(tokens)[0], axis=0) for tensor in state]
+    with elmo.bilm.using_loop("padded"):
+        layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
+    return elmo.make_outputs(layers, mask)
 
 
 def check(elmo, inputs):
@@ -119,8 +164,9 @@ def _embed_tokens(elmo, ids):
 
 def _state_after_boundaries(elmo):
     """The biLM's state after each direction's sentence boundary: arrays of one row."""
-    ids = elmo.token_encoder.scheme.boundaries
-    boundaries = elmo.character_encoder(tf.constant(ids))  # begin of sentence, end of sentence
-    nothing = tf.zeros((1, 1), tf.bool)
-    _, state = elmo.bilm(boundaries[None, :1], mask=nothing, boundaries=tuple(boundaries))
-    return [tensor.numpy() for tensor in state]
+    with tf.init_scope():
+        ids = elmo.token_encoder.scheme.boundaries
+        boundaries = elmo.character_encoder(tf.constant(ids))  # begin of sentence, end of sentence
+        nothing = tf.zeros((1, 1), tf.bool)
+        _, state = elmo.bilm(boundaries[None, :1], mask=nothing, boundaries=tuple(boundaries))
+        return [tensor.numpy() for tensor in state]

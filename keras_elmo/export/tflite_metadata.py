@@ -2,12 +2,15 @@
 
 import json
 
+import keras
 import tensorflow as tf
 
 from keras_elmo._version import __version__
+from keras_elmo.text.tokenizers import TOKENIZERS
 
 METADATA_NAME = "keras_elmo"
-SIGNATURE = "serving_default"
+# Of the metadata: keras_elmo_lite refuses files of a later one. Files of 0.1.0 have none.
+FORMAT = 2
 
 _MEANINGS = {
     "text": "UTF-8 bytes of each sentence, shorter ones padded at the end with spaces (32); an "
@@ -20,6 +23,10 @@ _MEANINGS = {
     "sequence_len": "tokens of each sentence",
     "starts": "the byte of the sentence where each token starts",
     "ends": "the byte of the sentence after each token's last",
+    "token_embeddings": "token embeddings",
+    "forward": "token embeddings, as the forward direction reads them",
+    "backward": "token embeddings, as the backward direction reads them",
+    "state": "the state of all LSTM layers, zeros before the sentence boundaries",
 }
 
 
@@ -30,10 +37,13 @@ def metadata(path):
         path: of the file.
 
     Returns:
-        A dict: `"signature"`, `"inputs"` and `"outputs"` (of each its `"dtype"`, its `"shape"`,
-        with `None` for any size, and its `"meaning"`), `"tokenizer"`, `"quantize"`,
-        `"options"` (the model's options.json), and the versions of `"keras_elmo"` and
-        `"tensorflow"` that wrote it.
+        A dict: `"signatures"` (of each its `"inputs"` and `"outputs"`, and of each of these its
+        `"dtype"`, its `"shape"`, with `None` for any size, and its `"meaning"`), `"tokenizer"` (the
+        name of the model's, or `None`), `"quantize"`, `"mixes"` (of each learned mix its `"name"`,
+        the `"shares"` of the layers, `"gamma"` and `"do_layer_norm"`), `"options"` (the model's
+        options.json), the `"format"` of this dict, and the versions of `"keras_elmo"` and
+        `"tensorflow"` that wrote it. Files of keras_elmo 0.1.0 have one signature: its name is
+        `"signature"`, and its `"inputs"` and `"outputs"` stand beside the others.
 
     Raises:
         ValueError: the file is not a TFLite file, or `export_tflite` did not write it.
@@ -55,13 +65,12 @@ def metadata(path):
     raise ValueError(f"{rule}Received: a file without the metadata {METADATA_NAME!r}")
 
 
-def describe(elmo, function, inputs, quantize):
+def describe(elmo, functions, quantize):
     """The dict that `metadata` reads, for a new file.
 
     Args:
         elmo: the `Elmo`.
-        function: the concrete function that becomes the file, see `tflite_graph`.
-        inputs: see `export_tflite`.
+        functions: the functions that become the file, see `tflite_graph`.
         quantize: see `export_tflite`.
     """
 
@@ -77,14 +86,29 @@ def describe(elmo, function, inputs, quantize):
             for name, tensor in named.items()
         }
 
+    names = {tokenizer: name for name, tokenizer in TOKENIZERS.items()}
     return {
+        "format": FORMAT,
         "keras_elmo": __version__,
         "tensorflow": tf.__version__,
-        "signature": SIGNATURE,
-        "inputs": tensors({inputs: function.inputs[0]}),
-        "outputs": tensors(function.structured_outputs),
-        "tokenizer": "whitespace" if inputs == "text" else None,
+        "signatures": {
+            name: {
+                "inputs": tensors({s.name: s for s in function.structured_input_signature[0]}),
+                "outputs": tensors(function.structured_outputs),
+            }
+            for name, function in functions.items()
+        },
+        "tokenizer": names.get(type(elmo.tokenizer)),
         "quantize": quantize,
+        "mixes": [
+            {
+                "name": name,
+                "shares": keras.ops.softmax(mix.scalars).numpy().tolist(),
+                "gamma": float(mix.gamma),
+                "do_layer_norm": mix.do_layer_norm,
+            }
+            for name, mix in zip(elmo.output_keys.mixes, elmo.mixes, strict=True)
+        ],
         "options": elmo.config.to_options(),
     }
 
@@ -107,8 +131,7 @@ def with_metadata(data, description):
     if custom:
         names = ", ".join(sorted(name.decode() for name in custom))
         raise ValueError(f"The file must hold builtin operations alone. Received: {names}")
-    (name,) = description["inputs"]
-    model.description = f"keras_elmo: {name} to contextual vectors; see metadata {METADATA_NAME!r}"
+    model.description = f"keras_elmo: contextual vectors; see metadata {METADATA_NAME!r}"
     buffer = schema.BufferT()
     buffer.data = list(json.dumps(description).encode())
     model.buffers.append(buffer)

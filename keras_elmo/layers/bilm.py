@@ -203,8 +203,8 @@ class BiLM(keras.layers.Layer):
     ):
         """Runs the two directions on different inputs, as training on windows of a corpus does.
 
-        This is for TensorFlow alone. Without a mask the number of tokens must be known, and every
-        step is written into the graph.
+        This is for TensorFlow alone. Without a mask, every step is written into the graph if the
+        number of tokens is known. If it is not, the steps are a loop of operations that TFLite has.
 
         Args:
             forward: float, (batch, tokens, projection_dim). The inputs of the forward direction.
@@ -214,15 +214,15 @@ class BiLM(keras.layers.Layer):
             mask: bool, (batch, tokens), or `None`. The real tokens come first in each row.
             dropout: `None`, or a function of a tensor and a pair of ints `(layer, direction)`,
                 which is applied to the inputs of each LSTM layer.
-            training: bool. Whether a gradient will be computed. `True` cannot be given with a mask.
+            training: bool. Whether a gradient will be computed. `True` cannot be given with a mask,
+                nor with an unknown number of tokens.
 
         Returns:
             A pair: the outputs, a list of `num_layers + 1` floats, (batch, tokens,
             2 * projection_dim), each direction in its own order of reading; and the state.
 
         Raises:
-            ValueError: `training` is given together with a mask, or without a mask the number of
-                tokens is not known.
+            ValueError: `training` is given together with a mask or an unknown number of tokens.
             RuntimeError: the backend is not TensorFlow.
         """
         if keras.backend.backend() != "tensorflow":
@@ -230,18 +230,22 @@ class BiLM(keras.layers.Layer):
                 "`read_streams` is for the TensorFlow backend. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
-        from keras_elmo.layers.loops.packed import PackedLoop  # imports TensorFlow
+        # These import TensorFlow.
+        from keras_elmo.layers.loops.packed import PackedLoop
+        from keras_elmo.layers.loops.padded import PaddedLoop
 
         self._check(forward.shape, mask, initial_state)
-        if mask is None and forward.shape[1] is None:
+        has_known_steps = mask is None and forward.shape[1] is not None
+        if training and not has_known_steps:
             raise ValueError(
-                "Without a mask the number of tokens must be known. "
+                "With `training` the windows must have no mask, and a known number of tokens. "
                 f"Received: streams of shape {tuple(forward.shape)}"
+                + ("" if mask is None else ", and a mask")
             )
-        if mask is not None and training:
-            raise ValueError("With `training` the windows must have no mask. Received: a mask, too")
-        if mask is None:
+        if has_known_steps:
             loop = UnrolledLoop(training)
+        elif mask is None:
+            loop = PaddedLoop(None, is_backward_reversed=False)
         else:
             loop = PackedLoop(mask, is_backward_reversed=False)
         return self._run_layers(loop, [forward, backward], initial_state, dropout)

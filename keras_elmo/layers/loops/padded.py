@@ -12,44 +12,60 @@ class PaddedLoop(TimeMajorLoop):
     Padding is computed, and the result is discarded: the state does not change, and the output is
     zero.
 
-    The loop's own form is (tokens, batch, features), in the order of the text.
+    The loop's own form is (tokens, batch, features), in the order of the inputs.
 
     Args:
-        mask: bool, (batch, tokens).
+        mask: bool, (batch, tokens), or `None`: all tokens are real.
         training: bool. It changes nothing in this loop.
+        is_backward_reversed: bool. `True`: the inputs of both directions are in the order of the
+            text, and the backward direction reads its inputs from the end. `False`: the inputs of
+            each direction are in the order in which it reads them.
     """
 
-    def __init__(self, mask, training=False):
-        self.is_real = tf.expand_dims(tf.transpose(mask), -1)  # (tokens, batch, 1)
+    def __init__(self, mask, training=False, is_backward_reversed=True):
+        # (tokens, batch, 1)
+        self.is_real = None if mask is None else tf.expand_dims(tf.transpose(mask), -1)
+        self.is_backward_reversed = is_backward_reversed
 
     def enter(self, directions):
-        return [tf.where(self.is_real, x, 0) for x in super().enter(directions)]
+        directions = super().enter(directions)
+        if self.is_real is None:
+            return directions
+        return [tf.where(self.is_real, x, 0) for x in directions]
 
     def run_layer(self, layers, directions, states):
         cells = [layer.cell for layer in layers]
         input_gates = [cell.input_gates(x) for cell, x in zip(cells, directions, strict=True)]
         steps = [cell.make_step() for cell in cells]
-        num_steps, batch_size = tf.unstack(tf.shape(self.is_real)[:2])
-        shape = (num_steps, batch_size, cells[0].output_size)
-        zero_outputs = tf.zeros(shape, directions[0].dtype)
+        num_steps = tf.shape(directions[0])[0]
+        # TFLite can write into an array only if it is made from a tensor.
+        arrays = [
+            tf.TensorArray(x.dtype, num_steps, element_shape=(None, cell.output_size)).unstack(
+                tf.zeros_like(x)
+            )
+            for cell, x in zip(cells, directions, strict=True)
+        ]
 
         def run_step(t, states, outputs):
             next_states, next_outputs = [], []
-            # The backward direction starts at the last token.
-            for k, index in enumerate([t, num_steps - 1 - t]):
+            last = num_steps - 1 - t if self.is_backward_reversed else t
+            for k, index in enumerate([t, last]):
                 m, c = states[k]
-                is_real = tf.gather(self.is_real, index)  # (batch, 1)
-                new_m, new_c = steps[k](tf.gather(input_gates[k], index), m, c)
-                new_m.set_shape(m.shape)
+                output, new_c = steps[k](tf.gather(input_gates[k], index), m, c)
+                output.set_shape(m.shape)
                 new_c.set_shape(c.shape)
-                output = tf.where(is_real, new_m, 0)[None]  # (1, batch, features)
-                next_outputs.append(tf.tensor_scatter_nd_update(outputs[k], [[index]], output))
-                next_states.append((tf.where(is_real, new_m, m), tf.where(is_real, new_c, c)))
+                new_m = output
+                if self.is_real is not None:
+                    is_real = tf.gather(self.is_real, index)  # (batch, 1)
+                    output = tf.where(is_real, new_m, 0)
+                    new_m, new_c = tf.where(is_real, new_m, m), tf.where(is_real, new_c, c)
+                next_outputs.append(outputs[k].write(index, output))
+                next_states.append((new_m, new_c))
             return t + 1, next_states, next_outputs
 
-        _, states, outputs = tf.while_loop(
+        _, states, arrays = tf.while_loop(
             lambda t, *_: t < num_steps,
             run_step,
-            [tf.constant(0), [tuple(pair) for pair in states], [zero_outputs, zero_outputs]],
+            [tf.constant(0), [tuple(pair) for pair in states], arrays],
         )
-        return outputs, states
+        return [array.stack() for array in arrays], states

@@ -3,12 +3,14 @@
 #  make test-lowest: the same tests with the lowest versions that pyproject.toml allows.
 #  make campaign MINUTES=20: random cases until the time is over; findings are printed.
 #  make docs: build the documentation in site/, strictly; make docs-serve: show it in a browser.
+#  make browser: the page of examples/browser at http://127.0.0.1:8000/.
 PYTHON ?= python3
 BIN = .venv/bin
 MINUTES ?= 20
+BROWSER = .venv/browser/elmo.tflite
 SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
 
-.PHONY: demo test test-lowest slow-test campaign docs docs-serve clean
+.PHONY: demo test test-lowest slow-test campaign docs docs-serve browser clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too. What an earlier build left
 # would be in the wheel, also where its source has gone.
@@ -59,10 +61,18 @@ campaign: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"
 	touch $@
 
-docs: .venv/docs-installed
+# The page, LiteRT.js and the model, which is written last, in one folder. npm fetches LiteRT.js.
+$(BROWSER): .venv/installed $(wildcard examples/browser/*.*)
+	$(BIN)/python examples/browser/build.py $(@D)
+
+browser: $(BROWSER)
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(dir $(BROWSER)) 8000
+
+# Without npm the site is built without the live page.
+docs: .venv/docs-installed $(if $(shell command -v npm 2>/dev/null),$(BROWSER))
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-serve: .venv/docs-installed
+docs-serve: .venv/docs-installed $(if $(shell command -v npm 2>/dev/null),$(BROWSER))
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 clean:

@@ -1,0 +1,314 @@
+"""examples/browser: the page in headless Chromium, and its character ids under Node.js.
+
+Chromium is driven through chromedriver's HTTP interface, W3C's WebDriver.
+"""
+
+import contextlib
+import functools
+import http.server
+import json
+import random
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from scripts import ROOT, load_script
+
+from keras_elmo import characters
+
+FOLDER = ROOT / "examples/browser"
+MAX_TOKENS = 32
+LAYERS = ("word_emb", "lstm_outputs1", "lstm_outputs2")
+SENTENCES = [
+    "The caf\u00e9 \u732b sat \U0001f642 .",
+    "a" * 60 + " " + "\u732b" * 17 + " bank",  # both words are cut, one inside of a character
+    "",
+    "word " * MAX_TOKENS,
+]
+CHROMIUM = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
+CHROMIUM += ["disable-background-networking", "disable-component-update", "disable-sync"]
+
+
+def program(*names):
+    """The path of the first of these programs that is installed."""
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    pytest.skip(f"{' or '.join(names)} is not installed")
+
+
+# Under Node.js
+
+
+def test_words_and_character_ids_are_those_of_python(tmp_path):
+    node = program("node")
+    rng = random.Random(0)
+    # Every kind of whitespace, ASCII, Unicode without surrogates.
+    alphabet = [chr(code) for code in range(0x3100) if chr(code).isspace()] * 20
+    alphabet += [chr(code) for code in range(0x21, 0x7F)] + ["\ufeff", "\u200b"]
+    alphabet += [chr(rng.randrange(0x80, 0xD800)) for _ in range(300)]
+    alphabet += [chr(rng.randrange(0xE000, 0x110000)) for _ in range(300)]
+    texts = ["".join(rng.choices(alphabet, k=rng.randrange(200))) for _ in range(200)] + SENTENCES
+    shutil.copy(FOLDER / "characters.js", tmp_path / "characters.mjs")
+    (tmp_path / "texts.json").write_text(json.dumps(texts), "utf-8")
+    program_text = """
+        import { readFileSync } from "node:fs";
+        import { characterIds, splitWords } from "./characters.mjs";
+        const texts = JSON.parse(readFileSync("texts.json"));
+        const results = texts.map((text) => {
+          const words = splitWords(text);
+          return [words, Array.from(characterIds(words, words.length + 1, 50))];
+        });
+        let message;
+        try { characterIds(["a", "b"], 1, 50); } catch (error) { message = error.message; }
+        console.log(JSON.stringify([results, message]));
+    """
+    (tmp_path / "program.mjs").write_text(program_text, "utf-8")
+    output = subprocess.run(
+        [node, "program.mjs"], cwd=tmp_path, check=True, stdout=subprocess.PIPE, timeout=100
+    )
+    results, message = json.loads(output.stdout)
+    for text, (words, ids) in zip(texts, results, strict=True):
+        assert words == text.split()
+        right = [characters.word_to_ids(word) for word in words] + [[0] * 50]
+        assert ids == np.ravel(right).tolist(), text
+    assert message == "A sentence can have 1 tokens at most. This one has 2."
+
+
+# In Chromium
+
+
+class Browser:
+    """A window of Chromium."""
+
+    def __init__(self, port):
+        self._url = f"http://127.0.0.1:{port}/session"
+
+    def open(self, profile):
+        options = [f"--{name}" for name in (*CHROMIUM, f"user-data-dir={profile}")]
+        capabilities = {"goog:chromeOptions": {"args": options, "binary": program("chromium")}}
+        session = self.ask("", {"capabilities": {"alwaysMatch": capabilities}})
+        self._url += f"/{session['sessionId']}"
+
+    def ask(self, command, body=None, method="POST"):
+        data = json.dumps(body or {}).encode() if method == "POST" else None
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self._url + command, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=100) as response:
+                return json.loads(response.read())["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(json.loads(error.read())["value"]["message"]) from None
+
+    def run(self, script, *arguments):
+        """What an asynchronous function with this body returns; `given` are its arguments."""
+        body = f"""
+            const given = Array.from(arguments), done = given.pop();
+            (async () => {{ {script} }})().then(done, (error) => done(`error: ${{error}}`));
+        """
+        return self.ask("/execute/async", {"script": body, "args": list(arguments)})
+
+    def wait_for(self, script):
+        """The first true value of an expression."""
+        for _ in range(600):
+            if value := self.run(f"return {script};"):
+                return value
+            time.sleep(0.1)
+        raise TimeoutError(f"{script}\n{self.run('return document.body.innerText;')}")
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """The address of a plain static server."""
+    handler = functools.partial(QuietHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextlib.contextmanager
+def chromium(profile):
+    """A `Browser`."""
+    driver = program("chromedriver")
+    program("chromium")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [driver, f"--port={port}"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(100):
+                with contextlib.suppress(OSError):
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                time.sleep(0.1)
+            browser = Browser(port)
+            browser.open(profile)
+            try:
+                yield browser
+            finally:
+                browser.ask("", method="DELETE")
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the page, with its model and LiteRT.js."""
+    program("npm")
+    folder = tmp_path_factory.mktemp("browser")
+    load_script("examples/browser/build.py").build(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(built):
+    with serving(built) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser, url):
+    """The page, when it has drawn its first matrices."""
+    browser.ask("/url", {"url": url})
+    browser.wait_for("document.querySelector('td:not(.corner)') !== null")
+    return browser
+
+
+@pytest.fixture(scope="module")
+def embed(built):
+    """A function that embeds a sentence with the same file in Python."""
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    run = interpreter.Interpreter(str(built / "elmo.tflite")).get_signature_runner()
+
+    def embed(sentence):
+        words = sentence.split()
+        ids = np.zeros((1, MAX_TOKENS, 50), np.int32)
+        for index, word in enumerate(words):
+            ids[0, index] = characters.word_to_ids(word)
+        outputs = run(character_ids=ids)
+        return [outputs[name][0, : len(words)] for name in LAYERS]
+
+    return embed
+
+
+TABLES = """[...document.querySelectorAll("table")].map((table) =>
+        [...table.tBodies[0].rows].map((row) =>
+            [...row.querySelectorAll("td")].map((cell) => cell.textContent)))
+"""
+TYPE = """
+    const textarea = document.getElementById("sentences");
+    textarea.value = given[0];
+    textarea.dispatchEvent(new Event("input"));
+"""
+
+
+def assert_tables(shown, sentences, word, embed):
+    """Asserts that the cells are the cosines of the word's occurrences, in each layer."""
+    vectors = [[], [], []]
+    for sentence in sentences:
+        layers = embed(sentence)
+        for index, each in enumerate(sentence.split()):
+            if each == word:
+                for layer in range(3):
+                    vectors[layer].append(layers[layer][index])
+    assert len(shown) == 3
+    for cells, layer in zip(shown, vectors, strict=True):
+        units = np.stack(layer).astype(np.float64)
+        units /= np.linalg.norm(units, axis=1, keepdims=True)
+        assert all(re.fullmatch(r"-?\d\.\d\d", text) for row in cells for text in row)
+        cosines = np.array(cells, dtype=float)
+        np.testing.assert_allclose(cosines, units @ units.T, rtol=0, atol=0.005 + 1e-4)
+
+
+@pytest.mark.slow
+def test_vectors_are_those_of_the_python_runtime(page, embed):
+    script = """
+        const { Elmo } = await import("./elmo.js");
+        const { splitWords } = await import("./characters.js");
+        const { loadAndCompile } = await import("@litertjs/core");
+        const elmo = new Elmo(await loadAndCompile("elmo.tflite", { accelerator: "wasm" }));
+        const results = [];
+        for (const sentence of given[0]) {
+            const layers = await elmo.embed(splitWords(sentence));
+            results.push(layers.map((layer) => layer.map((vector) => Array.from(vector))));
+        }
+        return results;
+    """
+    results = page.run(script, SENTENCES)
+    assert not isinstance(results, str), results
+    for sentence, layers in zip(SENTENCES, results, strict=True):
+        for received, right in zip(layers, embed(sentence), strict=True):
+            received = np.reshape(received, right.shape)
+            np.testing.assert_allclose(received, right, rtol=0, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_page_shows_cosines(page, embed, record_property):
+    first = page.run("return document.getElementById('sentences').value;").splitlines()
+    assert page.run("return document.getElementById('word').value;") == "bank"
+    assert_tables(page.run(f"return {TABLES};"), first, "bank", embed)
+    status = page.run("return document.getElementById('status').textContent;")
+    record_property("log", f"the page: {status}")
+    # Other words, one of them twice in a sentence; the chosen word is gone, so another is shown.
+    typed = ["\u732b or na\u00efve \u732b \U0001f642", "", "a na\u00efve \u732b", "\U0001f642"]
+    page.run(TYPE, "\n".join(typed))
+    page.wait_for("document.getElementById('word').value === '\u732b'")
+    shown = page.run(f"return {TABLES};")
+    assert [len(cells) for cells in shown] == [3, 3, 3]
+    assert_tables(shown, typed, "\u732b", embed)
+    choices = page.run("return [...document.querySelectorAll('option')].map((one) => one.value);")
+    assert choices == ["\u732b", "na\u00efve", "\U0001f642"]
+    choose = "const select = document.getElementById('word'); select.value = given[0];"
+    page.run(choose + "select.dispatchEvent(new Event('change'));", "na\u00efve")
+    assert_tables(page.run(f"return {TABLES};"), typed, "na\u00efve", embed)
+
+
+@pytest.mark.slow
+def test_the_page_says_what_it_cannot_show(page, embed):
+    long = "bank " * (MAX_TOKENS + 1)
+    page.run(TYPE, f"{long}\nthe bank\na bank")
+    message = page.wait_for("document.getElementById('problem').textContent")
+    assert message == (
+        "Line 1 is left out. A sentence can have 32 tokens at most. This one has 33."
+    )
+    assert_tables(page.run(f"return {TABLES};"), ["the bank", "a bank"], "bank", embed)
+    page.run(TYPE, "One sentence .")
+    page.wait_for("document.getElementById('results').hidden")
+    status = "document.getElementById('status').textContent"
+    assert "Write a word in two sentences" in page.run(f"return {status};")
+    page.run(TYPE, "")
+    page.wait_for(f"{status}.startsWith('There is no sentence yet.')")
+    assert page.run("return document.getElementById('problem').textContent;") == ""
+
+
+@pytest.mark.slow
+def test_a_missing_model_is_said_in_the_page(browser, built, tmp_path):
+    shutil.copytree(built, tmp_path / "copy", ignore=shutil.ignore_patterns("*.tflite"))
+    with serving(tmp_path / "copy") as address:
+        browser.ask("/url", {"url": address})
+        message = browser.wait_for("document.getElementById('problem').textContent")
+    assert message == "The model could not be loaded. The server answered 404 for elmo.tflite."

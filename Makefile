@@ -8,28 +8,29 @@ PYTHON ?= python3
 BIN = .venv/bin
 MINUTES ?= 20
 BROWSER = .venv/browser/elmo.tflite
-SOURCES = pyproject.toml setup.py README.md LICENSE $(shell find keras_elmo -type f -not -name '*.pyc')
+SOURCES = pyproject.toml setup.py README.md LICENSE \
+	$(shell find keras_elmo lite -type f -not -name '*.pyc' -not -path '*/build/*' -not -path '*.egg-info/*')
 
 .PHONY: demo test test-lowest slow-test campaign docs docs-serve browser clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too. What an earlier build left
 # would be in the wheel, also where its source has gone.
 .venv/installed: $(SOURCES)
-	rm -rf build
+	rm -rf build lite/build
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall . ./lite
 	touch $@
 
 # "name>=1.2,<2" among the dependencies becomes "name==1.2".
 .venv-lowest/installed: $(SOURCES)
-	rm -rf build
+	rm -rf build lite/build
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	sed -nE '/^dependencies/,/^]/s/^ *"([a-z0-9-]+)>=([0-9.]+).*/\1==\2/p' pyproject.toml \
 		> .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint .venv-lowest/constraints.txt ".[test]"
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall . ./lite
 	touch $@
 
 demo: .venv/installed
@@ -76,4 +77,4 @@ docs-serve: .venv/docs-installed $(if $(shell command -v npm 2>/dev/null),$(BROW
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 clean:
-	rm -rf site .venv .venv-lowest build demo *.egg-info
+	rm -rf site .venv .venv-lowest build lite/build demo *.egg-info lite/*.egg-info

@@ -45,7 +45,10 @@ class ModelFile:
         self.num_layers, self.projection_dim = lstm["n_layers"], lstm["projection_dim"]
         self._scheme = scheme_of(metadata["options"])
         self._lock = threading.Lock()  # the interpreter runs one call at a time
-        interpreter = Interpreter(self.path, num_threads=num_threads or os.cpu_count())
+        try:
+            interpreter = Interpreter(self.path, num_threads=num_threads or os.cpu_count())
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"{_rule(self.path)}It cannot be read: {error}") from None
         self._runners = {name: interpreter.get_signature_runner(name) for name in signatures}
         self.is_whole = "steps" not in signatures
         if self.is_whole:
@@ -118,8 +121,12 @@ class ModelFile:
         return {name: x[0, : len(tokens)] for name, x in outputs.items() if x.ndim == 3}
 
 
+def _rule(path):
+    return f"{path} must be a whole TFLite file that keras_elmo wrote. "
+
+
 def _read_metadata(path):
-    rule = f"{path} must be a whole TFLite file that keras_elmo wrote. "
+    rule = _rule(path)
     with open(path, "rb") as file:
         head = file.read(8)
         if head[4:] != b"TFL3":

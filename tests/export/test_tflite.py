@@ -256,7 +256,8 @@ def test_fixed_shapes(model, tmp_path):
             [1] * count + [0] * (9 - count)
         )
         for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
-            np.testing.assert_allclose(outputs[name][0, :count], expected[name][0], atol=1e-5)
+            wanted = expected[name][0, :count]
+            np.testing.assert_allclose(outputs[name][0, :count], wanted, atol=1e-5)
             assert not outputs[name][0, count:].any()
         np.testing.assert_allclose(outputs["default"], expected["default"], atol=1e-5)
 

@@ -1,0 +1,32 @@
+import pytest
+
+from keras_elmo import Elmo, export_tflite
+
+pytest.importorskip("ai_edge_litert", reason='pip install "keras_elmo[tflite]"')
+pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
+
+
+@pytest.fixture(scope="session")
+def models(small_folder):
+    """A small model by the name of its tokenizer."""
+    scalars = {"initial_scalars": [0.3, -0.5, 0.8]}
+    return {
+        name: Elmo.from_pretrained(small_folder, tokenizer=name, **scalars)
+        for name in ("whitespace", "treebank", "space", None)
+    }
+
+
+@pytest.fixture(scope="session")
+def files(models, tmp_path_factory):
+    """A float32 file of each of these models."""
+    folder = tmp_path_factory.mktemp("lite")
+    for name, model in models.items():
+        export_tflite(model, folder / f"{name}.tflite", "words")
+    return {name: folder / f"{name}.tflite" for name in models}
+
+
+@pytest.fixture(scope="session")
+def lite(files):
+    from keras_elmo_lite import Elmo
+
+    return {name: Elmo(path, num_threads=1) for name, path in files.items()}

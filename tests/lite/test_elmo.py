@@ -1,0 +1,235 @@
+"""`keras_elmo_lite.Elmo` gives what `keras_elmo.Elmo` gives."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from manylangs_models import SENTENCES as MANYLANGS_SENTENCES
+from manylangs_models import architecture, write_model
+
+import keras_elmo
+from keras_elmo import ElmoConfig, export_tflite
+from keras_elmo.export import tflite, tflite_graph
+from keras_elmo.export.tflite_metadata import METADATA_NAME, with_metadata
+from keras_elmo_lite import Elmo
+
+SENTENCES = [
+    "The cat sat on the mat .",
+    "",
+    "na\u00efve Zo\u00eb \u732b \U0001f642",
+    ["two words", "", "end"],
+    ("a", b"\xff\xfe", "\udcff"),
+    np.array(["one", "two"]),
+    " ".join(f"w{number % 30}" for number in range(75)),
+    "x" * 60,
+]
+LAYERS = ["elmo", "word_emb", "lstm_outputs1", "lstm_outputs2", "average", "top", "all"]
+LAYERS += ["default", 0, 1, 2, -1, -3]
+
+
+def assert_same(found, expected, atol=1e-5):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(other, dict):
+            assert list(one) == list(other)
+            assert_same(list(one.values()), list(other.values()), atol)
+        else:
+            assert one.dtype == other.dtype == np.float32
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one, other, rtol=0, atol=atol)
+
+
+def test_every_choice_of_layers_equals_elmo(lite, models):
+    lite, elmo = lite["whitespace"], models["whitespace"]
+    expected = elmo.embed(SENTENCES, layers=LAYERS)
+    assert_same(lite.embed(SENTENCES, layers=LAYERS), expected)
+    for layers in LAYERS:
+        assert_same(lite.embed(iter(SENTENCES), layers), [row[layers] for row in expected])
+    assert lite.tokenize(SENTENCES) == elmo.tokenize(SENTENCES)
+    stream = lite.embed_stream(SENTENCES, layers="top")
+    np.testing.assert_allclose(next(stream), expected[0]["top"], atol=1e-5)
+    assert lite.embed([]) == []
+
+
+def test_a_sentence_gives_the_same_vectors_in_any_batch(lite, models):
+    rng = np.random.default_rng(0)
+    lite, elmo = lite["whitespace"], models["whitespace"]
+    words = [f"w{k}" for k in range(200)]
+    sentences = [list(rng.choice(words, rng.integers(0, 60))) for _ in range(300)]
+    together = lite.embed(sentences, layers="all")
+    assert_same(together, elmo.embed(sentences, layers="all"))
+    alone = [lite.embed([sentence], layers="all")[0] for sentence in sentences[:20]]
+    assert_same(alone, together[:20])
+
+
+def test_a_text_of_20000_tokens(lite, models):
+    text = " ".join(f"w{k % 97}" for k in range(20_000))
+    (found,), (expected,) = lite["whitespace"].embed([text]), models["whitespace"].embed([text])
+    assert_same([found], [expected])
+
+
+def test_similarity_is_the_cosine_of_the_means(lite, models):
+    texts = ["The cat sat .", "A dog ran ."]
+    a, b = models["whitespace"].embed(texts, layers="default")
+    expected = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    assert lite["whitespace"].similarity(*texts) == pytest.approx(expected, abs=1e-5)
+    assert lite["whitespace"].similarity("", texts[0]) == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mixes_with_and_without_layer_norm(tmp_path, seed):
+    """A mix with layer norm is that of the sentence alone."""
+    config = ElmoConfig(units=8, projection_dim=8, num_layers=1, num_highway=0, filters=[(1, 4)])
+    scalars = {"num_mixes": 2, "initial_scalars": [0.1, 0.7]}
+    elmo = keras_elmo.Elmo(config, do_layer_norm=bool(seed), **scalars)
+    elmo.mixes[1].gamma.assign(1.7)
+    export_tflite(elmo, tmp_path / "model.tflite", "words")
+    lite, sentences = Elmo(tmp_path / "model.tflite"), ["The cat sat .", "Hello", ""]
+    for name in ("elmo", "elmo_2", "default"):
+        expected = [elmo.embed([sentence], layers=name)[0] for sentence in sentences]
+        assert_same(lite.embed(sentences, layers=name), expected)
+
+
+@pytest.mark.parametrize("word_dim", [0, 4])
+def test_models_with_a_dictionary(tmp_path, word_dim):
+    write_model(tmp_path / "model", architecture(token_embedder={"word_dim": word_dim}))
+    elmo = keras_elmo.Elmo.from_pretrained(tmp_path / "model")
+    export_tflite(elmo, tmp_path / "model.tflite", "words")
+    sentences = [*MANYLANGS_SENTENCES, [b"\xffcat\xc3\xff", "<eos>"], []]
+    found = Elmo(tmp_path / "model.tflite").embed(sentences, layers="all")
+    assert_same(found, elmo.embed(sentences, layers="all"))
+
+
+# Files of other kinds
+
+
+@pytest.mark.parametrize("inputs, batch", [("text", 1), ("text", None), ("character_ids", 1)])
+def test_files_of_0_1_0(models, tmp_path, inputs, batch):
+    """They have one signature, and other metadata."""
+    elmo, path = models["whitespace"], tmp_path / "model.tflite"
+    functions = tflite_graph.concrete_functions(elmo, inputs, batch, None)
+    functions = {"serving_default": functions["serving_default"]}
+    shape = [batch, None, 50] if inputs == "character_ids" else [batch, None]
+    old = {
+        "keras_elmo": "0.1.0",
+        "signature": "serving_default",
+        "inputs": {inputs: {"dtype": "int32", "shape": shape, "meaning": ""}},
+        "outputs": {},
+        "tokenizer": "whitespace" if inputs == "text" else None,
+        "options": elmo.config.to_options(),
+    }
+    path.write_bytes(with_metadata(tflite._convert(elmo, functions, None), old))
+    sentences = [["The", "cat", "sat", "."], ["Hello"], [], ["\u732b"] * 3]
+    found = Elmo(path).embed(sentences, layers=LAYERS)
+    assert_same(found, elmo.embed(sentences, layers=LAYERS))
+    if inputs == "text":
+        with pytest.raises(ValueError, match="splits text itself"):
+            Elmo(path).embed([["two words"]])
+
+
+def test_files_of_fixed_shapes(models, tmp_path):
+    elmo, path = models["whitespace"], tmp_path / "model.tflite"
+    export_tflite(elmo, path, max_tokens=5)
+    sentences = ["The cat sat .", "", "a b c d e"]
+    assert_same(Elmo(path).embed(sentences), elmo.embed(sentences))
+    with pytest.raises(ValueError, match="at most 5 tokens. Received: 6 tokens"):
+        Elmo(path).embed(["a b c d e f"])
+
+
+def test_files_that_are_not_whole_or_of_others(files, tmp_path):
+    data, path = files["whitespace"].read_bytes(), tmp_path / "model.tflite"
+    rule = "must be a whole TFLite file that keras_elmo wrote"
+    for size in [*range(0, len(data), len(data) // 40), len(data) - 1]:
+        path.write_bytes(data[:size])
+        with pytest.raises(ValueError, match=rule):
+            Elmo(path)
+    for other in (b"not a TFLite file", data.replace(METADATA_NAME.encode() + b"\0", b"x" * 11)):
+        path.write_bytes(other)
+        with pytest.raises(ValueError, match=rule) as error:
+            Elmo(path)
+        assert "\n" not in str(error.value)
+    path.write_bytes(data.replace(b'{"format": 2,', b'{"format": 3,'))
+    with pytest.raises(ValueError, match="later version, keras_elmo .*: pip install --upgrade"):
+        Elmo(path)
+    with pytest.raises(FileNotFoundError):
+        Elmo(tmp_path / "nowhere.tflite")
+
+
+# Text
+
+
+@pytest.mark.parametrize("name", ["whitespace", "treebank", "space"])
+def test_random_texts_are_split_as_in_the_graph(lite, models, name):
+    from text.tokenizer_cases import noise, texts
+
+    english = st.lists(
+        st.sampled_from(
+            "Mr. Dr. No. 5 U.S. 3,000 don't 'tis ( 7.5 - -- ... the End. Jan. 1990's".split()
+        )
+        | st.text("aZ.,' \u2019-0\u00e9", max_size=5)
+    ).map(" ".join)
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.lists(texts | noise | english, min_size=1, max_size=70))
+    def check(batch):
+        # Both take bytes and strings; those of one batch are split in one call of the graph.
+        expected = models[name].tokenize(batch)
+        assert lite[name].tokenize(batch) == expected
+
+    check()
+
+
+# Wrong arguments
+
+
+@pytest.mark.parametrize(
+    "sentences, kwargs",
+    [
+        ("a text", {}),
+        (b"a text", {}),
+        (5, {}),
+        ({"a": 1}, {}),
+        ([5], {}),
+        ([None], {}),
+        (["a"], {"layers": "elmo_2"}),
+        (["a"], {"layers": 3}),
+        (["a"], {"layers": True}),
+        (["a"], {"layers": []}),
+    ],
+)
+def test_errors_are_those_of_elmo(lite, models, sentences, kwargs):
+    errors = []
+    for elmo in (lite["whitespace"], models["whitespace"]):
+        with pytest.raises((TypeError, ValueError)) as error:
+            elmo.embed(sentences, **kwargs)
+        errors.append((error.type, str(error.value)))
+    assert errors[0] == errors[1]
+
+
+def test_without_a_tokenizer_sentences_must_be_tokens(lite, models):
+    assert_same(lite[None].embed([["a b", "c"]]), models[None].embed([["a b", "c"]]))
+    with pytest.raises(ValueError, match="`tokenizer=None`"):
+        lite[None].embed(["a b"])
+
+
+# Without TensorFlow
+
+ALONE = """
+import json, sys
+sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
+import keras_elmo_lite
+vectors = keras_elmo_lite.Elmo(sys.argv[1]).embed(["The cat sat ."], layers="lstm_outputs2")
+print(json.dumps(vectors[0].tolist()))
+"""
+
+
+def test_it_runs_without_tensorflow(files, models):
+    command = [sys.executable, "-c", ALONE, str(files["whitespace"])]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    expected = models["whitespace"].embed(["The cat sat ."], layers="lstm_outputs2")
+    np.testing.assert_allclose(json.loads(result.stdout), expected[0], atol=1e-5)

@@ -1,0 +1,76 @@
+"""`python -m keras_elmo_lite`."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+
+from keras_elmo import read_embeddings
+from keras_elmo_lite.__main__ import main
+
+LINES = ["The cat sat .", "", "na\u00efve \u732b"]
+
+
+@pytest.fixture
+def run(tmp_path, files, monkeypatch, capsys):
+    """Runs the command in a folder with `text.txt`: the status, and standard error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+
+    def run(*arguments, model=files["whitespace"]):
+        status = main(["embed", "--model", str(model), *arguments])
+        out, err = capsys.readouterr()
+        assert out == ""
+        return status, err
+
+    return run
+
+
+def test_a_file_of_vectors(run, models):
+    status, err = run("text.txt", "-o", "vectors.npz")
+    assert status == 0
+    assert err.splitlines()[-1] == "vectors.npz: 3 sentences"
+    expected = models["whitespace"].embed(LINES, layers="all")
+    with read_embeddings("vectors.npz") as vectors:
+        for one, other in zip(vectors, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    assert run("text.txt", "-o", "vectors.npz")[1].endswith("exists already; give --overwrite\n")
+    arguments = ["-o", "vectors.npz", "--overwrite", "-q", "--layers", "-1"]
+    assert run("text.txt", *arguments) == (0, "")
+    with read_embeddings("vectors.npz") as vectors:
+        np.testing.assert_allclose(vectors[0], expected[0][-1], atol=1e-5)
+    assert sorted(os.listdir()) == ["text.txt", "vectors.npz"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["text.txt", "-o", "vectors.hdf5"], "must be named \\*.npz"),
+        (["nowhere.txt", "-o", "vectors.npz"], "nowhere.txt"),
+        (["text.txt", "-o", "nowhere/vectors.npz"], "nowhere"),
+        (["text.txt", "-o", "vectors.npz", "--layers", "elmo_2"], "`layers` must be one of"),
+        (["latin.txt", "-o", "vectors.npz"], "utf-8"),
+    ],
+)
+def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
+    with open("latin.txt", "wb") as file:
+        file.write("caf\u00e9\n".encode("latin-1"))
+    status, err = run(*arguments, "--quiet")
+    assert status == 2
+    assert re.search(message, err)
+    assert err.startswith("keras-elmo-lite embed: error: ") and err.count("\n") == 1
+    assert sorted(os.listdir()) == ["latin.txt", "text.txt"]
+
+
+def test_ctrl_c_leaves_nothing(run, monkeypatch):
+    from keras_elmo_lite import Elmo
+
+    def stopped(*_):
+        yield np.zeros((1, 2), np.float32)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Elmo, "embed_stream", stopped)
+    status, err = run("text.txt", "-o", "vectors.npz")
+    assert (status, err) == (130, "Stopped; nothing was written.\n")
+    assert os.listdir() == ["text.txt"]

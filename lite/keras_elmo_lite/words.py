@@ -42,7 +42,8 @@ def _split_space(text):
 
 # The Treebank tokenizer's rules are for characters of these classes. A letter, number or mark
 # outside of ASCII stands for all of its class; the rest that is not ASCII is a symbol. Bytes that
-# are not UTF-8 belong to no class, and no rule splits them off.
+# are not UTF-8 belong to no class, and no rule splits them off. (Python's Unicode may be older than
+# TensorFlow's. What it does not know yet is a symbol.)
 _LETTER, _SMALL_LETTER, _NUMBER, _MARK, _SYMBOL, _INVALID = "\ue000\ue001\ue002\ue003\ue004\ue005"
 _KEPT = "\u2019\u200c\u200d"  # a curly apostrophe; joiners, which are part of a word
 

@@ -64,7 +64,7 @@ SLOW = (
     "probing",
     "serving",
     "text",
-    "tflite",
+    "small-machines",
     "training",
     "tutorial",
 )

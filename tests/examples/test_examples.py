@@ -37,19 +37,6 @@ def test_layers():
 
 
 @pytest.mark.slow
-def test_tflite_inference(tmp_path):
-    pytest.importorskip("ai_edge_litert")
-    module = example("tflite_inference")
-    words, cosines = module.main(str(tmp_path / "elmo.tflite"))
-    assert words == module.SENTENCE.split()
-    assert sorted(cosines) == ["elmo", "lstm_outputs1", "lstm_outputs2", "word_emb"]
-    for values in cosines.values():
-        assert values.shape == (len(words),) and values.min() > 0.99
-    words, outputs = module.embed(module.load(str(tmp_path / "elmo.tflite")), "")
-    assert words == [] and outputs["elmo"].shape == (0, 512)
-
-
-@pytest.mark.slow
 def test_train_bilm(tmp_path, capsys):
     sentences = ["the cat sat on the mat", "a dog ran in the park", "the dog sat in the park"]
     (tmp_path / "text.txt").write_text("\n".join(60 * sentences), encoding="utf-8")

@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from manylangs_models import SENTENCES as MANYLANGS_SENTENCES
 from manylangs_models import architecture, write_model
@@ -176,6 +177,11 @@ def test_random_texts_are_split_as_in_the_graph(lite, models, name):
     @settings(max_examples=300, deadline=None)
     @given(st.lists(texts | noise | english, min_size=1, max_size=70))
     def check(batch):
+        # TensorFlow may know letters of a later Unicode than Python does.
+        text = "".join(
+            part.decode("utf-8", "ignore") if isinstance(part, bytes) else part for part in batch
+        )
+        assume(all(unicodedata.category(character) != "Cn" for character in text))
         # Both take bytes and strings; those of one batch are split in one call of the graph.
         expected = models[name].tokenize(batch)
         assert lite[name].tokenize(batch) == expected

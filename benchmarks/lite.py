@@ -1,0 +1,133 @@
+"""`python -m benchmarks.lite`: keras_elmo_lite beside keras_elmo, in turn, in one run.
+
+A random model of the original's size, its weights drawn as in `benchmarks.tflite`. simple_elmo is
+measured too, where it is installed. The start is that of a program which imports the package, opens
+the int8 file and embeds one sentence; `--python` names the Python of an environment with NumPy and
+LiteRT alone for it.
+"""
+
+import datetime
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import metadata
+
+import numpy as np
+
+import keras_elmo
+from benchmarks import measure, report
+from benchmarks.__main__ import SMALL
+from benchmarks.tflite import randomize
+
+START = "from keras_elmo_lite import Elmo; import sys; Elmo(sys.argv[1]).embed([sys.argv[2]])"
+WEIGHTS = ("int8", "float32")
+
+
+def start(python, files):
+    """Seconds from the start of a process until the first vectors are there; medians."""
+    seconds = {weights: [] for weights in files}
+    for repeat in range(measure.REPEATS + 1):
+        for weights, file in files.items():
+            begin = time.perf_counter()
+            subprocess.run(
+                [python, "-c", START, file, measure.ONE], check=True, capture_output=True
+            )
+            if repeat:  # the first reads the files from the disk
+                seconds[weights].append(time.perf_counter() - begin)
+    return [
+        {
+            "weights": weights,
+            "MB": os.path.getsize(files[weights]) / 1e6,
+            "start to the first vectors (s)": statistics.median(values),
+        }
+        for weights, values in seconds.items()
+    ]
+
+
+def systems(model, files, sentences, config):
+    """The systems in turn, and their ratios to keras_elmo."""
+    peers = [name for name in ("simple_elmo",) if importlib.util.find_spec(name)]
+    workers = [measure.Worker("keras_elmo", model)]
+    for weights, file in files.items():
+        workers.append(measure.Worker("keras_elmo_lite", file))
+        workers[-1].system = f"keras_elmo_lite, {weights}"
+    workers += [measure.Worker(name, model) for name in peers]
+    try:
+        return measure.compare(workers, workers[0].ask("peak")["value"], sentences, config)
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def distances(model, files, sentences):
+    """How near each file's vectors are to those of keras_elmo, over all tokens."""
+    from keras_elmo_lite import Elmo
+
+    expected = keras_elmo.Elmo.from_pretrained(model).embed(sentences, layers="all")
+    rows = []
+    for weights, file in files.items():
+        found = Elmo(file).embed(sentences, layers="all")
+        row = {"weights": weights}
+        for layer in range(len(found[0])):
+            a, b = (np.concatenate([x[layer] for x in vectors]) for vectors in (found, expected))
+            cosine = np.sum(a * b, -1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
+            row[f"least cosine, layer {layer}"] = float(cosine.min())
+        pairs = zip(found, expected, strict=True)
+        row["largest difference"] = float(max(np.abs(a - b).max() for a, b in pairs))
+        rows.append(row)
+    return rows
+
+
+def head(results):
+    versions = [f"{name} {version}" for name, version in results["versions"].items()]
+    text = results["text"]
+    return (
+        f"Measured {results['date']} {report.where(results['machine'], *versions)}; "
+        f"{text['sentences']} sentences, {text['tokens']:,} tokens; medians of "
+        f"{results['repeats']}. Ratios to keras_elmo in float32."
+    )
+
+
+def main():
+    parser = report.parser("benchmarks.lite", __doc__, "lite", "a small model and text")
+    parser.add_argument("--python", default=sys.executable, help="for the start")
+    parser.add_argument("--repeats", type=int, default=measure.REPEATS, help="(%(default)s)")
+    options = parser.parse_args()
+    measure.REPEATS = 1 if options.small else options.repeats
+    path = report.SHARED / "bench/sentences-512.txt"
+    sentences = [measure.ONE] * 12
+    if not options.small:
+        sentences = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+    config = SMALL if options.small else keras_elmo.ElmoConfig()
+    with tempfile.TemporaryDirectory() as folder:
+        elmo = keras_elmo.Elmo(config)
+        randomize(elmo)
+        model = os.path.join(folder, "model")
+        elmo.save_pretrained(model)
+        files = {weights: os.path.join(folder, f"{weights}.tflite") for weights in WEIGHTS}
+        for weights, file in files.items():
+            quantize = None if weights == "float32" else weights
+            keras_elmo.export_tflite(elmo, file, "words", quantize)
+        tables = {
+            "start": start(options.python, files),
+            "systems": systems(model, files, sentences, config),
+            "distance to keras_elmo": distances(model, files, sentences),
+        }
+    names = ("tensorflow", "keras", "ai-edge-litert")
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": report.machine(),
+        "versions": {name: metadata.version(name) for name in names},
+        "text": {"sentences": len(sentences), "tokens": measure.count(sentences)},
+        "repeats": measure.REPEATS,
+        "tables": tables,
+    }
+    print(report.write(options.output, "lite", results, head(results)))
+
+
+if __name__ == "__main__":
+    main()

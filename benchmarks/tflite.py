@@ -126,7 +126,7 @@ def _measure(path, inputs, sentences, repeats):
     """The outputs of each sentence; the median milliseconds of the first, and the processor's."""
     from ai_edge_litert.interpreter import Interpreter
 
-    run_file = Interpreter(path, num_threads=1).get_signature_runner()
+    run_file = Interpreter(path, num_threads=1).get_signature_runner("serving_default")
     fed = [_fed(inputs, sentence) for sentence in sentences]
     outputs = [run_file(**{inputs: data}) for data in fed]
     wall, processor = [], []

@@ -270,7 +270,8 @@ def head(results):
         "layers of 512 units and projection 64, dropout 0.1, batches of 32 x 20, 1,024 negative "
         "samples, Adagrad 0.2, clip norm 10; lower-cased WikiText-2 valid in the order of the file "
         "(`--no-shuffle`), as the original read it. The shape of tiny: as its card has it, 128 "
-        "lanes, Adam, no dropout. Each token counts once, for both directions; times are medians of steps."
+        "lanes, Adam, no dropout. Each token counts once, for both directions; times are medians "
+        "of steps."
     )
 
 

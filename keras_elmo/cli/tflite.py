@@ -16,7 +16,8 @@ from keras_elmo.quiet import hide_tensorflow_log
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
     "Writes a model as a TFLite file of builtin operations alone, which ai-edge-litert runs "
-    "without TensorFlow, and keras-elmo-lite as a library. The file says how to call it in its metadata 'keras_elmo' (JSON)."
+    "without TensorFlow. keras-elmo-lite is the library for such files. A file says how to call it "
+    "in its metadata 'keras_elmo' (JSON)."
 )
 _FLOAT32 = "float32"  # weights as they are: the library's `None`
 _DEFAULTS = defaults_of(tflite.export_tflite)

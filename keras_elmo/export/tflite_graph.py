@@ -1,5 +1,6 @@
 """`Elmo` as a graph whose operations TFLite has: no strings, no hash tables."""
 
+import keras
 import tensorflow as tf
 
 from keras_elmo import text
@@ -35,7 +36,7 @@ def _words(elmo):
     ids_per_token = elmo.token_encoder.scheme.ids_per_token
 
     def words(character_ids):
-        return {"token_embeddings": elmo.character_encoder(character_ids)}
+        return {"token_embeddings": _encode(elmo, character_ids)}
 
     return _traced(words, tf.TensorSpec([None, ids_per_token], tf.int32, "character_ids"))
 
@@ -73,7 +74,7 @@ def _from_character_ids(elmo, batch, max_tokens):
         is_token = tf.reduce_any(character_ids > 0, axis=-1)
         if max_tokens is not None:
             # Every shape is fixed, so padding is encoded too.
-            tokens = elmo.character_encoder(character_ids, trim_characters=False)
+            tokens = _encode(elmo, character_ids, trim_characters=False)
             outputs = _outputs(elmo, tokens, is_token, batch)
             return {**outputs, "mask": tf.cast(outputs["mask"], tf.int32)}
         positions = tf.cast(tf.where(is_token), tf.int32)  # (N, 2)
@@ -159,7 +160,19 @@ def _embed_tokens(elmo, ids):
     count = tf.shape(ids)[0]
     ids = tf.pad(ids, [[0, tf.maximum(1 - count, 0)], [0, 0]])  # one at least
     ids.set_shape([None, elmo.token_encoder.scheme.ids_per_token])
-    return elmo.character_encoder(ids)[:count]
+    return _encode(elmo, ids)[:count]
+
+
+def _encode(elmo, ids, **kwargs):
+    """Runs the character encoder. The embeddings of characters stay float32 in int8 files.
+
+    They are small, and all that follows depends on them. The converter quantizes only constants, so
+    something is added to them: the smallest id, if it is negative.
+    """
+    embedding = elmo.character_encoder.character_embedding
+    nothing = tf.cast(tf.minimum(tf.reduce_min(ids), 0), tf.float32)
+    with keras.StatelessScope([(embedding, embedding.value + nothing)]):
+        return elmo.character_encoder(ids, **kwargs)
 
 
 def _state_after_boundaries(elmo):

@@ -41,9 +41,10 @@ def test_text_with_any_number_of_sentences(run, small_folder):
     status, err = run(*arguments, "--overwrite")
     assert status == 0
     size = os.path.getsize("model.tflite") / 1e6
-    assert err == f"model.tflite: {size:.1f} MB, input text: uint8, (any, any)\n"
+    signatures = "serving_default(text), words(character_ids), steps(forward, backward, state)"
+    assert err == f"model.tflite: {size:.1f} MB, signatures {signatures}\n"
     interpreter = pytest.importorskip("ai_edge_litert.interpreter")
-    run_file = interpreter.Interpreter("model.tflite").get_signature_runner()
+    run_file = interpreter.Interpreter("model.tflite").get_signature_runner("serving_default")
     data = np.frombuffer(TEXT.encode(), np.uint8)
     outputs = run_file(text=np.stack([data, data]))
     expected = Elmo.from_pretrained(small_folder)([TEXT] * 2)
@@ -53,20 +54,21 @@ def test_text_with_any_number_of_sentences(run, small_folder):
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        ([], ("character_ids", None, 1, False)),
-        (["--quantize", "float32"], ("character_ids", None, 1, False)),
-        (["-i", "text", "--quantize", "int8"], ("text", "int8", 1, False)),
+        ([], ("character_ids", None, 1, None, False)),
+        (["--quantize", "float32"], ("character_ids", None, 1, None, False)),
+        (["-i", "text", "--quantize", "int8"], ("text", "int8", 1, None, False)),
         (
             ["--quantize", "float16", "--dynamic-batch", "--overwrite"],
-            ("character_ids", "float16", None, True),
+            ("character_ids", "float16", None, None, True),
         ),
+        (["-i", "words", "--max-tokens", "9"], ("words", None, 1, 9, False)),
     ],
 )
 def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     calls = []
 
-    def convert(elmo, path, inputs, quantize, batch, overwrite):
-        calls.append((inputs, quantize, batch, overwrite))
+    def convert(elmo, path, inputs, quantize, batch, max_tokens, overwrite):
+        calls.append((inputs, quantize, batch, max_tokens, overwrite))
 
     monkeypatch.setattr(tflite, "export_tflite", convert)
     assert run("model.tflite", "-q", *arguments) == (0, "")

@@ -51,12 +51,14 @@ def test_tflite_takes_character_ids_alone(model, tmp_path):
         export_tflite(model, path, "text")
     export_tflite(model, path)
     interpreter = pytest.importorskip("ai_edge_litert.interpreter")
-    run = interpreter.Interpreter(str(path), num_threads=1).get_signature_runner()
+    run = interpreter.Interpreter(str(path), num_threads=1).get_signature_runner("serving_default")
     for sentence in (["The", "cat", "今天"], ["Straße", "cattttttttttttt"]):
         outputs, expected = run(character_ids=model.batch_to_ids([sentence])), model([sentence])
         for name in ("elmo", "word_emb", "default"):
             np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
-    (described,) = metadata(path)["inputs"].values()
+    signatures = metadata(path)["signatures"]
+    described = signatures["serving_default"]["inputs"]["character_ids"]
     assert described["shape"] == [1, None, 10]
+    assert signatures["words"]["inputs"]["character_ids"]["shape"] == [None, 10]
     assert "the dictionary in the options" in described["meaning"]
     assert "今" in metadata(path)["options"]["dictionary"]["characters"]

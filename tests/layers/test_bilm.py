@@ -299,7 +299,24 @@ def test_streams_refuse_what_they_cannot_use():
     inputs, state, mask = tf.ones((2, 3, 4)), layer.zero_state(2), tf.ones((2, 3), tf.bool)
     with pytest.raises(ValueError, match="mask"):
         layer.read_streams(inputs, inputs, state, mask, training=True)
-    with pytest.raises(ValueError, match="number of tokens"):
-        tf.function(lambda x: layer.read_streams(x, x, state)).get_concrete_function(
+    with pytest.raises(ValueError, match="known number of tokens"):
+        tf.function(lambda x: layer.read_streams(x, x, state, training=True)).get_concrete_function(
             tf.TensorSpec((2, None, 4))
         )
+
+
+def test_streams_of_an_unknown_number_of_tokens_equal_unrolled_ones():
+    layer = BiLM(8, 4, cell_clip=0.4, projection_clip=0.3)
+    layer.build((None, None, 4))
+    forward, backward = (tf.random.normal((3, 5, 4), seed=seed) for seed in (1, 2))
+    state = [tf.random.normal((3, size), seed=k) for k, size in enumerate(layer.state_sizes)]
+    spec = tf.TensorSpec((None, None, 4))
+
+    @tf.function(input_signature=[spec, spec])
+    def unknown(forward, backward):
+        return layer.read_streams(forward, backward, state)
+
+    expected = layer.read_streams(forward, backward, state)
+    for found, wanted in zip(unknown(forward, backward), expected, strict=True):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)

@@ -40,9 +40,9 @@ class PaddedLoop(TimeMajorLoop):
         num_steps = tf.shape(directions[0])[0]
         # TFLite can write into an array only if it is made from a tensor.
         arrays = [
-            tf.TensorArray(x.dtype, num_steps, element_shape=(None, cell.output_size)).unstack(
-                tf.zeros_like(x)
-            )
+            tf.TensorArray(
+                x.dtype, num_steps, element_shape=(x.shape[1], cell.output_size)
+            ).unstack(tf.zeros_like(x))
             for cell, x in zip(cells, directions, strict=True)
         ]
 
@@ -68,4 +68,7 @@ class PaddedLoop(TimeMajorLoop):
             run_step,
             [tf.constant(0), [tuple(pair) for pair in states], arrays],
         )
-        return [array.stack() for array in arrays], states
+        outputs = [array.stack() for array in arrays]
+        for x, output in zip(directions, outputs, strict=True):
+            output.set_shape(x.shape)
+        return outputs, states

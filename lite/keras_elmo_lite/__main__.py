@@ -1,0 +1,71 @@
+"""`python -m keras_elmo_lite embed FILE -o vectors.npz`: a file of sentences to vectors."""
+
+import argparse
+import os
+import sys
+import zipfile
+
+import numpy as np
+
+from keras_elmo_lite.elmo import Elmo
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="keras-elmo-lite", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    embed = commands.add_parser("embed", help="embed the sentences of a file")
+    embed.add_argument("input", metavar="FILE", help="UTF-8, one sentence a line; - for stdin")
+    embed.add_argument("-o", "--output", required=True, help="the file to write: *.npz")
+    embed.add_argument("-m", "--model", required=True, help="a file of `keras-elmo tflite`")
+    embed.add_argument(
+        "-l",
+        "--layers",
+        default="all",
+        help="all (default), average, top, elmo, word_emb, lstm_outputs1, ..., the number of a "
+        "layer, or default: one vector a sentence",
+    )
+    embed.add_argument("--threads", type=int, help="(default: one for each processor)")
+    embed.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    embed.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    options = parser.parse_args(arguments)
+    try:
+        return _embed(options)
+    except (OSError, ValueError) as error:
+        message = " ".join(str(error).split())
+        print(f"keras-elmo-lite {options.command}: error: {message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped; nothing was written.", file=sys.stderr)
+        return 130
+
+
+def _embed(options):
+    if not options.output.endswith(".npz"):
+        raise ValueError(f"The output must be named *.npz. Received: --output {options.output}")
+    if os.path.exists(options.output) and not options.overwrite:
+        raise ValueError(f"{options.output} exists already; give --overwrite")
+    layers = options.layers
+    if layers.removeprefix("-").isdecimal():
+        layers = int(layers)
+    elmo = Elmo(options.model, options.threads)
+    temporary = f"{options.output}.{os.getpid()}.part"
+    count = 0
+    source = sys.stdin.fileno() if options.input == "-" else options.input
+    try:
+        with open(source, encoding="utf-8") as lines, zipfile.ZipFile(temporary, "w") as archive:
+            sentences = (line.rstrip("\n") for line in lines)
+            for array in elmo.embed_stream(sentences, layers, not options.quiet):
+                with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array)
+                count += 1
+        os.replace(temporary, options.output)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+    if not options.quiet:
+        print(f"{options.output}: {count:,} sentences", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

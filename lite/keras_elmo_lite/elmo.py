@@ -1,0 +1,274 @@
+"""`Elmo`: the vectors of sentences."""
+
+import itertools
+import sys
+import time
+
+import numpy as np
+
+from keras_elmo_lite import words as text
+from keras_elmo_lite.model_file import ModelFile
+
+_ROWS = 64  # sentences of a batch, at most: with more, the memory grows, and not the speed
+_COLUMNS = 16  # tokens of each sentence in a call, at most; ended sentences leave the next one
+_GROUP_SENTENCES, _GROUP_TOKENS = 1024, 8192  # of a group, which is sorted by length; at most
+_EPSILON = 1e-12  # of a mix with layer norm
+
+
+class Elmo:
+    """An ELMo from a TFLite file, with the methods of `keras_elmo.Elmo` that embed text.
+
+    Args:
+        path: a file that `keras-elmo tflite` wrote.
+        num_threads: int. Threads of a call; `None`: one for each processor.
+
+    Raises:
+        ValueError: the file is not such a file, or not whole, or of a later version.
+        OSError: it cannot be opened.
+
+    Example:
+
+    >>> elmo = Elmo("elmo-int8.tflite")
+    >>> [vectors.shape for vectors in elmo.embed(["The cat sat .", ["Hello", "world"]])]
+    [(4, 1024), (2, 1024)]
+    """
+
+    def __init__(self, path, num_threads=None):
+        self._file = ModelFile(path, num_threads)
+        self.tokenizer = self._file.tokenizer
+
+    def __repr__(self):
+        file = self._file
+        return (
+            f"<Elmo {file.path!r}: {file.num_layers} LSTM layers in each direction, outputs of "
+            f"{2 * file.projection_dim:,}; tokenizer {self.tokenizer}>"
+        )
+
+    def tokenize(self, sentences):
+        """The tokens of sentences, as the model's tokenizer splits them.
+
+        Args:
+            sentences: iterable of raw strings, or of lists of tokens, which are not split again.
+
+        Returns:
+            A list of lists of `str`. Bytes that are not UTF-8 are lone surrogates.
+
+        Raises:
+            TypeError: a sentence is neither a string nor a list of strings.
+        """
+        tokens = map(self._tokens, _checked_sentences(sentences))
+        return [[token.decode("utf-8", "surrogateescape") for token in row] for row in tokens]
+
+    def embed(self, sentences, layers="elmo", progress=False):
+        """Embeds sentences, any number of them. Sentences of like length go together.
+
+        Args:
+            sentences: iterable of raw strings, or of lists of tokens, which are not split again.
+            layers: what to return, or a list of such choices: `"elmo"` (or `"elmo_2"`, ...), the
+                learned mix; `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...;
+                `"default"`, one vector for each sentence, the mean of `"elmo"` over its tokens;
+                `"average"` or `"top"` of the layers; the number of a layer, where 0 is `[token,
+                token]` and -1 is the last; or `"all"` layers.
+            progress: bool. Show the progress on standard error.
+
+        Returns:
+            A list of NumPy arrays, float32, one for each sentence: (tokens, D);
+            (tokens, projection_dim) for `"word_emb"`; (D,) for `"default"`;
+            (num_layers + 1, tokens, D) for `"all"`. With a list of choices, each sentence has a
+            dict of such arrays by what was chosen.
+
+        Raises:
+            ValueError: `layers` is not as said above.
+            TypeError: a sentence is neither a string nor a list of strings.
+        """
+        return list(self.embed_stream(sentences, layers, progress))
+
+    def embed_stream(self, sentences, layers="elmo", progress=False):
+        """Like `embed`, but an iterator over the arrays, in constant memory."""
+        are_several = isinstance(layers, list | tuple)
+        specs = self._checked_layers(layers if are_several else [layers], layers)
+        sentences = _checked_sentences(sentences)
+        results = self._embed(map(self._tokens, sentences), specs)
+        if progress:
+            results = _shown(results, len(sentences) if hasattr(sentences, "__len__") else None)
+        return (result if are_several else result[specs[0]] for result in results)
+
+    def similarity(self, one, other):
+        """The cosine of the vectors of two sentences, each the mean of `"elmo"` over its tokens.
+
+        Args:
+            one: a raw string or a list of tokens.
+            other: the same.
+
+        Returns:
+            A float from -1 to 1; 0 if one of them has no tokens.
+        """
+        a, b = self.embed([one, other], layers="default")
+        norms = np.linalg.norm(a) * np.linalg.norm(b)
+        return float(a @ b / norms) if norms else 0.0
+
+    def _checked_layers(self, specs, received):
+        last = self._file.num_layers
+        mixes = [mix["name"] for mix in self._file.mixes or [{"name": "elmo"}]]
+        names = ["word_emb", *(f"lstm_outputs{k}" for k in range(1, last + 1)), *mixes]
+        names += ["default", "average", "top", "all"]
+
+        def is_valid(spec):
+            if isinstance(spec, str):
+                return spec in names
+            is_integer = isinstance(spec, int | np.integer) and not isinstance(spec, bool)
+            return is_integer and -last - 1 <= spec <= last
+
+        if not specs or not all(map(is_valid, specs)):
+            raise ValueError(
+                f"`layers` must be one of {names}, a number from {-last - 1} to {last}, or a list "
+                f"of these. Received: layers={received!r}"
+            )
+        return specs
+
+    def _tokens(self, sentence):
+        """A sentence as a list of bytes."""
+        if isinstance(sentence, str | bytes):
+            if self.tokenizer is None:
+                raise ValueError(
+                    "With `tokenizer=None` each sentence must be a list of tokens. "
+                    f"Received: {sentence!r}"
+                )
+            return text.tokenize(sentence, self.tokenizer)
+        is_list = isinstance(sentence, list | tuple | np.ndarray)
+        if not is_list or not all(isinstance(token, str | bytes) for token in sentence):
+            raise TypeError(
+                "Each sentence must be a string or a list of strings. "
+                f"Received: {str(sentence)[:200]} ({type(sentence).__name__})"
+            )
+        return [text.text_to_bytes(token) for token in sentence]
+
+    def _embed(self, sentences, specs):
+        """The results of sentences, lists of bytes, in their order: dicts by `specs`."""
+        for group in _groups(sentences):
+            # Each word once, the shortest first: a call reads as many characters as its longest.
+            words = sorted({word for tokens in group for word in tokens}, key=lambda w: (len(w), w))
+            index_of = {word: index for index, word in enumerate(words)}
+            ids = [] if self._file.is_whole else self._file.words_to_ids(words)
+            # The last row is for padding.
+            embeddings = np.pad(self._file.embed_words(ids), [(0, 1), (0, 0)])
+            results = [None] * len(group)
+            order = sorted(range(len(group)), key=lambda row: -len(group[row]))
+            for start in range(0, len(order), _ROWS):
+                rows = order[start : start + _ROWS]
+                if self._file.is_whole:
+                    batch = [self._whole_layers(group[row]) for row in rows]
+                else:
+                    indices = [[index_of[word] for word in group[row]] for row in rows]
+                    batch = [(layers, {}) for layers in self._layers(embeddings, indices)]
+                for row, (layers, mixes) in zip(rows, batch, strict=True):
+                    results[row] = {spec: self._choose(layers, mixes, spec) for spec in specs}
+            yield from results
+
+    def _layers(self, embeddings, indices):
+        """All layers of the sentences of a batch, the longest first.
+
+        Args:
+            embeddings: float32, (words + 1, projection_dim). The last row is padding.
+            indices: for each sentence a list of ints, the rows of its tokens.
+
+        Returns:
+            For each sentence a float32, (num_layers + 1, tokens, D).
+        """
+        lengths = np.array([len(row) for row in indices])
+        size, count = self._file.projection_dim, len(embeddings) - 1
+        grid = np.full((2, len(indices), lengths[0]), count)  # as each direction reads the tokens
+        results = []
+        for k, row in enumerate(indices):
+            grid[0, k, : len(row)], grid[1, k, : len(row)] = row, row[::-1]
+            result = np.empty((self._file.num_layers + 1, len(row), 2 * size), np.float32)
+            result[0] = np.tile(embeddings[row], (1, 2)) if row else 0
+            results.append(result)
+        state = np.repeat(self._file.start, len(indices), axis=0)
+        for start in range(0, lengths[0], _COLUMNS):
+            alive = int(np.sum(lengths > start))
+            forward, backward = embeddings[grid[:, :alive, start : start + _COLUMNS]]
+            layers, state = self._file.run_steps(forward, backward, state[:alive])
+            for k in range(alive):
+                steps = min(_COLUMNS, lengths[k] - start)
+                end = lengths[k] - start
+                for index, layer in enumerate(layers, start=1):
+                    y = layer[k, :steps]
+                    results[k][index, start : start + steps, :size] = y[:, :size]
+                    results[k][index, end - steps : end, size:] = y[::-1, size:]
+        return results
+
+    def _whole_layers(self, tokens):
+        outputs = self._file.run_whole(tokens)
+        layers = [np.tile(outputs["word_emb"], (1, 2))]
+        layers += [outputs[f"lstm_outputs{k}"] for k in range(1, self._file.num_layers + 1)]
+        return np.stack(layers), outputs
+
+    def _choose(self, layers, mixes, spec):
+        """What an element of `layers` names, of a sentence: see `embed`."""
+        if not isinstance(spec, str):
+            return layers[spec].copy()
+        if spec == "default":
+            return self._choose(layers, mixes, "elmo").sum(axis=0) / max(layers.shape[1], 1)
+        if spec == "all":
+            return layers
+        if spec == "average":
+            return layers.mean(axis=0)
+        if spec == "top":
+            return layers[-1].copy()
+        if spec == "word_emb":
+            return layers[0, :, : self._file.projection_dim].copy()
+        if spec.startswith("lstm_outputs"):
+            return layers[int(spec.removeprefix("lstm_outputs"))].copy()
+        if spec in mixes:
+            return mixes[spec]
+        (mix,) = (mix for mix in self._file.mixes if mix["name"] == spec)
+        if mix["do_layer_norm"]:  # over all numbers of a layer of the sentence
+            layers = layers - layers.mean(axis=(1, 2), keepdims=True)
+            layers /= np.sqrt((layers**2).mean(axis=(1, 2), keepdims=True) + _EPSILON)
+        shares = mix["gamma"] * np.array(mix["shares"], np.float32)
+        return np.tensordot(shares, layers, 1).astype(np.float32)
+
+
+def _checked_sentences(sentences):
+    if isinstance(sentences, str | bytes):
+        raise TypeError(
+            "`sentences` must be a list of sentences; for one, pass [sentence]. "
+            f"Received: {sentences[:200]!r}"
+        )
+    if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
+        raise TypeError(
+            "`sentences` must be a list, an array or another iterable of sentences. "
+            f"Received: {type(sentences).__name__}"
+        )
+    return sentences
+
+
+def _groups(sentences):
+    """Sentences in their order, in lists of at most so many sentences and tokens."""
+    sentences = iter(sentences)
+    while group := list(itertools.islice(sentences, 1)):
+        total = len(group[0])
+        for tokens in sentences:
+            group.append(tokens)
+            total += len(tokens)
+            if total >= _GROUP_TOKENS or len(group) == _GROUP_SENTENCES:
+                break
+        yield group
+
+
+def _shown(results, total):
+    """The results, with the progress on standard error, once a second."""
+    start = shown = time.monotonic()
+    end, count = ("\r" if sys.stderr.isatty() else "\n"), 0
+    for count, result in enumerate(results, start=1):
+        yield result
+        now = time.monotonic()
+        if now - shown >= 1 or count == total:
+            shown = now
+            of = "" if total is None else f" of {total:,}"
+            rate = count / max(now - start, 1e-9)
+            line = f"embedding: {count:,}{of} sentences, {rate:,.0f} sentences/s"
+            print(line, end=end, file=sys.stderr, flush=True)
+    if end == "\r" and count:
+        print(file=sys.stderr)

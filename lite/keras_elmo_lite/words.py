@@ -1,0 +1,183 @@
+"""Texts to tokens, and tokens to character ids, in plain Python.
+
+The tokens are those of the tokenizers of `keras_elmo.text`, and the ids those of
+`keras_elmo.characters` and `keras_elmo.dictionary`. Tokens are bytes.
+"""
+
+import codecs
+import re
+import unicodedata
+
+import numpy as np
+
+# What Python's str.split() takes for whitespace, as bytes of UTF-8.
+_SPACE = re.compile(
+    rb"[ \t-\r\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+    rb"|\xe2\x81\x9f|\xe3\x80\x80"
+)
+# What is not UTF-8 is one unknown character for each run of such bytes.
+_ONE_UNKNOWN = "keras_elmo_lite.one_unknown"
+codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
+
+_BEGIN_SENTENCE, _END_SENTENCE, _BEGIN_WORD, _END_WORD, _WORD_PADDING = range(257, 262)
+
+
+def text_to_bytes(text):
+    """Encodes a text as UTF-8. Lone surrogates become the bytes that they stand for."""
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # this surrogate does not stand for a byte
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _split_whitespace(text):
+    return _SPACE.sub(b" ", text).split(b" ")
+
+
+def _split_space(text):
+    return text.split(b" ")
+
+
+# The Treebank tokenizer's rules are for characters of these classes. A letter, number or mark
+# outside of ASCII stands for all of its class; the rest that is not ASCII is a symbol. Bytes that
+# are not UTF-8 belong to no class, and no rule splits them off.
+_LETTER, _SMALL_LETTER, _NUMBER, _MARK, _SYMBOL, _INVALID = "\ue000\ue001\ue002\ue003\ue004\ue005"
+_KEPT = "\u2019\u200c\u200d"  # a curly apostrophe; joiners, which are part of a word
+
+
+class _Classes(dict):
+    """Code points to the characters that stand for their classes, for `str.translate`."""
+
+    def __missing__(self, point):
+        character = chr(point)
+        category = unicodedata.category(character)
+        if point < 128 or character in _KEPT:
+            stands = character
+        elif 0xDC80 <= point <= 0xDCFF:  # a byte that is not UTF-8
+            stands = _INVALID
+        elif category == "Ll":
+            stands = _SMALL_LETTER
+        else:
+            stands = {"L": _LETTER, "N": _NUMBER, "M": _MARK}.get(category[0], _SYMBOL)
+        self[point] = stands
+        return stands
+
+
+_classes = _Classes({point: "\x04" for point in range(4)})
+_L, _N = f"A-Za-z{_LETTER}{_SMALL_LETTER}", f"0-9{_NUMBER}"
+_CLITIC = "(?:[sStTdDmM]|re|RE|ve|VE|ll|LL)"
+_ABBREVIATION = (
+    "(?:[A-Z]|Mr|Mrs|Ms|Messrs|Mme|Mlle|Dr|Prof|Rev|Hon|Gen|Col|Maj|Capt|Cpl|Lt|Sgt|Adm|Cmdr"
+    "|Sen|Rep|Gov|Pres|Supt|Insp|St|Ste|Mt|Ft|Jr|Sr|Bros|Co|Corp|Inc|Ltd|vs|v|etc|cf|[Ff]ig"
+    "|[Vv]ol|approx|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
+)
+# The rules of `keras_elmo.text.treebank_tokenizer`, in the classes above. They insert spaces, and
+# hide characters from later rules: 1 is a comma or period inside a token, 2 an apostrophe.
+_TREEBANK_RULES = [
+    (re.compile(pattern), rewrite)
+    for pattern, rewrite in [
+        ("\u2019", "'\x03"),
+        (f"([^{_L}{_N}{_MARK}{_INVALID}\u200c\u200d .,'`\\-\x03][{_MARK}\u200d]*)", r" \1 "),
+        (r"(\.{2,}|-{2,})", r" \1 "),
+        *[(f"([{_N}]),([{_N}])", "\\1\x01\\2")] * 2,
+        (",", " , "),
+        *[(f"([{_L}{_MARK}])'(\x03*[{_L}])", "\\1 \x02\\2")] * 2,
+        (rf"([{_N}])'(\x03*s)\b", "\\1 \x02\\2"),
+        *[(f" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,
+        ("('\x03*)", r" \1 "),
+        (rf"(\.[{_L}])\. ", "\\1\x01 "),
+        *[(rf"\b({_ABBREVIATION})\.( +[^ {_INVALID}])", "\\1\x01\\2")] * 2,
+        (rf"\b(Nos?|pp?|Art)\.( +[{_N}])", "\\1\x01\\2"),
+        *[(rf"([^ .{_INVALID}])\.( +[a-z{_SMALL_LETTER}])", "\\1\x01\\2")] * 2,
+        (rf"([^ .{_INVALID}])\. ", r"\1 . "),
+    ]
+]
+
+
+def _split_treebank(text):
+    blank = _SPACE.sub(b" ", text).decode("utf-8", "surrogateescape")
+    spaced = f" {blank} ".translate(_classes)
+    for pattern, rewrite in _TREEBANK_RULES:
+        spaced = pattern.sub(rewrite, spaced)
+    # The rules inserted only spaces, and a mark after each curly apostrophe.
+    characters = iter(blank.replace(" ", ""))
+    tokens = (len(token.replace("\x03", "")) for token in spaced.split(" ") if token)
+    return ["".join(next(characters) for _ in range(size)) for size in tokens]
+
+
+TOKENIZERS = {
+    "whitespace": _split_whitespace,
+    "treebank": _split_treebank,
+    "space": _split_space,
+}
+
+
+def tokenize(text, tokenizer):
+    """The tokens of a text, a list of bytes.
+
+    Args:
+        text: str or bytes.
+        tokenizer: a key of `TOKENIZERS`.
+    """
+    return [text_to_bytes(token) for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]
+
+
+class ByteScheme:
+    """The original's character ids: bytes + 1. See `keras_elmo.characters`."""
+
+    def __init__(self, max_characters):
+        self.ids_per_token = max_characters
+        self._room = max_characters - 2
+
+    def boundaries(self):
+        """The rows of `<S>` and `</S>`: int32, (2, ids_per_token)."""
+        return self._rows([[_BEGIN_SENTENCE], [_END_SENTENCE]])
+
+    def ids(self, words):
+        """Words, a list of bytes, to int32, (words, ids_per_token)."""
+        return self._rows([[byte + 1 for byte in word[: self._room]] for word in words])
+
+    def _rows(self, words):
+        rows = np.full((len(words), self.ids_per_token), _WORD_PADDING, np.int32)
+        for row, characters in zip(rows, words, strict=True):
+            row[: len(characters) + 2] = [_BEGIN_WORD, *characters, _END_WORD]
+        return rows
+
+
+class DictionaryScheme:
+    """The ids of ELMoForManyLangs, by a model's dictionary. See `keras_elmo.dictionary`."""
+
+    def __init__(self, characters, words, max_characters):
+        self._characters = {entry: index + 1 for index, entry in enumerate(characters)}
+        self._words = words and {entry: index + 1 for index, entry in enumerate(words)}
+        self._room = max_characters - 2
+        self.ids_per_token = max_characters + (words is not None)
+
+    def boundaries(self):
+        """See `ByteScheme`."""
+        return self.ids([b"<bos>", b"<eos>"])
+
+    def ids(self, words):
+        """See `ByteScheme`."""
+        rows = [self._row(word.decode("utf-8", _ONE_UNKNOWN)[: self._room]) for word in words]
+        return np.array(rows, np.int32).reshape(len(words), self.ids_per_token)
+
+    def _row(self, word):
+        body = [word] if word in ("<bos>", "<eos>") else word
+        row = ["<eow>", *body, "<bow>"]  # the original has the two marks swapped
+        row += ["<pad>"] * (self._room + 2 - len(row))
+        unknown = self._characters["<oov>"]
+        ids = [self._characters.get(character, unknown) for character in row]
+        if self._words is not None:
+            ids.append(self._words.get(word, self._words["<oov>"]))
+        return ids
+
+
+def scheme_of(options):
+    """The character scheme of a model, by its options.json, a dict."""
+    max_characters = options["char_cnn"]["max_characters_per_token"]
+    if "dictionary" in options:
+        return DictionaryScheme(**options["dictionary"], max_characters=max_characters)
+    return ByteScheme(max_characters)

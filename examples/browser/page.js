@@ -165,11 +165,19 @@ async function start() {
   select.addEventListener("change", drawWord);
 }
 
-// Inside another page of the site, the frame is as high as its contents, and nothing is loaded
-// until somebody asks for it.
-if (window.frameElement) {
-  const fit = () => (window.frameElement.style.height = `${document.body.offsetHeight}px`);
-  new ResizeObserver(fit).observe(document.body);
+// Inside another page of the site, the frame is as high as its contents, has that page's colour
+// scheme, and loads nothing until somebody asks for it.
+const frame = window.frameElement;
+if (frame) {
+  new ResizeObserver(() => {
+    frame.style.height = `${document.body.offsetHeight + 2}px`; // 2 for the border
+  }).observe(document.body);
+  const site = frame.ownerDocument.body;
+  const followScheme = () => {
+    document.documentElement.style.colorScheme = getComputedStyle(site).colorScheme;
+  };
+  new MutationObserver(followScheme).observe(site, { attributes: true });
+  followScheme();
   status.textContent = "";
   button.hidden = false;
   button.addEventListener("click", start);

@@ -48,13 +48,11 @@ def start(python, files):
     ]
 
 
-def systems(model, files, sentences, config):
+def systems(model, file, sentences, config):
     """The systems in turn, and their ratios to keras_elmo."""
     peers = [name for name in ("simple_elmo",) if importlib.util.find_spec(name)]
-    workers = [measure.Worker("keras_elmo", model)]
-    for weights, file in files.items():
-        workers.append(measure.Worker("keras_elmo_lite", file))
-        workers[-1].system = f"keras_elmo_lite, {weights}"
+    workers = [measure.Worker("keras_elmo", model), measure.Worker("keras_elmo_lite", file)]
+    workers[-1].system += ", int8"
     workers += [measure.Worker(name, model) for name in peers]
     try:
         return measure.compare(workers, workers[0].ask("peak")["value"], sentences, config)
@@ -114,7 +112,7 @@ def main():
             keras_elmo.export_tflite(elmo, file, "words", quantize)
         tables = {
             "start": start(options.python, files),
-            "systems": systems(model, files, sentences, config),
+            "systems": systems(model, files["int8"], sentences, config),
             "distance to keras_elmo": distances(model, files, sentences),
         }
     names = ("tensorflow", "keras", "ai-edge-litert")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import zipfile
 
@@ -51,6 +52,7 @@ def _embed(options):
     temporary = f"{options.output}.{os.getpid()}.part"
     count = 0
     source = sys.stdin.fileno() if options.input == "-" else options.input
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # runs what follows `finally`
     try:
         with open(source, encoding="utf-8") as lines, zipfile.ZipFile(temporary, "w") as archive:
             sentences = (line.rstrip("\n") for line in lines)
@@ -60,6 +62,7 @@ def _embed(options):
                 count += 1
         os.replace(temporary, options.output)
     finally:
+        signal.signal(signal.SIGTERM, before)
         if os.path.exists(temporary):
             os.remove(temporary)
     if not options.quiet:

@@ -9,9 +9,11 @@ import numpy as np
 from keras_elmo_lite import words as text
 from keras_elmo_lite.model_file import ModelFile
 
-_ROWS = 64  # sentences of a batch, at most: with more, the memory grows, and not the speed
-_COLUMNS = 16  # tokens of each sentence in a call, at most; ended sentences leave the next one
-_GROUP_SENTENCES, _GROUP_TOKENS = 1024, 8192  # of a group, which is sorted by length; at most
+_ROWS = 48  # sentences of a batch, at most: more are not faster
+# Tokens of a call, about: more take memory, and are not faster. Sentences leave after a call in
+# which they end.
+_TOKENS_PER_CALL = 192
+_GROUP_SENTENCES, _GROUP_TOKENS = 1024, 4096  # of a group, which is sorted by length; at most
 _EPSILON = 1e-12  # of a mix with layer norm
 
 
@@ -185,17 +187,20 @@ class Elmo:
             result[0] = np.tile(embeddings[row], (1, 2)) if row else 0
             results.append(result)
         state = np.repeat(self._file.start, len(indices), axis=0)
-        for start in range(0, lengths[0], _COLUMNS):
+        start = 0
+        while start < lengths[0]:
             alive = int(np.sum(lengths > start))
-            forward, backward = embeddings[grid[:, :alive, start : start + _COLUMNS]]
+            columns = slice(start, start + max(1, _TOKENS_PER_CALL // alive))
+            forward, backward = embeddings[grid[:, :alive, columns]]
             layers, state = self._file.run_steps(forward, backward, state[:alive])
             for k in range(alive):
-                steps = min(_COLUMNS, lengths[k] - start)
+                steps = min(forward.shape[1], lengths[k] - start)
                 end = lengths[k] - start
                 for index, layer in enumerate(layers, start=1):
                     y = layer[k, :steps]
                     results[k][index, start : start + steps, :size] = y[:, :size]
                     results[k][index, end - steps : end, size:] = y[::-1, size:]
+            start = columns.stop
         return results
 
     def _whole_layers(self, tokens):

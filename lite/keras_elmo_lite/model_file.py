@@ -12,7 +12,7 @@ from ai_edge_litert.interpreter import Interpreter
 from keras_elmo_lite.words import scheme_of
 
 _METADATA_NAME, _FORMAT = "keras_elmo", 2
-_WORDS_PER_CALL = 256  # bounds the memory that the convolutions take
+_WORDS_PER_CALL = 32  # bounds the memory that the convolutions take
 
 
 class ModelFile:

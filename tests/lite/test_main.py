@@ -2,10 +2,12 @@
 
 import os
 import re
+import signal
 
 import numpy as np
 import pytest
 
+import keras_elmo_lite
 from keras_elmo import read_embeddings
 from keras_elmo_lite.__main__ import main
 
@@ -63,14 +65,21 @@ def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
     assert sorted(os.listdir()) == ["latin.txt", "text.txt"]
 
 
-def test_ctrl_c_leaves_nothing(run, monkeypatch):
-    from keras_elmo_lite import Elmo
-
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing(run, monkeypatch, number, status):
     def stopped(*_):
         yield np.zeros((1, 2), np.float32)
-        raise KeyboardInterrupt
+        assert len(os.listdir()) == 2
+        signal.raise_signal(number)
+        yield np.zeros((1, 2), np.float32)
 
-    monkeypatch.setattr(Elmo, "embed_stream", stopped)
-    status, err = run("text.txt", "-o", "vectors.npz")
-    assert (status, err) == (130, "Stopped; nothing was written.\n")
+    monkeypatch.setattr(keras_elmo_lite.Elmo, "embed_stream", stopped)
+    before = signal.getsignal(signal.SIGTERM)
+    if number == signal.SIGINT:
+        assert run("text.txt", "-o", "vectors.npz") == (130, "Stopped; nothing was written.\n")
+    else:
+        with pytest.raises(SystemExit) as error:
+            run("text.txt", "-o", "vectors.npz")
+        assert error.value.code == status
     assert os.listdir() == ["text.txt"]
+    assert signal.getsignal(signal.SIGTERM) is before

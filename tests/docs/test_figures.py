@@ -26,3 +26,19 @@ def test_speed_in_the_readme_is_what_was_measured():
     text = " ".join(text.split())
     assert f"{' and '.join(ready)} ({dates['start']}" in text
     assert f"Python {results['machine']['python']}, {dates['systems']}" in text
+
+
+def test_speed_of_keras_elmo_lite_in_the_readme_is_what_was_measured():
+    results = json.loads((ROOT / "benchmarks/results/lite.json").read_text())
+    start, systems = (results["tables"][name] for name in ("start", "systems"))
+    names = ["keras_elmo", "keras_elmo_lite, int8", "simple_elmo"]
+    assert [row["system"] for row in systems] == names
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, key, form in [
+        ("512 sentences", "all sentences (tokens/s)", "{:,.0f} tokens/s"),
+        ("one sentence of 12 tokens", "one sentence (ms)", "{:.0f} ms"),
+        ("peak memory", "peak memory (MB)", "{:,.0f} MB"),
+    ]:
+        assert f"| {name} | {' | '.join(form.format(row[key]) for row in systems)} |" in text
+    assert f"{start[0]['start to the first vectors (s)']:.1f} s after its start" in text
+    assert f"LiteRT {results['versions']['ai-edge-litert']}, {results['date']}" in text

@@ -6,8 +6,6 @@ import os
 import pathlib
 import shutil
 
-from mkdocs.utils import get_relative_url
-
 COMMANDS = "<!-- commands -->"
 BROWSER = "<!-- examples/browser -->"
 BROWSER_URL = "browser/"
@@ -40,6 +38,8 @@ def live_page(page_url):
     """A frame with the live page, and a link to it; or a sentence that says why there is none."""
     if not _is_built():
         return f"*{_LEFT_OUT}*"
+    from mkdocs.utils import get_relative_url  # the tests of the help texts have no MkDocs
+
     url = get_relative_url(BROWSER_URL, page_url)
     return (
         f'<iframe src="{url}" title="ELMo in the browser" loading="lazy" '

@@ -99,9 +99,14 @@ def export_tflite(
     with replacing_file(path) as temporary:
         functions = tflite_graph.concrete_functions(elmo, inputs, batch, max_tokens)
         check_signals()
-        model = with_metadata(
-            _convert(elmo, functions, quantize), describe(elmo, functions, quantize)
-        )
+        try:
+            model = _convert(elmo, functions, quantize)
+        except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
+            raise OSError(
+                f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
+                f"{error.message}"
+            ) from None
+        model = with_metadata(model, describe(elmo, functions, quantize))
         with open(temporary, "wb") as file:
             file.write(model)
         check_signals()

@@ -102,9 +102,10 @@ def export_tflite(
         try:
             model = _convert(elmo, functions, quantize)
         except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
+            reason = error.message.rpartition(";")[2].partition("[Op:")[0].strip()
             raise OSError(
                 f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
-                f"{error.message}"
+                f"{reason}"
             ) from None
         model = with_metadata(model, describe(elmo, functions, quantize))
         with open(temporary, "wb") as file:

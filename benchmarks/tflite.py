@@ -151,11 +151,16 @@ def _least_cosines(outputs, expected):
     for name in LAYERS:
         cosines = []
         for one, other in zip(outputs, expected, strict=True):
-            a, b = one[name][0].astype("float64"), other[name][0].numpy().astype("float64")
-            norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-            cosines.append(np.min(np.sum(a * b, axis=-1) / norms))
-        least[f"cosine of {name}"] = float(min(cosines))
+            cosines.append(least_cosine(one[name][0], other[name][0].numpy()))
+        least[f"cosine of {name}"] = min(cosines)
     return least
+
+
+def least_cosine(one, other):
+    """The least cosine of two vectors of a token: a float. Both are floats, (tokens, D)."""
+    a, b = one.astype("float64"), other.astype("float64")
+    norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return float(np.min(np.sum(a * b, axis=-1) / norms))
 
 
 def head(results):

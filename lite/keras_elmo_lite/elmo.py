@@ -25,7 +25,8 @@ class Elmo:
         num_threads: int. Threads of a call; `None`: one for each processor.
 
     Raises:
-        ValueError: the file is not such a file, or not whole, or of a later version.
+        ValueError: the file is not such a file, or not whole, or of a later version; or
+            `num_threads` is below 1.
         OSError: it cannot be opened.
 
     Example:

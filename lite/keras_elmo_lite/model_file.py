@@ -9,7 +9,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
-from keras_elmo_lite.words import scheme_of
+from keras_elmo_lite.words import scheme_of, tokenize
 
 _METADATA_NAME, _FORMAT = "keras_elmo", 2
 _WORDS_PER_CALL = 32  # bounds the memory that the convolutions take
@@ -31,12 +31,17 @@ class ModelFile:
             words and steps.
 
     Raises:
-        ValueError: it is not such a file, or not whole, or of a later version.
+        ValueError: it is not such a file, or not whole, or of a later version; or there would be
+            no thread.
         OSError: it cannot be opened.
     """
 
     def __init__(self, path, num_threads=None):
         self.path = os.fspath(path)
+        if num_threads is not None and num_threads < 1:
+            raise ValueError(
+                f"`num_threads` must be at least 1, or None. Received: num_threads={num_threads}"
+            )
         metadata = _read_metadata(self.path)
         # Files of keras_elmo 0.1.0 have no format, and one signature.
         signatures = metadata.get("signatures") or {metadata["signature"]: metadata}
@@ -102,7 +107,7 @@ class ModelFile:
             A dict of the outputs, float32, (tokens, D).
         """
         if self._input == "text":
-            if any(not token or token.split() != [token] for token in tokens):
+            if any(tokenize(token, "whitespace") != [token] for token in tokens):
                 raise ValueError(
                     f"{self.path} splits text itself, so a token must not be empty or hold "
                     "whitespace. Write the file anew with `keras-elmo tflite`"

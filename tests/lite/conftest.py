@@ -2,9 +2,6 @@ import pytest
 
 from keras_elmo import Elmo, export_tflite
 
-pytest.importorskip("ai_edge_litert", reason='pip install "keras_elmo[tflite]"')
-pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
-
 
 @pytest.fixture(scope="session")
 def models(small_folder):

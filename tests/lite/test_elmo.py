@@ -16,7 +16,8 @@ import keras_elmo
 from keras_elmo import ElmoConfig, export_tflite
 from keras_elmo.export import tflite, tflite_graph
 from keras_elmo.export.tflite_metadata import METADATA_NAME, with_metadata
-from keras_elmo_lite import Elmo
+
+Elmo = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite").Elmo
 
 SENTENCES = [
     "The cat sat on the mat .",
@@ -128,8 +129,9 @@ def test_files_of_0_1_0(models, tmp_path, inputs, batch):
     found = Elmo(path).embed(sentences, layers=LAYERS)
     assert_same(found, elmo.embed(sentences, layers=LAYERS))
     if inputs == "text":
-        with pytest.raises(ValueError, match="splits text itself"):
-            Elmo(path).embed([["two words"]])
+        for token in ("two words", "no\u00a0break", ""):
+            with pytest.raises(ValueError, match="splits text itself"):
+                Elmo(path).embed([[token]])
 
 
 def test_files_of_fixed_shapes(models, tmp_path):
@@ -158,6 +160,8 @@ def test_files_that_are_not_whole_or_of_others(files, tmp_path):
         Elmo(path)
     with pytest.raises(FileNotFoundError):
         Elmo(tmp_path / "nowhere.tflite")
+    with pytest.raises(ValueError, match="`num_threads` must be at least 1"):
+        Elmo(files["whitespace"], num_threads=0)
 
 
 # Text

@@ -7,9 +7,9 @@ import signal
 import numpy as np
 import pytest
 
-import keras_elmo_lite
 from keras_elmo import read_embeddings
-from keras_elmo_lite.__main__ import main
+
+keras_elmo_lite = pytest.importorskip("keras_elmo_lite.__main__", reason="pip install ./lite")
 
 LINES = ["The cat sat .", "", "na\u00efve \u732b"]
 
@@ -21,7 +21,7 @@ def run(tmp_path, files, monkeypatch, capsys):
     (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
 
     def run(*arguments, model=files["whitespace"]):
-        status = main(["embed", "--model", str(model), *arguments])
+        status = keras_elmo_lite.main(["embed", "--model", str(model), *arguments])
         out, err = capsys.readouterr()
         assert out == ""
         return status, err

@@ -11,8 +11,7 @@ import venv
 import numpy as np
 import pytest
 
-import keras_elmo_lite
-
+keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "lite"
 
 

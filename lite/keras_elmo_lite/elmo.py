@@ -9,10 +9,10 @@ import numpy as np
 from keras_elmo_lite import words as text
 from keras_elmo_lite.model_file import ModelFile
 
-_ROWS = 48  # sentences of a batch, at most: more are not faster
+_ROWS = 32  # sentences of a batch, at most: more are not faster
 # Tokens of a call, about: more take memory, and are not faster. Sentences leave after a call in
 # which they end.
-_TOKENS_PER_CALL = 192
+_TOKENS_PER_CALL = 128
 _GROUP_SENTENCES, _GROUP_TOKENS = 1024, 4096  # of a group, which is sorted by length; at most
 _EPSILON = 1e-12  # of a mix with layer norm
 

@@ -32,6 +32,8 @@ __all__ = [
     "MaskedMean",
     "ScalarMix",
     "SpaceTokenizer",
+    "Tagger",
+    "TextClassifier",
     "TreebankTokenizer",
     "WhitespaceTokenizer",
     "__version__",
@@ -66,6 +68,7 @@ with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
     if keras.backend.backend() == "tensorflow":
         from keras_elmo.export import export_saved_model, export_tflite
         from keras_elmo.models import BiLanguageModel, Elmo, ElmoEmbedding
+        from keras_elmo.tasks import Tagger, TextClassifier
         from keras_elmo.text import (
             SpaceTokenizer,
             TreebankTokenizer,

@@ -32,6 +32,7 @@ LEVELS = {
     "text": 3,
     "weights": 4,
     "models": 5,
+    "tasks": 6,
     "training": 6,
     "export": 6,
     "corpora": 6,

@@ -10,6 +10,7 @@ import traceback
 
 import keras_elmo
 from keras_elmo.cli import (
+    classify,
     convert,
     embed,
     embed_corpus,
@@ -20,6 +21,7 @@ from keras_elmo.cli import (
     probe,
     projector,
     similar,
+    tag,
     tflite,
     token_embeddings,
     train,
@@ -40,6 +42,8 @@ _MODULES = (
     train,
     evaluate,
     convert,
+    classify,
+    tag,
     probe,
     similar,
     plot,

@@ -133,6 +133,11 @@ def export_saved_model(
         function = calling(model, max_tokens)
         if isinstance(model, Elmo):
             signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)
+        elif hasattr(model, "serving_signatures"):
+            signatures = {
+                name: module.function(function, specs, dict)
+                for name, (function, specs) in model.serving_signatures().items()
+            }
         else:
             signatures = {"serving_default": module.function(function, inputs, named_outputs)}
         # Traced here, where the models have the tokenizers of the export.
@@ -194,6 +199,10 @@ class _LimitedTokenizer:
 
     def tokenize(self, strings):
         return refuse_longer(self.tokenizer.tokenize(strings), self.max_tokens)
+
+    def tokenize_with_offsets(self, strings):
+        tokens, *offsets = self.tokenizer.tokenize_with_offsets(strings)
+        return refuse_longer(tokens, self.max_tokens), *offsets
 
 
 def operations(path):

@@ -258,6 +258,30 @@ class CRFDecoder(keras.layers.Layer):
         return config
 
 
+def tag_probabilities(outputs):
+    """The probability of each tag of each token, over all sequences of tags.
+
+    Args:
+        outputs: float, (batch, tokens, tags, tags). What a `CRF` returns.
+
+    Returns:
+        float32, (batch, tokens, tags). Zeros for masked tokens.
+    """
+    is_real = token_mask(outputs)  # (batch, tokens)
+    num_tags = outputs.shape[-1]
+    after = ops.exp(ops.where(is_real[..., None, None], ops.cast(outputs, "float32"), _IMPOSSIBLE))
+
+    def step(before, after):  # (batch, tags), (batch, tags * tags)
+        after = ops.reshape(after, (-1, num_tags, num_tags))
+        return ops.squeeze(before[:, None, :] @ after, 1)
+
+    # Any tag may stand before the first one: its row is the same for each.
+    start = ops.ones_like(after[:, 0, 0]) / num_tags  # (batch, tags)
+    flat = ops.reshape(after, (-1, ops.shape(after)[1], num_tags * num_tags))
+    before = masked_scan(step, start, flat, is_real)  # (batch, tokens, tags)
+    return ops.einsum("bti,btij->btj", before, after)
+
+
 def masked_scan(step, start, inputs, is_real, reverse=False):
     """Steps from token to token, past those that are masked.
 

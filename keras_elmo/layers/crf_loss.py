@@ -78,7 +78,9 @@ class CRFAccuracy(keras.metrics.Mean):
             if len(sample_weight.shape) == 1:
                 sample_weight = sample_weight[:, None]
             weights = weights * sample_weight
-        super().update_state(ops.cast(is_right, "float32"), weights)
+        is_right = ops.cast(is_right, "float32")
+        # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
+        super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
 
     def get_config(self):
         return {"name": self.name, "dtype": self.dtype}

@@ -7,8 +7,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras import ops
 
 from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss
+from keras_elmo.layers.crf import tag_probabilities
 
 
 def random_case(rng, batch=3):
@@ -112,6 +114,20 @@ def test_200_random_sentences_equal_brute_force(value):
                 seen["wrong"] += 1
                 assert losses[row].sum() > 1e29 and (value > -np.inf or np.inf in losses[row])
     assert seen["right"] == 200 if value is None else min(seen.values()) > 20
+
+
+def test_the_probabilities_of_tags_equal_brute_force():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        layer, scores, mask = random_case(rng)
+        found = ops.convert_to_numpy(tag_probabilities(layer(scores, mask=mask)))
+        # The gradient of the logarithm of the sum over all paths.
+        scores = tf.constant(scores)
+        with tf.GradientTape() as tape:
+            tape.watch(scores)
+            total = ops.sum(layer.log_partition(scores, mask=mask))
+        np.testing.assert_allclose(found, tape.gradient(total, scores), atol=2e-5)
+        assert not found[~np.asarray(mask)].any()
 
 
 def test_the_first_transition_may_be_forbidden():

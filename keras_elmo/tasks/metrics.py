@@ -1,0 +1,126 @@
+"""`TagAccuracy` and `EntityF1`: metrics of taggers, exact over all the data."""
+
+import keras
+from keras import ops
+
+from keras_elmo.layers import CRFDecoder
+from keras_elmo.tasks import tags
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class TagAccuracy(keras.metrics.Mean):
+    """The share of the real tokens whose tag is right.
+
+    (Keras's own accuracy is the mean over batches, in which a token of a wide batch counts less.)
+
+    Args:
+        name: string.
+
+    Call arguments:
+        y_true: int, (batch, tokens). The numbers of the right tags; negative for padding.
+        y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
+            tokens, tags).
+        sample_weight: float, (batch,) or (batch, tokens), or `None`.
+    """
+
+    def __init__(self, name="accuracy", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true = ops.cast(y_true, "int32")  # (batch, tokens)
+        weights = ops.cast(y_true >= 0, "float32")
+        if sample_weight is not None:
+            sample_weight = ops.cast(sample_weight, "float32")
+            is_of_sentences = len(sample_weight.shape) == 1
+            weights *= sample_weight[:, None] if is_of_sentences else sample_weight
+        is_right = ops.cast(_best(y_pred) == y_true, "float32")
+        # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
+        super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
+
+    def get_config(self):
+        return {"name": self.name, "dtype": self.dtype}
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class EntityF1(keras.metrics.Metric):
+    """The F1 score of entities, exact over all the data: an entity is right if its type, its first
+    and its last token are.
+
+    It counts as the script conlleval and seqeval do.
+
+    Args:
+        labels: list of tags, of the scheme BIO or IOBES.
+        name: string.
+
+    Call arguments:
+        y_true: int, (batch, tokens). The numbers of the right tags; negative for padding.
+        y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
+            tokens, tags).
+        sample_weight: float, (batch,): a sentence with the weight 0 is left out. `None`: none is.
+
+    Raises:
+        ValueError: the labels are not of such a scheme.
+
+    Reference: Tjong Kim Sang and De Meulder 2003, section 2.
+    """
+
+    def __init__(self, labels, name="f1", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+        if tags.scheme_of(labels) is None:
+            raise ValueError(
+                f"The labels must be tags like B-PER, I-PER and O. Received: labels={labels!r}"
+            )
+        self.labels = list(labels)
+        self._begins, self._ends, self._types = tags.boundaries(labels)
+        self.num_right, self.num_found, self.num_expected = (
+            self.add_variable((), "zeros", name=name)
+            for name in ("num_right", "num_found", "num_expected")
+        )
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true = ops.cast(y_true, "int32")  # (batch, tokens)
+        is_real = y_true >= 0
+        if sample_weight is not None:
+            is_left_out = ops.reshape(sample_weight, (-1, 1)) == 0
+            is_real = ops.logical_and(is_real, ops.logical_not(is_left_out))
+        begins, ends, types = self._look_up(y_true, is_real)  # (batch, tokens), like the following
+        found_begins, found_ends, found_types = self._look_up(_best(y_pred), is_real)
+        differs = (begins != found_begins) | (ends != found_ends) | (types != found_types)
+        is_wrong = ops.cast(ops.logical_and(differs, types > 0), "int32")
+        # Each expected entity is a segment, numbered through the batch; an entity is right if none
+        # of its tokens differs. Segment 0 is what stands before the first entity.
+        begins, found_begins = ops.cast(begins, "int32"), ops.cast(found_begins, "int32")
+        segment = ops.cumsum(ops.reshape(begins, (-1,)))  # (batch * tokens,)
+        num_expected = ops.sum(begins)
+        faults = ops.segment_sum(
+            ops.reshape(is_wrong, (-1,)), segment, num_segments=ops.size(segment) + 1
+        )
+        num_wrong = ops.sum(ops.cast(faults[1:] > 0, "int32"))
+        self.num_right.assign_add(ops.cast(num_expected - num_wrong, self.dtype))
+        self.num_found.assign_add(ops.cast(ops.sum(found_begins), self.dtype))
+        self.num_expected.assign_add(ops.cast(num_expected, self.dtype))
+
+    def _look_up(self, indices, is_real):
+        """Whether an entity begins, and ends, at each token; and the type of its tag."""
+        none = len(self.labels)
+        indices = ops.where(is_real, ops.cast(indices, "int32"), none)  # (batch, tokens)
+        before = ops.pad(indices[:, :-1], [(0, 0), (1, 0)], constant_values=none)
+        after = ops.pad(indices[:, 1:], [(0, 0), (0, 1)], constant_values=none)
+        return (
+            ops.take(self._begins.ravel(), before * (none + 1) + indices),
+            ops.take(self._ends.ravel(), indices * (none + 1) + after),
+            ops.take(self._types, indices),
+        )
+
+    def result(self):
+        return 2 * self.num_right / ops.maximum(self.num_found + self.num_expected, 1)
+
+    def get_config(self):
+        return {"labels": self.labels, "name": self.name, "dtype": self.dtype}
+
+
+def _best(y_pred):
+    """The most likely tags, int32, (batch, tokens)."""
+    if len(y_pred.shape) == 4:
+        return CRFDecoder()(y_pred)
+    return ops.cast(ops.argmax(y_pred, axis=-1), "int32")

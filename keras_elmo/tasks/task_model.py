@@ -1,0 +1,390 @@
+"""`TaskModel`: what `TextClassifier` and `Tagger` share."""
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo.checks import check_integers, is_number
+from keras_elmo.models import Elmo
+from keras_elmo.tasks.labels import LabelIndex
+from keras_elmo.text.inputs import call_strings
+
+# Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
+LEARNING_RATES = {"mix": 2e-3, "bilm": 5e-4, "all": 5e-4}
+
+
+class Examples(NamedTuple):
+    """Texts and what belongs to each.
+
+    Attributes:
+        texts: string tensor (N,), or a RaggedTensor of tokens, (N, None).
+        targets: a tensor or RaggedTensor of N rows, or `None`.
+        weights: the same.
+    """
+
+    texts: Any
+    targets: Any = None
+    weights: Any = None
+
+    def __len__(self):
+        return int(tf.shape(self.texts)[0] if tf.is_tensor(self.texts) else self.texts.nrows())
+
+    def rows(self, rows):
+        """The examples of some rows."""
+        return Examples(*(None if each is None else tf.gather(each, rows) for each in self))
+
+    def batch(self):
+        """As Keras takes a batch: padded, without what is not there."""
+        targets, weights = self.targets, self.weights
+        if isinstance(targets, tf.RaggedTensor):
+            targets = padded(targets, -1)
+            if isinstance(weights, tf.RaggedTensor):
+                weights = padded(weights, 0.0)
+        return tuple(each for each in (self.texts, targets, weights) if each is not None)
+
+    def dataset(self, batch_size, shuffle=False):
+        """Batches of the examples, a `tf.data.Dataset`."""
+        rows = tf.data.Dataset.range(len(self))
+        if shuffle:
+            rows = rows.shuffle(max(len(self), 1))
+        return rows.batch(batch_size).map(lambda rows: self.rows(rows).batch()).prefetch(1)
+
+
+def padded(rows, value):
+    """A RaggedTensor as a tensor, (batch, tokens), as wide as the outputs of an `Elmo`: these have
+    one column at least."""
+    tensor = rows.to_tensor(value)
+    missing = tf.maximum(1 - tf.shape(tensor)[1], 0)
+    return tf.pad(tensor, [[0, 0], [0, missing]], constant_values=value)
+
+
+class TaskModel(keras.Model):
+    """An `Elmo`, layers above it, and the labels that they tell apart.
+
+    Args:
+        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        labels: list of labels; `None`: those of the first `fit`, sorted.
+        units: int. Units of the LSTM in each direction.
+        dropout: float, from 0 to below 1.
+        **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
+    """
+
+    def __init__(self, model, labels=None, units=64, dropout=0.5, **kwargs):
+        own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
+        super().__init__(**own)
+        check_integers(1, units=units)
+        if not (is_number(dropout) and 0 <= dropout < 1):
+            raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
+        if isinstance(model, dict):
+            model = keras.saving.deserialize_keras_object(model)
+        if not isinstance(model, Elmo):
+            model = Elmo.from_pretrained(model, dtype=self.dtype_policy, **kwargs)
+        elif kwargs:
+            raise ValueError(
+                "With arguments of `Elmo`, `model` must be a name or a path. "
+                f"Received: an Elmo, and {sorted(kwargs)}"
+            )
+        self._check_elmo(model)
+        self.elmo = model
+        self.units, self.dropout = int(units), float(dropout)
+        self._labels = None
+        self._compile_arguments = {}
+        self.supports_jit = False
+        if labels is not None:
+            self._set_labels(LabelIndex(labels))
+
+    # What a subclass says
+
+    def _check_elmo(self, elmo):
+        """Raises a `ValueError` if an `Elmo` has settings that the task cannot use."""
+        if elmo.stateful:
+            raise ValueError(
+                "The model must be stateless, since texts are shuffled. "
+                "Received: an Elmo with stateful=True"
+            )
+
+    def _build_head(self):
+        """Makes the layers above the `Elmo`, and builds them."""
+        raise NotImplementedError
+
+    def _default_compile(self):
+        """The loss and the metrics, as keyword arguments of `compile`."""
+        raise NotImplementedError
+
+    def _texts(self, texts):
+        """Text in any form as the tensor that the model reads."""
+        raise NotImplementedError
+
+    def _encode(self, texts, labels):
+        """Labels in any form as the targets of these texts: a tensor or a RaggedTensor."""
+        raise NotImplementedError
+
+    def _find_labels(self, labels):
+        """The single labels of a column of them, an iterable."""
+        raise NotImplementedError
+
+    def _encode_batch(self, texts, labels):
+        """Inside the graph of a dataset: the texts of a batch, and their targets."""
+        raise NotImplementedError
+
+    def _before_fit(self, examples):
+        """Looks at the examples that `fit` trains on."""
+
+    # Labels
+
+    @property
+    def labels(self):
+        """The labels, a list in the order of the outputs; `None` as long as they are not known."""
+        return None if self._labels is None else list(self._labels.names)
+
+    def _set_labels(self, labels):
+        self._labels = labels
+        self._build_head()
+        self.built = True
+        self.compile(**self._compile_arguments)  # the defaults may depend on the labels
+
+    def _check_labels(self):
+        if self._labels is None:
+            raise ValueError(
+                "The labels must be known: pass `labels`, or call `fit` first. "
+                "Received: labels=None"
+            )
+
+    # Keras's methods, on text in any form
+
+    def __call__(self, inputs, *args, **kwargs):
+        self._check_labels()
+        return super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
+
+    @property
+    def trainable_part(self):
+        """The part of the `Elmo` that trains: `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
+
+        A new part compiles the model anew, with the rate that is right for it. If you compiled it
+        with an optimizer of your own, call `compile` again.
+        """
+        return self.elmo.trainable_part
+
+    @trainable_part.setter
+    def trainable_part(self, part):
+        self.elmo.trainable_part = part
+        if self.compiled and self._compile_arguments.get("optimizer", "auto") == "auto":
+            self.compile(**self._compile_arguments)
+
+    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
+        """Keras's `compile`. Every model is compiled with the defaults from the start.
+
+        Args:
+            optimizer: `"auto"`: Adam, with a rate of 0.002, or of 0.0005 where more of the `Elmo`
+                trains than its mix.
+            loss, metrics: `"auto"`: those of the task.
+            **kwargs: see `keras.Model.compile`.
+        """
+        self._compile_arguments = {
+            "optimizer": optimizer,
+            "loss": loss,
+            "metrics": metrics,
+            **kwargs,
+        }
+        defaults = {
+            "optimizer": keras.optimizers.Adam(LEARNING_RATES[self.trainable_part]),
+            **self._default_compile(),
+        }
+        # Not by `==`, which arrays and some objects of Keras do not answer with a bool.
+        chosen = {
+            name: defaults.get(name) if isinstance(value, str) and value == "auto" else value
+            for name, value in self._compile_arguments.items()
+        }
+        super().compile(**chosen)
+
+    def get_compile_config(self):
+        config = super().get_compile_config()
+        arguments = self._compile_arguments.items()
+        auto = {
+            name: "auto" for name, value in arguments if isinstance(value, str) and value == "auto"
+        }
+        return config and {**config, **auto}
+
+    def compile_from_config(self, config):
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def fit(
+        self,
+        x,
+        y=None,
+        batch_size=32,
+        epochs=1,
+        *,
+        validation_data=None,
+        validation_split=0.0,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        **kwargs,
+    ):
+        """Keras's `fit`.
+
+        Args:
+            x: texts, in any form that `keras_elmo.strings` takes; or a `tf.data.Dataset` of batches
+                of texts and labels, and perhaps sample weights.
+            y: the labels of each text.
+            batch_size: int. Texts of a batch.
+            epochs: int.
+            validation_data: a pair of texts and labels, or a triple with sample weights, or a
+                `tf.data.Dataset`.
+            validation_split: float, from 0 to below 1. The share of the texts, at the end, that
+                becomes the validation data.
+            shuffle: bool. Another order in each epoch; a dataset has its own.
+            class_weight: dict from labels to the weights of their texts in the loss.
+            sample_weight: float, (N,). A weight for each text.
+            **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
+
+        Returns:
+            A `keras.callbacks.History`.
+
+        Raises:
+            ValueError: there are more texts than labels or fewer, or a label is not known.
+            TypeError: a text is not a string, or a label not a label.
+        """
+        if isinstance(x, tf.data.Dataset):
+            self._refuse_with_dataset(y=y, sample_weight=sample_weight, class_weight=class_weight)
+            if validation_split:
+                self._refuse_with_dataset(validation_split=validation_split)
+            if self._labels is None:
+                columns = (_column(self._find_labels(batch[1])) for batch in x)
+                self._set_labels(LabelIndex.of(label for column in columns for label in column))
+            data = self._encoded_dataset(x)
+        else:
+            if self._labels is None and y is not None:
+                self._set_labels(LabelIndex.of(self._find_labels(y)))
+            examples = self._examples(x, y, sample_weight, class_weight)
+            self._before_fit(examples)
+            if validation_split:
+                examples, validation_data = _split(examples, validation_split)
+            data = examples.dataset(batch_size, shuffle)
+        if isinstance(validation_data, tf.data.Dataset):
+            validation_data = self._encoded_dataset(validation_data)
+        elif validation_data is not None:
+            if not isinstance(validation_data, Examples):
+                validation_data = self._examples(*validation_data)
+            validation_data = validation_data.dataset(batch_size)
+        return super().fit(
+            data, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
+        )
+
+    def evaluate(self, x, y=None, batch_size=32, *, sample_weight=None, **kwargs):
+        """Keras's `evaluate`; see `fit` for the arguments."""
+        self._check_labels()
+        if isinstance(x, tf.data.Dataset):
+            self._refuse_with_dataset(y=y, sample_weight=sample_weight)
+            data = self._encoded_dataset(x)
+        else:
+            data = self._examples(x, y, sample_weight).dataset(batch_size)
+        return super().evaluate(data, **kwargs)
+
+    def _predict(self, x, batch_size=32, **kwargs):
+        """Keras's `predict`: what `predict_step` gives, as a dict of lists, an array a text."""
+        self._check_labels()
+        if isinstance(x, tf.data.Dataset):
+            data, order = x.map(lambda *batch: self._texts(batch[0])), None
+        else:
+            texts = self._texts(x)
+            is_ragged = isinstance(texts, tf.RaggedTensor)
+            lengths = texts.row_lengths() if is_ragged else tf.strings.length(texts)
+            # Texts of like length go together, which saves padding.
+            order = tf.argsort(lengths, stable=True).numpy()
+            if not len(order):
+                return None
+            data = Examples(tf.gather(texts, order)).dataset(batch_size)
+        outputs = super().predict(data, **kwargs)
+        results = {}
+        for name, values in outputs.items():
+            values = list(values) if order is None else _unsort(values, order)
+            results[name] = [np.asarray(value) for value in values]
+        return results
+
+    def _refuse_with_dataset(self, **arguments):
+        for name, value in arguments.items():
+            if value is not None:
+                raise ValueError(
+                    f"With a `tf.data.Dataset`, which holds all of it, `{name}` must be None. "
+                    f"Received: {name}={type(value).__name__}"
+                )
+
+    def _examples(self, x, y, sample_weight=None, class_weight=None):
+        if y is None:
+            raise ValueError("There must be labels for the texts. Received: y=None")
+        texts = self._texts(x)
+        targets = self._encode(texts, y)
+        examples = Examples(texts, targets, self._weights(targets, sample_weight, class_weight))
+        if not len(examples):
+            raise ValueError("There must be texts. Received: none")
+        return examples
+
+    def _weights(self, targets, sample_weight, class_weight):
+        """The weights of the targets in the loss, float32, or `None`."""
+        weights = None
+        if sample_weight is not None:
+            weights = tf.convert_to_tensor(np.asarray(sample_weight, np.float32))
+            count = targets.shape[0]
+            if weights.shape != (count,):
+                raise ValueError(
+                    f"`sample_weight` must hold a number for each of the {count:,} texts. "
+                    f"Received: an array of shape {tuple(weights.shape)}"
+                )
+        if class_weight is None:
+            return weights
+        of_class = np.ones(len(self._labels), np.float32)
+        for label, weight in class_weight.items():
+            of_class[self._labels.encode([label])[0]] = weight
+        of_targets = tf.ragged.map_flat_values(lambda values: tf.gather(of_class, values), targets)
+        return of_targets if weights is None else of_targets * weights
+
+    def _encoded_dataset(self, dataset):
+        """A dataset of batches of texts and labels, the labels as numbers."""
+
+        def encode(texts, labels, weights=None):
+            return Examples(*self._encode_batch(self._texts(texts), labels), weights).batch()
+
+        return dataset.map(encode)
+
+    # Files
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "model": keras.saving.serialize_keras_object(self.elmo),
+            "labels": self.labels,
+            "units": self.units,
+            "dropout": self.dropout,
+        }
+
+
+def _column(values):
+    return values.numpy().tolist() if tf.is_tensor(values) else values
+
+
+def _split(examples, share):
+    """Examples in two parts, of which the second has a share of them."""
+    if not (is_number(share) and 0 < share < 1):
+        raise ValueError(
+            f"`validation_split` must be from 0 to below 1. Received: validation_split={share!r}"
+        )
+    count = int(len(examples) * (1 - share))
+    if not 0 < count < len(examples):
+        raise ValueError(
+            "With `validation_split` both parts must have a text. "
+            f"Received: validation_split={share} of {len(examples)} texts"
+        )
+    return examples.rows(tf.range(count)), examples.rows(tf.range(count, len(examples)))
+
+
+def _unsort(values, order):
+    """Rows in the order that they had before they were sorted."""
+    result = [None] * len(order)
+    for row, value in zip(order, values, strict=True):
+        result[row] = value
+    return result

@@ -1,0 +1,195 @@
+"""`TextClassifier`."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from keras_elmo.layers import MaskedMean
+from keras_elmo.tasks.labels import to_list
+from keras_elmo.tasks.task_model import TaskModel
+from keras_elmo.text.inputs import fit_strings
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class TextClassifier(TaskModel):
+    """A classifier of texts: an `Elmo`, an LSTM in both directions, and a label for each text.
+
+    The vector of a text is the mean and the maximum of the LSTM's outputs over its tokens. The
+    model is compiled from the start, and can be compiled anew.
+
+    Args:
+        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        labels: list of strings, ints or bools; `None`: those of the first `fit`, sorted.
+        multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
+            text, or ones and zeros, (N, labels).
+        units: int. Units of the LSTM in each direction.
+        dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
+            is dropped in training.
+        **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
+            example `tokenizer` and `trainable_part`.
+
+    Call arguments:
+        inputs: text, as `keras_elmo.strings` says.
+
+    Returns:
+        float, (batch, labels). The probability of each label.
+
+    Raises:
+        ValueError: an argument is out of range, or the `Elmo` is stateful.
+        TypeError: `labels` is not a list of labels.
+
+    Example:
+
+    >>> classifier = TextClassifier("tiny", labels=["negative", "positive"])
+    >>> classifier.fit(texts, labels, epochs=5)
+    >>> classifier.classify(["a good film"])
+    ['positive']
+    >>> classifier.predict(["a good film"]).shape
+    (1, 2)
+
+    All of ELMo trains on, at a smaller rate:
+
+    >>> classifier.trainable_part = "all"
+    >>> classifier.fit(texts, labels, epochs=3)
+    """
+
+    def __init__(self, model, labels=None, multi_label=False, units=64, dropout=0.5, **kwargs):
+        self.multi_label = bool(multi_label)
+        super().__init__(model, labels, units, dropout, **kwargs)
+
+    def _build_head(self):
+        dtype, size = self.dtype_policy, self.elmo.config.output_dim
+        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype), dtype=dtype
+        )
+        self.masked_mean = MaskedMean(dtype=dtype)
+        self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
+        self.classifier = keras.layers.Dense(
+            len(self._labels), "sigmoid" if self.multi_label else "softmax", dtype="float32"
+        )
+        self.lstm.build((None, None, size))
+        self.masked_mean.build((None, None, 2 * self.units))
+        self.classifier.build((None, 4 * self.units))
+
+    def _default_compile(self):
+        if self.multi_label:
+            return {"loss": "binary_crossentropy", "metrics": ["binary_accuracy"]}
+        return {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def call(self, inputs, training=False):
+        outputs = self.elmo(inputs)
+        x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
+        x = self.vector_dropout(x, training=training)
+        x = self.lstm(x, mask=mask, training=training)  # (batch, tokens, 2 * units)
+        mean = self.masked_mean(x, mask=mask)  # (batch, 2 * units)
+        # The outputs of an LSTM are above -1. A text without tokens gets zeros.
+        highest = ops.max(ops.where(mask[..., None], x, -1.0), axis=1)
+        highest = ops.where(ops.any(mask, axis=1, keepdims=True), highest, 0.0)
+        x = self.text_dropout(ops.concatenate([mean, highest], axis=-1), training=training)
+        return self.classifier(x)
+
+    def compute_output_spec(self, inputs, training=None):
+        self._check_labels()
+        return keras.KerasTensor((inputs.shape[0], len(self._labels)), "float32")
+
+    def _texts(self, texts):
+        return fit_strings(texts, self.elmo.tokenizer)
+
+    def _find_labels(self, labels):
+        labels = to_list(labels)
+        return [label for row in labels for label in row] if self.multi_label else labels
+
+    def _encode(self, texts, labels):
+        count = texts.nrows() if isinstance(texts, tf.RaggedTensor) else tf.shape(texts)[0]
+        if self.multi_label:
+            is_array = isinstance(labels, np.ndarray) and labels.ndim == 2
+            rows = labels if is_array else to_list(labels)
+        else:
+            rows = to_list(labels)
+        if len(rows) != int(count):
+            raise ValueError(
+                "There must be as many labels as texts. "
+                f"Received: {int(count):,} texts, {len(rows):,} labels"
+            )
+        encode = self._labels.encode_sets if self.multi_label else self._labels.encode
+        return tf.constant(encode(rows))
+
+    def _encode_batch(self, texts, labels):
+        labels = tf.reshape(labels, (-1,)) if not self.multi_label else labels
+        dtype = tf.float32 if self.multi_label else tf.int32
+        encode = self._labels.encode_sets if self.multi_label else self._labels.encode
+        targets = tf.numpy_function(encode, [labels], dtype)
+        targets.set_shape([None, len(self._labels)] if self.multi_label else [None])
+        return texts, targets
+
+    def _weights(self, targets, sample_weight, class_weight):
+        if self.multi_label and class_weight is not None:
+            raise ValueError(
+                "With `multi_label=True`, pass `sample_weight`. Received: a `class_weight`"
+            )
+        return super()._weights(targets, sample_weight, class_weight)
+
+    def predict_step(self, data):
+        texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        return {"probabilities": self(texts, training=False)}
+
+    def predict(self, x, batch_size=32, **kwargs):
+        """The probabilities of the labels.
+
+        Args:
+            x: texts, in any form; or a `tf.data.Dataset` of batches of them.
+            batch_size: int.
+            **kwargs: see `keras.Model.predict`.
+
+        Returns:
+            NumPy array, float32, (N, labels).
+        """
+        outputs = self._predict(x, batch_size, **kwargs)
+        rows = outputs["probabilities"] if outputs else []
+        return np.reshape(np.array(rows, np.float32), (-1, len(self._labels)))
+
+    def classify(self, texts, batch_size=32):
+        """The most likely label of each text; with `multi_label` a list of those above one half.
+
+        Args:
+            texts: in any form; see `predict`.
+            batch_size: int.
+
+        Returns:
+            A list with a label, or a list of labels, for each text.
+        """
+        return self.classify_probabilities(self.predict(texts, batch_size, verbose=0))
+
+    def classify_probabilities(self, probabilities):
+        """`classify` for what `predict` returned."""
+        names = self._labels.names
+        if self.multi_label:
+            return [[names[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
+        return [names[k] for k in probabilities.argmax(-1)]
+
+    def serving_signatures(self):
+        """The functions that `export_saved_model` writes, by the names of their signatures.
+
+        `serving_default` takes `text`, string (batch,), and returns `probabilities`, float32
+        (batch, labels); `labels`, string (batch, labels), what they are of; and `label`, string
+        (batch,), the most likely one (not with `multi_label`).
+        """
+        names = tf.constant(self._labels.as_strings())
+
+        def outputs(texts):
+            probabilities = self(texts)
+            labels = tf.tile(names[None], (tf.shape(probabilities)[0], 1))
+            result = {"probabilities": probabilities, "labels": labels}
+            if not self.multi_label:
+                result["label"] = tf.gather(names, tf.argmax(probabilities, -1))
+            return result
+
+        spec = tf.TensorSpec([None], tf.string, "text")
+        if self.elmo.tokenizer is None:
+            spec = tf.TensorSpec([None, None], tf.string, "tokens")
+        return {"serving_default": (outputs, [spec])}
+
+    def get_config(self):
+        return {**super().get_config(), "multi_label": self.multi_label}

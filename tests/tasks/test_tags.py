@@ -1,0 +1,66 @@
+import itertools
+import random
+
+import pytest
+from seqeval.metrics.sequence_labeling import get_entities
+
+from keras_elmo.tasks import tags
+
+BIO = ["O", *(f"{prefix}-{kind}" for prefix in "BI" for kind in ("PER", "LOC"))]
+IOBES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
+BILOU = ["O", *(f"{prefix}-{kind}" for prefix in "BILU" for kind in ("PER", "LOC"))]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scheme"),
+    [
+        (BIO, "BIO"),
+        (IOBES, "IOBES"),
+        (BILOU, "IOBES"),
+        (["B-X", "I-X"], "BIO"),
+        (["NOUN", "VERB"], None),
+        (["O", "I-PER"], None),  # without B- there is nothing to follow
+        (["O", "B-PER", "X"], None),
+        ([0, 1], None),
+    ],
+)
+def test_the_scheme_is_known_by_the_names(labels, scheme):
+    assert tags.scheme_of(labels) == scheme
+
+
+@pytest.mark.parametrize("labels", [BIO, IOBES])
+def test_entities_of_random_tags_are_those_of_seqeval(labels):
+    rng = random.Random(0)
+    for _ in range(2_000):
+        row = [rng.randrange(len(labels)) for _ in range(rng.randrange(9))]
+        expected = [(kind, a, b + 1) for kind, a, b in get_entities([labels[k] for k in row])]
+        assert tags.entities(row, labels) == expected
+
+
+def encode(spans, length, scheme):
+    """The tags of entities that do not overlap."""
+    row = ["O"] * length
+    for kind, start, end in spans:
+        row[start:end] = [f"I-{kind}"] * (end - start)
+        row[start] = f"B-{kind}"
+        if scheme == "IOBES":
+            row[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
+    return row
+
+
+@pytest.mark.parametrize(("labels", "scheme"), [(BIO, "BIO"), (IOBES, "IOBES")])
+def test_the_allowed_sequences_are_those_that_some_entities_have(labels, scheme):
+    length, kinds = 3, ("PER", "LOC")
+    spans = [(k, a, b) for k in kinds for a in range(length) for b in range(a + 1, length + 1)]
+    possible = set()
+    for count in range(length + 1):
+        for chosen in itertools.combinations(spans, count):
+            taken = [token for _, a, b in chosen for token in range(a, b)]
+            if len(taken) == len(set(taken)):
+                possible.add(tuple(encode(chosen, length, scheme)))
+    start, pairs, end = tags.transitions(labels)
+    allowed = set()
+    for row in itertools.product(range(len(labels)), repeat=length):
+        if start[row[0]] and end[row[-1]] and all(pairs[a, b] for a, b in itertools.pairwise(row)):
+            allowed.add(tuple(labels[k] for k in row))
+    assert allowed == possible

@@ -1,0 +1,236 @@
+"""The classifier in every form in which texts and labels come."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo import TextClassifier
+
+TEXTS = [
+    "a good film",
+    "an awful mess",
+    "good , good fun",
+    "awful",
+    "",
+    "caf\u00e9 good \u00fc",
+] * 4
+LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
+
+
+@pytest.fixture(scope="module")
+def classifier(one_layer_folder):
+    keras.utils.set_random_seed(0)
+    return TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
+
+
+@pytest.fixture(scope="module")
+def trained(one_layer_folder):
+    keras.utils.set_random_seed(0)
+    model = TextClassifier(one_layer_folder, units=4, dropout=0.0)
+    model.compile(keras.optimizers.Adam(0.03))
+    model.fit(TEXTS, LABELS, batch_size=8, epochs=15, verbose=0)
+    return model
+
+
+def batched(x, y, *weights):
+    return tf.data.Dataset.from_tensor_slices((x, y, *weights)).batch(5)
+
+
+TOKENS = [text.split() for text in TEXTS]
+FORMS = {
+    "lists": (TEXTS, LABELS),
+    "tuples": (tuple(TEXTS), tuple(LABELS)),
+    "arrays": (np.array(TEXTS), np.array(LABELS)),
+    "columns": (np.array(TEXTS)[:, None], np.array(LABELS)[:, None]),
+    "pandas": (pd.Series(TEXTS, index=range(5, 29)), pd.Series(LABELS).astype("category")),
+    "tensors": (tf.constant(TEXTS), tf.constant(LABELS)),
+    "tokens": (TOKENS, LABELS),
+    "ragged tokens": (tf.ragged.constant(TOKENS), LABELS),
+    "tf.data": (batched(TEXTS, LABELS), None),
+    "tf.data, columns": (batched(np.array(TEXTS)[:, None], np.array(LABELS)[:, None]), None),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_evaluate_gives_the_same_in_every_form(classifier, form):
+    p = classifier.predict(TEXTS, verbose=0)
+    right = np.array([["neg", "pos"].index(label) for label in LABELS])
+    x, y = FORMS[form]
+    found = classifier.evaluate(x, y, verbose=0, return_dict=True)
+    loss = -np.mean(np.log(p[np.arange(len(right)), right]))
+    assert found["loss"] == pytest.approx(loss, abs=1e-5)
+    assert found["accuracy"] == pytest.approx(np.mean(p.argmax(-1) == right), abs=1e-6)
+
+
+@pytest.mark.parametrize("form", ["lists", "pandas", "tokens", "tf.data"])
+def test_fit_takes_the_labels_of_the_data(one_layer_folder, form):
+    model = TextClassifier(one_layer_folder, units=4)
+    assert model.labels is None
+    x, y = FORMS[form]
+    history = model.fit(x, y, validation_data=(x, y) if y is not None else x, verbose=0).history
+    assert model.labels == ["neg", "pos"]
+    assert set(history) == {"loss", "accuracy", "val_loss", "val_accuracy"}
+    assert np.isfinite(history["val_loss"][0])
+
+
+def test_it_learns_and_each_text_is_what_it_is_alone(trained):
+    assert trained.classify(TEXTS) == LABELS
+    p = trained.predict(TEXTS, batch_size=7, verbose=0)
+    assert p.shape == (24, 2) and p.dtype == np.float32
+    for row in range(6):
+        np.testing.assert_allclose(trained.predict(TEXTS[row], verbose=0)[0], p[row], atol=1e-5)
+        np.testing.assert_allclose(trained([TEXTS[row]])[0], p[row], atol=1e-5)
+    dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(5)
+    np.testing.assert_allclose(trained.predict(dataset, verbose=0), p, atol=1e-5)
+    assert trained.predict([], verbose=0).shape == (0, 2)
+    assert trained.classify([]) == []
+
+
+def test_labels_may_be_ints_and_several(one_layer_folder):
+    model = TextClassifier(one_layer_folder, units=4)
+    model.fit(TEXTS, [int(label == "pos") for label in LABELS], verbose=0)
+    assert model.labels == [0, 1] and set(model.classify(TEXTS)) <= {0, 1}
+
+
+def test_several_labels_of_a_text(one_layer_folder):
+    keras.utils.set_random_seed(0)
+    model = TextClassifier(one_layer_folder, multi_label=True, units=4, dropout=0.0)
+    rows = [[w for w in ("good", "awful") if w in text] for text in TEXTS]
+    model.compile(keras.optimizers.Adam(0.05))
+    model.fit(TEXTS, rows, batch_size=8, epochs=15, verbose=0)
+    assert model.labels == ["awful", "good"]
+    assert [sorted(r) for r in model.classify(TEXTS)] == [sorted(r) for r in rows]
+    ones = np.array([["awful" in r, "good" in r] for r in rows])
+    by_lists, by_array = (model.evaluate(TEXTS, y, verbose=0) for y in (rows, ones))
+    assert by_lists == by_array
+    assert model.evaluate(batched(TEXTS, ones), verbose=0) == pytest.approx(by_lists, abs=1e-6)
+
+
+def test_weights_of_texts_and_classes(classifier):
+    y = [["neg", "pos"].index(label) for label in LABELS]
+    losses = -np.log(classifier.predict(TEXTS, verbose=0)[np.arange(24), y])
+    weights = np.linspace(0, 2, 24)
+    loss, _ = classifier.evaluate(TEXTS, LABELS, sample_weight=weights, verbose=0)
+    # Keras's loss is the mean of its batches of 24 texts, not divided by the weights.
+    assert loss == pytest.approx(np.mean(losses * weights), abs=1e-5)
+    expected = classifier._weights(tf.constant(y), weights, {"pos": 3.0})
+    np.testing.assert_allclose(expected, weights * np.where(y, 3.0, 1.0), atol=1e-6)
+
+
+def test_validation_split_takes_the_last(one_layer_folder):
+    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
+    model.compile(keras.optimizers.SGD(0.0))
+    history = model.fit(TEXTS, LABELS, validation_split=0.25, verbose=0).history
+    loss, _ = model.evaluate(TEXTS[18:], LABELS[18:], verbose=0)
+    assert history["val_loss"][0] == pytest.approx(loss, abs=1e-5)
+
+
+def test_trainable_part_compiles_anew(one_layer_folder):
+    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
+    assert float(model.optimizer.learning_rate) == pytest.approx(2e-3)
+    count = len(model.trainable_variables)
+    model.fit(TEXTS, LABELS, verbose=0)
+    model.trainable_part = "all"
+    assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
+    assert len(model.trainable_variables) > count
+    before = model.elmo.character_encoder.get_weights()
+    model.fit(TEXTS, LABELS, verbose=0)
+    after = model.elmo.character_encoder.get_weights()
+    assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
+
+
+FRESH = """
+import json, sys, keras, numpy as np
+import keras_elmo
+model = keras.models.load_model(sys.argv[1])
+texts = json.loads(sys.argv[2])
+print(json.dumps([model.classify(texts), model.predict(texts, verbose=0).tolist()]))
+print(json.dumps([model.labels, model.evaluate(texts, json.loads(sys.argv[3]), verbose=0)]))
+"""
+
+
+def test_a_fresh_program_loads_it(trained, tmp_path):
+    path = tmp_path / "classifier.keras"
+    trained.save(path)
+    loaded = keras.models.load_model(path)
+    expected = trained.predict(TEXTS, verbose=0)
+    np.testing.assert_allclose(loaded.predict(TEXTS, verbose=0), expected, atol=1e-6)
+    loaded.fit(TEXTS, LABELS, verbose=0)
+    arguments = [path, json.dumps(TEXTS), json.dumps(LABELS)]
+    result = subprocess.run(
+        [sys.executable, "-c", FRESH, *arguments], capture_output=True, text=True, check=True
+    )
+    (labels, p), (names, figures) = map(json.loads, result.stdout.splitlines()[-2:])
+    assert (labels, names) == (LABELS, ["neg", "pos"])
+    np.testing.assert_allclose(p, expected, atol=1e-6)
+    assert figures == pytest.approx(trained.evaluate(TEXTS, LABELS, verbose=0), abs=1e-5)
+
+
+def test_a_loaded_classifier_that_was_compiled_by_default_is_so_again(classifier, tmp_path):
+    classifier.save(tmp_path / "x.keras")
+    loaded = keras.models.load_model(tmp_path / "x.keras")
+    loaded.trainable_part = "all"
+    assert float(loaded.optimizer.learning_rate) == pytest.approx(5e-4)
+    loaded.fit(TEXTS, LABELS, verbose=0)
+
+
+def test_the_saved_model_says_labels(trained, tmp_path):
+    keras_elmo.export_saved_model(trained, tmp_path / "1")
+    served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
+    outputs = served(text=tf.constant(TEXTS))
+    assert [label.decode() for label in outputs["label"].numpy()] == LABELS
+    expected = trained.predict(TEXTS, verbose=0)
+    np.testing.assert_allclose(outputs["probabilities"], expected, atol=1e-5)
+    assert outputs["labels"].numpy().tolist() == [[b"neg", b"pos"]] * len(TEXTS)
+
+
+def test_summary_and_repr(trained):
+    lines = []
+    trained.summary(print_fn=lines.append)
+    text = "\n".join(lines)
+    for part in ("elmo", "Bidirectional", "classifier", "(None, 2)"):
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda c: c.fit(TEXTS, LABELS[:-1]), ValueError, "as many labels.*24 texts, 23 labels"),
+        (lambda c: c.fit(TEXTS), ValueError, "There must be labels.*y=None"),
+        (lambda c: c.fit([], []), ValueError, "There must be texts"),
+        (lambda c: c.fit(["a"], ["good"]), ValueError, "one of neg, pos.*'good' in row 0"),
+        (lambda c: c.fit(["a", None], ["neg", "pos"]), TypeError, "None .NoneType. in row 1"),
+        (lambda c: c.fit(["a", "b"], ["neg", None]), TypeError, "Received: None .* in row 1"),
+        (lambda c: c.fit(TEXTS, LABELS, validation_split=1.5), ValueError, "`validation_split`"),
+        (lambda c: c.fit(TEXTS, LABELS, sample_weight=[1.0]), ValueError, "each of the 24 texts"),
+        (lambda c: c.fit(TEXTS, LABELS, class_weight={"x": 1}), ValueError, "one of neg, pos.*'x'"),
+        (lambda c: c.fit(batched(TEXTS, LABELS), LABELS), ValueError, "`y` must be None"),
+        (lambda c: c.classify([1, 2]), TypeError, "Received: 1 .int. in row 0"),
+    ],
+)
+def test_wrong_input_is_one_line(classifier, call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call(classifier)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_arguments(one_layer_folder, new_elmo):
+    cases = [
+        (lambda: TextClassifier(one_layer_folder, ["a"]), "two labels at least"),
+        (lambda: TextClassifier(one_layer_folder, units=0), "`units`"),
+        (lambda: TextClassifier(one_layer_folder, dropout=1), "`dropout`"),
+        (lambda: TextClassifier(one_layer_folder)(["a"]), "labels must be known"),
+        (lambda: TextClassifier(one_layer_folder).classify(["a"]), "labels must be known"),
+        (lambda: TextClassifier(one_layer_folder).fit(TEXTS, ["x"] * 24), "two labels at least"),
+        (lambda: TextClassifier(new_elmo, xla=True), "an Elmo, and \\['xla'\\]"),
+    ]
+    for call, message in cases:
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -3,7 +3,6 @@
 import collections
 import functools
 import pathlib
-import types
 
 import numpy as np
 import scipy.sparse
@@ -14,8 +13,8 @@ class StaticVectors:
     """Vectors of words from how often they stand near each other in a text.
 
     The counts of near pairs become positive pointwise mutual information, of which a truncated
-    singular value decomposition keeps `dim` numbers for each word. It embeds sentences as an `Elmo`
-    with a single layer does. The text is read when the first sentence is embedded.
+    singular value decomposition keeps `dim` numbers for each word. The text is read when the
+    attribute `table` is first read.
 
     Args:
         file: path of a text, one sentence a line, its tokens separated by spaces.
@@ -31,7 +30,6 @@ class StaticVectors:
     def __init__(self, file, dim=256, window=5, min_count=5):
         self.file = pathlib.Path(file)
         self.dim, self.window, self.min_count = dim, window, min_count
-        self.config = types.SimpleNamespace(num_layers=0)
 
     @property
     def name(self):
@@ -40,10 +38,10 @@ class StaticVectors:
         return f"static vectors of {self.file.name} ({size:.1f} MB)"
 
     @functools.cached_property
-    def _table(self):
+    def table(self):
         """The row of each word that has one, and float32, (words + 1, dim).
 
-        The last row is for words without a vector. Zeros would be masked, as padding is.
+        The last row is for words without a vector: the mean of all.
         """
         lines = self.file.read_text(encoding="utf-8").split("\n")
         counts = collections.Counter(word for line in lines for word in _split(line))
@@ -56,18 +54,6 @@ class StaticVectors:
         mean = vectors.mean(axis=0)
         vectors[information.getnnz(axis=1) == 0] = mean  # words that are near no other
         return row_of, np.vstack([vectors, mean]).astype(np.float32)
-
-    def embed_stream(self, sentences, layers="all"):
-        """Yields the vectors of each sentence, float32, (1, tokens, dim).
-
-        Args:
-            sentences: strings whose tokens are separated by spaces, or lists of tokens.
-            layers: "all", as for `Elmo.embed_stream`.
-        """
-        row_of, vectors = self._table
-        for sentence in sentences:
-            words = _split(sentence) if isinstance(sentence, str) else sentence
-            yield vectors[_find_rows(row_of, words)][None]
 
 
 def _split(line):

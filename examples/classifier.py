@@ -1,4 +1,4 @@
-"""A classifier on raw strings: train, save, load, predict.
+"""A classifier of texts: train, save, load, classify.
 
 python examples/classifier.py FILE.keras [MODEL]    # tiny without a name
 """
@@ -6,7 +6,6 @@ python examples/classifier.py FILE.keras [MODEL]    # tiny without a name
 import sys
 
 import keras
-import numpy as np
 
 import keras_elmo
 
@@ -20,34 +19,20 @@ TEXTS = [
     "what an endless story",
     "a wooden cast",
 ]
-LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0])
-
-
-def build(model):
-    """An untrained classifier on top of a model."""
-    classifier = keras.Sequential(
-        [
-            keras.Input(shape=(), dtype="string"),
-            keras_elmo.ElmoEmbedding(model, output="default", trainable_part="mix"),
-            keras.layers.Dense(1, activation="sigmoid"),
-        ]
-    )
-    classifier.compile(keras.optimizers.Adam(0.1), "binary_crossentropy", metrics=["accuracy"])
-    return classifier
+LABELS = ["good"] * 4 + ["bad"] * 4
 
 
 def main(path, model="tiny"):
-    """Trains on the texts, saves, loads, and returns the loaded classifier's probabilities."""
+    """Trains on the texts, saves, loads, and returns the labels that it gives them then."""
     keras.utils.set_random_seed(0)
-    texts = keras_elmo.strings(TEXTS)
-    classifier = build(model)
-    classifier.fit(texts, LABELS, epochs=40, verbose=0)
+    classifier = keras_elmo.TextClassifier(model, labels=["bad", "good"])
+    classifier.fit(TEXTS, LABELS, epochs=30, verbose=0)
     classifier.save(path)
-    return keras.models.load_model(path).predict(texts, verbose=0)[:, 0]
+    return keras.models.load_model(path).classify(TEXTS)
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    for text, probability in zip(TEXTS, main(*sys.argv[1:]), strict=True):
-        print(f"{probability:.2f}  {text}")
+    for text, label in zip(TEXTS, main(*sys.argv[1:]), strict=True):
+        print(f"{label:5} {text}")

@@ -35,10 +35,10 @@ def _train(options):
         if file is not None
     }
     labels = sorted(set(data["train"][1]))
-    tasks.train(options, lambda elmo: TextClassifier(elmo, labels), data, _baseline)
+    tasks.train(options, lambda elmo: TextClassifier(elmo, labels), data, baseline)
 
 
-def _baseline(train, others):
+def baseline(train, others):
     """A logistic regression on words and pairs of words, or the most frequent label."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer

@@ -46,10 +46,10 @@ def _train(options):
     data = {part: read(file) for part, file in files.items() if file is not None}
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
-    tasks.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, _baseline)
+    tasks.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
 
 
-def _baseline(train, others):
+def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
     counts, total = collections.defaultdict(collections.Counter), collections.Counter()
     for words, row in zip(*train, strict=True):

@@ -88,7 +88,7 @@ def read_tagged(path, tag_column=-1):
         if not line.strip():
             end_sentence()
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
+        columns = line.split("\t") if "\t" in line else [c for c in line.split(" ") if c]
         if columns[0] == "-DOCSTART-":
             continue
         has_tag = len(columns) > 1 and -len(columns) <= tag_column < len(columns)

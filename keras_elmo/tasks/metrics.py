@@ -56,7 +56,8 @@ class EntityF1(keras.metrics.Metric):
         y_true: int, (batch, tokens). The numbers of the right tags; negative for padding.
         y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
             tokens, tags).
-        sample_weight: float, (batch,): a sentence with the weight 0 is left out. `None`: none is.
+        sample_weight: float, (batch,) or (batch, tokens): a token of the weight 0 is left
+            out. `None`: none is.
 
     Raises:
         ValueError: the labels are not of such a scheme.
@@ -81,8 +82,9 @@ class EntityF1(keras.metrics.Metric):
         y_true = ops.cast(y_true, "int32")  # (batch, tokens)
         is_real = y_true >= 0
         if sample_weight is not None:
-            is_left_out = ops.reshape(sample_weight, (-1, 1)) == 0
-            is_real = ops.logical_and(is_real, ops.logical_not(is_left_out))
+            is_of_sentences = len(sample_weight.shape) == 1
+            weights = sample_weight[:, None] if is_of_sentences else sample_weight
+            is_real = ops.logical_and(is_real, weights != 0)
         begins, ends, types = self._look_up(y_true, is_real)  # (batch, tokens), like the following
         found_begins, found_ends, found_types = self._look_up(_best(y_pred), is_real)
         differs = (begins != found_begins) | (ends != found_ends) | (types != found_types)

@@ -97,16 +97,20 @@ class Tagger(TaskModel):
 
     def _build_head(self):
         dtype, size = self.dtype_policy, self.elmo.config.output_dim
-        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
+        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
         self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype), dtype=dtype
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
+            dtype=dtype,
+            name="lstm",
         )
-        self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
-        self.scores = keras.layers.Dense(len(self._labels), dtype="float32")
+        self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")
+        self.scores = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")
+        self.vector_dropout.build((None, None, size))
         self.lstm.build((None, None, size))
+        self.token_dropout.build((None, None, 2 * self.units))
         self.scores.build((None, None, 2 * self.units))
         if self.has_crf:
-            self.crf = CRF()
+            self.crf = CRF(name="crf")
             self.crf.build((None, None, len(self._labels)))
             if tags.scheme_of(self._labels.names) is not None:
                 weights = (self.crf.start, self.crf.transitions, self.crf.end)
@@ -114,7 +118,6 @@ class Tagger(TaskModel):
                     weights, tags.transitions(self._labels.names), strict=True
                 ):
                     weight.assign(np.where(allowed, 0.0, _FORBIDDEN))
-        self._decoder = CRFDecoder()
 
     def _default_compile(self):
         metrics = [TagAccuracy()]
@@ -238,7 +241,7 @@ class Tagger(TaskModel):
     def _read(self, outputs):
         """The probabilities of the tags, (batch, tokens, tags), and the best, (batch, tokens)."""
         if self.has_crf:
-            return tag_probabilities(outputs), self._decoder(outputs)
+            return tag_probabilities(outputs), CRFDecoder()(outputs)
         return outputs, ops.argmax(outputs, axis=-1)
 
     def predict(self, x, batch_size=32, **kwargs):

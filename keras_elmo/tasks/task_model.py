@@ -335,6 +335,9 @@ class TaskModel(keras.Model):
                     f"`sample_weight` must hold a number for each of the {count:,} texts. "
                     f"Received: an array of shape {tuple(weights.shape)}"
                 )
+            # Of the rank of the targets: Keras's graph takes one rank in all calls of `fit`.
+            if isinstance(targets, tf.RaggedTensor):
+                weights = targets.with_flat_values(tf.repeat(weights, targets.row_lengths()))
         if class_weight is None:
             return weights
         of_class = np.ones(len(self._labels), np.float32)

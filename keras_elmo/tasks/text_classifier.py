@@ -8,7 +8,7 @@ from keras import ops
 from keras_elmo.layers import MaskedMean
 from keras_elmo.tasks.labels import to_list
 from keras_elmo.tasks.task_model import TaskModel
-from keras_elmo.text.inputs import fit_strings
+from keras_elmo.text.inputs import fit_strings, strings_for
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -60,16 +60,23 @@ class TextClassifier(TaskModel):
 
     def _build_head(self):
         dtype, size = self.dtype_policy, self.elmo.config.output_dim
-        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
+        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
         self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype), dtype=dtype
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
+            dtype=dtype,
+            name="lstm",
         )
-        self.masked_mean = MaskedMean(dtype=dtype)
-        self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype)
+        self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
+        self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")
         self.classifier = keras.layers.Dense(
-            len(self._labels), "sigmoid" if self.multi_label else "softmax", dtype="float32"
+            len(self._labels),
+            "sigmoid" if self.multi_label else "softmax",
+            dtype="float32",
+            name="classifier",
         )
+        self.vector_dropout.build((None, None, size))
         self.lstm.build((None, None, size))
+        self.text_dropout.build((None, 4 * self.units))
         self.masked_mean.build((None, None, 2 * self.units))
         self.classifier.build((None, 4 * self.units))
 
@@ -95,7 +102,7 @@ class TextClassifier(TaskModel):
         return keras.KerasTensor((inputs.shape[0], len(self._labels)), "float32")
 
     def _texts(self, texts):
-        return fit_strings(texts, self.elmo.tokenizer)
+        return fit_strings(strings_for(texts, self.elmo.tokenizer), self.elmo.tokenizer)
 
     def _find_labels(self, labels):
         labels = to_list(labels)

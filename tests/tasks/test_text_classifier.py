@@ -69,7 +69,13 @@ def test_evaluate_gives_the_same_in_every_form(classifier, form):
     assert found["accuracy"] == pytest.approx(np.mean(p.argmax(-1) == right), abs=1e-6)
 
 
-@pytest.mark.parametrize("form", ["lists", "pandas", "tokens", "tf.data"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "tf.data",
+        *(pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "tf.data"),
+    ],
+)
 def test_fit_takes_the_labels_of_the_data(one_layer_folder, form):
     model = TextClassifier(one_layer_folder, units=4)
     assert model.labels is None
@@ -91,12 +97,6 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained):
     np.testing.assert_allclose(trained.predict(dataset, verbose=0), p, atol=1e-5)
     assert trained.predict([], verbose=0).shape == (0, 2)
     assert trained.classify([]) == []
-
-
-def test_labels_may_be_ints_and_several(one_layer_folder):
-    model = TextClassifier(one_layer_folder, units=4)
-    model.fit(TEXTS, [int(label == "pos") for label in LABELS], verbose=0)
-    assert model.labels == [0, 1] and set(model.classify(TEXTS)) <= {0, 1}
 
 
 def test_several_labels_of_a_text(one_layer_folder):
@@ -124,19 +124,21 @@ def test_weights_of_texts_and_classes(classifier):
     np.testing.assert_allclose(expected, weights * np.where(y, 3.0, 1.0), atol=1e-6)
 
 
-def test_validation_split_takes_the_last(one_layer_folder):
-    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
+def test_validation_split_takes_the_last_and_labels_may_be_ints(one_layer_folder):
+    model = TextClassifier(one_layer_folder, units=4)
+    numbers = [int(label == "pos") for label in LABELS]
     model.compile(keras.optimizers.SGD(0.0))
-    history = model.fit(TEXTS, LABELS, validation_split=0.25, verbose=0).history
-    loss, _ = model.evaluate(TEXTS[18:], LABELS[18:], verbose=0)
+    history = model.fit(TEXTS, numbers, validation_split=0.25, verbose=0).history
+    loss, _ = model.evaluate(TEXTS[18:], numbers[18:], verbose=0)
     assert history["val_loss"][0] == pytest.approx(loss, abs=1e-5)
+    assert model.labels == [0, 1] and set(model.classify(TEXTS)) <= {0, 1}
 
 
-def test_trainable_part_compiles_anew(one_layer_folder):
-    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
-    assert float(model.optimizer.learning_rate) == pytest.approx(2e-3)
+def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
+    assert float(classifier.optimizer.learning_rate) == pytest.approx(2e-3)
+    classifier.save(tmp_path / "x.keras")
+    model = keras.models.load_model(tmp_path / "x.keras")
     count = len(model.trainable_variables)
-    model.fit(TEXTS, LABELS, verbose=0)
     model.trainable_part = "all"
     assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
     assert len(model.trainable_variables) > count
@@ -162,7 +164,6 @@ def test_a_fresh_program_loads_it(trained, tmp_path):
     loaded = keras.models.load_model(path)
     expected = trained.predict(TEXTS, verbose=0)
     np.testing.assert_allclose(loaded.predict(TEXTS, verbose=0), expected, atol=1e-6)
-    loaded.fit(TEXTS, LABELS, verbose=0)
     arguments = [path, json.dumps(TEXTS), json.dumps(LABELS)]
     result = subprocess.run(
         [sys.executable, "-c", FRESH, *arguments], capture_output=True, text=True, check=True
@@ -171,14 +172,6 @@ def test_a_fresh_program_loads_it(trained, tmp_path):
     assert (labels, names) == (LABELS, ["neg", "pos"])
     np.testing.assert_allclose(p, expected, atol=1e-6)
     assert figures == pytest.approx(trained.evaluate(TEXTS, LABELS, verbose=0), abs=1e-5)
-
-
-def test_a_loaded_classifier_that_was_compiled_by_default_is_so_again(classifier, tmp_path):
-    classifier.save(tmp_path / "x.keras")
-    loaded = keras.models.load_model(tmp_path / "x.keras")
-    loaded.trainable_part = "all"
-    assert float(loaded.optimizer.learning_rate) == pytest.approx(5e-4)
-    loaded.fit(TEXTS, LABELS, verbose=0)
 
 
 def test_the_saved_model_says_labels(trained, tmp_path):

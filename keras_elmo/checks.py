@@ -62,6 +62,12 @@ def check_integers(least, **values):
             )
 
 
+def check_dropout(dropout):
+    """Raises a `ValueError` if a share of dropped values is not from 0 to below 1."""
+    if not (is_number(dropout) and 0 <= dropout < 1):
+        raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
+
+
 def check_clips(**values):
     """Raises a `ValueError` for the first value that is neither a positive number nor `None`."""
     for name, value in values.items():

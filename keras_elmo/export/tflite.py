@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_elmo.checks import check_integers
 from keras_elmo.export import tflite_graph
 from keras_elmo.export.tflite_metadata import describe, metadata, with_metadata
-from keras_elmo.files import replacing_file
+from keras_elmo.files import replacing_file, tensorflow_reason
 from keras_elmo.models import Elmo
 from keras_elmo.signals import check_signals
 
@@ -102,10 +102,9 @@ def export_tflite(
         try:
             model = _convert(elmo, functions, quantize)
         except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
-            reason = error.message.rpartition(";")[2].partition("[Op:")[0].strip()
             raise OSError(
                 f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
-                f"{reason}"
+                f"{tensorflow_reason(error)}"
             ) from None
         model = with_metadata(model, describe(elmo, functions, quantize))
         with open(temporary, "wb") as file:

@@ -71,8 +71,9 @@ class CRFAccuracy(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
-        is_right = self._decoder(y_pred) == _tag_indices(y_true)  # (batch, tokens)
-        weights = ops.cast(token_mask(y_pred), "float32")  # (batch, tokens)
+        y_true = _tag_indices(y_true)
+        is_right = self._best_tags(y_pred) == y_true  # (batch, tokens)
+        weights = ops.cast(self._is_real(y_true, y_pred), "float32")  # (batch, tokens)
         if sample_weight is not None:
             sample_weight = ops.cast(sample_weight, "float32")
             if len(sample_weight.shape) == 1:
@@ -81,6 +82,14 @@ class CRFAccuracy(keras.metrics.Mean):
         is_right = ops.cast(is_right, "float32")
         # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
         super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
+
+    def _best_tags(self, y_pred):
+        """The most likely tags, int32, (batch, tokens)."""
+        return self._decoder(y_pred)
+
+    def _is_real(self, y_true, y_pred):
+        """Which tokens count, bool, (batch, tokens)."""
+        return token_mask(y_pred)
 
     def get_config(self):
         return {"name": self.name, "dtype": self.dtype}

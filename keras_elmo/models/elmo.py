@@ -439,3 +439,27 @@ class BatchState(tf.Module):
         """Back to zeros."""
         for variable in self.tensors:
             variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))
+
+
+def to_elmo(elmo, argument, dtype, kwargs):
+    """The `Elmo` that a model around it is given.
+
+    Args:
+        elmo: an `Elmo`, its serialised form, or what `Elmo.from_pretrained` takes.
+        argument: str. What the caller calls this argument.
+        dtype: the dtype policy of a model that is loaded.
+        kwargs: dict. Arguments of `Elmo` for a model that is loaded.
+
+    Raises:
+        ValueError: there are such arguments beside an `Elmo`; or see `Elmo.from_pretrained`.
+    """
+    if isinstance(elmo, dict):
+        elmo = keras.saving.deserialize_keras_object(elmo)
+    if not isinstance(elmo, Elmo):
+        return Elmo.from_pretrained(elmo, dtype=dtype, **kwargs)
+    if kwargs:
+        raise ValueError(
+            f"With arguments of `Elmo`, `{argument}` must be a name or a path. "
+            f"Received: an Elmo, and {sorted(kwargs)}"
+        )
+    return elmo

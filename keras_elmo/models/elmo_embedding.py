@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_elmo.checks import is_number
+from keras_elmo.checks import check_dropout
 from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
-from keras_elmo.models.elmo import Elmo
+from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import LastMask, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings
 
@@ -86,20 +86,11 @@ class ElmoEmbedding(keras.layers.Layer):
             check_trainable(trainable)
         if trainable_part is not None:
             check_part(trainable_part)
-        if isinstance(elmo, dict):
-            elmo = keras.saving.deserialize_keras_object(elmo)
-        if not isinstance(elmo, Elmo):
-            elmo = Elmo.from_pretrained(elmo, dtype=self.dtype_policy, **kwargs)
-        elif kwargs:
-            raise ValueError(
-                "With arguments of `Elmo`, `elmo` must be a name or a path. "
-                f"Received: an Elmo, and {sorted(kwargs)}"
-            )
+        elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
         outputs = [*elmo.output_keys.sequences, "default"]
         if output not in outputs:
             raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
-        if not (is_number(dropout) and 0 <= dropout < 1):
-            raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
+        check_dropout(dropout)
         self.elmo = elmo
         self.output_name = output
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy, name="dropout")

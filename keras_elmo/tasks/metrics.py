@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers import CRFDecoder
+from keras_elmo.layers import CRFAccuracy, CRFDecoder
 from keras_elmo.tasks import tags
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class TagAccuracy(keras.metrics.Mean):
-    """The share of the real tokens whose tag is right.
+class TagAccuracy(CRFAccuracy):
+    """The share of the real tokens whose tag is right, also without a CRF.
 
     (Keras's own accuracy is the mean over batches, in which a token of a wide batch counts less.)
 
@@ -23,22 +23,11 @@ class TagAccuracy(keras.metrics.Mean):
         sample_weight: float, (batch,) or (batch, tokens), or `None`.
     """
 
-    def __init__(self, name="accuracy", dtype=None):
-        super().__init__(name=name, dtype=dtype)
+    def _best_tags(self, y_pred):
+        return _best_tags(y_pred)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true = ops.cast(y_true, "int32")  # (batch, tokens)
-        weights = ops.cast(y_true >= 0, "float32")
-        if sample_weight is not None:
-            sample_weight = ops.cast(sample_weight, "float32")
-            is_of_sentences = len(sample_weight.shape) == 1
-            weights *= sample_weight[:, None] if is_of_sentences else sample_weight
-        is_right = ops.cast(_best(y_pred) == y_true, "float32")
-        # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
-        super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
-
-    def get_config(self):
-        return {"name": self.name, "dtype": self.dtype}
+    def _is_real(self, y_true, y_pred):
+        return y_true >= 0
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -86,7 +75,7 @@ class EntityF1(keras.metrics.Metric):
             weights = sample_weight[:, None] if is_of_sentences else sample_weight
             is_real = ops.logical_and(is_real, weights != 0)
         begins, ends, types = self._look_up(y_true, is_real)  # (batch, tokens), like the following
-        found_begins, found_ends, found_types = self._look_up(_best(y_pred), is_real)
+        found_begins, found_ends, found_types = self._look_up(_best_tags(y_pred), is_real)
         differs = (begins != found_begins) | (ends != found_ends) | (types != found_types)
         is_wrong = ops.cast(ops.logical_and(differs, types > 0), "int32")
         # Each expected entity is a segment, numbered through the batch; an entity is right if none
@@ -121,7 +110,7 @@ class EntityF1(keras.metrics.Metric):
         return {"labels": self.labels, "name": self.name, "dtype": self.dtype}
 
 
-def _best(y_pred):
+def _best_tags(y_pred):
     """The most likely tags, int32, (batch, tokens)."""
     if len(y_pred.shape) == 4:
         return CRFDecoder()(y_pred)

@@ -96,17 +96,10 @@ class Tagger(TaskModel):
             )
 
     def _build_head(self):
-        dtype, size = self.dtype_policy, self.elmo.config.output_dim
-        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
-            dtype=dtype,
-            name="lstm",
-        )
+        super()._build_head()
+        dtype = self.dtype_policy
         self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")
         self.scores = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")
-        self.vector_dropout.build((None, None, size))
-        self.lstm.build((None, None, size))
         self.token_dropout.build((None, None, 2 * self.units))
         self.scores.build((None, None, 2 * self.units))
         if self.has_crf:
@@ -129,10 +122,7 @@ class Tagger(TaskModel):
         return {"loss": loss, "metrics": metrics}
 
     def call(self, inputs, training=False):
-        outputs = self.elmo(inputs)
-        x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
-        x = self.vector_dropout(x, training=training)
-        x = self.lstm(x, mask=mask, training=training)  # (batch, tokens, 2 * units)
+        x, mask = self._read(inputs, training)  # (batch, tokens, 2 * units), (batch, tokens)
         scores = self.scores(self.token_dropout(x, training=training))  # (batch, tokens, tags)
         result = self.crf(scores, mask=mask) if self.has_crf else ops.softmax(scores)
         result._keras_mask = mask  # losses and metrics leave the padding out
@@ -141,8 +131,8 @@ class Tagger(TaskModel):
     def compute_output_spec(self, inputs, training=None):
         self._check_labels()
         mixed = self.elmo.compute_output_spec(inputs)["elmo"]
-        tags = (len(self._labels),) * (2 if self.has_crf else 1)
-        result = keras.KerasTensor((*mixed.shape[:2], *tags), "float32")
+        sizes = (len(self._labels),) * (2 if self.has_crf else 1)
+        result = keras.KerasTensor((*mixed.shape[:2], *sizes), "float32")
         give_symbolic_mask(result)
         return result
 
@@ -202,27 +192,26 @@ class Tagger(TaskModel):
 
     def _check_scheme(self, examples):
         """Warns of tags that the scheme forbids; many of them are allowed from now on."""
-        targets = examples.targets
         none, allowed = len(self._labels), np.ones((len(self._labels) + 1,) * 2, bool)
         allowed[none, :-1], allowed[:-1, :-1], allowed[:-1, none] = tags.transitions(
             self._labels.names
         )
         # Each sentence between two tags that stand for its boundaries.
-        padded = targets.to_tensor(none).numpy()  # (N, tokens)
-        padded = np.pad(padded, [(0, 0), (1, 1)], constant_values=none)
-        is_faulty = ~allowed[padded[:, :-1], padded[:, 1:]]  # (N, tokens + 1)
+        rows = examples.targets.to_tensor(none).numpy()  # (N, tokens)
+        rows = np.pad(rows, [(0, 0), (1, 1)], constant_values=none)
+        is_faulty = ~allowed[rows[:, :-1], rows[:, 1:]]  # (N, tokens + 1)
         faulty = np.flatnonzero(is_faulty.any(axis=1))
         if not len(faulty):
             return
         row = faulty[0]
         column = np.flatnonzero(is_faulty[row])[0]
         names = [*self._labels.as_strings(), "no tag"]
-        before, after = (names[k] for k in padded[row, column : column + 2])
+        before, after = (names[k] for k in rows[row, column : column + 2])
         message = (
-            f"The tags of {len(faulty):,} of {len(padded):,} sentences break their scheme, for "
+            f"The tags of {len(faulty):,} of {len(rows):,} sentences break their scheme, for "
             f"example {after} after {before} in sentence {row}"
         )
-        if len(faulty) > _MAX_FAULTY_SHARE * len(padded):
+        if len(faulty) > _MAX_FAULTY_SHARE * len(rows):
             for weight in (self.crf.start, self.crf.transitions, self.crf.end):
                 values = ops.convert_to_numpy(weight)
                 weight.assign(np.where(values < _FORBIDDEN / 2, 0.0, values))
@@ -232,13 +221,13 @@ class Tagger(TaskModel):
     def predict_step(self, data):
         texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         outputs, lengths = self(texts, training=False), texts.row_lengths()
-        probabilities, best = self._read(outputs)
+        probabilities, best = self._decode(outputs)
         return {
             "probabilities": tf.RaggedTensor.from_tensor(probabilities, lengths),
             "tags": tf.RaggedTensor.from_tensor(best, lengths),
         }
 
-    def _read(self, outputs):
+    def _decode(self, outputs):
         """The probabilities of the tags, (batch, tokens, tags), and the best, (batch, tokens)."""
         if self.has_crf:
             return tag_probabilities(outputs), CRFDecoder()(outputs)
@@ -278,12 +267,9 @@ class Tagger(TaskModel):
         """
         tokens, names = self._texts(sentences), self.labels
         best = self._best_tags(tokens, batch_size)
-        rows = (
-            [token.decode("utf-8", "surrogateescape") for token in row] for row in tokens.to_list()
-        )
         return [
             [(token, names[k]) for token, k in zip(row, found, strict=True)]
-            for row, found in zip(rows, best, strict=True)
+            for row, found in zip(_words(tokens), best, strict=True)
         ]
 
     def entities(self, texts, batch_size=32):
@@ -306,6 +292,7 @@ class Tagger(TaskModel):
         >>> tagger.entities(["Ada met Charles."])[0][0]
         Entity(label='PER', start=0, end=3, text='Ada')
         """
+        self._check_labels()
         if tags.scheme_of(self._labels.names) is None:
             raise ValueError(
                 "The labels must be tags like B-PER, I-PER and O. "
@@ -321,22 +308,17 @@ class Tagger(TaskModel):
                 for source in tf.reshape(tensor, (-1,)).numpy().tolist()
             ]
             spans = token_spans_of_texts(sources, self.elmo.tokenizer)
-            return [
-                [
-                    Entity(
-                        label,
-                        row[first][0],
-                        row[end - 1][1],
-                        source[row[first][0] : row[end - 1][1]],
-                    )
-                    for label, first, end in entities
-                ]
-                for entities, row, source in zip(found, spans, sources, strict=True)
+            in_characters = [
+                [(label, row[first][0], row[end - 1][1]) for label, first, end in entities]
+                for entities, row in zip(found, spans, strict=True)
             ]
-        words = [[w.decode("utf-8", "surrogateescape") for w in row] for row in tokens.to_list()]
+            return [
+                [Entity(label, start, end, source[start:end]) for label, start, end in entities]
+                for entities, source in zip(in_characters, sources, strict=True)
+            ]
         return [
             [Entity(label, first, end, " ".join(row[first:end])) for label, first, end in entities]
-            for entities, row in zip(found, words, strict=True)
+            for entities, row in zip(found, _words(tokens), strict=True)
         ]
 
     def serving_signatures(self):
@@ -348,10 +330,11 @@ class Tagger(TaskModel):
         Strings are padded with `""`. `tokens` takes `tokens`, string (batch, tokens), padded with
         `""`, and returns `tokens`, `tags` and `probabilities`.
         """
+        self._check_labels()
         names = tf.constant([*self._labels.as_strings(), ""])
 
         def outputs(tokens):
-            probabilities, best = self._read(self(tokens))
+            probabilities, best = self._decode(self(tokens))
             mask = tf.sequence_mask(tokens.row_lengths(), tf.shape(best)[1])
             best = tf.where(mask, tf.cast(best, tf.int32), len(self._labels))
             return {
@@ -378,6 +361,11 @@ class Tagger(TaskModel):
 
     def get_config(self):
         return {**super().get_config(), "crf": self.has_crf}
+
+
+def _words(tokens):
+    """The tokens of each sentence as lists of `str`."""
+    return [[w.decode("utf-8", "surrogateescape") for w in row] for row in tokens.to_list()]
 
 
 def _column(row):

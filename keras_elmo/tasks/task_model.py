@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import check_integers, is_number
-from keras_elmo.models import Elmo
+from keras_elmo.checks import check_dropout, check_integers, is_number
+from keras_elmo.models.elmo import to_elmo
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.text.inputs import call_strings
 
@@ -28,7 +28,8 @@ class Examples(NamedTuple):
     targets: Any = None
     weights: Any = None
 
-    def __len__(self):
+    def count(self):
+        """How many texts there are."""
         return int(tf.shape(self.texts)[0] if tf.is_tensor(self.texts) else self.texts.nrows())
 
     def rows(self, rows):
@@ -46,9 +47,9 @@ class Examples(NamedTuple):
 
     def dataset(self, batch_size, shuffle=False):
         """Batches of the examples, a `tf.data.Dataset`."""
-        rows = tf.data.Dataset.range(len(self))
+        rows = tf.data.Dataset.range(self.count())
         if shuffle:
-            rows = rows.shuffle(max(len(self), 1))
+            rows = rows.shuffle(max(self.count(), 1))
         return rows.batch(batch_size).map(lambda rows: self.rows(rows).batch()).prefetch(1)
 
 
@@ -75,19 +76,9 @@ class TaskModel(keras.Model):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
         check_integers(1, units=units)
-        if not (is_number(dropout) and 0 <= dropout < 1):
-            raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
-        if isinstance(model, dict):
-            model = keras.saving.deserialize_keras_object(model)
-        if not isinstance(model, Elmo):
-            model = Elmo.from_pretrained(model, dtype=self.dtype_policy, **kwargs)
-        elif kwargs:
-            raise ValueError(
-                "With arguments of `Elmo`, `model` must be a name or a path. "
-                f"Received: an Elmo, and {sorted(kwargs)}"
-            )
-        self._check_elmo(model)
-        self.elmo = model
+        check_dropout(dropout)
+        self.elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
+        self._check_elmo(self.elmo)
         self.units, self.dropout = int(units), float(dropout)
         self._labels = None
         self._compile_arguments = {}
@@ -106,8 +97,23 @@ class TaskModel(keras.Model):
             )
 
     def _build_head(self):
-        """Makes the layers above the `Elmo`, and builds them."""
-        raise NotImplementedError
+        """Makes the layers above the `Elmo`, and builds them; here those that all tasks have."""
+        dtype, size = self.dtype_policy, self.elmo.config.output_dim
+        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
+            dtype=dtype,
+            name="lstm",
+        )
+        self.vector_dropout.build((None, None, size))
+        self.lstm.build((None, None, size))
+
+    def _read(self, inputs, training):
+        """Text to the outputs of the LSTM, (batch, tokens, 2 * units), and the mask."""
+        outputs = self.elmo(inputs)
+        x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
+        x = self.vector_dropout(x, training=training)
+        return self.lstm(x, mask=mask, training=training), mask
 
     def _default_compile(self):
         """The loss and the metrics, as keyword arguments of `compile`."""
@@ -320,7 +326,7 @@ class TaskModel(keras.Model):
         texts = self._texts(x)
         targets = self._encode(texts, y)
         examples = Examples(texts, targets, self._weights(targets, sample_weight, class_weight))
-        if not len(examples):
+        if not examples.count():
             raise ValueError("There must be texts. Received: none")
         return examples
 
@@ -376,13 +382,13 @@ def _split(examples, share):
         raise ValueError(
             f"`validation_split` must be from 0 to below 1. Received: validation_split={share!r}"
         )
-    count = int(len(examples) * (1 - share))
-    if not 0 < count < len(examples):
+    count = int(examples.count() * (1 - share))
+    if not 0 < count < examples.count():
         raise ValueError(
             "With `validation_split` both parts must have a text. "
-            f"Received: validation_split={share} of {len(examples)} texts"
+            f"Received: validation_split={share} of {examples.count()} texts"
         )
-    return examples.rows(tf.range(count)), examples.rows(tf.range(count, len(examples)))
+    return examples.rows(tf.range(count)), examples.rows(tf.range(count, examples.count()))
 
 
 def _unsort(values, order):

@@ -59,13 +59,8 @@ class TextClassifier(TaskModel):
         super().__init__(model, labels, units, dropout, **kwargs)
 
     def _build_head(self):
-        dtype, size = self.dtype_policy, self.elmo.config.output_dim
-        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
-            dtype=dtype,
-            name="lstm",
-        )
+        super()._build_head()
+        dtype = self.dtype_policy
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")
         self.classifier = keras.layers.Dense(
@@ -74,8 +69,6 @@ class TextClassifier(TaskModel):
             dtype="float32",
             name="classifier",
         )
-        self.vector_dropout.build((None, None, size))
-        self.lstm.build((None, None, size))
         self.text_dropout.build((None, 4 * self.units))
         self.masked_mean.build((None, None, 2 * self.units))
         self.classifier.build((None, 4 * self.units))
@@ -86,10 +79,7 @@ class TextClassifier(TaskModel):
         return {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def call(self, inputs, training=False):
-        outputs = self.elmo(inputs)
-        x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
-        x = self.vector_dropout(x, training=training)
-        x = self.lstm(x, mask=mask, training=training)  # (batch, tokens, 2 * units)
+        x, mask = self._read(inputs, training)  # (batch, tokens, 2 * units), (batch, tokens)
         mean = self.masked_mean(x, mask=mask)  # (batch, 2 * units)
         # The outputs of an LSTM are above -1. A text without tokens gets zeros.
         highest = ops.max(ops.where(mask[..., None], x, -1.0), axis=1)
@@ -105,16 +95,18 @@ class TextClassifier(TaskModel):
         return fit_strings(strings_for(texts, self.elmo.tokenizer), self.elmo.tokenizer)
 
     def _find_labels(self, labels):
-        labels = to_list(labels)
-        return [label for row in labels for label in row] if self.multi_label else labels
+        if not self.multi_label:
+            return to_list(labels)
+        if _are_ones_and_zeros(labels):
+            raise ValueError(
+                "With ones and zeros for the labels of each text, `labels` must be given. "
+                "Received: labels=None"
+            )
+        return [label for row in to_list(labels) for label in row]
 
     def _encode(self, texts, labels):
         count = texts.nrows() if isinstance(texts, tf.RaggedTensor) else tf.shape(texts)[0]
-        if self.multi_label:
-            is_array = isinstance(labels, np.ndarray) and labels.ndim == 2
-            rows = labels if is_array else to_list(labels)
-        else:
-            rows = to_list(labels)
+        rows = np.asarray(labels) if self._has_ones_and_zeros(labels) else to_list(labels)
         if len(rows) != int(count):
             raise ValueError(
                 "There must be as many labels as texts. "
@@ -124,12 +116,24 @@ class TextClassifier(TaskModel):
         return tf.constant(encode(rows))
 
     def _encode_batch(self, texts, labels):
-        labels = tf.reshape(labels, (-1,)) if not self.multi_label else labels
-        dtype = tf.float32 if self.multi_label else tf.int32
-        encode = self._labels.encode_sets if self.multi_label else self._labels.encode
-        targets = tf.numpy_function(encode, [labels], dtype)
-        targets.set_shape([None, len(self._labels)] if self.multi_label else [None])
+        if self._has_ones_and_zeros(labels):
+            targets = tf.numpy_function(self._labels.encode_sets, [labels], tf.float32)
+            targets.set_shape([None, len(self._labels)])
+            return texts, targets
+        is_ragged = isinstance(labels, tf.RaggedTensor)
+        values = labels.flat_values if is_ragged else tf.reshape(labels, (-1,))
+        targets = tf.numpy_function(self._labels.encode, [values], tf.int32)
+        targets.set_shape([None])
+        if self.multi_label:  # a ragged list for each text
+            # The sum of each text's labels; 1 also where a label is there twice.
+            ones = tf.math.unsorted_segment_sum(
+                tf.one_hot(targets, len(self._labels)), labels.value_rowids(), labels.nrows()
+            )
+            targets = tf.minimum(ones, 1)
         return texts, targets
+
+    def _has_ones_and_zeros(self, labels):
+        return self.multi_label and _are_ones_and_zeros(labels)
 
     def _weights(self, targets, sample_weight, class_weight):
         if self.multi_label and class_weight is not None:
@@ -183,6 +187,7 @@ class TextClassifier(TaskModel):
         (batch, labels); `labels`, string (batch, labels), what they are of; and `label`, string
         (batch,), the most likely one (not with `multi_label`).
         """
+        self._check_labels()
         names = tf.constant(self._labels.as_strings())
 
         def outputs(texts):
@@ -200,3 +205,10 @@ class TextClassifier(TaskModel):
 
     def get_config(self):
         return {**super().get_config(), "multi_label": self.multi_label}
+
+
+def _are_ones_and_zeros(labels):
+    """Whether labels are an array or a tensor, (N, labels), of numbers."""
+    if isinstance(labels, tf.RaggedTensor) or not hasattr(labels, "dtype"):
+        return False
+    return len(labels.shape) == 2 and tf.as_dtype(labels.dtype) != tf.string

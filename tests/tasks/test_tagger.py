@@ -274,6 +274,8 @@ def test_the_elmo_must_give_a_vector_a_token(one_layer_folder):
     for arguments in ({"max_tokens": 3}, {"keep_sentence_boundaries": True}):
         with pytest.raises(ValueError, match="a vector for each token"):
             Tagger(one_layer_folder, NAMES, **arguments)
+    with pytest.raises(ValueError, match="labels must be known"):
+        Tagger(one_layer_folder).entities(["a"])
     with pytest.raises(ValueError, match="stateless"):
         Tagger(one_layer_folder, NAMES, stateful=True)
 

@@ -40,7 +40,7 @@ def trained(one_layer_folder):
 
 
 def batched(x, y, *weights):
-    return tf.data.Dataset.from_tensor_slices((x, y, *weights)).batch(5)
+    return tf.data.Dataset.from_tensor_slices((x, y, *weights)).ragged_batch(5)
 
 
 TOKENS = [text.split() for text in TEXTS]
@@ -110,7 +110,9 @@ def test_several_labels_of_a_text(one_layer_folder):
     ones = np.array([["awful" in r, "good" in r] for r in rows])
     by_lists, by_array = (model.evaluate(TEXTS, y, verbose=0) for y in (rows, ones))
     assert by_lists == by_array
-    assert model.evaluate(batched(TEXTS, ones), verbose=0) == pytest.approx(by_lists, abs=1e-6)
+    for other in (batched(TEXTS, ones), batched(TEXTS, tf.ragged.constant(rows))):
+        assert model.evaluate(other, verbose=0) == pytest.approx(by_lists, abs=1e-6)
+    assert model.evaluate(TEXTS, tf.constant(ones), verbose=0) == by_lists
 
 
 def test_weights_of_texts_and_classes(classifier):
@@ -222,6 +224,11 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
         (lambda: TextClassifier(one_layer_folder)(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).classify(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).fit(TEXTS, ["x"] * 24), "two labels at least"),
+        (
+            lambda: TextClassifier(one_layer_folder, multi_label=True).fit(["a"], np.eye(2)[:1]),
+            "`labels` must be given",
+        ),
+        (lambda: TextClassifier(one_layer_folder).serving_signatures(), "labels must be known"),
         (lambda: TextClassifier(new_elmo, xla=True), "an Elmo, and \\['xla'\\]"),
     ]
     for call, message in cases:

@@ -10,12 +10,14 @@
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation; the seconds of one training; and the texts a second of `predict`. "Frozen": ELMo's mix
 trains, and no more of it. "Layer 0", ...: the same on one layer. "All trained" goes on from there
-with all of ELMo. "GloVe" and `--text` (vectors made of this text by counting) put one vector for
-each word below the same head. The results are written after each row. `--tasks` measures some of
+with all of ELMo. Where the peers are there, "MiniLM" is a logistic regression on its mean vectors.
+"GloVe" and `--text` (vectors made of this text by counting) put one vector for each word below the
+same head. The results are written after each row. `--tasks` measures some of
 the tables anew, `--rows` some of the rows, and `--resume` only the rows that the file lacks.
 """
 
 import functools
+import importlib.util
 import json
 import pathlib
 import statistics
@@ -41,6 +43,9 @@ from keras_elmo.text_files import read_lines
 
 EPOCHS, PATIENCE = 20, 3
 DATA = report.ROOT / "examples/data"
+# Of others, and not in the repository. MiniLM needs onnxruntime and tokenizers.
+GLOVE = report.SHARED / "peers/glove/glove-6b-50d-60000.npz"
+MINILM = report.SHARED / "peers/minilm"
 
 
 class WordVectors(keras.layers.Layer):
@@ -76,7 +81,7 @@ class WordVectors(keras.layers.Layer):
 
 def glove():
     """The row of each word, and the vectors, the last for other words."""
-    data = np.load(report.SHARED / "peers/glove/glove-6b-50d-60000.npz", allow_pickle=False)
+    data = np.load(GLOVE, allow_pickle=False)
     words, vectors = data["words"].tolist(), data["vectors"].astype(np.float32)
     return {w: k for k, w in enumerate(words)}, np.vstack([vectors, vectors.mean(axis=0)])
 
@@ -86,10 +91,9 @@ def minilm(texts):
     import onnxruntime
     import tokenizers
 
-    folder = report.SHARED / "peers/minilm"
-    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = tokenizers.Tokenizer.from_file(str(MINILM / "tokenizer.json"))
     tokenizer.enable_truncation(256)
-    session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
+    session = onnxruntime.InferenceSession(str(MINILM / "model.onnx"))
     names = {tensor.name for tensor in session.get_inputs()}
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     result, start = np.zeros((len(texts), 384), np.float32), time.perf_counter()
@@ -293,9 +297,13 @@ def measure(task, options, add, is_wanted):
     name, scores = task.baseline(data["train"], data["test"])
     if is_wanted(name):
         add({name: {"scores": [100 * scores.get("f1", scores["accuracy"])]}})
-    if task.make is TextClassifier and is_wanted("MiniLM, logistic regression"):
-        add({"MiniLM, logistic regression": minilm_row(data)})
-    static = [("GloVe (50 numbers)", glove)]
+    has_minilm = MINILM.exists() and all(
+        map(importlib.util.find_spec, ("onnxruntime", "tokenizers"))
+    )
+    name = "MiniLM, logistic regression"
+    if has_minilm and task.make is TextClassifier and is_wanted(name):
+        add({name: minilm_row(data)})
+    static = [("GloVe (50 numbers)", glove)] if GLOVE.exists() else []
     if options.text:
         vectors = StaticVectors(options.text)
         static.append((vectors.name, lambda: vectors.table))

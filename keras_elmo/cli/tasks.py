@@ -145,7 +145,7 @@ def load(path, kind):
         model = keras.models.load_model(path)
     except (ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().split("\n")[0]
-        raise ValueError(f"{path} must be a {kind.__name__}. It cannot be read: {reason}") from None
+        raise ValueError(f"{path} must be a {kind.__name__}. Received: {reason}") from None
     if not isinstance(model, kind):
         raise ValueError(
             f"{path} must be a {kind.__name__}. Received: a file of a {type(model).__name__}"

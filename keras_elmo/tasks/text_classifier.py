@@ -138,7 +138,8 @@ class TextClassifier(TaskModel):
     def _weights(self, targets, sample_weight, class_weight):
         if self.multi_label and class_weight is not None:
             raise ValueError(
-                "With `multi_label=True`, pass `sample_weight`. Received: a `class_weight`"
+                "With `multi_label=True`, `class_weight` must be None; pass `sample_weight`. "
+                f"Received: class_weight={class_weight!r}"
             )
         return super()._weights(targets, sample_weight, class_weight)
 

@@ -164,15 +164,17 @@ def _embed_tokens(elmo, ids):
 
 
 def _encode(elmo, ids, **kwargs):
-    """Runs the character encoder. The embeddings of characters stay float32 in int8 files.
+    """Runs the character encoder. What reads the characters stays float32 in int8 files.
 
-    They are small, and all that follows depends on them. The converter quantizes only constants, so
-    something is added to them: the smallest id, if it is negative.
+    Their embeddings and the convolutions are small, and all that follows depends on them. The
+    converter quantizes only constants, so something is added to them: the smallest id, if it is
+    negative.
     """
-    embedding = elmo.character_encoder.character_embedding
+    encoder = elmo.character_encoder
     nothing = tf.cast(tf.minimum(tf.reduce_min(ids), 0), tf.float32)
-    with keras.StatelessScope([(embedding, embedding.value + nothing)]):
-        return elmo.character_encoder(ids, **kwargs)
+    weights = [encoder.character_embedding, *encoder.convolution_kernels]
+    with keras.StatelessScope([(weight, weight.value + nothing) for weight in weights]):
+        return encoder(ids, **kwargs)
 
 
 def _state_after_boundaries(elmo):

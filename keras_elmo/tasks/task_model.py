@@ -13,6 +13,8 @@ from keras_elmo.text.inputs import call_strings
 
 # Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
 LEARNING_RATES = {"mix": 2e-3, "bilm": 5e-4, "all": 5e-4}
+# So many batches at a time are drawn, sorted by length and cut.
+_POOL = 50
 
 
 class Examples(NamedTuple):
@@ -45,12 +47,30 @@ class Examples(NamedTuple):
                 weights = padded(weights, 0.0)
         return tuple(each for each in (self.texts, targets, weights) if each is not None)
 
+    def lengths(self):
+        """The tokens of each text, or its bytes if it is raw, int (N,)."""
+        is_ragged = isinstance(self.texts, tf.RaggedTensor)
+        return self.texts.row_lengths() if is_ragged else tf.strings.length(self.texts)
+
+    def order_by_length(self):
+        """The rows from the shortest text to the longest. Batches of like length have little
+        padding."""
+        return tf.argsort(self.lengths(), stable=True)
+
     def dataset(self, batch_size, shuffle=False):
-        """Batches of the examples, a `tf.data.Dataset`."""
+        """Batches of the examples, a `tf.data.Dataset`, in their order; or anew in each epoch in a
+        random order of batches of like length."""
         rows = tf.data.Dataset.range(self.count())
         if shuffle:
-            rows = rows.shuffle(max(self.count(), 1))
-        return rows.batch(batch_size).map(lambda rows: self.rows(rows).batch()).prefetch(1)
+            lengths, pool = self.lengths(), _POOL * batch_size
+            rows = rows.shuffle(max(self.count(), 1)).batch(pool)
+            rows = rows.map(lambda rows: tf.gather(rows, tf.argsort(tf.gather(lengths, rows))))
+            rows = rows.unbatch()
+        rows = rows.batch(batch_size)
+        if shuffle:
+            count = -(-self.count() // batch_size)
+            rows = rows.shuffle(_POOL).apply(tf.data.experimental.assert_cardinality(count))
+        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1)
 
 
 def padded(rows, value):
@@ -276,7 +296,8 @@ class TaskModel(keras.Model):
         elif validation_data is not None:
             if not isinstance(validation_data, Examples):
                 validation_data = self._examples(*validation_data)
-            validation_data = validation_data.dataset(batch_size)
+            order = validation_data.order_by_length()
+            validation_data = validation_data.rows(order).dataset(batch_size)
         return super().fit(
             data, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
         )
@@ -288,7 +309,8 @@ class TaskModel(keras.Model):
             self._refuse_with_dataset(y=y, sample_weight=sample_weight)
             data = self._encoded_dataset(x)
         else:
-            data = self._examples(x, y, sample_weight).dataset(batch_size)
+            examples = self._examples(x, y, sample_weight)
+            data = examples.rows(examples.order_by_length()).dataset(batch_size)
         return super().evaluate(data, **kwargs)
 
     def _predict(self, x, batch_size=32, **kwargs):
@@ -297,14 +319,11 @@ class TaskModel(keras.Model):
         if isinstance(x, tf.data.Dataset):
             data, order = x.map(lambda *batch: self._texts(batch[0])), None
         else:
-            texts = self._texts(x)
-            is_ragged = isinstance(texts, tf.RaggedTensor)
-            lengths = texts.row_lengths() if is_ragged else tf.strings.length(texts)
-            # Texts of like length go together, which saves padding.
-            order = tf.argsort(lengths, stable=True).numpy()
+            examples = Examples(self._texts(x))
+            order = examples.order_by_length().numpy()
             if not len(order):
                 return None
-            data = Examples(tf.gather(texts, order)).dataset(batch_size)
+            data = examples.rows(order).dataset(batch_size)
         outputs = super().predict(data, **kwargs)
         results = {}
         for name, values in outputs.items():

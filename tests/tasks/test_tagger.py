@@ -15,21 +15,30 @@ import keras_elmo
 from keras_elmo import Tagger
 from keras_elmo.tasks import Entity
 
+# From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
 TEXTS = [
-    "Ada met Charles",
-    "London calls Ada Lovelace",
-    "no one",
-    "Ada",
-    "caf\u00e9 in  New\u00a0York !",
-] * 4
+    text
+    for text in (
+        "Ada",
+        "no one",
+        "Ada met Charles",
+        "London calls Ada Lovelace",
+        "caf\u00e9 in  New\u00a0York !",
+    )
+    for _ in range(4)
+]
 SENTENCES = [text.split() for text in TEXTS]
 TAGS = [
-    ["B-PER", "O", "B-PER"],
-    ["B-LOC", "O", "B-PER", "I-PER"],
-    ["O", "O"],
-    ["B-PER"],
-    ["O", "O", "B-LOC", "I-LOC", "O"],
-] * 4
+    tags
+    for tags in (
+        ["B-PER"],
+        ["O", "O"],
+        ["B-PER", "O", "B-PER"],
+        ["B-LOC", "O", "B-PER", "I-PER"],
+        ["O", "O", "B-LOC", "I-LOC", "O"],
+    )
+    for _ in range(4)
+]
 NAMES = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
@@ -104,13 +113,13 @@ def test_it_learns_tags_and_entities(trained):
     ]
     assert trained.tag(TEXTS) == trained.tag(SENTENCES)
     assert trained.tag([]) == [] and trained.tag([""]) == [[]]
-    found = trained.entities(TEXTS[:5])
-    assert found[0] == [Entity("PER", 0, 3, "Ada"), Entity("PER", 8, 15, "Charles")]
-    assert found[1][1] == Entity("PER", 13, 25, "Ada Lovelace")
+    found = trained.entities(TEXTS[::4])
+    assert found[2] == [Entity("PER", 0, 3, "Ada"), Entity("PER", 8, 15, "Charles")]
+    assert found[3][1] == Entity("PER", 13, 25, "Ada Lovelace")
     assert found[4] == [Entity("LOC", 9, 17, "New\u00a0York")]
-    for text, spans in zip(TEXTS, found, strict=False):
+    for text, spans in zip(TEXTS[::4], found, strict=True):
         assert all(text[span.start : span.end] == span.text for span in spans)
-    assert trained.entities(SENTENCES[1:2]) == [
+    assert trained.entities(SENTENCES[12:13]) == [
         [Entity("LOC", 0, 1, "London"), Entity("PER", 2, 4, "Ada Lovelace")]
     ]
     assert trained.entities([]) == []
@@ -121,7 +130,7 @@ def test_it_learns_tags_and_entities(trained):
 def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
-    for row, sentence in enumerate(SENTENCES[:5]):
+    for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]
         np.testing.assert_allclose(alone, p[row, : len(sentence)], atol=1e-5)
         np.testing.assert_allclose(alone.sum(-1), 1, atol=1e-5)

@@ -276,13 +276,18 @@ class TaskModel(keras.Model):
             TypeError: a text is not a string, or a label not a label.
         """
         if isinstance(x, tf.data.Dataset):
-            self._refuse_with_dataset(y=y, sample_weight=sample_weight, class_weight=class_weight)
+            self._refuse_with_dataset(y=y, sample_weight=sample_weight)
             if validation_split:
                 self._refuse_with_dataset(validation_split=validation_split)
             if self._labels is None:
+                if x.cardinality() == tf.data.INFINITE_CARDINALITY:
+                    raise ValueError(
+                        "With a `tf.data.Dataset` without an end, `labels` must be given. "
+                        "Received: labels=None"
+                    )
                 columns = (_column(self._find_labels(batch[1])) for batch in x)
                 self._set_labels(LabelIndex.of(label for column in columns for label in column))
-            data = self._encoded_dataset(x)
+            data = self._encoded_dataset(x, class_weight)
         else:
             if self._labels is None and y is not None:
                 self._set_labels(LabelIndex.of(self._find_labels(y)))
@@ -363,19 +368,30 @@ class TaskModel(keras.Model):
             # Of the rank of the targets: Keras's graph takes one rank in all calls of `fit`.
             if isinstance(targets, tf.RaggedTensor):
                 weights = targets.with_flat_values(tf.repeat(weights, targets.row_lengths()))
+        return self._with_class_weight(targets, weights, class_weight)
+
+    def _with_class_weight(self, targets, weights, class_weight):
+        """The weights of the targets, or `None`, times those of their classes."""
         if class_weight is None:
             return weights
         of_class = np.ones(len(self._labels), np.float32)
         for label, weight in class_weight.items():
             of_class[self._labels.encode([label])[0]] = weight
         of_targets = tf.ragged.map_flat_values(lambda values: tf.gather(of_class, values), targets)
-        return of_targets if weights is None else of_targets * weights
+        if weights is None:
+            return of_targets
+        weights = tf.cast(weights, tf.float32)
+        if isinstance(of_targets, tf.RaggedTensor) and weights.shape.rank == 1:
+            weights = weights[:, None]  # of sentences, in a dataset
+        return of_targets * weights
 
-    def _encoded_dataset(self, dataset):
+    def _encoded_dataset(self, dataset, class_weight=None):
         """A dataset of batches of texts and labels, the labels as numbers."""
 
         def encode(texts, labels, weights=None):
-            return Examples(*self._encode_batch(self._texts(texts), labels), weights).batch()
+            texts, targets = self._encode_batch(self._texts(texts), labels)
+            weights = self._with_class_weight(targets, weights, class_weight)
+            return Examples(texts, targets, weights).batch()
 
         return dataset.map(encode)
 

@@ -135,13 +135,13 @@ class TextClassifier(TaskModel):
     def _has_ones_and_zeros(self, labels):
         return self.multi_label and _are_ones_and_zeros(labels)
 
-    def _weights(self, targets, sample_weight, class_weight):
+    def _with_class_weight(self, targets, weights, class_weight):
         if self.multi_label and class_weight is not None:
             raise ValueError(
                 "With `multi_label=True`, `class_weight` must be None; pass `sample_weight`. "
                 f"Received: class_weight={class_weight!r}"
             )
-        return super()._weights(targets, sample_weight, class_weight)
+        return super()._with_class_weight(targets, weights, class_weight)
 
     def predict_step(self, data):
         texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)

@@ -191,6 +191,12 @@ def test_weights_of_sentences_and_tags(tagger):
     for weight, row, tags in zip(weights, found, TAGS, strict=True):
         assert row == pytest.approx([weight * (3 if tag == "O" else 1) for tag in tags])
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
+    tokens, tags = tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)
+    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).ragged_batch(20)
+    (batch,) = tagger._encoded_dataset(dataset, {"O": 2.0})
+    for weight, row, expected in zip(weights, batch[2].numpy(), TAGS, strict=True):
+        expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
+        np.testing.assert_allclose(row[: len(expected)], expected, atol=1e-6)
     some = tagger.evaluate(SENTENCES, TAGS, sample_weight=[1.0] + [0.0] * 19, verbose=0)[0]
     alone = tagger.evaluate(SENTENCES[:1], TAGS[:1], verbose=0)[0]
     count = sum(map(len, SENTENCES))

@@ -124,6 +124,11 @@ def test_weights_of_texts_and_classes(classifier):
     assert loss == pytest.approx(np.mean(losses * weights), abs=1e-5)
     expected = classifier._weights(tf.constant(y), weights, {"pos": 3.0})
     np.testing.assert_allclose(expected, weights * np.where(y, 3.0, 1.0), atol=1e-6)
+    dataset = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS, weights)).batch(24)
+    for data in (dataset, dataset.map(lambda texts, labels, weights: (texts, labels))):
+        (batch,) = classifier._encoded_dataset(data, {"pos": 3.0})
+        of_texts = weights if data is dataset else 1.0
+        np.testing.assert_allclose(batch[2], of_texts * np.where(y, 3.0, 1.0), atol=1e-6)
 
 
 def test_validation_split_takes_the_last_and_labels_may_be_ints(one_layer_folder):
@@ -224,6 +229,10 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
         (lambda: TextClassifier(one_layer_folder)(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).classify(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).fit(TEXTS, ["x"] * 24), "two labels at least"),
+        (
+            lambda: TextClassifier(one_layer_folder).fit(batched(TEXTS, LABELS).repeat()),
+            "without an end, `labels` must be given",
+        ),
         (
             lambda: TextClassifier(one_layer_folder, multi_label=True).fit(["a"], np.eye(2)[:1]),
             "`labels` must be given",

@@ -1,6 +1,7 @@
 """`Vocabulary`: the words that a language model predicts."""
 
 import os
+import re
 
 from keras_elmo import characters
 from keras_elmo.checks import short_repr
@@ -8,6 +9,9 @@ from keras_elmo.text_files import read_lines
 
 UNK = "<UNK>"
 SPECIALS = (characters.BOS, characters.EOS, UNK)
+_NO_WORD = "!!!MAXTERMID"  # a line of old vocabularies, which the original does not count
+# A word of the original's vocabulary may hold another space of Unicode.
+_SPACE = re.compile(r"\s", re.ASCII)
 
 
 class Vocabulary:
@@ -36,14 +40,14 @@ class Vocabulary:
         where = "The vocabulary"
         if isinstance(words, str | os.PathLike):
             where = os.fspath(words)
-            words = read_lines(where)
+            words = (word for word in read_lines(where) if word != _NO_WORD)
         self.words = tuple(words)
         self.ids = {}
         repeated, empty = [], []
         for index, word in enumerate(self.words):
             if word in self.ids:
                 repeated.append(f"{short_repr(word)} (lines {self.ids[word] + 1} and {index + 1})")
-            elif not word or word.split() != [word]:
+            elif not word or _SPACE.search(word):
                 empty.append(f"line {index + 1} ({short_repr(word)})")
             self.ids.setdefault(word, index)
         faults = []

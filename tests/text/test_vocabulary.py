@@ -15,6 +15,16 @@ def test_words_have_numbers(tmp_path):
     assert Vocabulary(tmp_path / "again.txt") == vocabulary
 
 
+def test_a_vocabulary_of_the_original(tmp_path):
+    """The published one is not ours to change: its order, other spaces, and a line that is none."""
+    words = ["</S>", "<S>", "the", "<UNK>", "10\u00a0000", "a\u2028b"]
+    lines = "".join(f"{word}\n" for word in [*words, "!!!MAXTERMID"])
+    (tmp_path / "vocab.txt").write_text(lines, encoding="utf-8")
+    vocabulary = Vocabulary(tmp_path / "vocab.txt")
+    assert vocabulary.words == tuple(words)
+    assert (vocabulary.begin, vocabulary.end, vocabulary.unknown) == (1, 0, 3)
+
+
 @pytest.mark.parametrize(
     "lines, message",
     [

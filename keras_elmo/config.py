@@ -43,7 +43,7 @@ _CHAR_CNN_KEYS = frozenset(
 # characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
 _MAX_LAYERS = 100  # of each kind, and filters
 _MAX_CHARACTERS = 1000
-_MAX_PARAMETERS = 10**9  # 4 GB as float32
+MAX_PARAMETERS = 10**9  # 4 GB as float32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,9 +150,9 @@ class ElmoConfig:
                 lambda v: v >= widest,
                 f"at least the width of the widest filter ({short_repr(widest)})",
             )
-        if not faults and (size := sum(self.num_parameters().values())) > _MAX_PARAMETERS:
+        if not faults and (size := sum(self.num_parameters().values())) > MAX_PARAMETERS:
             faults.append(
-                f"all sizes together must make at most {_MAX_PARAMETERS:,} parameters. "
+                f"all sizes together must make at most {MAX_PARAMETERS:,} parameters. "
                 f"Received: {short_repr(size)} parameters"
             )
         if faults:

@@ -14,11 +14,12 @@ from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.text import tokenizers
 from keras_elmo.weights import sources
+from keras_elmo.weights.addresses import is_address
 
 _MODEL_ARGUMENTS = ("tokenizer", "matmul_dtype")  # of `Elmo`, if a subcommand has such options
 MODEL_HELP = (
-    "tiny (in the package), a published name, a folder, a zip, or OPTIONS,WEIGHTS: two files with "
-    "a comma between them"
+    "tiny (in the package), a published name, a folder, a zip, an address (https://.../model.zip, "
+    "hf://user/model), or OPTIONS,WEIGHTS: two files or addresses with a comma between them"
 )
 
 
@@ -37,7 +38,9 @@ def add_tokenizer_argument(parser):
 def model_source(name):
     """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
     options, comma, weights = name.partition(",")
-    if not comma or os.path.exists(name):
+    # The comma may be within an address. Of a pair that begins with one, the other is one, too.
+    is_one_address = is_address(options) and not is_address(weights)
+    if not comma or is_one_address or os.path.exists(name):
         return name
     return options, weights
 

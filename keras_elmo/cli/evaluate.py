@@ -14,7 +14,8 @@ from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
-from keras_elmo.weights.model_files import VOCABULARY_FILE
+from keras_elmo.weights import sources
+from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -31,7 +32,10 @@ _DEFAULTS = defaults_of(training.evaluate)
 
 def add_arguments(parser):
     parser.add_argument(
-        "model", metavar="MODEL", help="a folder of `keras-elmo train`, or a checkpoint's"
+        "model",
+        metavar="MODEL",
+        help="one with a softmax: a folder of `keras-elmo train`, or a checkpoint's; original "
+        "(downloads 2 GB); or hf://user/model",
     )
     parser.add_argument("files", nargs="+", metavar="FILES", help="text files, or patterns")
     parser.add_argument(
@@ -57,22 +61,23 @@ def add_arguments(parser):
 
 def run(options):
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
-    if not os.path.isdir(options.model):
+    if options.vocabulary:
+        check_readable(options.vocabulary)
+    folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
+    if folder is None:
         raise FileNotFoundError(
             f"There is no folder {options.model}; MODEL must be one that `keras-elmo train` wrote, "
-            "or a checkpoint's"
+            "a checkpoint's, or a model with a published softmax"
         )
-    own = os.path.join(options.model, VOCABULARY_FILE)
-    if options.vocabulary or not os.path.isfile(own):
-        if not options.vocabulary:
-            raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
-        check_readable(options.vocabulary)
-    with open_model_argument(options.model):
+    if not options.vocabulary and find_file(folder, VOCABULARY_FILE) is None:
+        own = os.path.join(options.model, VOCABULARY_FILE)
+        raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
+    with open_model_argument(folder):
         corpus = training.Corpus(options.files)
     with reading_display(corpus.files, not options.quiet) as display:
         corpus.counts(display.advance)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(
-        options.model, options.vocabulary, matmul_dtype=options.matmul_dtype
+        folder, options.vocabulary, matmul_dtype=options.matmul_dtype
     )
     display = ProgressDisplay(
         "evaluating", unit="predictions", is_shown=not options.quiet, is_transient=True

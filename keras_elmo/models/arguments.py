@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from keras_elmo.weights import presets
+from keras_elmo.weights import addresses, presets
 
 TRAINABLE_PARTS = ("mix", "bilm", "all")
 
@@ -63,6 +63,7 @@ def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=())
         source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
     elif not isinstance(config, str) or not (
         config in presets.names()
+        or addresses.is_address(config)
         or os.path.isdir(config)
         or config.endswith((".zip", ".hdf5", ".h5"))
     ):

@@ -309,8 +309,10 @@ class ContextualModel(keras.Model):
                 `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
                 `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
                 `options.json` and a checkpoint of the original trainer (TensorFlow 1); a folder or
-                a zip of ELMoForManyLangs (see docs/manylangs.md); or a pair `(options, weights)` of
-                paths.
+                a zip of ELMoForManyLangs (see docs/manylangs.md); the address of a zip
+                (`https://...`) or of a repository of the Hugging Face Hub (`hf://user/model`); or a
+                pair `(options, weights)` of paths or addresses of files. What is downloaded is
+                kept.
             **kwargs: the arguments of the model, except `config` and `kernel_initializer`.
 
         Returns:
@@ -320,6 +322,7 @@ class ContextualModel(keras.Model):
             TypeError: `config` or `kernel_initializer` is given.
             ValueError: there is no such model, or its files do not hold one. See `load_weights`.
             OSError: a file cannot be opened or downloaded.
+            ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
         """
         if refused := sorted({"config", "kernel_initializer"} & kwargs.keys()):
             raise TypeError(

@@ -20,7 +20,8 @@ class ElmoEmbedding(keras.layers.Layer):
     Masking: the mask is computed from the text and goes with outputs that have a token axis.
 
     Args:
-        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
+            an address, a pair.
         output: the key of the output, `"elmo"`, `"default"`, `"lstm_outputs1"`, ...
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.

@@ -14,7 +14,7 @@ from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualMo
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.models.softmax import Score, Softmax, perplexities
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
+from keras_elmo.weights import hdf5, model_files, presets, sources, tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
 _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
@@ -82,7 +82,14 @@ class BiLanguageModel(ContextualModel):
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
         self.vocabulary = vocabulary
-        self.softmax = Softmax(len(vocabulary), self.config.projection_dim, name="softmax")
+        # Nothing is drawn for a kernel that is loaded next: in the original it has 1.6 GB.
+        is_zero = isinstance(self.kernel_initializer, keras.initializers.Zeros)
+        self.softmax = Softmax(
+            len(vocabulary),
+            self.config.projection_dim,
+            self.kernel_initializer if is_zero else None,
+            name="softmax",
+        )
         self.has_softmax = True
         self.built = True
         self._word_id_table = None
@@ -311,28 +318,30 @@ class BiLanguageModel(ContextualModel):
         """A language model from files.
 
         Args:
-            source: what `Elmo.from_pretrained` takes.
-            vocabulary: as the model takes it. It is needed if the source is not a folder with a
-                `vocab.txt`, and taken instead of that file if it is.
+            source: what `Elmo.from_pretrained` takes. The softmax and its vocabulary are in a
+                folder: `softmax.hdf5` and `vocab.txt`, or the original's
+                `*_softmax_weights.hdf5` and `vocab-*.txt`. Those of the published `"original"`
+                (1.6 GB) are downloaded if `vocabulary` is `None`.
+            vocabulary: as the model takes it. It is needed if the source has none, and taken
+                instead of the source's if it has.
             **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
 
         Returns:
-            The model. If the files hold no softmax, as the published ones, or that of another
+            The model. If the files hold no softmax, as most published ones, or that of another
             vocabulary, the softmax is random (`has_softmax` is `False`), and a warning says so.
 
         Raises:
             ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
         """
-        folder = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-        vocabulary_path = os.path.join(folder, VOCABULARY_FILE)
-        softmax_path = os.path.join(folder, SOFTMAX_FILE)
-        has_own = folder and os.path.isfile(vocabulary_path)
-        own_vocabulary = Vocabulary(vocabulary_path) if has_own else None
+        folder = sources.find_folder(source, with_softmax=vocabulary is None)
+        vocabulary_path = folder and model_files.find_file(folder, VOCABULARY_FILE)
+        softmax_path = folder and model_files.find_file(folder, SOFTMAX_FILE)
+        own_vocabulary = Vocabulary(vocabulary_path) if vocabulary_path else None
         if vocabulary is None:
             vocabulary = own_vocabulary
         if vocabulary is None:
             hint = ""
-            if not tf_checkpoint.has_softmax(folder) and not os.path.isfile(softmax_path):
+            if not tf_checkpoint.has_softmax(folder) and softmax_path is None:
                 name = ",".join(map(str, source)) if isinstance(source, list | tuple) else source
                 hint = (
                     ", and no softmax, without which it gives no probabilities: `keras-elmo train "
@@ -342,20 +351,25 @@ class BiLanguageModel(ContextualModel):
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
                 f"Received: no {VOCABULARY_FILE} in {source!r}{hint}"
             )
-        model = super().from_pretrained(source, vocabulary=vocabulary, **kwargs)
-        missing = f"holds no softmax ({SOFTMAX_FILE}), as no published model does"
+        model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)
+        if isinstance(source, str | os.PathLike):
+            model.source = os.fspath(source)
+        missing = f"holds no softmax ({SOFTMAX_FILE})"
         if tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = tf_checkpoint.has_softmax(folder)
-        elif not (folder and os.path.isfile(softmax_path)):
+        elif softmax_path is None:
             model.has_softmax = False
+            if isinstance(source, str) and presets.has_softmax(source):
+                missing = "has a softmax for its own vocabulary, and another was given"
         elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
             model.has_softmax = False
-            missing = f"has a softmax for its own {VOCABULARY_FILE}, and another was given"
+            own_name = os.path.basename(vocabulary_path)
+            missing = f"has a softmax for its own {own_name}, and another was given"
         elif not _belongs_to_weights(softmax_path, folder):
             model.has_softmax = False
             missing = (
-                f"has a softmax ({SOFTMAX_FILE}) that was saved with other weights, as if "
-                "saving was interrupted"
+                f"has a softmax ({os.path.basename(softmax_path)}) that was saved with other "
+                "weights, as if saving was interrupted"
             )
         else:
             hdf5.load_weights(softmax_path, softmax=model.softmax)

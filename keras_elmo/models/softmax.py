@@ -18,22 +18,26 @@ class Softmax(keras.layers.Layer):
     Args:
         num_words: int. Size of the vocabulary.
         projection_dim: int. Size of an output of the biLM's one direction.
+        kernel_initializer: initializer of the kernel; `None` draws it as the original does.
 
     Reference: Jean et al. 2015, section 3, for the sampled loss; `_build_loss` in bilm-tf's
     bilm/training.py.
     """
 
-    def __init__(self, num_words, projection_dim, **kwargs):
+    def __init__(self, num_words, projection_dim, kernel_initializer=None, **kwargs):
         super().__init__(dtype="float32", **kwargs)
         self.num_words = num_words
         self.projection_dim = projection_dim
+        if kernel_initializer is None:
+            kernel_initializer = keras.initializers.RandomNormal(stddev=projection_dim**-0.5)
+        self.kernel_initializer = kernel_initializer
         self.build()
 
     def build(self, input_shape=None):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(self.num_words, self.projection_dim),
-            initializer=keras.initializers.RandomNormal(stddev=self.projection_dim**-0.5),
+            initializer=self.kernel_initializer,
             autocast=False,
         )
         self.bias = self.add_weight(

@@ -50,7 +50,8 @@ class Tagger(TaskModel):
     then takes no transition that the scheme forbids, such as I-PER after B-LOC.
 
     Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
+            an address, a pair.
         labels: list of tags: strings, ints or bools; `None`: those of the first `fit`, sorted.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
         units: int. Units of the LSTM in each direction.

@@ -85,7 +85,8 @@ class TaskModel(keras.Model):
     """An `Elmo`, layers above it, and the labels that they tell apart.
 
     Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
+            an address, a pair.
         labels: list of labels; `None`: those of the first `fit`, sorted.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1.

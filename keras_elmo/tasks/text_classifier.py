@@ -19,7 +19,8 @@ class TextClassifier(TaskModel):
     model is compiled from the start, and can be compiled anew.
 
     Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip, a pair.
+        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
+            an address, a pair.
         labels: list of strings, ints or bools; `None`: those of the first `fit`, sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
             text, or ones and zeros, (N, labels).

@@ -1,6 +1,5 @@
 """`ensure_file`: downloads a file if it is missing or damaged."""
 
-import hashlib
 import http.client
 import os
 import threading
@@ -8,10 +7,11 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
-from keras_elmo.config import MAX_OPTIONS_BYTES, read_options_file
+from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.files import has_no_room, replacing_file
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
+from keras_elmo.text_files import HashedFile
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
 
@@ -32,6 +32,8 @@ class RemoteFile(NamedTuple):
         min_size: int. The smallest size in bytes that it can have: that of float32 weights.
         sha256: str. Its checksum, or `None` if none is published. (This is so for all published
             models. The datasets of their weight files are checked when they are loaded.)
+        limit: int. The largest size in bytes that it can have, or `None` for that of options, or
+            of weights whose smallest size is `min_size`.
     """
 
     name: str
@@ -39,17 +41,25 @@ class RemoteFile(NamedTuple):
     size: int | None = None
     min_size: int = 1
     sha256: str | None = None
+    limit: int | None = None
 
     @property
     def max_size(self):
         """The largest size in bytes that it can have: a server may send more, without an end."""
         if self.size is not None:
             return self.size
+        if self.limit is not None:
+            return self.limit
         is_options = self.name.endswith(".json")
-        return MAX_OPTIONS_BYTES if is_options else 2 * self.min_size + _HDF5_BYTES
+        return MAX_OPTIONS_BYTES if is_options else max_weights_size(self.min_size // 4)
 
 
-def ensure_file(file, path):
+def max_weights_size(num_parameters):
+    """The largest size in bytes of a file of weights: that of float64, and what HDF5 adds."""
+    return 8 * num_parameters + _HDF5_BYTES
+
+
+def ensure_file(file, path, check=None):
     """Downloads a file, unless it is already at `path` without a fault.
 
     `keras.utils.get_file` bounds neither the size nor the time: if a server accepted the request
@@ -59,6 +69,8 @@ def ensure_file(file, path):
     Args:
         file: a `RemoteFile`.
         path: where the file should be. Its folder is made if it does not exist.
+        check: function of the path of what was downloaded, before it takes its place. It raises
+            an error if that is not what it must be.
 
     Raises:
         OSError: the download failed, or what the server sent has a fault. Then `path` does not
@@ -79,6 +91,8 @@ def ensure_file(file, path):
                 raise OSError(f"{file.url}: {error}") from None
             if fault := _fault(file, temporary):
                 raise OSError(f"{file.url} {fault}")
+            if check is not None:
+                check(temporary)
 
 
 def _receive(file, path):
@@ -121,11 +135,17 @@ def _fault(file, path):
             read_options_file(path, file.name)
         except ValueError as error:
             return str(error)
-    if file.sha256 is not None:
-        digest = hashlib.sha256()
-        with open(path, "rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        if digest.hexdigest() != file.sha256:
-            return f"must have the sha256 {file.sha256}. Received: {digest.hexdigest()}"
+        except FileNotFoundError:
+            return (
+                f"must not need a {DICTIONARY_FILE}: share such a model as a zip, not as two files."
+                " Received: options that name it"
+            )
+    if file.sha256 is not None and (digest := sha256_of(path)) != file.sha256:
+        return f"must have the sha256 {file.sha256}. Received: {digest}"
     return None
+
+
+def sha256_of(path):
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with HashedFile(path) as file:
+        return file.finish()[1]

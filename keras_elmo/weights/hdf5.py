@@ -45,6 +45,12 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
         assign_weights(datasets, weight_table(character_encoder, bilm, softmax), where)
 
 
+def check_file(path, where):
+    """Raises a `ValueError` if a file, which errors call `where`, is not a whole HDF5 file."""
+    with _open(path, where):
+        pass
+
+
 def save_weights(file, character_encoder=None, bilm=None, softmax=None):
     """Writes layers as a weight file that the originals read.
 

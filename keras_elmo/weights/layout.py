@@ -55,7 +55,8 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
     Args:
         character_encoder: a built `CharCNNEmbedding`, or `None` to leave that part out.
         bilm: a built `BiLM`, or `None`.
-        softmax: a built `Softmax`, or `None`. Checkpoints hold one, and no published file does.
+        softmax: a built `Softmax`, or `None`. In the originals, checkpoints hold one, and weight
+            files do not: it has a file of its own.
 
     Returns:
         A list of `WeightEntry`s, in the original's order.

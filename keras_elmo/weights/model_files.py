@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 
 from keras_elmo.config import DICTIONARY_FILE, OPTIONS_FILE
 from keras_elmo.files import making_folder, replacing_files
@@ -12,6 +13,8 @@ WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"
 FILES = (OPTIONS_FILE, WEIGHTS_FILE, DICTIONARY_FILE, VOCABULARY_FILE, SOFTMAX_FILE)
+# What the original calls them, as in vocab-2016-09-10.txt and elmo_2x..._softmax_weights.hdf5.
+_ORIGINAL_NAMES = {VOCABULARY_FILE: r"vocab-.*\.txt", SOFTMAX_FILE: r"[^.].*_softmax_weights\.hdf5"}
 
 # A model is made, and every fault of its weights is named, if their files have at least this share
 # of its bytes. A small model is made in any case.
@@ -53,6 +56,22 @@ def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabular
             _write_json(temporary[DICTIONARY_FILE], options["dictionary"])
             options["dictionary"] = DICTIONARY_FILE
         _write_json(temporary[OPTIONS_FILE], options, indent=2)
+
+
+def find_file(folder, name):
+    """Finds the vocabulary or the softmax of a model, under our name or else the original's.
+
+    Args:
+        folder: path of an existing folder.
+        name: `VOCABULARY_FILE` or `SOFTMAX_FILE`.
+
+    Returns:
+        The path, a str, or `None` if there is no such file, or several have the original's form.
+    """
+    names = [other for other in os.listdir(folder) if re.fullmatch(_ORIGINAL_NAMES[name], other)]
+    if os.path.isfile(os.path.join(folder, name)):
+        names = [name]
+    return os.path.join(folder, names[0]) if len(names) == 1 else None
 
 
 def _write_json(path, content, indent=None):

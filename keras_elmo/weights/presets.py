@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from keras_elmo.config import OPTIONS_FILE
 from keras_elmo.weights.download import RemoteFile, ensure_file
-from keras_elmo.weights.model_files import WEIGHTS_FILE
+from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE, WEIGHTS_FILE
 
 # The models in folders beside this file. saved_models/ has a model card of each.
 PACKAGED = ("tiny",)
@@ -13,11 +13,19 @@ PACKAGED = ("tiny",)
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
+# Of the softmax of the 1 Billion Word Benchmark, and of its vocabulary.
+_NUM_WORDS = 793_471
+
+
 class Preset(NamedTuple):
-    """A published model: the files of its options and its weights."""
+    """A published model: the files of its options and its weights.
+
+    `softmax` has the files of its softmax and its vocabulary, if they are published.
+    """
 
     options: RemoteFile
     weights: RemoteFile
+    softmax: tuple = ()
 
 
 def _preset(options, weights, parameters, options_size=None, weights_size=None):
@@ -32,6 +40,19 @@ def _english(shape, parameters, **sizes):
     return _preset(f"{folder}_options.json", f"{folder}_weights.hdf5", parameters, **sizes)
 
 
+def _english_softmax(shape, projection_dim):
+    # The softmax also has a bias for each word. A word has at least one letter, and a line end.
+    size = 4 * _NUM_WORDS * projection_dim
+    return (
+        RemoteFile(
+            SOFTMAX_FILE, f"{_ALLENNLP}/{shape}/elmo_{shape}_softmax_weights.hdf5", min_size=size
+        ),
+        RemoteFile(
+            VOCABULARY_FILE, f"{_ALLENNLP}/{shape}/vocab-2016-09-10.txt", min_size=2 * _NUM_WORDS
+        ),
+    )
+
+
 # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
 # parameter, and some more.
 PRESETS = {
@@ -39,7 +60,7 @@ PRESETS = {
     "medium": _english("2x2048_256_2048cnn_1xhighway", 28_027_728),
     "original": _english(
         "2x4096_512_2048cnn_2xhighway", 93_600_848, options_size=336, weights_size=374_434_792
-    ),
+    )._replace(softmax=_english_softmax("2x4096_512_2048cnn_2xhighway", 512)),
     "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
     "pubmed": _preset(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway_options.json",
@@ -77,14 +98,22 @@ def cache_folder(name):
     return os.path.join(home, "keras_elmo", name)
 
 
-def fetch(name):
+def has_softmax(name):
+    """Whether the softmax of a model with a name is published, with its vocabulary."""
+    return name in PRESETS and bool(PRESETS[name].softmax)
+
+
+def fetch(name, with_softmax=False):
     """Finds the files of a model. Those of a published model are downloaded once and kept.
 
     Args:
         name: one of `names()`.
+        with_softmax: bool. Whether to download the softmax and the vocabulary, too, if they are
+            published.
 
     Returns:
-        The paths of its options and its weights.
+        The paths of its options and its weights. They are in one folder, and so are the softmax
+        and the vocabulary.
 
     Raises:
         OSError: a download failed, or the server sent something else than the published file. The
@@ -94,17 +123,20 @@ def fetch(name):
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
         return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
     preset, folder = PRESETS[name], cache_folder(name)
+    files = [preset.options, preset.weights, *(preset.softmax if with_softmax else ())]
     paths = []
-    for file in preset:
+    for file in files:
         path = os.path.join(folder, file.name)
         try:
             ensure_file(file, path)
         except OSError as error:
+            urls = "".join(f"  {file.url}\n" for file in files)
+            file_names = [file.name for file in files]
             raise OSError(
                 f"The model {name!r} cannot be downloaded: {error}. To do it by hand, download\n"
-                f"  {preset.options.url}\n  {preset.weights.url}\n"
-                f"and put them into {folder} as {preset.options.name} and "
-                f"{preset.weights.name}; or pass the pair of their paths to from_pretrained."
+                f"{urls}and put them into {folder} as {', '.join(file_names[:-1])} and "
+                f"{file_names[-1]}; or pass the path of another folder "
+                "with them to from_pretrained."
             ) from error
         paths.append(path)
-    return tuple(paths)
+    return tuple(paths[:2])

@@ -1,4 +1,4 @@
-"""`open_model`: finds the options and weights by a name, in a folder, in a zip, or as a pair."""
+"""`open_model`: finds the options and weights of a model, whatever names it."""
 
 import contextlib
 import io
@@ -10,13 +10,18 @@ from keras_elmo.checks import join_names, short_repr
 from keras_elmo.config import (
     DICTIONARY_FILE,
     MAX_DICTIONARY_BYTES,
+    MAX_OPTIONS_BYTES,
+    MAX_PARAMETERS,
     OPTIONS_FILE,
     ElmoConfig,
     check_size,
     parse_options,
+    read_options_file,
     with_dictionary,
 )
-from keras_elmo.weights import manylangs, presets
+from keras_elmo.weights import addresses, hdf5, manylangs, presets
+from keras_elmo.weights.download import max_weights_size
+from keras_elmo.weights.model_files import WEIGHTS_FILE
 
 _UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
 _MAX_COMPRESSION = 100
@@ -31,7 +36,9 @@ def open_model(source):
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
             zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
             `options.json` and a TensorFlow checkpoint; a folder or a zip of ELMoForManyLangs, see
-            `manylangs.py`; or a pair `(options, weights)` of paths (the options may be a dict).
+            `manylangs.py`; the address of a zip (`https://...`), or of a repository of the Hugging
+            Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)` of
+            paths or addresses of files (the options may be a dict).
 
     Yields:
         `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
@@ -41,18 +48,33 @@ def open_model(source):
         ValueError: there is no such model, or its files are not what they must be.
         TypeError: the source is of another type.
         OSError: a file cannot be opened or downloaded.
+        ImportError: an address of the Hugging Face Hub needs huggingface_hub.
     """
     if isinstance(source, list | tuple) and len(source) == 2:
         options, weights = source
-        yield ElmoConfig.from_options(options), weights
+        if addresses.is_url(options):
+            options = addresses.fetch_url(options, OPTIONS_FILE, MAX_OPTIONS_BYTES, _check_options)
+        config = ElmoConfig.from_options(options)
+        if addresses.is_url(weights):
+            max_size = max_weights_size(sum(config.num_parameters().values()))
+            weights = addresses.fetch_url(weights, WEIGHTS_FILE, max_size, hdf5.check_file)
+        yield config, weights
         return
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            "A model must be a name, a folder, a zip, or a pair (options, weights). "
+            "A model must be a name, a folder, a zip, an address, or a pair (options, weights). "
             f"Received: {short_repr(source)}"
         )
     source = os.fspath(source)
-    if source in presets.names() and not os.path.exists(source):
+    if addresses.is_url(source):
+        max_size = max_weights_size(MAX_PARAMETERS)
+        path = addresses.fetch_url(source, "model.zip", max_size, _check_zip)
+        with _open_zip(path) as (config, weights):
+            yield config, weights
+        return
+    if addresses.is_hub_address(source):
+        source = addresses.fetch_hub(source)
+    if _is_preset(source):
         options, weights = presets.fetch(source)
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
@@ -70,9 +92,49 @@ def open_model(source):
             yield config, weights
     else:
         raise ValueError(
-            f"There is no model {source!r}. It must be a folder, a zip or one of the names: "
-            f"{', '.join(presets.names())}. Received: {source!r}"
+            f"There is no model {source!r}. It must be a folder, a zip, an address (https://..., "
+            f"hf://user/model) or one of the names: {', '.join(presets.names())}. "
+            f"Received: {source!r}"
         )
+
+
+def find_folder(source, with_softmax):
+    """Finds the folder of a language model, in which its softmax and its vocabulary may be, too.
+
+    Args:
+        source: see `open_model`.
+        with_softmax: bool. Whether to download the softmax and the vocabulary, if the source is the
+            name of a published model that has them, or an address of the Hugging Face Hub.
+
+    Returns:
+        The path of a folder, a str; or `None` if the model is in none, such as that of a zip, or
+        is published without a softmax.
+
+    Raises:
+        See `open_model`.
+    """
+    if addresses.is_hub_address(source):
+        return addresses.fetch_hub(source, with_softmax)
+    if not isinstance(source, str | os.PathLike):
+        return None
+    source = os.fspath(source)
+    if _is_preset(source) and with_softmax and presets.has_softmax(source):
+        options, _ = presets.fetch(source, with_softmax)
+        return os.path.dirname(options)
+    return source if os.path.isdir(source) else None
+
+
+def _is_preset(source):
+    return source in presets.names() and not os.path.exists(source)
+
+
+def _check_options(path, where):
+    ElmoConfig.from_options(read_options_file(path, where), where)
+
+
+def _check_zip(path, where):
+    with _open_zip(path, where):
+        pass
 
 
 def _find_model_files(where, names):
@@ -95,9 +157,11 @@ def _find_model_files(where, names):
 
 
 @contextlib.contextmanager
-def _open_zip(path):
+def _open_zip(file, path=None):
+    """Opens the zip `file`, which errors call `path`."""
+    path = file if path is None else path
     try:
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(file)
     except OSError:
         raise
     except Exception as error:  # a broken index raises other errors than BadZipFile, too
@@ -137,8 +201,7 @@ def _open_zip(path):
 
 def _open_weights(archive, member, path, config):
     """A file of weights in a zip, in memory."""
-    # The weights of this shape as float64, and 16 MiB for what HDF5 adds.
-    max_size = 8 * sum(config.num_parameters().values()) + (16 << 20)
+    max_size = max_weights_size(sum(config.num_parameters().values()))
     if member.file_size > max_size:
         raise ValueError(
             f"{path}:{member.filename} must be at most {max_size:,} bytes, with these "

@@ -1,8 +1,10 @@
+import contextlib
 import os
 import shutil
 import zipfile
 
 import pytest
+from weights.file_server import Server
 
 from keras_elmo.cli.arguments import (
     check_output,
@@ -22,7 +24,7 @@ def test_numbers_of_layers(small_config):
             layer_numbers(typed, small_config)
 
 
-@pytest.mark.parametrize("form", ["folder", "allennlp", "pair", "zip"])
+@pytest.mark.parametrize("form", ["folder", "allennlp", "pair", "zip", "address"])
 def test_every_form_of_a_model_is_opened(small_folder, small_config, tmp_path, monkeypatch, form):
     monkeypatch.chdir(tmp_path)
     content = (small_folder / "weights.hdf5").read_bytes()
@@ -36,21 +38,32 @@ def test_every_form_of_a_model_is_opened(small_folder, small_config, tmp_path, m
     elif form == "pair":
         source = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
     else:
-        with zipfile.ZipFile(form, "w") as archive:
+        with zipfile.ZipFile("zip", "w") as archive:
             for file in small_folder.iterdir():
                 archive.write(file, file.name)
-    with open_model_argument(source) as (config, weights):
+    with contextlib.ExitStack() as stack:
+        if form == "address":
+            monkeypatch.setenv("KERAS_HOME", str(tmp_path / "home"))
+            monkeypatch.setenv("no_proxy", "127.0.0.1")
+            server = stack.enter_context(contextlib.closing(Server()))
+            server.files["m,1.zip"] = (tmp_path / "zip").read_bytes()
+            source = f"{server.url}/m,1.zip"
+        config, weights = stack.enter_context(open_model_argument(source))
         assert config == small_config
-        found = weights.read() if form == "zip" else open(weights, "rb").read()
+        found = weights.read() if form in ("zip", "address") else open(weights, "rb").read()
         assert found == content
 
 
 def test_a_comma_parts_two_files(folder):
     os.mkdir("a,b")
-    assert [model_source(typed) for typed in ("small", "a.json,b.hdf5", "a,b")] == [
+    url = "https://host/"
+    typed = ("small", "a.json,b.hdf5", "a,b", f"{url}a,b.zip", f"{url}o.json,{url}w.hdf5")
+    assert [model_source(name) for name in typed] == [
         "small",
         ("a.json", "b.hdf5"),
         "a,b",
+        f"{url}a,b.zip",
+        (f"{url}o.json", f"{url}w.hdf5"),
     ]
 
 

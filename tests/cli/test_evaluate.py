@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import shutil
 
@@ -50,9 +51,12 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
     assert capsys.readouterr() == (line, "")
     assert main(["evaluate", "model", "heldout.txt", "--vocab", "vocab.txt"]) == 0
     assert main(["evaluate", "model", "heldout.txt", "-q", "--matmul-dtype", "bfloat16"]) == 0
+    os.rename("model/vocab.txt", "model/vocab-2016-09-10.txt")
+    assert main(["evaluate", "model", "heldout.txt", "-q"]) == 0
     exact, rounded = {"matmul_dtype": None}, {"matmul_dtype": "bfloat16"}
     assert calls == [
         ((("model", None), exact), 6, 32, 20),
         ((("model", "vocab.txt"), exact), 6, 32, 20),
         ((("model", None), rounded), 6, 32, 20),
+        ((("model", None), exact), 6, 32, 20),
     ]

@@ -255,6 +255,34 @@ def test_a_softmax_goes_only_with_its_weights(folder, small_config):
         assert not BiLanguageModel.from_pretrained(folder).has_softmax
 
 
+def test_files_with_the_originals_names(model, folder):
+    """Of the form of `"original"`: another order of words, and files that say nothing of others."""
+    softmax = datasets(folder / "softmax.hdf5")
+    order = np.random.permutation(len(VOCABULARY))
+    for name in ("softmax.hdf5", "vocab.txt"):
+        (folder / name).unlink()
+    words = [f"{VOCABULARY.words[i]}\n" for i in order]
+    (folder / "vocab-2016-09-10.txt").write_text("".join(words), encoding="utf-8")
+    with h5py.File(folder / "elmo_2x_softmax_weights.hdf5", "w") as file:
+        for name in ("softmax/W", "softmax/b"):
+            file[name] = softmax[name][order]
+    with h5py.File(folder / "weights.hdf5", "a") as file:
+        file.attrs.clear()
+    for name in ("weights.hdf5", "options.json"):
+        (folder / name).rename(folder / f"elmo_2x_{name}")
+    loaded = BiLanguageModel.from_pretrained(folder)
+    assert loaded.has_softmax and loaded.source == str(folder)
+    for score, expected in zip(loaded.score(SENTENCES), model.score(SENTENCES), strict=True):
+        np.testing.assert_allclose(score, expected, atol=1e-5)
+    top, wanted = (m.top_words("the cat", k=3)[1]["backward"] for m in (loaded, model))
+    assert [word for word, _ in top] == [word for word, _ in wanted]
+    with h5py.File(folder / "elmo_2x_softmax_weights.hdf5", "a") as file:
+        del file["softmax/b"]
+        file["softmax/b"] = softmax["softmax/b"][:-1]
+    with pytest.raises(ValueError, match=r"shape: softmax/b, expected \(8,\), in the file \(7,\)"):
+        BiLanguageModel.from_pretrained(folder)
+
+
 def test_the_originals_initial_weights():
     config = ElmoConfig(units=256, projection_dim=64, filters=[(1, 32), (3, 96)])
     model = BiLanguageModel(config, ["<S>", "</S>", "<UNK>", *map(str, range(2000))])

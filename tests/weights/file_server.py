@@ -1,5 +1,6 @@
 """An HTTP server on this machine, which can misbehave."""
 
+import hashlib
 import http.server
 import threading
 import time
@@ -8,20 +9,27 @@ _MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
 
 
 class Server:
-    """An HTTP server on this machine: its files, what is wrong with it, and who asked for what."""
+    """An HTTP server on this machine: its files, what is wrong with it, and who asked for what.
 
-    def __init__(self):
-        self.files, self.requests, self.fault = {}, [], None
+    Attributes:
+        files: dict from names to contents.
+        requests: list of the names that were asked for.
+        fault: str, what is wrong with the answers for the file `faulty`, or `None`.
+        headers: dict, of every answer.
+    """
+
+    def __init__(self, faulty="weights.hdf5"):
+        self.files, self.requests, self.fault, self.headers = {}, [], None, {}
         self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
         server = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                name = self.path.strip("/")
+                name = self.path.strip("/").partition("?")[0]
                 server.requests.append(name)
-                fault = server.fault if name == "weights.hdf5" else None
-                if fault == "404":
+                fault = server.fault if name == faulty else None
+                if fault == "404" or name.removeprefix("moved/") not in server.files:
                     self.send_error(404)
                     return
                 if fault == "silent":
@@ -29,7 +37,7 @@ class Server:
                     return
                 if fault == "redirect":
                     self.send_response(302)
-                    self.send_header("Location", "/moved/weights.hdf5")
+                    self.send_header("Location", f"/moved/{name}")
                     self.end_headers()
                     return
                 name = name.removeprefix("moved/")
@@ -43,7 +51,12 @@ class Server:
                     self.send_header("Content-Length", str(1 << 50))
                 elif fault != "endless":
                     self.send_header("Content-Length", str(len(content)))
+                self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+                for header in server.headers.items():
+                    self.send_header(*header)
                 self.end_headers()
+                if self.command == "HEAD":
+                    return
                 while fault in ("huge", "endless") and server.num_sent < _MUCH:
                     try:
                         server.num_sent += self.wfile.write(bytes(1 << 16))
@@ -57,6 +70,8 @@ class Server:
                     time.sleep(1)
                 if fault not in ("cut", "stalled"):
                     self.wfile.write(content[half:])
+
+            do_HEAD = do_GET
 
             def log_message(self, *args):
                 pass

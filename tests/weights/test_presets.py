@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import h5py
+import numpy as np
 import pytest
 from files import datasets
 from weights.file_server import Server
 
 import keras_elmo
-from keras_elmo import Elmo
+from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import presets
 from keras_elmo.weights.download import RemoteFile
 from keras_elmo.weights.presets import PRESETS, Preset, cache_folder, fetch
@@ -149,13 +150,41 @@ def test_processes_that_ask_for_the_same_model_at_once_both_get_it(server, prese
 
 def test_published_models_have_https_addresses_of_their_own():
     assert {"small", "medium", "original", "original_5.5B", "pubmed"} <= PRESETS.keys()
-    urls = [file.url for preset in PRESETS.values() for file in preset]
+    presets = PRESETS.values()
+    urls = [file.url for p in presets for file in (p.options, p.weights, *p.softmax)]
     assert len(set(urls)) == len(urls)
-    for preset in PRESETS.values():
+    softmax, vocabulary = PRESETS["original"].softmax
+    assert re.fullmatch(r"https://\S+_2xhighway_softmax_weights\.hdf5", softmax.url)
+    assert re.fullmatch(r"https://\S+/vocab-2016-09-10\.txt", vocabulary.url)
+    assert softmax.min_size == 4 * 793_471 * 512 and vocabulary.max_size > 8e6
+    for preset in presets:
         assert re.fullmatch(r"https://\S+options\.json", preset.options.url)
         assert re.fullmatch(r"https://\S+\.hdf5", preset.weights.url)
         assert preset.weights.min_size >= 4 * 13_593_296
         assert preset.weights.size is None or preset.weights.size >= preset.weights.min_size
+
+
+def test_only_a_language_model_downloads_the_softmax(server, home, small_config, monkeypatch):
+    model = BiLanguageModel(small_config, ["</S>", "<S>", "<UNK>", "cat", "the"])
+    model.save_pretrained(home / "saved")
+    for name in ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"):
+        server.files[name] = (home / "saved" / name).read_bytes()
+    options, weights, *softmax = (RemoteFile(n, f"{server.url}/{n}") for n in server.files)
+    preset = Preset(options, weights, tuple(softmax))
+    monkeypatch.setattr(presets, "PRESETS", {"local": preset})
+    Elmo.from_pretrained("local")
+    with pytest.warns(UserWarning, match="has a softmax for its own vocabulary, and another was"):
+        assert not BiLanguageModel.from_pretrained("local", ["</S>", "<S>", "<UNK>"]).has_softmax
+    assert server.requests == ["options.json", "weights.hdf5"]
+    server.files["softmax.hdf5"], whole = b"", server.files["softmax.hdf5"]
+    with pytest.raises(OSError, match="as options.json, weights.hdf5, softmax.hdf5 and vocab.txt"):
+        BiLanguageModel.from_pretrained("local")
+    server.files["softmax.hdf5"] = whole
+    loaded = BiLanguageModel.from_pretrained("local")
+    assert loaded.has_softmax and loaded.source == "local"
+    assert loaded.vocabulary == model.vocabulary
+    for found, expected in zip(loaded.softmax.variables, model.softmax.variables, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_the_packaged_model_needs_no_download(home):

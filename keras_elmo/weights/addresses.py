@@ -1,0 +1,112 @@
+"""Models by address: `https://.../model.zip`, and `hf://user/model` of the Hugging Face Hub."""
+
+import hashlib
+import os
+import re
+
+from keras_elmo.files import replacing_file
+from keras_elmo.weights import presets
+from keras_elmo.weights.download import RemoteFile, ensure_file, sha256_of
+
+_HUB = "hf://"
+# A repository may hold the weights of other libraries. A model's own files are these.
+_HUB_FILES = ["*.json", "*.hdf5", "*.h5", "*.dic", "*.pkl"]
+_HUB_SOFTMAX_FILES = ["vocab*.txt"]
+
+
+def is_address(source):
+    """Whether a model is named by an address, of either kind."""
+    return is_url(source) or is_hub_address(source)
+
+
+def is_url(source):
+    """Whether a model or a file is named by the address of a file on a server."""
+    return isinstance(source, str) and source.startswith(("https://", "http://"))
+
+
+def is_hub_address(source):
+    """Whether a model is named by its repository on the Hugging Face Hub."""
+    return isinstance(source, str) and source.startswith(_HUB)
+
+
+def fetch_url(address, name, max_size, check):
+    """Downloads a file once, and keeps it in the cache beside its SHA-256.
+
+    A file in the cache that has another checksum is damaged, and is downloaded again.
+
+    Args:
+        address: str, `http(s)://...`. It may end with `#sha256=` and the checksum that the file
+            must have.
+        name: str, the file's name in the cache.
+        max_size: int, the largest size in bytes that it can have.
+        check: function of the path of the downloaded file and of its address. It raises a
+            `ValueError` if the file is not what it must be. Then it does not reach the cache.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ValueError: the address ends with something else; or see `check`.
+        OSError: the download failed, or the file has another checksum.
+    """
+    url, mark, fragment = address.partition("#")
+    if mark and not re.fullmatch("sha256=[0-9a-fA-F]{64}", fragment):
+        raise ValueError(
+            "What follows # in the address of a model must be sha256= and 64 hexadecimal digits. "
+            f"Received: {address}"
+        )
+    folder = os.path.join(
+        presets.cache_folder("addresses"), hashlib.sha256(url.encode("utf-8")).hexdigest()[:32]
+    )
+    path = os.path.join(folder, name)
+    record = f"{path}.sha256"  # as sha256sum writes and checks it
+    wanted = fragment.removeprefix("sha256=").lower() or None
+
+    def check_and_record(downloaded):
+        check(downloaded, url)
+        with replacing_file(record) as temporary, open(temporary, "w") as target:
+            target.write(f"{sha256_of(downloaded)}  {name}\n")
+
+    if wanted is None and os.path.isfile(path) and os.path.isfile(record):
+        with open(record, encoding="utf-8", errors="replace") as file:
+            is_damaged = file.read(64) != sha256_of(path)
+        if is_damaged:
+            os.remove(path)
+    file = RemoteFile(name, url, sha256=wanted, limit=max_size)
+    ensure_file(file, path, check_and_record)
+    return path
+
+
+def fetch_hub(address, with_softmax=False):
+    """Downloads a model of the Hugging Face Hub, which `huggingface_hub` keeps in its own cache.
+
+    The library finds files in its cache by their checksums, and tokens of private models by itself.
+
+    Args:
+        address: str, `hf://user/model`, and `@` and a branch, tag or commit if it is not to be the
+            newest version.
+        with_softmax: bool. Whether to download the softmax and the vocabulary, too.
+
+    Returns:
+        The path of a folder with the files.
+
+    Raises:
+        ImportError: huggingface_hub is not installed.
+        OSError: there is no such model, or it cannot be downloaded.
+    """
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise ImportError(
+            f'{address} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
+        ) from None
+    repository, _, revision = address.removeprefix(_HUB).partition("@")
+    try:
+        return huggingface_hub.snapshot_download(
+            repository,
+            revision=revision or None,
+            allow_patterns=_HUB_FILES + (_HUB_SOFTMAX_FILES if with_softmax else []),
+            ignore_patterns=None if with_softmax else ["*softmax*"],
+        )
+    except Exception as error:  # its HTTP library and its checks of names have errors of their own
+        raise OSError(f"{address} cannot be downloaded: {error}") from error

@@ -1,0 +1,207 @@
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from weights.file_server import Server
+
+from keras_elmo import BiLanguageModel, Elmo, TextClassifier
+from keras_elmo.cli.main import main
+from keras_elmo.weights import download
+
+FILES = ("options.json", "weights.hdf5")
+
+
+def zip_of(members):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return content.getvalue()
+
+
+@pytest.fixture
+def server(small_folder):
+    server = Server("model.zip")
+    server.files = {name: (small_folder / name).read_bytes() for name in FILES}
+    server.files["model.zip"] = zip_of(server.files)
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return tmp_path / "home"
+
+
+def files_in(home):
+    return sorted(path.name for path in home.rglob("*") if path.is_file())
+
+
+def test_a_zip_is_downloaded_once_and_kept_with_its_checksum(server, home, small_config):
+    for make in (Elmo.from_pretrained, lambda url: TextClassifier(url, ["a", "b"]).elmo):
+        elmo = make(f"{server.url}/model.zip")
+        assert elmo.config == small_config and elmo.source == f"{server.url}/model.zip"
+    assert server.requests == ["model.zip"]
+    assert files_in(home) == ["model.zip", "model.zip.sha256"]
+    (record,) = home.rglob("*.sha256")
+    checked = subprocess.run(["sha256sum", "-c", record.name], cwd=record.parent)
+    assert checked.returncode == 0
+
+
+@pytest.mark.parametrize("is_first_local", [True, False])
+def test_a_pair(server, home, small_folder, small_config, is_first_local):
+    options, weights = (f"{server.url}/{name}" for name in FILES)
+    if is_first_local:
+        options = small_folder / "options.json"
+    for _ in range(2):
+        assert Elmo.from_pretrained((options, weights)).config == small_config
+    assert server.requests == list(FILES[is_first_local:])
+
+
+def test_a_checksum_in_the_address(server, home):
+    content = server.files["model.zip"]
+    url, digest = f"{server.url}/model.zip", hashlib.sha256(content).hexdigest()
+    for _ in range(2):
+        Elmo.from_pretrained(f"{url}#sha256={digest.upper()}")
+    assert server.requests == ["model.zip"]
+    # Another checksum asks for another file; the one that is there stays if it does not come.
+    with pytest.raises(OSError, match=f"zip must have the sha256 {'0' * 64}. Received: {digest}"):
+        Elmo.from_pretrained(f"{url}#sha256={'0' * 64}")
+    Elmo.from_pretrained(url)
+    assert server.requests == ["model.zip"] * 2
+    for fragment in ("sha256=", "md5=0", digest):
+        with pytest.raises(ValueError, match=f"must be sha256= .* Received: .*#{fragment}"):
+            Elmo.from_pretrained(f"{url}#{fragment}")
+
+
+def test_a_damaged_file_in_the_cache_is_downloaded_again(server, home):
+    Elmo.from_pretrained(f"{server.url}/model.zip")
+    (path,) = home.rglob("model.zip")
+    path.write_bytes(b"damaged")
+    server.files["model.zip"] = zip_of({f"new/{n}": server.files[n] for n in FILES})
+    Elmo.from_pretrained(f"{server.url}/model.zip")
+    assert path.read_bytes() == server.files["model.zip"]
+    Elmo.from_pretrained(f"{server.url}/model.zip")
+    assert server.requests == ["model.zip"] * 2
+
+
+PAGE = b"<html>There is no model here</html>"
+
+
+@pytest.mark.parametrize(
+    "fault, content, error, message",
+    [
+        ("404", None, OSError, "model.zip: HTTP Error 404"),
+        ("cut", None, OSError, "model.zip: the connection ended after"),
+        ("stalled", None, OSError, "model.zip sent nothing for 0.2 seconds"),
+        ("huge", None, OSError, "model.zip: it must have at most 8,016,777,216 bytes"),
+        ("other bytes", None, ValueError, "http.*model.zip must be a folder, or a whole zip file"),
+        (None, PAGE, ValueError, "http.*model.zip must be a folder, or a whole zip file"),
+        (None, zip_of({"a.txt": "a"}), ValueError, "http.*zip must hold options.json.*: a.txt"),
+        (None, zip_of(dict.fromkeys(FILES, b"{}")), ValueError, "options.json cannot be read"),
+    ],
+)
+def test_a_failed_download_leaves_nothing_in_the_cache(
+    server, home, monkeypatch, capsys, fault, content, error, message
+):
+    monkeypatch.setattr(download, "TIMEOUT", 0.2)
+    whole = server.files["model.zip"]
+    server.fault, server.files["model.zip"] = fault, content or whole
+    url = f"{server.url}/model.zip"
+    with pytest.raises(error, match=message):
+        Elmo.from_pretrained(url)
+    assert main(["info", url]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("keras-elmo info: error: http")
+    assert files_in(home) == []
+    server.fault, server.files["model.zip"] = None, whole
+    assert main(["info", url]) == 0
+
+
+@pytest.mark.parametrize(
+    "name, content, message, left",
+    [
+        ("options.json", PAGE, "options.json must be a JSON file", []),
+        ("options.json", b"{}", "/options.json cannot be read", []),
+        ("options.json", b'{"dictionary": "dictionary.json"}', "as a zip", []),
+        ("weights.hdf5", PAGE, "http.*weights.hdf5 must be a whole HDF5 file", FILES[:1]),
+    ],
+)
+def test_a_pair_that_is_no_model(server, home, name, content, message, left):
+    server.files[name] = content
+    with pytest.raises((OSError, ValueError), match=message):
+        Elmo.from_pretrained([f"{server.url}/{file}" for file in FILES])
+    assert [file for file in files_in(home) if not file.endswith(".sha256")] == list(left)
+
+
+def test_a_constructor_names_what_loads_a_model():
+    with pytest.raises(ValueError, match=r"from_pretrained\('hf://user/model'\)"):
+        Elmo("hf://user/model")
+
+
+# The Hugging Face Hub
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+API = "api/models/user/model"
+
+
+@pytest.fixture
+def hub(server, tmp_path, small_config, monkeypatch):
+    """The server as a hub with the model `user/model`, which has a softmax."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    folder = tmp_path / "model"
+    BiLanguageModel(small_config, ["<S>", "</S>", "<UNK>", "the"]).save_pretrained(folder)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files |= {"README.md": b"# A model", "pytorch_model.bin": b"not for us"}
+    counts = {"private": False, "disabled": False, "downloads": 0, "likes": 0, "tags": []}
+    siblings = [{"rfilename": name} for name in files]
+    info = {"id": "user/model", "sha": COMMIT, "siblings": siblings, **counts}
+    tree = [
+        {
+            "type": "file",
+            "path": name,
+            "size": len(content),
+            "oid": hashlib.sha1(content).hexdigest(),
+        }
+        for name, content in files.items()
+    ]
+    server.files = {f"user/model/resolve/{COMMIT}/{n}": content for n, content in files.items()}
+    for revision in ("main", "v1"):
+        server.files[f"{API}/revision/{revision}"] = json.dumps(info).encode()
+    server.files[f"{API}/tree/{COMMIT}"] = json.dumps(tree).encode()
+    server.headers = {"X-Repo-Commit": COMMIT}
+    return server
+
+
+def downloaded(server):
+    return {name.rpartition("/")[2] for name in server.requests if "/resolve/" in name}
+
+
+def test_a_model_of_the_hub(hub, small_config):
+    elmo = Elmo.from_pretrained("hf://user/model@v1")
+    assert elmo.config == small_config and elmo.source == "hf://user/model@v1"
+    assert downloaded(hub) == set(FILES)
+    bilm = BiLanguageModel.from_pretrained("hf://user/model")
+    assert bilm.has_softmax and len(bilm.vocabulary) == 4 and bilm.source == "hf://user/model"
+    assert downloaded(hub) == {*FILES, "softmax.hdf5", "vocab.txt"}
+
+
+@pytest.mark.parametrize("name", ["hf://user/other", "hf://user/model@v2", "hf://", "hf://a/b/c"])
+def test_what_the_hub_does_not_have(hub, name, capsys):
+    assert main(["info", name]) == 2
+    assert f"error: {name} cannot be downloaded: " in capsys.readouterr().err
+
+
+def test_the_hub_needs_its_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r'pip install "keras-elmo\[hub\]"'):
+        Elmo.from_pretrained("hf://user/model")

@@ -111,6 +111,24 @@ class ProgressDisplay:
         if is_due or (count == self.total and not self._is_transient):
             self._show()
 
+    def speed(self):
+        """How fast the work was done since the first update, and how long the rest will take.
+
+        Returns:
+            `None` if nothing was done since then, or nothing is shown; else three numbers: the
+            seconds since then, the work in a second, and the seconds that are left (`None` without
+            a total).
+        """
+        now = time.monotonic()
+        if self._first is None or now <= self._first[0] or self.count <= self._first[1]:
+            return None
+        began, first_count, first_work = self._first
+        seconds = now - began
+        left = None
+        if self.total is not None:
+            left = seconds / (self.count - first_count) * (self.total - self.count)
+        return seconds, (self._work - first_work) / seconds, left
+
     def print(self, line):
         """Shows a line of text, above the bar."""
         if self._is_shown:
@@ -133,16 +151,14 @@ class ProgressDisplay:
         """The count, the speed and the time that is left, in a phrase."""
         total = "" if self.total is None else f"/{_amount(self.total, self.unit)}"
         parts = [f"{_amount(self.count, self.unit)}{total} {self.unit}"]
-        now, is_done = self._shown_at, self.count == self.total
-        if self._first is not None and now > self._first[0] and self.count > self._first[1]:
-            began, first_count, first_work = self._first
-            rate = (self._work - first_work) / (now - began)
+        is_done = self.count == self.total
+        if speed := self.speed():
+            _, rate, left = speed
             parts.append(f"{_amount(rate, self._rate_unit)} {self._rate_unit}/s")
-            if self.total is not None and not is_done:
-                left = (now - began) / (self.count - first_count) * (self.total - self.count)
-                parts.append(f"{_duration(left)} left")
+            if left is not None and not is_done:
+                parts.append(f"{duration(left)} left")
         if is_done:
-            parts.append(f"in {_duration(now - self._began)}")
+            parts.append(f"in {duration(self._shown_at - self._began)}")
         return ", ".join([*parts, self._note] if self._note else parts)
 
 
@@ -152,5 +168,6 @@ def _amount(number, unit):
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
 
 
-def _duration(seconds):
-    return datetime.timedelta(seconds=round(seconds))
+def duration(seconds):
+    """Seconds for a reader: hours, minutes and seconds, and days before them."""
+    return str(datetime.timedelta(seconds=round(seconds)))

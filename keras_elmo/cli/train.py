@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import re
+import resource
 import sys
 import warnings
 
@@ -25,7 +26,7 @@ from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models import BiLanguageModel
-from keras_elmo.progress import ProgressDisplay
+from keras_elmo.progress import ProgressDisplay, duration
 from keras_elmo.quiet import find_devices
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.checkpoints import is_begun
@@ -45,6 +46,7 @@ DESCRIPTION = (
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
 _LINE_INTERVAL = 100  # steps between two lines, where there is no terminal
+_ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
 
@@ -202,6 +204,7 @@ def _train(options, corpus, heldout, strategy):
                 print_status(line)
     is_shown = is_chief and not options.quiet
     if is_shown and trainer.step < trainer.num_steps:
+        print_status(describe_work(trainer))
         print_status("tracing the first step ...")
     display = ProgressDisplay(
         "training",
@@ -252,6 +255,29 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
     return unknown
 
 
+def describe_work(trainer):
+    """A line that says how much a `Trainer` will do, before its first step."""
+    num_steps = trainer.num_steps - trainer.step
+    num_parameters = sum(v.shape.num_elements() for v in trainer.training_step.variables)
+    return (
+        f"to train: {pluralize(num_steps, 'step')} of {trainer.tokens_per_step:,} tokens, "
+        f"{num_steps * trainer.tokens_per_step:,} tokens in all (ends of sentences count); "
+        f"{num_parameters / 1e6:,.1f} million parameters; "
+        f"checkpoints of {trainer.checkpoint_bytes() / 1e6:,.1f} MB, at most three at a time"
+    )
+
+
+def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
+    """A line that says from the first steps how long a run will take, and its memory."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes, in which the system counts
+    memory = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (
+        f"estimate from {pluralize(num_steps, 'step')}: {duration(seconds_left)} for the other "
+        f"{num_left:,}, at {tokens_per_second:,.0f} tokens/s and without evaluations; "
+        f"memory: at most {memory / 1e9:,.1f} GB until now"
+    )
+
+
 def step_report(display, tokens_per_step):
     """A function that shows the metrics of each step of a `Trainer`.
 
@@ -259,10 +285,10 @@ def step_report(display, tokens_per_step):
         display: a `ProgressDisplay` of the steps.
         tokens_per_step: int.
     """
-    mean_loss = None
+    mean_loss, first_step, is_estimated = None, display.count, False
 
     def report(metrics):
-        nonlocal mean_loss
+        nonlocal mean_loss, is_estimated
         step, loss = metrics["step"], metrics["loss"]
         mean_loss = (
             loss if mean_loss is None else mean_loss + (1 - _LOSS_DECAY) * (loss - mean_loss)
@@ -270,6 +296,11 @@ def step_report(display, tokens_per_step):
         perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
         note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
         display.update(step, step * tokens_per_step, note)
+        is_due = not is_estimated and step < display.total
+        if is_due and (speed := display.speed()) and speed[0] >= _ESTIMATE_AFTER:
+            is_estimated = True
+            _, rate, left = speed
+            display.print(_describe_cost(step - first_step, display.total - step, rate, left))
         if "evaluation" in metrics:
             result = metrics["evaluation"]
             display.print(

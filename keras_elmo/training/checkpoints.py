@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo.checks import short_repr
 from keras_elmo.files import tensorflow_reason
 from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
@@ -34,6 +35,11 @@ class Checkpoints:
     def __init__(self, folder, variables, accumulators):
         self.folder = folder
         self._variables, self._accumulators = list(variables), list(accumulators)
+
+    def num_bytes(self):
+        """About how many bytes a checkpoint has: those of the variables. (The rest is little.)"""
+        variables = [*self._variables, *self._accumulators]
+        return sum(v.dtype.size * v.shape.num_elements() for v in variables)
 
     def write(self, run_state, step, is_evaluated):
         """Writes a checkpoint. The one before it is kept until then.
@@ -208,7 +214,7 @@ def check_same_run(before, now, folder):
     if may_change:
         before["steps"] = new_steps
     changes = [
-        f"{name}: {before.get(name)!r} before, {now.get(name)!r} now"
+        f"{name}: {short_repr(before.get(name))} before, {short_repr(now.get(name))} now"
         for name in sorted({*before, *now})
         if before.get(name) != now.get(name)
     ]

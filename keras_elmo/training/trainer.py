@@ -226,6 +226,13 @@ class Trainer:
 
     # Checkpoints
 
+    def checkpoint_bytes(self):
+        """About how many bytes of disk a checkpoint takes, an int: 0 without a folder.
+
+        The folder has two checkpoints, and a third while it is written.
+        """
+        return 0 if self.folder is None else self._checkpoints().num_bytes()
+
     def save(self):
         """Writes a checkpoint. The one before it is kept until then."""
         if self.folder is None:

@@ -10,6 +10,7 @@ import pytest
 from manylangs_models import architecture, write_model
 from weights.test_torch_file import Evil
 
+from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli.main import main
 
 SENTENCE = ["The", "cat", "今天"]
@@ -59,3 +60,24 @@ def test_a_hostile_model_is_one_line_and_status_2(model, tmp_path, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert "the name 'posix.mkdir', which no state dict has" in line
     assert not (tmp_path / "trap").exists() and not (tmp_path / "exported").exists()
+
+
+def test_training_begins_from_its_weights(model, tmp_path, monkeypatch, capsys):
+    """And writes a model of this package, which embeds and goes on training."""
+    _, archive, reference = model
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text(f"{' '.join(SENTENCE)}\n" * 20, encoding="utf-8")
+    assert main(["vocabulary", "text.txt", "-o", "vocab.txt"]) == 0
+    command = ["train", "--train", "text.txt", "--vocab", "vocab.txt", "--init", str(archive)]
+    command += ["-o", "tuned", "--batch-size", "4", "--unroll-steps", "4", "--dropout", "0"]
+    assert main([*command, "--steps", "2", "--learning-rate", "1e-4"]) == 0
+    tuned = Elmo.from_pretrained("tuned")
+    (layers,) = tuned.embed([SENTENCE], "all")
+    np.testing.assert_allclose(layers, reference.sentence(SENTENCE), atol=5e-3)
+    pairs = zip(tuned.weights, Elmo.from_pretrained(archive).weights, strict=True)
+    moved = [np.abs(w - v).max() for w, v in pairs if not w.path.startswith("elmo/")]  # its mix
+    assert len(moved) > 15 and 0 < min(moved) and max(moved) < 3e-4
+    assert BiLanguageModel.from_pretrained("tuned").has_softmax
+    monkeypatch.setattr(training.Trainer, "run", lambda self, report: None)
+    assert main([*command, "--steps", "4", "--learning-rate", "1e-4", "--resume"]) == 0
+    assert "resuming from step 2 of 4" in capsys.readouterr().err

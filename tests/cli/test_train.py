@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo, training
+from keras_elmo import BiLanguageModel, Elmo, progress, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
 from keras_elmo.files import locked_folder
@@ -50,12 +50,15 @@ def test_run_is_told_on_standard_error(run):
     text = r"training text: 120 sentences, \d+ tokens, 0.0% of them not among the 22 words"
     assert re.match(text, lines[1]) and lines.index("tracing the first step ...") > 1
     assert "no checkpoint yet: from step 0" in lines
+    (work,) = re.findall(r"\nto train: (\d+) steps of 12 tokens, ([\d,]+) tokens in all", shown)
+    assert shown.index("to train: ") < shown.index("tracing the first step ...")
     (share,) = re.findall(r"held-out text: 6 sentences, \d+ tokens, ([\d.]+)% of them not", shown)
     assert float(share) > 0
     unknown = f"{share}% of its words unknown"
     evaluated = re.findall(rf"step (\d+): held-out perplexity ([\d.]+) \(.*\), {unknown}\n", shown)
     (end,) = re.findall(rf"model: (\d+) steps, held-out perplexity ([\d.]+), {unknown}\n", shown)
     assert [step for step, _ in evaluated] == ["40", "80", end[0]]
+    assert work == (end[0], f"{12 * int(end[0]):,}")
     assert end[1] == min((value for _, value in evaluated), key=float)
 
 
@@ -74,6 +77,22 @@ def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
     )
     assert last.startswith("training: 3/3 steps, ")
     assert last.endswith(", loss 1.020, training perplexity 2.8")
+
+
+def test_the_first_steps_say_what_a_run_costs(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with ProgressDisplay("training", 1000, "steps", "tokens", start=10, line_every=100) as display:
+        report = train.step_report(display, tokens_per_step=640)
+        for step in range(11, 31):
+            report({"step": step, "loss": 1.0})
+            now[0] += 4
+    line, _ = capsys.readouterr().err.splitlines()  # after three intervals of four seconds
+    start = "estimate from 4 steps: 1:05:44 for the other 986, at 160 tokens/s and without "
+    (memory,) = re.findall(f"^{start}evaluations; memory: at most (.*) GB until now$", line)
+    with open("/proc/self/status") as file:
+        (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", file.read())
+    assert float(memory) == pytest.approx(1024 * int(peak) / 1e9, abs=0.11)
 
 
 def test_no_perplexity_is_too_large(capsys):

@@ -40,6 +40,9 @@ def test_an_optimizer_resumes_as_it_would_have_continued(tmp_path, name):
     state = [np.arange(6, dtype=np.float32).reshape(2, 3)]
     checkpoints = Checkpoints(str(tmp_path), whole, optimizer.accumulators)
     checkpoints.write(RunState({"step": 3}, state), 3, is_evaluated=False)
+    shapes = tf.train.load_checkpoint(str(tmp_path)).get_variable_to_shape_map()
+    sizes = [4 * np.prod(s) for n, s in shapes.items() if n.startswith(("variables", "accum"))]
+    assert checkpoints.num_bytes() == sum(sizes)
     take_steps(optimizer, whole, seed=2)
 
     resumed = make_variables(9)

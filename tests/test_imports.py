@@ -27,6 +27,7 @@ LEVELS = {
     "dictionary": 1,
     "signals": 1,
     "text_files": 2,
+    "records": 3,
     "layers": 3,  # plain arguments, not `config`
     "config": 3,
     "text": 3,

@@ -12,7 +12,7 @@ from keras_elmo.cli.arguments import (
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.lines import open_lines
+from keras_elmo.cli.lines import add_field_arguments, fields_of, open_lines
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files import replacing_file
@@ -22,7 +22,8 @@ DESCRIPTION = (
     "Embeds sentences, one a line, and writes an array for each, named by the line's number "
     "(0, 1, ...): float32, (tokens, D), or (layers, tokens, D) with --layers all. HDF5 files have "
     "the layout of bilm-tf and AllenNLP. HDF5 lists their names as 0, 1, 10, 100, ...; "
-    "keras_elmo.read_embeddings reads them in the order of the lines. For many files see "
+    "keras_elmo.read_embeddings reads them in the order of the lines. In JSON Lines, CSV and TSV a "
+    "sentence is a field of each record. For many files see "
     "`keras-elmo embed-corpus`."
 )
 
@@ -31,8 +32,10 @@ def add_arguments(parser):
     parser.add_argument(
         "input",
         metavar="INPUT",
-        help="a text file, one sentence a line; *.gz is decompressed; - for standard input",
+        help="a text file, one sentence a line, or with --field *.jsonl, *.csv or *.tsv; *.gz is "
+        "decompressed; - for standard input",
     )
+    add_field_arguments(parser)
     parser.add_argument(
         "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
     )
@@ -61,10 +64,11 @@ def run(options):
     is_hdf5 = _check_output(options)
     if options.token_budget is not None:
         check_integers(1, token_budget=options.token_budget)
+    fields = fields_of(options)
     has_index = is_hdf5 and not options.no_sentence_index
-    kept = [] if has_index or options.use_sentence_keys else None
+    sentences = [] if has_index or options.use_sentence_keys else None
     with contextlib.ExitStack() as stack:
-        lines, temporary = [], options.output
+        lines, temporary = None, options.output
 
         def open_files(config):
             nonlocal lines, temporary
@@ -76,7 +80,8 @@ def run(options):
                     options.encoding,
                     options.errors,
                     options.use_sentence_keys,
-                    kept,
+                    sentences,
+                    fields,
                 )
             )
             temporary = stack.enter_context(replacing_file(options.output))
@@ -86,9 +91,11 @@ def run(options):
         arrays = elmo.embed_stream(lines, layers, options.token_budget, not options.quiet)
         stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
         if is_hdf5:
-            count, tokens = write_hdf5(temporary, arrays, kept, options.use_sentence_keys)
+            count, tokens = write_hdf5(
+                temporary, arrays, sentences, options.use_sentence_keys, lines.kept
+            )
         else:
-            count, tokens = write_npz(temporary, arrays)
+            count, tokens = write_npz(temporary, arrays, lines.kept)
     if not options.quiet:
         tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
         print(f"{options.output}: {pluralize(count, 'sentence')}{tokens}", file=sys.stderr)
@@ -106,6 +113,11 @@ def _check_output(options):
         raise ValueError(
             "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
             f"Received: --output {options.output}"
+        )
+    if options.use_sentence_keys and options.keep:
+        raise ValueError(
+            "With --use-sentence-keys, whose arrays have no order, --keep must not be given. "
+            f"Received: --keep {' --keep '.join(options.keep)}"
         )
     if options.input != "-" and is_same_file(options.input, options.output):
         raise ValueError(f"The output must not be the input. Received: {options.input} for both")

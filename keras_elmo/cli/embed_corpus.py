@@ -1,10 +1,12 @@
 """`keras-elmo embed-corpus`: files of sentences to a folder of vectors."""
 
+import dataclasses
 import logging
 import signal
 import sys
 
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
+from keras_elmo.cli.lines import add_field_arguments, fields_of
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
 from keras_elmo.corpora.shards import DTYPES, check_pyarrow, vector_columns
@@ -15,9 +17,9 @@ from keras_elmo.text_files import find_files
 HELP = "embed the sentences of many files"
 DESCRIPTION = (
     "Embeds the sentences of text files, one a line, and writes a folder of Parquet files, with a "
-    "row for each sentence. The same command resumes where an earlier one was stopped. "
-    "keras_elmo.corpora.dataset reads the folder. It needs pyarrow: "
-    'pip install "keras-elmo[corpora]"'
+    "row for each sentence. In JSON Lines, CSV and TSV a sentence is a field of each record. The "
+    "same command resumes where an earlier one was stopped. keras_elmo.corpora.dataset reads the "
+    'folder. It needs pyarrow: pip install "keras-elmo[corpora]"'
 )
 
 
@@ -26,8 +28,10 @@ def add_arguments(parser):
         "input",
         metavar="INPUT",
         nargs="+",
-        help="text files, or quoted patterns such as 'corpus/*.txt.gz'; *.gz is decompressed",
+        help="text files, or with --field *.jsonl, *.csv or *.tsv; or quoted patterns such as "
+        "'corpus/*.txt.gz'; *.gz is decompressed",
     )
+    add_field_arguments(parser)
     parser.add_argument("-o", "--output", required=True, help="the folder to write")
     add_embedding_arguments(
         parser,
@@ -58,7 +62,9 @@ def add_arguments(parser):
 def run(options):
     # What can be wrong is found before a model is loaded.
     check_pyarrow()
-    find_files(options.input)
+    fields = fields_of(options)
+    for file in find_files(options.input):
+        fields.format_of(file)
     if is_same_file(options.output, options.model):
         raise ValueError(
             f"The output must not be the model's folder. Received: --output {options.output}"
@@ -92,6 +98,7 @@ def run(options):
                 options.errors,
                 options.overwrite,
                 show,
+                *dataclasses.astuple(fields),
             )
         except KeyboardInterrupt as error:
             if state is None:

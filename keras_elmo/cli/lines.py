@@ -5,12 +5,15 @@ import contextlib
 import io
 import os
 
+from keras_elmo.records import FORMATS, PLAIN, Fields, decode_records
 from keras_elmo.signals import check_signals
-from keras_elmo.text_files import decode_lines, open_text, standard_input
+from keras_elmo.text_files import open_text, standard_input
 
 
 class Lines:
     """The lines of a binary file as strings, which are checked as they are read.
+
+    With `fields` they are the texts of its records: strings, or lists of tokens.
 
     Args:
         file: binary file object.
@@ -18,28 +21,36 @@ class Lines:
         encoding, errors: see `decode_lines`.
         as_keys: bool. Check that each line can be the name of a dataset in HDF5.
         record: list to which every line is added that is read, or `None`.
+        fields: `Fields`.
+
+    Attributes:
+        kept: dict. By the name of each field that is kept, a list of the values that were read.
     """
 
-    def __init__(self, file, name, encoding, errors, as_keys=False, record=None):
+    def __init__(self, file, name, encoding, errors, as_keys=False, record=None, fields=PLAIN):
+        fields.format_of(name)
         self.file, self.name = file, name
         self.encoding, self.errors = encoding, errors
         self.as_keys, self.record = as_keys, record
+        self.fields, self.kept = fields, {field: [] for field in fields.keep}
 
     def __iter__(self):
-        for line in self.read():
+        for record in self.read():
             if self.record is not None:
-                self.record.append(line)
-            yield line
+                self.record.append(record.line)
+            for values, value in zip(self.kept.values(), record.kept, strict=True):
+                values.append(value)
+            yield record.text
 
     def read(self):
-        """The checked lines, which are not recorded."""
+        """The checked lines as `Record`s, which are not recorded."""
         numbers = {}  # of the lines that are keys
-        lines = decode_lines(self.file, self.name, self.encoding, self.errors)
-        for number, line in enumerate(lines, start=1):
+        records = decode_records(self.file, self.name, self.encoding, self.errors, self.fields)
+        for record in records:
             check_signals()
             if self.as_keys:
-                self._check_key(line.strip(), number, numbers)
-            yield line
+                self._check_key(record.line.strip(), record.line_number, numbers)
+            yield record
 
     def _check_key(self, key, number, numbers):
         fault = None
@@ -85,6 +96,35 @@ def open_lines(path, is_counted, *args):
     with open_text(path) as file:
         kind = CountedLines if is_counted and os.path.isfile(path) else Lines
         yield kind(file, path, *args)
+
+
+def add_field_arguments(parser):
+    """Adds the options of what is read of JSON Lines, CSV and TSV; `fields_of` takes them."""
+    parser.add_argument(
+        "--field",
+        metavar="NAME",
+        help="the field or column that is the text, in JSON Lines (*.jsonl), CSV (*.csv) and TSV "
+        "(*.tsv), whose first line names the columns; in JSON Lines it may be a list of tokens",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
+        "given several times",
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="of the input, where its name does not say it, as of standard input; text reads each "
+        "line as it is",
+    )
+
+
+def fields_of(options):
+    """The `Fields` that were typed."""
+    return Fields(options.field, options.keep, options.format)
 
 
 def add_encoding_arguments(parser, text):

@@ -13,6 +13,7 @@ from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
+_KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores
 _ZIP_END_BYTES = 2**16 + 2**10  # the records at the end of a zip, with a comment of 64 KiB at most
 WORDS_PER_WRITE = 16384  # bounds the memory of the embeddings
 _RULE = (
@@ -34,7 +35,8 @@ def read_embeddings(path):
     Returns:
         A sequence of NumPy arrays, one for each line: (tokens, D), (layers, tokens, D), or (D,).
         An array is read from the file when it is taken from the sequence. The sequence has a method
-        `close`, and can be used in a `with` statement.
+        `close`, and can be used in a `with` statement. Its attribute `kept` is a dict of the fields
+        that `keras-elmo embed --keep` stored: by the name of each, a list of a value for each line.
 
     Raises:
         ValueError: the file is of another kind, or is damaged.
@@ -94,6 +96,8 @@ class EmbeddingsFile(Sequence):
         self.path = path
         self._file = file
         names = {*map(os.fsdecode, names)} - {_SENTENCE_INDEX}
+        self._has_kept = _KEPT in names
+        names -= {_KEPT}
         self._count = len(names)
         others = names - {str(index) for index in range(self._count)}
         if others:
@@ -105,20 +109,50 @@ class EmbeddingsFile(Sequence):
                 received = f"a file with {join_names([x for x in others if not x.isdecimal()])}"
             raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
 
-    def __len__(self):
-        return self._count
+    @property
+    def kept(self):
+        """The fields that `keras-elmo embed --keep` stored: a dict of lists, by their names.
 
-    def __getitem__(self, index):
+        A list has the value of each sentence, in the order of the vectors: a string, or what the
+        field of JSON Lines held. The dict is empty if no field was kept.
+
+        Raises:
+            ValueError: the file is closed or damaged.
+        """
+        file = self._opened()
+        if not self._has_kept:
+            return {}
+        try:
+            kept = json.loads(np.asarray(file[_KEPT]).item())
+            is_right = all(len(values) == self._count for values in kept.values())
+            received = "another number of values than of sentences"
+        except Exception as error:  # Each library has its own errors.
+            is_right, received = False, error
+        if not is_right:
+            raise ValueError(
+                f"{self.path} must be a whole file; it may be damaged. Received: for the fields "
+                f"that were kept, {received}"
+            )
+        return kept
+
+    def _opened(self):
         if self._file is None:
             raise ValueError(
                 f"{self.path} must be open. Received: a closed file; open it again with "
                 "`read_embeddings`"
             )
+        return self._file
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, index):
+        file = self._opened()
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(self._count))]
         index = range(self._count)[index]  # raises the IndexError or TypeError of a list
         try:
-            array = np.asarray(self._file[str(index)])
+            array = np.asarray(file[str(index)])
         except Exception as error:  # Each library has its own errors.
             raise ValueError(
                 f"{self.path} must be a whole file; it may be damaged. Received: for line {index} "
@@ -148,7 +182,7 @@ class EmbeddingsFile(Sequence):
         return f"<EmbeddingsFile {self.path}: {self._count:,} sentences{state}>"
 
 
-def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False):
+def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None):
     """Writes the embeddings of sentences as `allennlp elmo` does.
 
     Args:
@@ -159,6 +193,8 @@ def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False):
             `sentence_to_index`. `None`: they are not stored.
         has_sentence_keys: bool. Name each array by its sentence instead of its line. Then there is
             no `sentence_to_index`.
+        kept: dict of lists that JSON can hold, which may grow while the arrays are read; see
+            `EmbeddingsFile.kept`. `None` or an empty dict: nothing is stored.
 
     Returns:
         A pair of ints: the sentences and their tokens (0 for arrays of shape (D,)).
@@ -171,20 +207,32 @@ def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False):
             count, tokens = count + 1, tokens + _num_tokens(array)
         if sentences is not None and not has_sentence_keys:
             index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            dataset = file.create_dataset(_SENTENCE_INDEX, (1,), h5py.string_dtype())
-            dataset[0] = index
+            _write_string(file, _SENTENCE_INDEX, index)
+        if kept:
+            _write_string(file, _KEPT, json.dumps(kept))
     return count, tokens
 
 
-def write_npz(path, arrays):
+def _write_string(file, name, string):
+    dataset = file.create_dataset(name, (1,), h5py.string_dtype())
+    dataset[0] = string
+
+
+def write_npz(path, arrays, kept=None):
     """Writes the embeddings of sentences as an npz file; see `write_hdf5`."""
     count = tokens = 0
     with zipfile.ZipFile(path, "w") as archive:
         for array in arrays:
-            with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array)
+            _write_member(archive, str(count), array)
             count, tokens = count + 1, tokens + _num_tokens(array)
+        if kept:
+            _write_member(archive, _KEPT, np.array(json.dumps(kept).encode()))
     return count, tokens
+
+
+def _write_member(archive, name, array):
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+        np.lib.format.write_array(file, array)
 
 
 def _num_tokens(array):

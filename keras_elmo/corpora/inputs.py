@@ -1,9 +1,17 @@
-"""The text files of a run: their properties when it began, and their lines in order."""
+"""The text files of a run: their properties when it began, and their records in order."""
 
+import json
+import math
 from typing import NamedTuple
 
+from keras_elmo.records import PLAIN, decode_records
 from keras_elmo.signals import check_signals
-from keras_elmo.text_files import decode_lines, open_hashed
+from keras_elmo.text_files import open_hashed
+
+# The types of columns of fields that are kept. JSON is text: the values of a field are of several
+# types, or lists, or objects, or larger than an int64.
+TYPES = ("string", "int64", "float64", "bool", "json")
+_TYPE_OF = {str: "string", bool: "bool", float: "float64"}  # of a value, by its class
 
 
 class InputFile(NamedTuple):
@@ -13,7 +21,7 @@ class InputFile(NamedTuple):
         file: str. The path as the user gave it.
         bytes: int. The size of the file.
         sha256: str. The hash of the file, as it is on the disk.
-        rows: int. The number of its lines.
+        rows: int. The number of its records: its lines, or those of JSON Lines, CSV or TSV.
     """
 
     file: str
@@ -22,20 +30,21 @@ class InputFile(NamedTuple):
     rows: int
 
 
-def scan_files(paths, encoding, errors):
-    """Reads the files once: their hashes, and their lines, which are checked and counted.
+def scan_files(paths, encoding, errors, fields=PLAIN):
+    """Reads the files once: their hashes, and their records, which are checked and counted.
 
     Args:
         paths: list of strings.
         encoding: str.
         errors: `"strict"` or `"replace"`; see `decode_lines`.
+        fields: `Fields`.
 
     Returns:
-        list of `InputFile`s.
+        A list of `InputFile`s, and a dict: for each field that is kept, its type, one of `TYPES`.
 
     Raises:
         ValueError: a file cannot be decoded, is not a whole gzip file, or has a name that is not
-            UTF-8.
+            UTF-8; or see `decode_records`.
         OSError: a file cannot be read.
     """
     for path in paths:
@@ -46,45 +55,76 @@ def scan_files(paths, encoding, errors):
                 "The name of an input file must be UTF-8, since the vectors are stored with it; "
                 f"rename the file. Received: {path!r}"
             ) from None
-    files = []
+    files, types = [], {field: set() for field in fields.keep}
     for path in paths:
         rows = 0
         with open_hashed(path) as (file, hashed):
-            for _ in decode_lines(file, path, encoding, errors):
+            for record in decode_records(file, path, encoding, errors, fields):
                 check_signals()
                 rows += 1
+                for found, value in zip(types.values(), record.kept, strict=True):
+                    found.add(_type_of(value))
             files.append(InputFile(path, *hashed.finish(), rows))
-    return files
+    return files, {field: _common_type(found) for field, found in types.items()}
 
 
-def read_files(files, encoding, errors):
-    """The lines of all files, in their order.
+def _type_of(value):
+    """The type of a value of JSON or CSV, one of `TYPES`, or `None` for null."""
+    if value is None:
+        return None
+    if type(value) is int:
+        return "int64" if -(2**63) <= value < 2**63 else "json"
+    return _TYPE_OF.get(type(value), "json")
+
+
+def _common_type(types):
+    """The type of a column whose values have these types, a set."""
+    types = types - {None} or {"string"}
+    if types == {"int64", "float64"}:
+        return "float64"
+    return types.pop() if len(types) == 1 else "json"
+
+
+def _as_type(value, type):
+    """A value as it stands in a column of a type."""
+    if value is None or (type == "float64" and math.isnan(value)):
+        return None
+    if type == "json":
+        return json.dumps(value, ensure_ascii=False)
+    return float(value) if type == "float64" else value
+
+
+def read_files(files, encoding, errors, fields=PLAIN, types=()):
+    """The records of all files, in their order.
 
     Args:
-        files: list of `InputFile`s.
+        files, types: what `scan_files` gave.
         encoding: str.
         errors: see `decode_lines`.
+        fields: `Fields`.
 
     Yields:
-        Pairs: the path of the file, and the line, a string.
+        Pairs: the record, and a tuple of what its row holds: the path of the file, the text, a
+        string, and the value of each field that is kept.
 
     Raises:
-        ValueError: a file has other bytes than when it was scanned. More lines are found before
-            they are given, other bytes at the end of the file.
+        ValueError: a file has other bytes than when it was scanned. More records are found
+            before they are given, other bytes at the end of the file.
     """
+    types = list(dict(types).values())
     for file in files:
         count = 0
         with open_hashed(file.file) as (stream, hashed):
-            for line in decode_lines(stream, file.file, encoding, errors):
+            for record in decode_records(stream, file.file, encoding, errors, fields):
                 check_signals()
                 count += 1
                 if count > file.rows:
                     break
-                yield file.file, line
+                yield record, (file.file, record.line, *map(_as_type, record.kept, types))
             size, sha256 = hashed.finish()
         if (count, size, sha256) != (file.rows, file.bytes, file.sha256):
             raise ValueError(
-                f"{file.file} must not change while it is read. Received: {file.rows:,} lines and "
-                f"{file.bytes:,} bytes when the run began, and other ones now. Name another "
+                f"{file.file} must not change while it is read. Received: {file.rows:,} records "
+                f"and {file.bytes:,} bytes when the run began, and other ones now. Name another "
                 "folder, or begin anew with `overwrite`"
             )

@@ -11,8 +11,10 @@ import tensorflow as tf
 
 from keras_elmo._version import __version__
 from keras_elmo.checks import is_integer, short_repr
+from keras_elmo.corpora.inputs import TYPES
 from keras_elmo.corpora.shards import DTYPES, pyarrow, shard_name
 from keras_elmo.files import replacing_file
+from keras_elmo.records import FORMATS
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
@@ -31,6 +33,8 @@ _SETTINGS = (
     "errors",
     "inputs",
 )
+# Those of runs on JSON Lines, CSV and TSV. Folders of text files do not have them.
+_FIELD_SETTINGS = ("field", "keep", "input_format")
 _MODEL_NAME = "source"  # of the model's properties the one that determines nothing
 
 
@@ -97,8 +101,8 @@ def _fault(manifest):
     """What is wrong with the entries of a manifest, or `None`."""
     if missing := [name for name in _ENTRIES if name not in manifest]:
         return f"one without {', '.join(missing)}"
-    for name, is_right in _ENTRIES.items():
-        if not is_right(manifest[name]):
+    for name, is_right in (_ENTRIES | _FIELD_ENTRIES).items():
+        if name in manifest and not is_right(manifest[name]):
             return f"{name} {short_repr(manifest[name])}"
     if manifest["rows"] != sum(file["rows"] for file in manifest["inputs"]):
         return f"{manifest['rows']:,} rows, which are not those of the inputs"
@@ -181,6 +185,13 @@ _ENTRIES = {
 }
 
 
+_FIELD_ENTRIES = {
+    "field": _is_text,
+    "keep": lambda value: isinstance(value, dict) and all(kind in TYPES for kind in value.values()),
+    "input_format": lambda value: value in (None, *FORMATS),
+}
+
+
 def write_manifest(folder, manifest):
     """Writes the manifest of a folder. The file appears whole, or not at all."""
     with replacing_file(os.path.join(folder, MANIFEST)) as temporary:
@@ -255,7 +266,7 @@ def versions():
 
 def fingerprint(manifest):
     """A hash of the settings that determine the vectors. The shards have it, too."""
-    settings = {name: manifest[name] for name in _SETTINGS}
+    settings = {name: manifest[name] for name in _SETTINGS + _FIELD_SETTINGS if name in manifest}
     settings["model"] = {k: v for k, v in manifest["model"].items() if k != _MODEL_NAME}
     settings["layers"] = list(manifest["layers"].items())  # in the order of the columns
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
@@ -264,7 +275,7 @@ def fingerprint(manifest):
 def differences(old, new):
     """The settings that differ and determine the vectors, as phrases for an error message."""
     found = []
-    for name in _SETTINGS:
+    for name in _SETTINGS + _FIELD_SETTINGS:
         if name == "inputs":
             found += _input_differences(old[name], new[name])
         elif name == "model":
@@ -278,8 +289,8 @@ def differences(old, new):
             before, now = ", ".join(old[name]), ", ".join(new[name])
             if before != now:
                 found.append(f"layers {before} there and {now} now")
-        elif old[name] != new[name]:
-            found.append(f"{name} {old[name]} there and {new[name]} now")
+        elif old.get(name) != new.get(name):
+            found.append(f"{name} {old.get(name)} there and {new.get(name)} now")
     return found
 
 

@@ -27,6 +27,7 @@ from keras_elmo.corpora.manifest import (
 from keras_elmo.files import locked_folder, making_folder
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
+from keras_elmo.records import Fields
 from keras_elmo.signals import noting_signals
 from keras_elmo.text_files import find_files
 
@@ -71,12 +72,21 @@ def embed_files(
     errors="strict",
     overwrite=False,
     on_progress=None,
+    field=None,
+    keep=(),
+    format=None,
 ):
     """Embeds the lines of text files, and writes a folder of Parquet files.
 
     The rows are the lines of all files in their order. Their columns: `id` (int64, from 0), `file`,
     `text`, `tokens`, and a column for each chosen layer: a list of vectors, one for each token, or
     one vector if they are pooled. Vectors are fixed-size lists.
+
+    With `field` the files are JSON Lines, CSV or TSV, and the rows are their records. A text that
+    is a list of tokens in JSON Lines is not split; `text` has spaces between them. `kept_NAME` is
+    the column of a field that is kept. Those of CSV and TSV are strings. A field of JSON Lines is a
+    column of strings, int64, float64 or bool if all its values are such (or null); else of strings
+    that hold JSON.
 
     A file appears when it is whole. So the process may be killed at any time, and the same call
     resumes with the first missing file. It writes the same bytes as a run that was not stopped, on
@@ -100,6 +110,9 @@ def embed_files(
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
         overwrite: bool. Remove the vectors of an earlier call, and begin anew.
         on_progress: function that is called with a `Progress`, from time to time.
+        field: str. The field or column that is the text. `None`: each line is a text.
+        keep: list of strings. The fields or columns that are stored, too.
+        format: `"text"`, `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the names of the files.
 
     Returns:
         The manifest, a dict, as `read_manifest` gives it.
@@ -107,7 +120,7 @@ def embed_files(
     Raises:
         ImportError: pyarrow is not installed.
         ValueError: an argument is not as said above; the folder holds something else, or a damaged
-            file; or a text file cannot be decoded, or changes while it is read.
+            file; or a text file cannot be decoded, lacks a field, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
         Interrupted: SIGINT or SIGTERM came. What is whole is kept.
 
@@ -136,7 +149,9 @@ def embed_files(
     folder = os.fspath(folder)
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
-    files = scan_files(find_files(inputs), encoding, errors)
+    fields = Fields(field, keep, format)
+    files, types = scan_files(find_files(inputs), encoding, errors, fields)
+    settings = {"field": field, "keep": types, "input_format": format}
     manifest = new_manifest(
         elmo,
         columns,
@@ -147,13 +162,15 @@ def embed_files(
         token_budget=None if token_budget is None else int(token_budget),
         encoding=encoding,
         errors=errors,
+        **(settings if field is not None else {}),
     )
     with (
         noting_signals(),
         making_folder(folder),
         _cleared_folder(folder, manifest, overwrite) as earlier,
     ):
-        return _Run(elmo, columns, files, folder, {**manifest, **earlier}, on_progress).finish()
+        manifest = {**manifest, **earlier}
+        return _Run(elmo, columns, files, fields, folder, manifest, on_progress).finish()
 
 
 @contextlib.contextmanager
@@ -209,7 +226,7 @@ class _Shard(NamedTuple):
 
     index: int
     first_id: int
-    rows: list  # pairs: the path of the text file, and the line
+    rows: list  # tuples: the path of the text file, the line, and the fields that are kept
     tokens: list  # of each line, a list of bytes
 
 
@@ -220,14 +237,16 @@ class _Run:
     compresses and writes.
     """
 
-    def __init__(self, elmo, columns, files, folder, manifest, on_progress):
-        self._elmo, self._columns, self._files = elmo, columns, files
+    def __init__(self, elmo, columns, files, fields, folder, manifest, on_progress):
+        self._elmo, self._columns = elmo, columns
+        self._files, self._fields = files, fields
         self._manifest, self._folder = manifest, folder
         self._on_progress = on_progress or (lambda progress: None)
         self._names = shards.shard_names(num_shards(manifest))
         self._fingerprint = fingerprint(manifest)
+        self._kept = manifest.get("keep", {})  # the types of the fields that are kept
         self._schema = shards.make_schema(
-            columns, manifest["dtype"], manifest["pooled"], self._fingerprint
+            columns, manifest["dtype"], manifest["pooled"], self._fingerprint, self._kept
         )
         self._written = {}  # by the index of a shard that is checked: its bytes and its digest
         self._is_there = [self._check_shard(index) for index in range(len(self._names))]
@@ -281,12 +300,14 @@ class _Run:
 
         Of the others, those without a digest in the manifest are compared with the input.
         """
-        lines = read_files(self._files, self._manifest["encoding"], self._manifest["errors"])
+        encoding, errors = self._manifest["encoding"], self._manifest["errors"]
+        found = read_files(self._files, encoding, errors, self._fields, self._kept)
         for index in range(len(self._names)):
-            rows = list(itertools.islice(lines, shard_rows(self._manifest, index)))
+            pairs = list(itertools.islice(found, shard_rows(self._manifest, index)))
+            rows = [row for _, row in pairs]
             first_id = index * self._manifest["shard_size"]
             if not self._is_there[index]:
-                texts = (text for _, text in rows)
+                texts = (record.text for record, _ in pairs)
                 tokens = list(read_tokens(self._elmo.tokenizer, texts, self._elmo.max_tokens))
                 yield _Shard(index, first_id, rows, tokens)
             elif index not in self._written:
@@ -296,7 +317,7 @@ class _Run:
                     "bytes": os.path.getsize(path),
                     "sha256": shards.digest(path),
                 }
-        collections.deque(lines, maxlen=0)  # A file that has changed is found at its end.
+        collections.deque(found, maxlen=0)  # A file that has changed is found at its end.
 
     def _write_shards(self):
         found = self._read_shards()
@@ -329,11 +350,11 @@ class _Run:
             self._advance,
         )
         numbered = enumerate(zip(shard.rows, shard.tokens, results, strict=True), shard.first_id)
-        for index, ((file, text), tokens, result) in numbered:
+        for index, (row, tokens, result) in numbered:
             arrays = [result[column.choice] for column in self._columns]
             if self._manifest["pooled"]:
                 arrays = [sentence_mean(array) for array in arrays]
-            yield index, file, text, tokens, arrays
+            yield index, *row, tokens, arrays
 
     def _advance(self, rows=0, tokens=0, num_shards=0):
         before = self._progress

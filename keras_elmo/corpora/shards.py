@@ -25,6 +25,7 @@ except ImportError as error:
     pyarrow, _import_error = None, error
 
 DTYPES = ("float32", "float16")
+KEPT_PREFIX = "kept_"  # of the columns of fields that are kept: "id" is a column already
 ROWS_PER_GROUP = 64  # A reader takes a group at a time, so it bounds the reader's memory.
 BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
 SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
@@ -142,7 +143,7 @@ def is_shard_name(name, count):
     return index < count and name == shard_name(index, count)
 
 
-def make_schema(columns, dtype, is_pooled, fingerprint):
+def make_schema(columns, dtype, is_pooled, fingerprint, kept=None):
     """The schema of the shards.
 
     Args:
@@ -150,11 +151,14 @@ def make_schema(columns, dtype, is_pooled, fingerprint):
         dtype: `"float32"` or `"float16"`.
         is_pooled: bool. One vector for each sentence, instead of one for each token.
         fingerprint: str. The run that a shard belongs to.
+        kept: dict. For each field that is kept, the type of its column, one of `inputs.TYPES`.
     """
+    kept = {name: "string" if kind == "json" else kind for name, kind in (kept or {}).items()}
     fields = [
         ("id", pyarrow.int64()),
         ("file", pyarrow.string()),
         ("text", pyarrow.string()),
+        *((KEPT_PREFIX + name, pyarrow.type_for_alias(kind)) for name, kind in kept.items()),
         *vector_fields(columns, dtype, is_pooled),
     ]
     return pyarrow.schema(fields, {_FINGERPRINT: fingerprint.encode()})
@@ -221,7 +225,7 @@ def check_content(path, schema, first_id, lines):
         path: the shard.
         schema: see `make_schema`.
         first_id: int. The id of its first row.
-        lines: list of pairs: the path of the text file, and the line.
+        lines: list of tuples: the path of the text file, the line, and the fields that are kept.
 
     Raises:
         ValueError: a page is damaged, or the rows are not those of the lines.
@@ -235,14 +239,10 @@ def check_content(path, schema, first_id, lines):
         for group in range(file.num_row_groups):
             table = file.read_row_group(group)  # checks the checksum of every page
             table.validate(full=True)
-            files, texts = zip(*lines[start : start + len(table)], strict=True)
-            expected = {
-                "id": list(range(first_id + start, first_id + start + len(table))),
-                "file": list(files),
-                "text": list(texts),
-            }
-            for name, values in expected.items():
-                if table[name].to_pylist() != values:
+            ids = range(first_id + start, first_id + start + len(table))
+            expected = [ids, *zip(*lines[start : start + len(table)], strict=True)]
+            for name, values in zip(schema.names, expected, strict=False):
+                if table[name].to_pylist() != list(values):
                     raise _Fault(f"other values of {name} than those of the input")
             start += len(table)
 
@@ -390,16 +390,17 @@ def make_table(rows, schema, dtype):
     """Rows as a `pyarrow.Table`.
 
     Args:
-        rows: list of tuples: id, file, text, tokens (a list of bytes), and a list of float32
-            arrays, one for each column of vectors: (tokens, D), or (D,) if they are pooled.
+        rows: list of tuples: id, file, text, the fields that are kept, tokens (a list of bytes),
+            and a list of float32 arrays, one for each column of vectors: (tokens, D), or (D,) if
+            they are pooled.
         schema: see `make_schema`.
         dtype: `"float32"` or `"float16"`.
     """
-    ids, files, texts, tokens, arrays = zip(*rows, strict=True)
+    *plain, tokens, arrays = zip(*rows, strict=True)
     tokens = [[token.decode("utf-8", "replace") for token in sentence] for sentence in tokens]
     data = [
         pyarrow.array(values, type=field.type)
-        for values, field in zip((ids, files, texts, tokens), schema, strict=False)
+        for values, field in zip((*plain, tokens), schema, strict=False)
     ]
     for column, field in zip(zip(*arrays, strict=True), list(schema)[len(data) :], strict=True):
         data.append(_vectors(column, field, dtype))

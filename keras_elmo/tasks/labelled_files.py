@@ -1,9 +1,9 @@
 """Files of texts with labels (TSV, CSV), and of tokens with tags (CoNLL)."""
 
-import csv
 import os
 
-from keras_elmo.text_files import read_lines
+from keras_elmo.records import Fields, decode_records, read_rows
+from keras_elmo.text_files import decode_lines, open_text, read_lines
 
 
 def read_texts(path, text_column=None, label_column=None):
@@ -21,36 +21,30 @@ def read_texts(path, text_column=None, label_column=None):
     Raises:
         ValueError: the file is of another format.
     """
-    lines = read_lines(path)
-    is_csv = os.fspath(path).removesuffix(".gz").endswith(".csv")
-    rows = csv.reader(f"{line}\n" for line in lines) if is_csv else (s.split("\t") for s in lines)
-    rows = ((number, row) for number, row in enumerate(rows, start=1) if any(map(str.strip, row)))
-    text_index, label_index = 0, -1
     if (text_column is None) != (label_column is None):
         raise ValueError(
             "`text_column` and `label_column` must be given together. "
             f"Received: text_column={text_column!r}, label_column={label_column!r}"
         )
-    if text_column is not None:
-        _, names = next(rows, (1, []))
-        for name in (text_column, label_column):
-            if name not in names:
-                raise ValueError(
-                    f"{path} must have a column {name!r} in its first line. Received: {names}"
-                )
-        text_index, label_index = names.index(text_column), names.index(label_column)
     texts, labels = [], []
-    for number, row in rows:
-        if text_column is None and len(row) > 2 and not is_csv:
-            row = ["\t".join(row[:-1]), row[-1]]  # a tab in the text
-        columns = max(2, text_index + 1, label_index + 1)
-        if len(row) < columns or not row[label_index].strip():
-            raise ValueError(
-                f"Each line of {path} must hold a text and a label. "
-                f"Received: record {number:,}, {row}"
-            )
-        texts.append(row[text_index])
-        labels.append(row[label_index].strip())
+    is_csv = os.fspath(path).removesuffix(".gz").endswith(".csv")
+    with open_text(path) as file:
+        if text_column is None:
+            rows = read_rows(decode_lines(file, path), path, is_csv)
+        else:
+            fields = Fields(text_column, [label_column], "csv" if is_csv else "tsv")
+            records = decode_records(file, path, fields=fields)
+            rows = ((record.line_number, [record.text, *record.kept]) for record in records)
+        for number, row in rows:
+            if len(row) > 2 and not is_csv:
+                row = ["\t".join(row[:-1]), row[-1]]  # a tab in the text
+            if len(row) < 2 or not row[-1].strip():
+                raise ValueError(
+                    f"Each line of {path} must hold a text and a label. "
+                    f"Received: line {number:,}, {row}"
+                )
+            texts.append(row[0])
+            labels.append(row[-1].strip())
     if not texts:
         raise ValueError(f"{path} must hold texts with labels. Received: blank lines only")
     if len(labels) > 2 and labels.count(labels[0]) == 1 and text_column is None:

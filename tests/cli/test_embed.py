@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import sys
 
@@ -9,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo import Elmo
+from keras_elmo import Elmo, read_embeddings
 from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
 from keras_elmo.signals import check_signals
@@ -120,6 +121,66 @@ def test_standard_input(embed, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", stdin)
     assert embed("-", "-o", "out.hdf5", content=None) == (0, "")
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
+
+
+RECORDS = '{"id": 7, "text": "The cat sat ."}\n\n{"text": ["New", "York"], "id": "x", "n": 1}\n'
+
+
+@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
+@pytest.mark.parametrize("options", [[], ["--format", "jsonl"]])
+def test_a_field_of_records(embed, folder, model, monkeypatch, output, options):
+    """Of a file by its name, and of standard input by its format."""
+    (folder / "in.jsonl").write_text(RECORDS)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RECORDS.encode())))
+    typed = ["-" if options else "in.jsonl", "-o", output, "--field", "text", "--keep", "id"]
+    assert embed(*typed, *options, content=None) == (0, "")
+    assert_same(list(read_embeddings(output)), model.embed(["The cat sat .", "New York"], "all"))
+    assert read_embeddings(output).kept == {"id": [7, "x"]}
+    if output == "out.hdf5":
+        assert sentence_index(output) == {"The cat sat .": "0", "New York": "1"}
+
+
+def test_columns_of_a_table_with_progress(embed, folder, model):
+    (folder / "in.csv.gz").write_bytes(gzip.compress(b'a,b,text\n1,2,"The\ncat"\n3,4,Hello\n'))
+    arguments = ["in.csv.gz", "-o", "out.hdf5", "--field", "text", "--keep", "b", "--keep", "a"]
+    status, err = embed(*arguments, content=None, quiet=False)
+    assert status == 0 and "2/2 sentences" in err
+    assert_same(list(read_embeddings("out.hdf5")), model.embed(["The cat", "Hello"], "all"))
+    assert read_embeddings("out.hdf5").kept == {"b": ["2", "4"], "a": ["1", "3"]}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["in.jsonl"],
+            "--field must name the field of in.jsonl that is the text. Received: no name",
+        ),
+        (["in.jsonl", "--field", "id"], "in.jsonl must be a string, or .* Received: line 1, 7"),
+        (["in.jsonl", "--field", "text", "--keep", "n"], "a field 'n'. Received: line 1, with id,"),
+        (["in.txt", "--field", "text"], "With --field, in.txt must be JSON Lines, .* or --format"),
+        (["-", "--field", "text"], "With --field, standard input must be JSON Lines, CSV or TSV"),
+        (
+            ["in.txt", "--keep", "id"],
+            "--keep must name fields, each once, and be given with --field",
+        ),
+        (
+            ["in.jsonl", "--field", "text", "--keep", "id", "--use-sentence-keys"],
+            "--keep must not be",
+        ),
+    ],
+)
+def test_wrong_fields_are_one_line_and_write_nothing(embed, folder, arguments, message):
+    (folder / "in.jsonl").write_text(RECORDS)
+    status, err = embed(*arguments, "-o", "out.hdf5")
+    assert status == 2 and re.fullmatch(f"keras-elmo embed: error: .*{message}.*\n", err), err
+    assert sorted(os.listdir()) == ["in.jsonl", "in.txt"]
+
+
+def test_a_file_with_fields_can_be_read_as_text(embed, folder, model):
+    (folder / "in.csv").write_text(TEXT)
+    assert embed("in.csv", "-o", "out.npz", "--format", "text", content=None) == (0, "")
+    assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
 
 
 def test_empty_lines_keep_their_numbers(embed, model):

@@ -65,6 +65,25 @@ def test_options_reach_the_run(embed, one_layer_folder):
     assert (model["dtype"], model["matmul_dtype"]) == ("float32", "bfloat16")
 
 
+def test_a_field_and_columns_that_are_kept(embed, folder):
+    (folder / "a.tsv").write_text("id\ttext\nx\tThe cat\n\ny\tHello\n")
+    (folder / "b.data").write_text("text\tid\nThe dog\tz\n")
+    typed = ["--field", "text", "--keep", "id", "--format", "tsv", "--shard-size", "2", "--pooled"]
+    assert embed("a.tsv", "b.data", *typed, "-q") == (0, "")
+    table = pyarrow.parquet.read_table("out")
+    assert table.column_names[:5] == ["id", "file", "text", "kept_id", "tokens"]
+    assert table["text"].to_pylist() == ["The cat", "Hello", "The dog"]
+    assert table["kept_id"].to_pylist() == ["x", "y", "z"]
+    assert embed("a.tsv", "b.data", *typed)[1].endswith("; nothing was missing\n")
+    assert_error(
+        embed("a.tsv", output="o"), "--field must name the field of a.tsv that is the text"
+    )
+    assert_error(
+        embed("a.txt", "--field", "x", output="o"), "With --field, a.txt must be JSON Lines"
+    )
+    assert not os.path.exists("o")
+
+
 def assert_error(result, message):
     status, err = result
     assert status == 2

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from keras_elmo.cli.lines import CountedLines, Lines, open_lines
+from keras_elmo.records import Fields
 
 LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
 
@@ -45,6 +46,15 @@ def test_sentences_that_cannot_be_names(content, message, kind):
 def test_what_is_read_is_kept_once(kind):
     record = []
     assert read(b" a b \nc\n", kind=kind, record=record) == [" a b ", "c"] == record
+
+
+@pytest.mark.parametrize("kind", [Lines, CountedLines])
+def test_fields_are_kept_once(kind):
+    content, record = b'{"text": "a b", "id": 7}\n{"id": 8, "text": ["c d", "e"]}\n', []
+    arguments = ["in.txt", "utf-8", "strict", True, record, Fields("text", ["id"], "jsonl")]
+    lines = kind(io.BytesIO(content), *arguments)
+    assert list(lines) == ["a b", ["c d", "e"]]
+    assert record == ["a b", "c d e"] and lines.kept == {"id": [7, 8]}
 
 
 def test_lines_that_are_counted_can_be_read_afterwards():

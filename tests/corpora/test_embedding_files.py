@@ -53,6 +53,38 @@ def test_sentences_are_stored_as_allennlp_does(tmp_path, arrays):
         read_embeddings(path)
 
 
+@pytest.mark.parametrize("name", ["a.hdf5", "a.npz"])
+def test_fields_that_are_kept_come_back(tmp_path, arrays, name):
+    write = write_npz if name == "a.npz" else write_hdf5
+    kept = {"id": [7, 2**70], "a/b": ["\0\xe9\ud800", None], "list": [[1.5, True], {"x": "y"}]}
+    growing = {field: [] for field in kept}
+
+    def grow():
+        for k, array in enumerate(arrays[:2]):
+            for field, values in growing.items():
+                values.append(kept[field][k])
+            yield array
+
+    write(tmp_path / name, grow(), kept=growing)
+    with read_embeddings(tmp_path / name) as vectors:
+        assert vectors.kept == kept and len(vectors) == len(list(vectors)) == 2
+    with pytest.raises(ValueError, match="closed"):
+        dict(vectors.kept)
+    write(tmp_path / name, arrays[:2])
+    assert read_embeddings(tmp_path / name).kept == {}
+    write(tmp_path / name, arrays[:3], kept=kept)
+    with pytest.raises(ValueError, match="kept, another number of values than of sentences"):
+        dict(read_embeddings(tmp_path / name).kept)
+
+
+@pytest.mark.parametrize("value", ["{", "7", [["a"]], 1.5])
+def test_fields_that_are_damaged(tmp_path, value):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["kept"] = value
+    with pytest.raises(ValueError, match="may be damaged. Received: for the fields that were kept"):
+        dict(read_embeddings(tmp_path / "a.h5").kept)
+
+
 def test_files_of_another_kind(tmp_path, arrays, small_folder):
     path = tmp_path / "a.hdf5"
 

@@ -46,6 +46,9 @@ def test_what_determines_the_vectors_differs(elmo):
         ({"layers": [2, 1, 0]}, f"layers {names} there and layer_2, layer_1, layer_0 now"),
         ({"dtype": "float16"}, "dtype float32 there and float16 now"),
         ({"token_budget": 9}, "token_budget None there and 9 now"),
+        ({"field": "text"}, "field None there and text now"),
+        ({"keep": {"id": "int64"}}, "keep None there and {'id': 'int64'} now"),
+        ({"input_format": "csv"}, "input_format None there and csv now"),
         ({"files": FILES[:1]}, "inputs a.txt, b.txt there and a.txt now"),
         ({"files": changed}, "b.txt has changed since (20 bytes there and 21 now)"),
     ]:
@@ -111,6 +114,15 @@ def test_manifests_that_cannot_be_used(elmo, tmp_path):
     write_manifest(tmp_path, manifest)
     with pytest.raises(ValueError, match="Received: one without dtype, rows"):
         read_manifest(tmp_path)
+    for name, value in [
+        ("field", 7),
+        ("keep", ["id"]),
+        ("keep", {"id": []}),
+        ("input_format", "x"),
+    ]:
+        write_manifest(tmp_path, {**manifest_of(elmo), name: value})
+        with pytest.raises(ValueError, match=re.escape(f"Received: {name} {value!r}")):
+            read_manifest(tmp_path)
     for version in (99, True, 1.0, None, [1], "1"):
         write_manifest(tmp_path, {"format": "keras_elmo.corpora", "format_version": version})
         with pytest.raises(ValueError, match=re.escape(f"Received: {version!r}")):

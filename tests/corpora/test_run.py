@@ -1,5 +1,6 @@
 import hashlib
 import itertools
+import json
 import linecache
 import os
 import shutil
@@ -151,6 +152,38 @@ def test_another_model_or_text_is_refused(embed, folder, new_elmo):
     assert contents(folder / "out") == before
     manifest = embed(overwrite=True, shard_size=12)
     assert manifest["rows"] == 24 and len(os.listdir("out")) == 3
+
+
+def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
+    """Also in a run that is resumed, which compares them with the input."""
+    records = [{"id": k, "text": line, "x": [k]} for k, line in enumerate(LINES)]
+    records[3] |= {"text": ["a long", "mat"], "id": None}
+    lines = "".join(json.dumps(record) + "\n\n" for record in records)
+    (folder / "in.jsonl").write_text(lines)
+    options = {"inputs": "in.jsonl", "field": "text", "keep": ["id", "x"]}
+    manifest = embed("whole", **options)
+    assert manifest["keep"] == {"id": "int64", "x": "json"} and manifest["rows"] == 23
+    table = pandas.read_parquet("whole", dtype_backend="pyarrow")
+    assert table["kept_id"].isna().tolist() == [k == 3 for k in range(23)]
+    assert table["kept_id"].dropna().tolist() == [k for k in range(23) if k != 3]
+    assert table["kept_x"].tolist() == [f"[{k}]" for k in range(23)]
+    assert table["text"][3] == "a long mat" and list(table["tokens"][3]) == ["a long", "mat"]
+    (expected,) = elmo.embed([["a long", "mat"]], "top")
+    np.testing.assert_allclose(np.stack(table["top"][3]), expected, atol=1e-6)
+    with pytest.raises(Stopped):
+        embed(on_progress=stopping(lambda progress: progress.rows >= 11), **options)
+    assert killed.shards_in("out")
+    embed(**options)
+    assert contents(folder / "out") == contents(folder / "whole")
+    with pytest.raises(
+        ValueError, match="Received: keep {.*'x': 'json'} there and {'id': 'int64'} n"
+    ):
+        embed(**{**options, "keep": ["id"]})
+    with pytest.raises(
+        ValueError, match="must have a field 'y'. Received: line 1, with id, text, x"
+    ):
+        embed("other", **{**options, "keep": ["y"]})
+    assert not os.path.exists("other")
 
 
 def test_other_folders_are_left_alone(embed):

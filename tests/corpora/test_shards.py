@@ -182,6 +182,23 @@ def test_the_content_is_compared_with_the_input(path, entry, change, message):
         shards.check_content(path, **{**arguments, **change})
 
 
+def test_fields_that_are_kept_are_compared_too(path):
+    kept = {"id": "int64", "x/y": "json"}
+    schema = shards.make_schema(COLUMNS, "float32", False, "abc", kept)
+    assert schema.names[3:6] == ["kept_id", "kept_x/y", "tokens"]
+    rows = [
+        (*row[:3], None if row[0] == 8 else row[0], "[1]", *row[3:]) for row in make_rows([2, 1])
+    ]
+    writer = shards.ShardWriter(path, schema)
+    writer.open()
+    writer.write(shards.make_table(rows, schema, "float32"))
+    writer.close(2)
+    lines = [row[1:5] for row in rows]
+    shards.check_content(path, schema, 7, lines)
+    with pytest.raises(ValueError, match="other values of kept_id"):
+        shards.check_content(path, schema, 7, [lines[0], (*lines[1][:2], 8, "[1]")])
+
+
 @pytest.mark.parametrize("part", ["pages", "footer"])
 def test_no_flipped_bit_is_read_as_other_values(path, entry, part):
     """Each of 60 is an error, or changes no value. The digest finds every one of them."""

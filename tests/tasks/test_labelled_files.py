@@ -32,13 +32,13 @@ def test_texts(tmp_path, name, text, columns, expected):
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("a film\t+\na mess\n", (), "a text and a label. Received: record 2, .'a mess'."),
-        ("a film\t \n", (), "Received: record 1"),
+        ("a film\t+\na mess\n", (), "a text and a label. Received: line 2, .'a mess'."),
+        ("a film\t \n", (), "Received: line 1"),
         ("\n\n", (), "blank lines only"),
         (
             "x\ty\na\t+\n",
             ("x", "z"),
-            "must have a column 'z' in its first line. Received: .'x', 'y'",
+            "must have a column 'z' in its first line, once. Received: .'x', 'y'",
         ),
         ("x\ty\n", ("x", "y"), "blank lines only"),
         ("a\t+\n", ("x",), "must be given together"),

@@ -1,6 +1,6 @@
 """Runs the TFLite files that `keras-elmo tflite` writes, with NumPy and LiteRT alone."""
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 from keras_elmo_lite.elmo import Elmo
 

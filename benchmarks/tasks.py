@@ -8,12 +8,13 @@
 - Parts of speech (UD English EWT): accuracy.
 
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
-deviation; the seconds of one training; and the texts a second of `predict`. "Frozen": ELMo's mix
-trains, and no more of it. "Layer 0", ...: the same on one layer. "All trained" goes on from there
-with all of ELMo. Where the peers are there, "MiniLM" is a logistic regression on its mean vectors.
-"GloVe" and `--text` (vectors made of this text by counting) put one vector for each word below the
-same head. The results are written after each row. `--tasks` measures some of
-the tables anew, `--rows` some of the rows, and `--resume` only the rows that the file lacks.
+deviation; the seconds of one training; and the texts a second of `predict`. "Frozen": the head
+reads all layers, and nothing of ELMo trains. "Layer 0", ...: the head reads one layer. "Mix": it
+reads their learned mix. "All trained" goes on from "frozen" with all of ELMo. Where the peers are
+there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and `--text` (vectors made of
+this text by counting) put one vector for each word below the same head. The results are written
+after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows, and
+`--resume` only the rows that the file lacks.
 """
 
 import functools
@@ -160,7 +161,7 @@ def train(make, data, epochs, seed, parts):
         model.predict(texts, verbose=0)
         results.append((score, seconds, len(texts) / (time.perf_counter() - start)))
     shares = None
-    if hasattr(model.elmo, "mixes"):
+    if model.elmo_layers == "elmo" and model.elmo.trainable:
         shares = keras.ops.softmax(model.elmo.mixes[0].scalars)
         shares = [round(float(share), 2) for share in shares]
     return results, shares
@@ -290,7 +291,7 @@ def measure(task, options, add, is_wanted):
         for k, name in enumerate(names):
             scores, seconds, speeds = zip(*(results[k] for results, _ in runs), strict=True)
             row = {"scores": scores, "seconds": seconds, "speeds": speeds}
-            if runs[-1][1] is not None and k == 0 and "layer" not in name:
+            if runs[-1][1] is not None:
                 row["shares"] = runs[-1][1]
             add({name: row})
 
@@ -310,7 +311,8 @@ def measure(task, options, add, is_wanted):
     for name, find in static:
 
         def make_static(find=find):
-            result = task.make(model, **tokens)  # its head is made when `fit` sees the labels
+            # Its head is made when `fit` sees the labels.
+            result = task.make(model, layers="elmo", **tokens)
             tokenizer = result.elmo.tokenizer
             del result.elmo
             result.elmo = WordVectors(*find(), tokenizer)
@@ -321,9 +323,12 @@ def measure(task, options, add, is_wanted):
     for layer in range(elmo.config.num_layers + 1):
         measure_row(
             [f"layer {layer}"],
-            lambda layer=layer: task.make(only_layer(model, layer, **tokens), labels),
+            lambda layer=layer: task.make(
+                only_layer(model, layer, **tokens), labels, layers="elmo"
+            ),
             ["mix"],
         )
+    measure_row(["mix"], lambda: task.make(model, labels, layers="elmo", **tokens), ["mix"])
     measure_row(
         ["frozen", "all trained"], lambda: task.make(model, labels, **tokens), ["mix", "all"]
     )

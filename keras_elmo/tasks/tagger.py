@@ -54,6 +54,8 @@ class Tagger(TaskModel):
             an address, a pair.
         labels: list of tags: strings, ints or bools; `None`: those of the first `fit`, sorted.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
+        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
+            `"elmo"`, their learned mix.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
             that is dropped in training.
@@ -84,9 +86,9 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
-    def __init__(self, model, labels=None, crf=True, units=64, dropout=0.5, **kwargs):
+    def __init__(self, model, labels=None, crf=True, layers="all", units=64, dropout=0.5, **kwargs):
         self.has_crf = bool(crf)
-        super().__init__(model, labels, units, dropout, **kwargs)
+        super().__init__(model, labels, layers, units, dropout, **kwargs)
 
     def _check_elmo(self, elmo):
         super()._check_elmo(elmo)

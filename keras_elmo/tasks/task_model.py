@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 import tensorflow as tf
+from keras import ops
 
 from keras_elmo.checks import check_dropout, check_integers, is_number
 from keras_elmo.models.elmo import to_elmo
@@ -12,7 +13,8 @@ from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.text.inputs import call_strings
 
 # Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
-LEARNING_RATES = {"mix": 2e-3, "bilm": 5e-4, "all": 5e-4}
+LEARNING_RATES = {"mix": 1e-3, "bilm": 5e-4, "all": 5e-4}
+LAYERS = ("all", "elmo")
 # So many batches at a time are drawn, sorted by length and cut.
 _POOL = 50
 
@@ -88,19 +90,24 @@ class TaskModel(keras.Model):
         model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
             an address, a pair.
         labels: list of labels; `None`: those of the first `fit`, sorted.
+        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
+            `"elmo"`, their learned mix.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1.
         **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
     """
 
-    def __init__(self, model, labels=None, units=64, dropout=0.5, **kwargs):
+    def __init__(self, model, labels=None, layers="all", units=64, dropout=0.5, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
+        if layers not in LAYERS:
+            raise ValueError(f"`layers` must be one of {list(LAYERS)}. Received: layers={layers!r}")
         check_integers(1, units=units)
         check_dropout(dropout)
         self.elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
         self._check_elmo(self.elmo)
-        self.units, self.dropout = int(units), float(dropout)
+        self.elmo_layers, self.units, self.dropout = layers, int(units), float(dropout)
+        self._freeze_unread_mix()
         self._labels = None
         self._compile_arguments = {}
         self.supports_jit = False
@@ -120,6 +127,8 @@ class TaskModel(keras.Model):
     def _build_head(self):
         """Makes the layers above the `Elmo`, and builds them; here those that all tasks have."""
         dtype, size = self.dtype_policy, self.elmo.config.output_dim
+        if self.elmo_layers == "all":
+            size = self.elmo.config.projection_dim + self.elmo.config.num_layers * size
         self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
         self.lstm = keras.layers.Bidirectional(
             keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
@@ -133,6 +142,9 @@ class TaskModel(keras.Model):
         """Text to the outputs of the LSTM, (batch, tokens, 2 * units), and the mask."""
         outputs = self.elmo(inputs)
         x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
+        if self.elmo_layers == "all":
+            names = [f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers)]
+            x = ops.concatenate([outputs[name] for name in ("word_emb", *names)], axis=-1)
         x = self.vector_dropout(x, training=training)
         return self.lstm(x, mask=mask, training=training), mask
 
@@ -158,6 +170,11 @@ class TaskModel(keras.Model):
 
     def _before_fit(self, examples):
         """Looks at the examples that `fit` trains on."""
+
+    def _freeze_unread_mix(self):
+        if self.elmo_layers == "all":
+            for mix in self.elmo.mixes:
+                mix.trainable = False
 
     # Labels
 
@@ -189,6 +206,9 @@ class TaskModel(keras.Model):
     def trainable_part(self):
         """The part of the `Elmo` that trains: `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
 
+        A mix that the head does not read does not train, so with `layers="all"` and `"mix"` nothing
+        of the `Elmo` does.
+
         A new part compiles the model anew, with the rate that is right for it. If you compiled it
         with an optimizer of your own, call `compile` again.
         """
@@ -197,6 +217,7 @@ class TaskModel(keras.Model):
     @trainable_part.setter
     def trainable_part(self, part):
         self.elmo.trainable_part = part
+        self._freeze_unread_mix()
         if self.compiled and self._compile_arguments.get("optimizer", "auto") == "auto":
             self.compile(**self._compile_arguments)
 
@@ -204,7 +225,7 @@ class TaskModel(keras.Model):
         """Keras's `compile`. Every model is compiled with the defaults from the start.
 
         Args:
-            optimizer: `"auto"`: Adam, with a rate of 0.002, or of 0.0005 where more of the `Elmo`
+            optimizer: `"auto"`: Adam, with a rate of 0.001, or of 0.0005 where more of the `Elmo`
                 trains than its mix.
             loss, metrics: `"auto"`: those of the task.
             **kwargs: see `keras.Model.compile`.
@@ -403,6 +424,7 @@ class TaskModel(keras.Model):
             **super().get_config(),
             "model": keras.saving.serialize_keras_object(self.elmo),
             "labels": self.labels,
+            "layers": self.elmo_layers,
             "units": self.units,
             "dropout": self.dropout,
         }

@@ -24,6 +24,8 @@ class TextClassifier(TaskModel):
         labels: list of strings, ints or bools; `None`: those of the first `fit`, sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
             text, or ones and zeros, (N, labels).
+        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
+            `"elmo"`, their learned mix.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
             is dropped in training.
@@ -55,9 +57,11 @@ class TextClassifier(TaskModel):
     >>> classifier.fit(texts, labels, epochs=3)
     """
 
-    def __init__(self, model, labels=None, multi_label=False, units=64, dropout=0.5, **kwargs):
+    def __init__(
+        self, model, labels=None, multi_label=False, layers="all", units=64, dropout=0.5, **kwargs
+    ):
         self.multi_label = bool(multi_label)
-        super().__init__(model, labels, units, dropout, **kwargs)
+        super().__init__(model, labels, layers, units, dropout, **kwargs)
 
     def _build_head(self):
         super()._build_head()

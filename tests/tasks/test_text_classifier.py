@@ -142,7 +142,7 @@ def test_validation_split_takes_the_last_and_labels_may_be_ints(one_layer_folder
 
 
 def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
-    assert float(classifier.optimizer.learning_rate) == pytest.approx(2e-3)
+    assert float(classifier.optimizer.learning_rate) == pytest.approx(1e-3)
     classifier.save(tmp_path / "x.keras")
     model = keras.models.load_model(tmp_path / "x.keras")
     count = len(model.trainable_variables)
@@ -153,6 +153,24 @@ def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
     model.fit(TEXTS, LABELS, verbose=0)
     after = model.elmo.character_encoder.get_weights()
     assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
+
+
+def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
+    sizes, trained = [], []
+    for layers in ("all", "elmo"):
+        model = TextClassifier(one_layer_folder, ["neg", "pos"], layers=layers, units=4)
+        model.trainable_part = "all"
+        mix = model.elmo.mixes[0].scalars.path
+        trained.append(mix in [v.path for v in model.trainable_variables])
+        model.save(tmp_path / "x.keras")
+        loaded = keras.models.load_model(tmp_path / "x.keras")
+        sizes.append(loaded.lstm.forward_layer.cell.kernel.shape[0])
+        before = loaded.predict(TEXTS, verbose=0)
+        loaded.elmo.mixes[0].gamma.assign(3.0)
+        is_same = np.allclose(loaded.predict(TEXTS, verbose=0), before)
+        assert is_same == (layers == "all")
+    config = model.elmo.config
+    assert sizes == [3 * config.projection_dim, config.output_dim] and trained == [False, True]
 
 
 FRESH = """
@@ -226,6 +244,7 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
         (lambda: TextClassifier(one_layer_folder, ["a"]), "two labels at least"),
         (lambda: TextClassifier(one_layer_folder, units=0), "`units`"),
         (lambda: TextClassifier(one_layer_folder, dropout=1), "`dropout`"),
+        (lambda: TextClassifier(one_layer_folder, layers="mix"), "`layers` must be one of"),
         (lambda: TextClassifier(one_layer_folder)(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).classify(["a"]), "labels must be known"),
         (lambda: TextClassifier(one_layer_folder).fit(TEXTS, ["x"] * 24), "two labels at least"),

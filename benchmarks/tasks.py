@@ -42,7 +42,7 @@ from keras_elmo.tasks.task_model import padded
 from keras_elmo.text.inputs import to_tokens
 from keras_elmo.text_files import read_lines
 
-EPOCHS, PATIENCE = 20, 3
+EPOCHS = 20
 DATA = report.ROOT / "examples/data"
 # Of others, and not in the repository. MiniLM needs onnxruntime and tokenizers.
 GLOVE = report.SHARED / "peers/glove/glove-6b-50d-60000.npz"
@@ -149,12 +149,11 @@ def train(make, data, epochs, seed, parts):
             *data["train"],
             validation_data=data["dev"],
             epochs=epochs,
-            callbacks=[keras.callbacks.EarlyStopping(patience=PATIENCE, restore_best_weights=True)],
+            callbacks=[model.early_stopping()],
             verbose=0,
         )
         seconds += time.perf_counter() - start
-        found = model.evaluate(*data["test"], verbose=0, return_dict=True)
-        score = 100 * found.get("f1", found["accuracy"])
+        score = 100 * model.evaluate(*data["test"], verbose=0, return_dict=True)[model.score]
         texts = data["test"][0]
         model.predict(texts[:64], verbose=0)  # traced
         start = time.perf_counter()

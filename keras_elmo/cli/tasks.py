@@ -11,8 +11,6 @@ from keras_elmo.cli.lines import add_encoding_arguments, open_lines
 from keras_elmo.files import replacing_file
 from keras_elmo.signals import check_signals
 
-_PATIENCE = 3  # epochs without progress on the dev file before a training ends
-
 
 def add_train_arguments(parser, what, form):
     """Adds the arguments of a training.
@@ -61,9 +59,7 @@ def train(options, make, data, baseline):
             model.trainable_part = part
         callbacks = [_Progress(not options.quiet, part)]
         if "dev" in data:
-            callbacks.append(
-                keras.callbacks.EarlyStopping(patience=_PATIENCE, restore_best_weights=True)
-            )
+            callbacks.append(model.early_stopping())
         model.fit(
             *data["train"],
             epochs=options.epochs,

@@ -417,6 +417,26 @@ class TaskModel(keras.Model):
 
         return dataset.map(encode)
 
+    @property
+    def score(self):
+        """The name of the figure that says how good the model is: `"accuracy"`,
+        `"binary_accuracy"` (several labels a text), or `"f1"` (of entities)."""
+        metric = self._default_compile()["metrics"][-1]
+        return metric if isinstance(metric, str) else metric.name
+
+    def early_stopping(self, patience=3):
+        """A callback for `fit`, which ends the training when the validation data's score no longer
+        gets better, and then restores the weights of the best epoch.
+
+        The score is the accuracy, or the F1 of entities. Their best epoch is often later than that
+        of the loss.
+
+        Args:
+            patience: int. Epochs without a better score.
+        """
+        check_integers(1, patience=patience)
+        return _EarlyStopping(mode="max", patience=patience, restore_best_weights=True)
+
     # Files
 
     def get_config(self):
@@ -428,6 +448,12 @@ class TaskModel(keras.Model):
             "units": self.units,
             "dropout": self.dropout,
         }
+
+
+class _EarlyStopping(keras.callbacks.EarlyStopping):
+    def on_train_begin(self, logs=None):
+        self.monitor = f"val_{self.model.score}"  # which the labels say
+        super().on_train_begin(logs)
 
 
 def _column(values):

@@ -127,6 +127,19 @@ def test_it_learns_tags_and_entities(trained):
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
 
 
+def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
+    keras.utils.set_random_seed(0)
+    model = Tagger(one_layer_folder, units=4)
+    model.compile(keras.optimizers.Adam(0.1))
+    stopping, data = model.early_stopping(patience=2), (SENTENCES, TAGS)
+    found = model.fit(
+        *data, batch_size=4, epochs=20, validation_data=data, callbacks=stopping, verbose=0
+    ).history["val_f1"]
+    assert stopping.monitor == "val_f1" == f"val_{model.score}" and len(found) < 20
+    kept = model.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)["f1"]
+    assert kept == pytest.approx(max(found)) and kept > found[0]
+
+
 def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32

@@ -170,6 +170,7 @@ def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
         is_same = np.allclose(loaded.predict(TEXTS, verbose=0), before)
         assert is_same == (layers == "all")
     config = model.elmo.config
+    assert model.score == "accuracy"
     assert sizes == [3 * config.projection_dim, config.output_dim] and trained == [False, True]
 
 

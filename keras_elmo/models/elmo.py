@@ -13,13 +13,14 @@ from keras_elmo.models.arguments import (
     check_trainable,
     refuse_pretrained_source,
     translate_0_1_config,
+    warn_of_large_call,
     warn_of_random_weights,
 )
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
-from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
+from keras_elmo.text.inputs import call_strings, num_columns, symbolic_width, tokens_and_width
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -75,7 +76,8 @@ class Elmo(ContextualModel):
             arithmetic of these dtypes this is slower than float32.
 
     Call arguments:
-        inputs: text, as raw strings or as tokens: `strings` says what each form means.
+        inputs: text, as raw strings or as tokens: `strings` says what each form means. All outputs
+            are in memory at once, so a call on more than 1,024 sentences warns, and names `embed`.
 
     Returns:
         A dict, with D = 2 * projection_dim:
@@ -190,6 +192,7 @@ class Elmo(ContextualModel):
         """
         scheme = self.token_encoder.scheme
         ids = text.check_character_ids(character_ids, scheme, has_boundaries)
+        warn_of_large_call(self, ids, stacklevel=2)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
@@ -362,6 +365,8 @@ class Elmo(ContextualModel):
     # Keras
 
     def __call__(self, inputs, *args, **kwargs):
+        inputs = call_strings(inputs, self.tokenizer)
+        warn_of_large_call(self, inputs, stacklevel=2)
         outputs = super().__call__(inputs, *args, **kwargs)
         for name in self.output_keys.sequences:
             if isinstance(outputs[name], keras.KerasTensor):

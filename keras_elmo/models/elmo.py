@@ -3,6 +3,7 @@
 import os
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters, text
@@ -17,7 +18,7 @@ from keras_elmo.models.arguments import (
     warn_of_random_weights,
 )
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
-from keras_elmo.models.embed_stream import embed_stream
+from keras_elmo.models.embed_stream import OTHER_METHODS, embed_stream, refuse_unknown
 from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.text.inputs import call_strings, num_columns, symbolic_width, tokens_and_width
@@ -257,7 +258,7 @@ class Elmo(ContextualModel):
 
     # Embedding of many sentences
 
-    def embed(self, sentences, layers="elmo", token_budget=None, progress=False):
+    def embed(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
         """Embeds sentences, any number of them.
 
         Sentences of like length go together, in batches of about 4,096 tokens; the result has their
@@ -280,17 +281,21 @@ class Elmo(ContextualModel):
                 hold 24 of them, up to 24,576 tokens.
             progress: bool. Show a progress bar on standard error, or lines of text if that is not
                 a terminal, as in notebooks and log files.
+            **unknown: nothing. For the arguments of other packages, such as `batch_size`, the error
+                says what to write.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
-            (tokens, projection_dim) for `"word_emb"`; (D,) for `"default"`;
-            (num_layers + 1, tokens, D) for `"all"`. With a list of choices, each sentence has a
-            dict of such arrays by what was chosen. `tokenize` gives the tokens that they belong to.
+            (tokens, projection_dim) for `"word_emb"`; (num_layers + 1, tokens, D) for `"all"`. For
+            `"default"` one array, (sentences, D). With a list of choices, each sentence has a dict
+            of arrays by what was chosen, (D,) for `"default"`. `tokenize` gives the tokens that
+            they belong to.
 
         Raises:
             ValueError: `layers` or `token_budget` is not as said above, or most tokens hold
                 whitespace.
-            TypeError: a sentence is neither a string nor a list of strings.
+            TypeError: a sentence is neither a string nor a list of strings, or there is no such
+                argument.
 
         Example:
 
@@ -298,18 +303,33 @@ class Elmo(ContextualModel):
         [(4, 1024), (1, 1024)]
         >>> elmo.tokenize(["The cat sat .", "Hello"])
         [['The', 'cat', 'sat', '.'], ['Hello']]
+        >>> elmo.embed(["The cat sat .", "Hello"], layers="default").shape
+        (2, 1024)
         >>> vectors = elmo.embed(["The cat sat ."], layers=["word_emb", -1, "default"])
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
-        return list(embed_stream(self, sentences, layers, token_budget, progress))
+        results = list(self.embed_stream(sentences, layers, token_budget, progress, **unknown))
+        if isinstance(layers, str) and layers == "default":
+            return np.array(results, np.float32).reshape(-1, self.config.output_dim)
+        return results
 
-    def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False):
-        """Like `embed`, but an iterator over the arrays, in constant memory.
+    def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
+        """Like `embed`, but an iterator over the arrays of each sentence, in constant memory.
 
         It reads the sentences of a few batches ahead, and no more.
         """
+        refuse_unknown(unknown)
         return embed_stream(self, sentences, layers, token_budget, progress)
+
+    def __getattr__(self, name):
+        """Says what to write for the methods of other packages."""
+        if name in OTHER_METHODS:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}: write "
+                f"`{OTHER_METHODS[name]}`"
+            )
+        return super().__getattribute__(name)  # raises Python's own error
 
     def _layers_of_tokens(self, embeddings, word_index, row_lengths):
         """Every layer of the real tokens, (N, D): one trace serves all arguments of `embed`."""

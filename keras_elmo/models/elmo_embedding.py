@@ -1,28 +1,35 @@
 """`ElmoEmbedding`."""
 
 import keras
+import tensorflow as tf
 
 from keras_elmo.checks import check_dropout
 from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
 from keras_elmo.models.elmo import to_elmo
-from keras_elmo.models.outputs import LastMask, give_symbolic_mask
+from keras_elmo.models.embed_stream import parse_layers
+from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings
+
+_WITHOUT_MASK = ("default", "all")  # whose second axis is not that of the tokens
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ElmoEmbedding(keras.layers.Layer):
-    """One output of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
+    """Outputs of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
     the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (If the labels are
     a list, Keras's error, `Unrecognized data type`, names the texts.)
 
-    Masking: the mask is computed from the text and goes with outputs that have a token axis.
+    Masking: the mask is computed from the text and goes with outputs of shape (batch, tokens, D).
 
     Args:
         elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
             an address, a pair.
-        output: the key of the output, `"elmo"`, `"default"`, `"lstm_outputs1"`, ...
+        output: what `Elmo.embed` takes as `layers`: `"elmo"`, `"default"`, `"average"`, `"top"`,
+            `"lstm_outputs1"`, -1, `"all"`, ... With a list of these the layer returns a list of
+            tensors, for layers such as `ScalarMix` or `keras.layers.Concatenate`. (If none of them
+            is a mix, pass `trainable=False`, or Keras warns that the mix has no gradient.)
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
         trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`. `True` makes
@@ -40,7 +47,8 @@ class ElmoEmbedding(keras.layers.Layer):
             one needs an `Input`, or Keras takes its inputs for numbers.
 
     Returns:
-        float, (batch, tokens, D), or (batch, D) for `"default"`.
+        float, (batch, tokens, D); (batch, D) for `"default"`; (batch, num_layers + 1, tokens, D)
+        for `"all"`. For a list of outputs, a list of these.
 
     Raises:
         ValueError: an argument is out of range, or there is no such output.
@@ -88,12 +96,10 @@ class ElmoEmbedding(keras.layers.Layer):
         if trainable_part is not None:
             check_part(trainable_part)
         elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
-        outputs = [*elmo.output_keys.sequences, "default"]
-        if output not in outputs:
-            raise ValueError(f"`output` must be one of {outputs}. Received: output={output!r}")
+        names = parse_layers(elmo.config, output, elmo.num_mixes, "output")
         check_dropout(dropout)
         self.elmo = elmo
-        self.output_name = output
+        self.output_name = names if isinstance(output, list | tuple) else names[0]
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy, name="dropout")
         if trainable is not None:
             self.elmo.trainable = trainable
@@ -136,33 +142,65 @@ class ElmoEmbedding(keras.layers.Layer):
 
     def __call__(self, inputs, *args, **kwargs):
         outputs = super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
-        if isinstance(outputs, keras.KerasTensor) and self.output_name != "default":
-            give_symbolic_mask(outputs)
+        for output, name in zip(keras.tree.flatten(outputs), self._names, strict=True):
+            if isinstance(output, keras.KerasTensor) and name not in _WITHOUT_MASK:
+                give_symbolic_mask(output)
         return outputs
 
     def call(self, inputs, training=False):
         outputs = self.elmo(inputs)
         self._last_mask.keep(inputs, outputs["mask"])
-        return self.dropout(outputs[self.output_name], training=training)
+        return self._for_each_name(
+            lambda name: self.dropout(self._choose(outputs, name), training=training)
+        )
+
+    def _choose(self, outputs, name):
+        """What an element of `output` names, of the outputs of the `Elmo`."""
+        if name in outputs:
+            return outputs[name]
+        layers = [tf.concat([outputs["word_emb"]] * 2, axis=-1)]
+        layers += [outputs[f"lstm_outputs{k + 1}"] for k in range(self.elmo.config.num_layers)]
+        return choose_layer(layers, name)
 
     def compute_mask(self, inputs, mask=None):
         mask = self._last_mask.take(inputs)
-        if mask is not None:
-            return None if self.output_name == "default" else mask
-        masks = self.elmo.compute_mask(inputs)
-        return None if masks is None else masks[self.output_name]
+        if mask is None:
+            masks = self.elmo.compute_mask(inputs)
+            mask = None if masks is None else masks["elmo"]
+        return self._for_each_name(lambda name: None if name in _WITHOUT_MASK else mask)
 
     def compute_output_shape(self, input_shape):
-        return self.elmo.compute_output_shape(input_shape)[self.output_name]
+        specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
+        return keras.tree.map_structure(lambda spec: spec.shape, specs)
 
     def compute_output_spec(self, inputs, training=None):
-        return self.elmo.compute_output_spec(inputs)[self.output_name]
+        specs = self.elmo.compute_output_spec(inputs)
+
+        def spec(name):
+            if name in specs:
+                return specs[name]
+            batch, *shape = specs["elmo"].shape
+            if name == "all":
+                shape = [self.elmo.config.num_layers + 1, *shape]
+            return keras.KerasTensor((batch, *shape), dtype=specs["elmo"].dtype)
+
+        return self._for_each_name(spec)
+
+    @property
+    def _names(self):
+        """The outputs as a list."""
+        return self.output_name if isinstance(self.output_name, list) else [self.output_name]
+
+    def _for_each_name(self, function):
+        """The results of a function of the name of an output, in a list if `output` is one."""
+        results = [function(name) for name in self._names]
+        return results if isinstance(self.output_name, list) else results[0]
 
     def get_config(self):
         return {
             **super().get_config(),
             "elmo": keras.saving.serialize_keras_object(self.elmo),
-            "output": self.output_name,
+            "output": self._for_each_name(lambda name: name),
             "dropout": self.dropout.rate,
         }
 

@@ -79,6 +79,25 @@ class OutputNames:
         return padded
 
 
+def choose_layer(layers, spec):
+    """What a name or a number of `Elmo.embed` means that no mix has.
+
+    Args:
+        layers: list of `num_layers + 1` floats, (..., tokens, D).
+        spec: `"all"`, `"average"`, `"top"`, `"lstm_outputs1"`, ..., or an int.
+
+    Returns:
+        float, (..., tokens, D); (..., num_layers + 1, tokens, D) for `"all"`.
+    """
+    if spec == "all":
+        return tf.stack(layers, axis=-3)
+    if spec == "average":
+        return sum(layers) / len(layers)
+    if spec == "top":
+        return layers[-1]
+    return layers[int(spec.removeprefix("lstm_outputs")) if isinstance(spec, str) else spec]
+
+
 class LastMask(threading.local):
     """The mask of a thread's last call.
 

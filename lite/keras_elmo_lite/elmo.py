@@ -15,6 +15,13 @@ _ROWS = 32  # sentences of a batch, at most: more are not faster
 _TOKENS_PER_CALL = 128
 _GROUP_SENTENCES, _GROUP_TOKENS = 1024, 4096  # of a group, which is sorted by length; at most
 _EPSILON = 1e-12  # of a mix with layer norm
+# What other packages call the arguments of `embed`, and what to write here.
+_OTHER_ARGUMENTS = {
+    "batch_size": "leave it out",
+    "token_budget": "leave it out",
+    "convert_to_numpy": "leave it out, since all vectors are NumPy arrays",
+    "show_progress_bar": "write `progress`",
+}
 
 
 class Elmo:
@@ -62,7 +69,16 @@ class Elmo:
         tokens = map(self._tokens, _checked_sentences(sentences))
         return [[token.decode("utf-8", "surrogateescape") for token in row] for row in tokens]
 
-    def embed(self, sentences, layers="elmo", progress=False):
+    def __getattr__(self, name):
+        """Says what to write for `encode`, as other packages call it."""
+        if name == "encode":
+            raise AttributeError(
+                "'Elmo' object has no attribute 'encode': write "
+                '`embed(sentences, layers="default")`'
+            )
+        return super().__getattribute__(name)  # raises Python's own error
+
+    def embed(self, sentences, layers="elmo", progress=False, **unknown):
         """Embeds sentences, any number of them. Sentences of like length go together.
 
         Args:
@@ -73,21 +89,33 @@ class Elmo:
                 `"average"` or `"top"` of the layers; the number of a layer, where 0 is `[token,
                 token]` and -1 is the last; or `"all"` layers.
             progress: bool. Show the progress on standard error.
+            **unknown: nothing. For the arguments of other packages, such as `batch_size`, the error
+                says what to write.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
-            (tokens, projection_dim) for `"word_emb"`; (D,) for `"default"`;
-            (num_layers + 1, tokens, D) for `"all"`. With a list of choices, each sentence has a
-            dict of such arrays by what was chosen.
+            (tokens, projection_dim) for `"word_emb"`; (num_layers + 1, tokens, D) for `"all"`. For
+            `"default"` one array, (sentences, D). With a list of choices, each sentence has a dict
+            of arrays by what was chosen, (D,) for `"default"`.
 
         Raises:
             ValueError: `layers` is not as said above.
-            TypeError: a sentence is neither a string nor a list of strings.
+            TypeError: a sentence is neither a string nor a list of strings, or there is no such
+                argument.
         """
-        return list(self.embed_stream(sentences, layers, progress))
+        results = list(self.embed_stream(sentences, layers, progress, **unknown))
+        if isinstance(layers, str) and layers == "default":
+            return np.array(results, np.float32).reshape(-1, 2 * self._file.projection_dim)
+        return results
 
-    def embed_stream(self, sentences, layers="elmo", progress=False):
-        """Like `embed`, but an iterator over the arrays, in constant memory."""
+    def embed_stream(self, sentences, layers="elmo", progress=False, **unknown):
+        """Like `embed`, but an iterator over the arrays of each sentence, in constant memory."""
+        for name, value in unknown.items():
+            cure = _OTHER_ARGUMENTS.get(name, "they are `layers` and `progress`")
+            raise TypeError(
+                f"The arguments of `embed` must not include `{name}`: {cure}. "
+                f"Received: {name}={str(value)[:200]}"
+            )
         are_several = isinstance(layers, list | tuple)
         specs = self._checked_layers(layers if are_several else [layers], layers)
         sentences = _checked_sentences(sentences)

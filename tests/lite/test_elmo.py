@@ -1,6 +1,7 @@
 """`keras_elmo_lite.Elmo` gives what `keras_elmo.Elmo` gives."""
 
 import json
+import re
 import subprocess
 import sys
 import unicodedata
@@ -50,11 +51,36 @@ def test_every_choice_of_layers_equals_elmo(lite, models):
     expected = elmo.embed(SENTENCES, layers=LAYERS)
     assert_same(lite.embed(SENTENCES, layers=LAYERS), expected)
     for layers in LAYERS:
-        assert_same(lite.embed(iter(SENTENCES), layers), [row[layers] for row in expected])
+        found = lite.embed(iter(SENTENCES), layers)
+        assert_same(found, [row[layers] for row in expected])
+        assert isinstance(found, np.ndarray) == (layers == "default")
     assert lite.tokenize(SENTENCES) == elmo.tokenize(SENTENCES)
     stream = lite.embed_stream(SENTENCES, layers="top")
     np.testing.assert_allclose(next(stream), expected[0]["top"], atol=1e-5)
-    assert lite.embed([]) == []
+    assert lite.embed([]) == [] and lite.embed([], "default").shape == (0, 16)
+
+
+@pytest.mark.parametrize(
+    "name, cure",
+    [
+        ("batch_size", "leave it out"),
+        ("show_progress_bar", "write `progress`"),
+        ("convert_to_numpy", "leave it out, since all vectors are NumPy arrays"),
+        ("leyers", "they are `layers`"),
+    ],
+)
+def test_habits_of_other_packages_are_answered_as_by_elmo(lite, models, name, cure):
+    for model in (lite["whitespace"], models["whitespace"]):
+        message = f"`embed` must not include `{name}`: {cure}.* Received: {name}=1$"
+        for embed in (model.embed, model.embed_stream):
+            with pytest.raises(TypeError, match=message):
+                embed(["a"], **{name: 1})
+        message = (
+            "'Elmo' object has no attribute 'encode': write `embed(sentences, layers=\"default\")`"
+        )
+        with pytest.raises(AttributeError, match=re.escape(message)):
+            model.encode(["a"])
+        assert not hasattr(model, "enkode")
 
 
 def test_a_sentence_gives_the_same_vectors_in_any_batch(lite, models):

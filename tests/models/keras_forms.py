@@ -241,6 +241,28 @@ FORMS = {
     "own build": (lambda elmo, _: OwnBuild(mean(elmo)), texts),
     "rows of one text": (lambda elmo, _: OneLayerAbove(mean(elmo)), lambda: texts()[:, None]),
     "padded tokens": (lambda _, elmo: SeveralLayersAbove(ElmoEmbedding(elmo)), tokens),
+    "several outputs": (
+        lambda elmo, _: keras.Sequential(
+            [text_input(), ElmoEmbedding(elmo, [0, 1], 0.5), ScalarMix(), keras.layers.LSTM(2)]
+        ),
+        texts,
+    ),
+    "several outputs without Input": (
+        lambda elmo, _: keras.Sequential(
+            [ElmoEmbedding(elmo, ["top", "average"]), keras.layers.Concatenate(), dense(2)]
+        ),
+        texts,
+    ),
+    "several outputs, functional": (
+        lambda elmo, _: on_one_input(ElmoEmbedding(elmo, ["all", -1, "default"])),
+        texts,
+    ),
+    "several outputs, subclassed": (
+        lambda elmo, _: OneLayerAbove(
+            keras.Sequential([ElmoEmbedding(elmo, [0, -1]), ScalarMix()])
+        ),
+        texts,
+    ),
     "ragged tokens": (
         lambda elmo, _: SeveralLayersAbove(ElmoEmbedding(elmo)),
         lambda: keras_elmo.strings(TOKENS),

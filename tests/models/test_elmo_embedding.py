@@ -51,21 +51,41 @@ def test_the_mask_reaches_the_next_layer(one_layer_folder):
     assert np.all(np.isfinite(model(strings([""]))))
 
 
-@pytest.mark.parametrize("output", ["elmo", "default", "word_emb", "lstm_outputs1"])
-def test_each_output(elmo, output):
+NAMES = ["elmo", "default", "word_emb", "lstm_outputs1", "average", "top", 0, -1, "all"]
+
+
+@pytest.mark.parametrize("output", [*NAMES, NAMES, (np.int64(2),)], ids=str)
+def test_outputs_are_those_of_embed(elmo, output):
     layer = ElmoEmbedding(elmo, output=output)
-    np.testing.assert_allclose(layer(TEXTS), elmo(TEXTS)[output], atol=1e-6)
-    width = {"word_emb": 8}.get(output, 16)
-    symbolic = layer(keras.Input((), dtype="string")).shape
-    assert symbolic == ((None, width) if output == "default" else (None, None, width))
+    names, several = ([output], False) if output in NAMES else (list(output), True)
+    outputs, symbolic = layer(TEXTS), layer(keras.Input((), dtype="string"))
+    assert isinstance(outputs, list) == isinstance(symbolic, list) == several
+    expected, mask = elmo.embed(TEXTS, names), elmo(TEXTS)["mask"]
+    for name, values, symbol in zip(
+        names, keras.tree.flatten(outputs), keras.tree.flatten(symbolic), strict=True
+    ):
+        for row, vectors in zip(values.numpy(), expected, strict=True):
+            if name != "default":
+                count = vectors[name].shape[-2]
+                assert not np.any(row[..., count:, :])
+                row = row[..., :count, :]
+            np.testing.assert_allclose(row, vectors[name], atol=1e-6)
+        assert symbol.shape[-1] == values.shape[-1] and len(symbol.shape) == len(values.shape)
+        if name in ("default", "all"):
+            assert not hasattr(values, "_keras_mask") and not hasattr(symbol, "_keras_mask")
+        else:
+            np.testing.assert_array_equal(values._keras_mask, mask)
+            assert symbol._keras_mask.shape == (None, None)
+    again = ElmoEmbedding.from_config(layer.get_config())
+    assert again.output_name == layer.output_name == (names if several else output)
 
 
 def test_dropout_only_in_training(elmo):
-    layer = ElmoEmbedding(elmo, dropout=0.5)
-    np.testing.assert_allclose(layer(TEXTS), elmo(TEXTS)["elmo"], atol=1e-6)
+    layer = ElmoEmbedding(elmo, ["elmo", "top"], dropout=0.5)
+    np.testing.assert_allclose(layer(TEXTS)[0], elmo(TEXTS)["elmo"], atol=1e-6)
     real = elmo(TEXTS)["mask"].numpy()
-    dropped = layer(TEXTS, training=True).numpy()[real]
-    assert 0.3 < np.mean(dropped == 0) < 0.7
+    for output in layer(TEXTS, training=True):
+        assert 0.3 < np.mean(output.numpy()[real] == 0) < 0.7
 
 
 def test_one_elmo_in_two_layers_is_trained_once(elmo):
@@ -159,7 +179,9 @@ def test_another_part_later(new_elmo):
 @pytest.mark.parametrize(
     "kwargs, error, message",
     [
-        ({"output": "mask"}, ValueError, "`output`"),
+        ({"output": "mask"}, ValueError, "`output` must .*from -3 to 2.*Received: output='mask'"),
+        ({"output": ["top", 3]}, ValueError, r"Received: output=\['top', 3\]"),
+        ({"output": []}, ValueError, "`output`"),
         ({"dropout": "0.5"}, ValueError, "`dropout`"),
         ({"dropout": 1.0}, ValueError, "`dropout`"),
         ({"trainable": "all"}, ValueError, 'trainable_part="all"'),

@@ -20,6 +20,7 @@ from keras_elmo import Elmo, ElmoEmbedding, strings
 QUICK = [
     "Sequential without Input",
     "several layers above",
+    "several outputs",
     "ragged tokens",
     "Elmo on ids",
     "several arguments",
@@ -172,10 +173,18 @@ def test_a_layer_says_that_it_takes_strings(elmos):
     assert ElmoEmbedding.from_config(layer.get_config()).dtype_policy.name == "mixed_bfloat16"
 
 
-@pytest.mark.parametrize("output", ["elmo", "default", "word_emb"])
+@pytest.mark.parametrize("output", ["elmo", "default", "word_emb", "top", 0, "all"])
 def test_the_shape_of_an_output_is_known_from_that_of_the_input(elmos, output):
     with_tokenizer, without = (ElmoEmbedding(elmo, output=output) for elmo in elmos)
-    expected = {"default": (None, 16), "word_emb": (None, None, 8)}.get(output, (None, None, 16))
+    of_other_shape = {
+        "default": (None, 16),
+        "word_emb": (None, None, 8),
+        "all": (None, 2, None, 16),
+    }
+    expected = of_other_shape.get(output, (None, None, 16))
     assert with_tokenizer.compute_output_shape((None,)) == expected
-    expected = {"default": (2, 16), "word_emb": (2, 5, 8)}.get(output, (2, 5, 16))
+    of_other_shape = {"default": (2, 16), "word_emb": (2, 5, 8), "all": (2, 2, 5, 16)}
+    expected = of_other_shape.get(output, (2, 5, 16))
     assert without.compute_output_shape((2, 5)) == expected
+    several = ElmoEmbedding(without.elmo, ["top", output]).compute_output_shape((2, 5))
+    assert several == [(2, 5, 16), expected]

@@ -13,6 +13,7 @@ import fails, all that was written meanwhile is shown.
 
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from keras_elmo import quiet, signals
 from keras_elmo._version import __version__
@@ -77,7 +78,7 @@ with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
             strings,
         )
 
-if keras.backend.backend() != "tensorflow":
+if not TYPE_CHECKING and keras.backend.backend() != "tensorflow":
     _missing = [name for name in __all__ if name not in globals()]
     __all__ = [name for name in __all__ if name in globals()]
 

@@ -3,8 +3,11 @@
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from keras_elmo import characters
+from keras_elmo.annotations import Options
 from keras_elmo.checks import (
     ACTIVATIONS,
     are_filters,
@@ -90,7 +93,15 @@ class ElmoConfig:
     projection_clip: float | None = 3.0
     use_skip_connections: bool = True
     character_dim: int = 16
-    filters: tuple = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+    filters: Sequence[Sequence[int]] = (
+        (1, 32),
+        (2, 32),
+        (3, 64),
+        (4, 128),
+        (5, 256),
+        (6, 512),
+        (7, 1024),
+    )
     num_highway: int = 2
     activation: str = "relu"
     max_characters: int = characters.DEFAULT_MAX_CHARACTERS
@@ -162,38 +173,38 @@ class ElmoConfig:
             object.__setattr__(self, field.name, _to_python_numbers(getattr(self, field.name)))
 
     @property
-    def has_projection(self):
+    def has_projection(self) -> bool:
         """Whether the LSTMs project their outputs."""
         return self.units != self.projection_dim or self.dictionary is not None
 
     @property
-    def has_token_projection(self):
+    def has_token_projection(self) -> bool:
         """Whether the character encoder ends with a projection."""
         return self.num_filters != self.projection_dim or self.dictionary is not None
 
     @property
-    def num_characters(self):
+    def num_characters(self) -> int:
         """Rows of the table of character embeddings."""
         if self.dictionary is None:
             return characters.NUM_CHARACTERS
         return len(self.dictionary.characters)
 
     @property
-    def num_words(self):
+    def num_words(self) -> int | None:
         """Rows of the table of word embeddings, or `None` without one."""
         return self.dictionary.num_words if self.dictionary else None
 
     @property
-    def num_filters(self):
+    def num_filters(self) -> int:
         """Sum of the filters' counts."""
         return sum(count for _, count in self.filters)
 
     @property
-    def output_dim(self):
+    def output_dim(self) -> int:
         """Size of a layer's output: both directions, `2 * projection_dim`."""
         return 2 * self.projection_dim
 
-    def num_parameters(self):
+    def num_parameters(self) -> dict[str, int]:
         """The number of parameters of each part, without the row of the padding character.
 
         Returns:
@@ -213,7 +224,7 @@ class ElmoConfig:
         }
 
     @classmethod
-    def from_options(cls, options, where="options"):
+    def from_options(cls, options: Options, where: str = "options") -> "ElmoConfig":
         """Reads the original's options.
 
         Args:
@@ -293,7 +304,7 @@ class ElmoConfig:
         except ValueError as error:
             raise ValueError(f"{where} cannot be read:\n  {error}") from None
 
-    def to_options(self):
+    def to_options(self) -> dict[str, Any]:
         """The configuration as a dict with the original's keys, ready for `json.dump`.
 
         A dictionary is inside, under a key that the originals do not have.

@@ -4,13 +4,20 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
+from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import join_names
 from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
+
+if TYPE_CHECKING:  # they need TensorFlow
+    from keras_elmo.models.contextual_model import ContextualModel
+    from keras_elmo.text.vocabulary import Vocabulary
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores
@@ -22,7 +29,7 @@ _RULE = (
 )
 
 
-def read_embeddings(path):
+def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     """Opens a file of sentence embeddings, as a sequence in the order of the lines.
 
     (`h5py.File` sorts the arrays by their names, 0, 1, 10, 100, ..., and has AllenNLP's
@@ -83,7 +90,7 @@ def _check_count(path, archive):
         )
 
 
-class EmbeddingsFile(Sequence):
+class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
     """The arrays of an open file, in the order of the lines; see `read_embeddings`.
 
     Args:
@@ -110,7 +117,7 @@ class EmbeddingsFile(Sequence):
             raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, list[Any]]:
         """The fields that `keras-elmo embed --keep` stored: a dict of lists, by their names.
 
         A list has the value of each sentence, in the order of the vectors: a string, or what the
@@ -143,8 +150,14 @@ class EmbeddingsFile(Sequence):
             )
         return self._file
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._count
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> npt.NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[npt.NDArray[Any]]: ...
 
     def __getitem__(self, index):
         file = self._opened()
@@ -165,16 +178,16 @@ class EmbeddingsFile(Sequence):
             )
         return array
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def __enter__(self):
+    def __enter__(self) -> "EmbeddingsFile":
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self):
@@ -239,7 +252,9 @@ def _num_tokens(array):
     return array.shape[-2] if array.ndim > 1 else 0
 
 
-def dump_token_embeddings(elmo, vocabulary, path):
+def dump_token_embeddings(
+    elmo: "ContextualModel", vocabulary: "Vocabulary | AnyPath | Sequence[str]", path: AnyPath
+) -> int:
     """Writes the token embeddings of a vocabulary, like bilm-tf's function of the same name.
 
     The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim): a row for each
@@ -265,7 +280,7 @@ def dump_token_embeddings(elmo, vocabulary, path):
 
     Reference: `dump_token_embeddings` in bilm-tf's bilm/model.py.
     """
-    from keras_elmo.text.vocabulary import Vocabulary  # `text` needs TensorFlow
+    from keras_elmo.text.vocabulary import Vocabulary
 
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = Vocabulary(vocabulary)

@@ -2,10 +2,14 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
+from typing import Any
 
+import keras
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.annotations import AnyPath, Sentence
 from keras_elmo.checks import check_integers
 from keras_elmo.export import serving
 from keras_elmo.export.exported_module import ExportedModule
@@ -26,17 +30,17 @@ STORAGE = ("float32", "bfloat16", "float16")
 
 
 def export_saved_model(
-    model,
-    path,
-    tokenizer=None,
-    ops="tensorflow-text",
-    storage=None,
-    pooled_only=False,
-    max_tokens=None,
-    warmup_texts=None,
-    max_batch_size=None,
-    overwrite=False,
-):
+    model: keras.Model,
+    path: AnyPath,
+    tokenizer: Any = None,
+    ops: str = "tensorflow-text",
+    storage: str | None = None,
+    pooled_only: bool = False,
+    max_tokens: int | None = None,
+    warmup_texts: Sequence[Sentence] | None = None,
+    max_batch_size: int | None = None,
+    overwrite: bool = False,
+) -> None:
     """Writes an `Elmo`, or a Keras model that holds one, as a SavedModel.
 
     Weights are stored once. The graph takes strings and holds no Python; TensorFlow Serving,

@@ -5,6 +5,7 @@ import tempfile
 
 import tensorflow as tf
 
+from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import check_integers
 from keras_elmo.export import tflite_graph
 from keras_elmo.export.tflite_metadata import describe, metadata, with_metadata
@@ -19,14 +20,14 @@ QUANTIZATIONS = (None, "float16", "int8")
 
 
 def export_tflite(
-    elmo,
-    path,
-    inputs="character_ids",
-    quantize=None,
-    batch=1,
-    max_tokens=None,
-    overwrite=False,
-):
+    elmo: Elmo,
+    path: AnyPath,
+    inputs: str = "character_ids",
+    quantize: str | None = None,
+    batch: int | None = 1,
+    max_tokens: int | None = None,
+    overwrite: bool = False,
+) -> None:
     """Writes a model as a TFLite file, of TFLite's builtin operations alone.
 
     `keras_elmo_lite` runs such files without TensorFlow. Other programs call the signatures of the

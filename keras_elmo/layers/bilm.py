@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+from typing import Any
 
 import keras
 from keras import ops
@@ -73,18 +74,18 @@ class BiLM(keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        projection_dim=None,
-        num_layers=2,
-        cell_clip=None,
-        projection_clip=None,
-        use_skip_connections=True,
-        return_state=False,
-        loop=None,
-        always_project=False,
-        kernel_initializer="glorot_uniform",
-        **kwargs,
-    ):
+        units: int,
+        projection_dim: int | None = None,
+        num_layers: int = 2,
+        cell_clip: float | None = None,
+        projection_clip: float | None = None,
+        use_skip_connections: bool = True,
+        return_state: bool = False,
+        loop: str | None = None,
+        always_project: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_integers(1, num_layers=num_layers)
         if loop is not None:
@@ -131,12 +132,12 @@ class BiLM(keras.layers.Layer):
         self.supports_masking = True
 
     @property
-    def input_dim(self):
+    def input_dim(self) -> int:
         """Size of an input and of one direction's output."""
         return self.projection_dim or self.units
 
     @property
-    def state_sizes(self):
+    def state_sizes(self) -> list[int]:
         """The width of each tensor of the state, in the order of `initial_state`."""
         return [self.input_dim, self.units] * 2 * self.num_layers
 
@@ -175,7 +176,7 @@ class BiLM(keras.layers.Layer):
                 f"backward ones. Received: {len(shapes)} tensors of shapes {shapes}"
             )
 
-    def zero_state(self, batch_size):
+    def zero_state(self, batch_size: Any) -> list[Any]:
         """The state before any text: a list of zeros, as `initial_state` takes it."""
         return [
             ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_sizes

@@ -1,6 +1,8 @@
 """`CharCNNEmbedding`."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -73,19 +75,19 @@ class CharCNNEmbedding(keras.layers.Layer):
 
     def __init__(
         self,
-        filters,
-        character_dim=16,
-        num_highway=2,
-        projection_dim=None,
-        activation="relu",
-        num_characters=characters.NUM_CHARACTERS,
-        word_padding=characters.WORD_PADDING,
-        num_words=None,
-        word_dim=None,
-        trim_characters=True,
-        kernel_initializer="glorot_uniform",
-        **kwargs,
-    ):
+        filters: Sequence[Sequence[int]],
+        character_dim: int = 16,
+        num_highway: int = 2,
+        projection_dim: int | None = None,
+        activation: str = "relu",
+        num_characters: int = characters.NUM_CHARACTERS,
+        word_padding: int = characters.WORD_PADDING,
+        num_words: int | None = None,
+        word_dim: int | None = None,
+        trim_characters: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if not are_filters(filters):
             raise ValueError(
@@ -137,7 +139,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         self.supports_masking = True
 
     @property
-    def output_dim(self):
+    def output_dim(self) -> int:
         """Size of an embedding."""
         return self.projection_dim or sum(count for _, count in self.filters)
 

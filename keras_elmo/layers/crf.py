@@ -1,5 +1,7 @@
 """`CRF`, and the decoder of its outputs."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -76,7 +78,7 @@ class CRF(keras.layers.Layer):
     Reference: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
     """
 
-    def __init__(self, initializer="zeros", **kwargs):
+    def __init__(self, initializer: Any = "zeros", **kwargs: Any) -> None:
         kwargs.pop("dtype", None)
         super().__init__(dtype="float32", **kwargs)
         self.initializer = keras.initializers.get(initializer)
@@ -104,7 +106,7 @@ class CRF(keras.layers.Layer):
         outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
         return ops.where(is_real[..., None, None], outputs, _MASKED)
 
-    def log_partition(self, inputs, mask=None):
+    def log_partition(self, inputs: Any, mask: Any = None) -> Any:
         """The logarithm of the sum over all sequences of tags of exp(score).
 
         Args:
@@ -215,7 +217,7 @@ class CRFDecoder(keras.layers.Layer):
     Reference: Viterbi 1967.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         kwargs.pop("dtype", None)
         super().__init__(dtype="float32", **kwargs)
         self.supports_masking = True

@@ -1,5 +1,7 @@
 """`CRFLoss` and `CRFAccuracy`, for a model that ends with a `CRF`."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -30,7 +32,9 @@ class CRFLoss(keras.losses.Loss):
         y_pred: float, (batch, tokens, tags, tags). What a `CRF` returns.
     """
 
-    def __init__(self, reduction="sum_over_batch_size", name="crf_loss"):
+    def __init__(
+        self, reduction: str | None = "sum_over_batch_size", name: str = "crf_loss"
+    ) -> None:
         super().__init__(name=name, reduction=reduction, dtype="float32")
 
     def call(self, y_true, y_pred):
@@ -65,7 +69,7 @@ class CRFAccuracy(keras.metrics.Mean):
         sample_weight: float, (batch,) or (batch, tokens), or `None`.
     """
 
-    def __init__(self, name="accuracy", dtype=None):
+    def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self._decoder = CRFDecoder()
 

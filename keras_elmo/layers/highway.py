@@ -1,5 +1,7 @@
 """`Highway`."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -38,7 +40,9 @@ class Highway(keras.layers.Layer):
     Reference: Srivastava et al. 2015, "Highway Networks"; `high` in bilm-tf's bilm/model.py.
     """
 
-    def __init__(self, activation="relu", kernel_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self, activation: Any = "relu", kernel_initializer: Any = "glorot_uniform", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.activation = keras.activations.get(activation)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)

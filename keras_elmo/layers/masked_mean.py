@@ -1,5 +1,7 @@
 """`MaskedMean`."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -27,7 +29,7 @@ class MaskedMean(keras.layers.Layer):
     Reference: the `default` output of the TF Hub module `google/elmo`.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 

@@ -1,5 +1,8 @@
 """`ScalarMix`."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -46,7 +49,13 @@ class ScalarMix(keras.layers.Layer):
     Reference: Peters et al. 2018, equation 1; `weight_layers` in bilm-tf's bilm/elmo.py.
     """
 
-    def __init__(self, do_layer_norm=False, initial_scalars=None, regularizer=None, **kwargs):
+    def __init__(
+        self,
+        do_layer_norm: bool = False,
+        initial_scalars: Sequence[float] | None = None,
+        regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.do_layer_norm = bool(do_layer_norm)
         self.initial_scalars = (

@@ -3,12 +3,16 @@
 import contextlib
 import os
 import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences, Source, Texts
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder, without_xla
@@ -18,6 +22,9 @@ from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_bou
 from keras_elmo.quiet import find_devices
 from keras_elmo.text.inputs import call_strings, fit_strings
 from keras_elmo.weights import hdf5, model_files, sources
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DEFAULT_INITIALIZER = "glorot_uniform"
 
@@ -38,18 +45,18 @@ class ContextualModel(keras.Model):
         matmul_dtype: see `Elmo`.
     """
 
-    source = None  # str: where the weights come from, for `repr` and manifests
-    max_tokens = None  # tokens of a sentence that are read at most; `None`: all
+    source: str | None = None  # where the weights come from, for `repr` and manifests
+    max_tokens: int | None = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(
         self,
-        config,
-        tokenizer="whitespace",
-        xla=False,
-        kernel_initializer=DEFAULT_INITIALIZER,
-        matmul_dtype=None,
-        **kwargs,
-    ):
+        config: ElmoConfig | Options,
+        tokenizer: Any = "whitespace",
+        xla: bool | str = False,
+        kernel_initializer: Any = DEFAULT_INITIALIZER,
+        matmul_dtype: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         if keras.backend.backend() != "tensorflow":
             raise ValueError(
                 f"The backend must be TensorFlow, since {type(self).__name__} reads strings: set "
@@ -121,7 +128,7 @@ class ContextualModel(keras.Model):
         )
 
     @property
-    def matmul_dtype(self):
+    def matmul_dtype(self) -> str | None:
         """The dtype of the products of matrices: `None`, for that of the layers, or `"bfloat16"`.
 
         It may be changed. A Keras model around this one takes the new dtype when it is compiled.
@@ -129,19 +136,19 @@ class ContextualModel(keras.Model):
         return self.kernel_rounding.dtype
 
     @matmul_dtype.setter
-    def matmul_dtype(self, dtype):
+    def matmul_dtype(self, dtype: str | None) -> None:
         self.kernel_rounding.set_dtype(dtype)
         self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
 
     # What an export changes
 
     @property
-    def tokenizer(self):
+    def tokenizer(self) -> Any:
         """What splits raw strings, or `None`."""
         return self._exported.tokenizer if self._exported.is_running else self._tokenizer
 
     @tokenizer.setter
-    def tokenizer(self, tokenizer):
+    def tokenizer(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     @contextlib.contextmanager
@@ -159,10 +166,10 @@ class ContextualModel(keras.Model):
 
     # Text in any form
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         return super().__call__(call_strings(inputs, self.tokenizer), *args, **kwargs)
 
-    def fit(self, x=None, *args, validation_data=None, **kwargs):
+    def fit(self, x: Any = None, *args: Any, validation_data: Any = None, **kwargs: Any) -> Any:
         if isinstance(validation_data, list | tuple) and validation_data:
             validation_data = (
                 fit_strings(validation_data[0], self.tokenizer),
@@ -172,10 +179,10 @@ class ContextualModel(keras.Model):
             fit_strings(x, self.tokenizer), *args, validation_data=validation_data, **kwargs
         )
 
-    def evaluate(self, x=None, *args, **kwargs):
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         return super().evaluate(fit_strings(x, self.tokenizer), *args, **kwargs)
 
-    def predict(self, x, *args, **kwargs):
+    def predict(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, npt.NDArray[Any]]:
         x = fit_strings(x, self.tokenizer)
         if tf.is_tensor(x) and x.shape.rank == 1 and x.shape[0] == 0:  # Keras fails on no batch
             return keras.tree.map_structure(np.asarray, self(x))
@@ -187,7 +194,7 @@ class ContextualModel(keras.Model):
             outputs,
         )
 
-    def token_embeddings(self, words):
+    def token_embeddings(self, words: Sequence[str] | HasArray) -> Array:
         """The embeddings of single words, as the biLM reads them.
 
         See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
@@ -215,7 +222,7 @@ class ContextualModel(keras.Model):
         index = np.array([index_of[word] for word in words], int)
         return embeddings[index].astype(np.float32, copy=False)
 
-    def tokenize(self, sentences):
+    def tokenize(self, sentences: Sentences) -> list[list[str]]:
         """The tokens of sentences, as the model's tokenizer splits them.
 
         Args:
@@ -237,7 +244,7 @@ class ContextualModel(keras.Model):
         """
         return list(tokenize(self.tokenizer, sentences, self.max_tokens))
 
-    def batch_to_ids(self, sentences):
+    def batch_to_ids(self, sentences: Texts) -> Any:
         """The character ids of a batch of sentences, by the model's own scheme.
 
         Args:
@@ -301,7 +308,7 @@ class ContextualModel(keras.Model):
     # Files
 
     @classmethod
-    def from_pretrained(cls, source, **kwargs):
+    def from_pretrained(cls, source: Source, **kwargs: Any) -> "Self":
         """A model with published or own weights in the original's format.
 
         Args:
@@ -350,7 +357,7 @@ class ContextualModel(keras.Model):
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 
-    def save_pretrained(self, folder):
+    def save_pretrained(self, folder: AnyPath) -> None:
         """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
 
         A model with a dictionary gets a `dictionary.json`, too, and only `from_pretrained` reads
@@ -361,7 +368,7 @@ class ContextualModel(keras.Model):
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
 
-    def load_weights(self, filepath, **kwargs):
+    def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """Loads weights. A file with a fault changes nothing.
 
         Args:
@@ -382,7 +389,7 @@ class ContextualModel(keras.Model):
             model_files.load_file(filepath, **parts, **kwargs)
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
-    def save_weights(self, filepath, **kwargs):
+    def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
         """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
 
         The original's format holds the character encoder and the biLM. Keras's holds the mixes,

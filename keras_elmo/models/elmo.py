@@ -1,13 +1,17 @@
 """`Elmo`."""
 
 import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters, text
+from keras_elmo.annotations import Array, LayerSpec, Options, Sentences, Texts
 from keras_elmo.checks import check_integers
+from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models.arguments import (
     check_part,
@@ -108,22 +112,22 @@ class Elmo(ContextualModel):
 
     def __init__(
         self,
-        config,
-        tokenizer="whitespace",
-        num_mixes=1,
-        do_layer_norm=False,
-        initial_scalars=None,
-        regularizer=None,
-        keep_sentence_boundaries=False,
-        stateful=False,
-        max_tokens=None,
-        trainable=True,
-        trainable_part="mix",
-        xla=False,
-        kernel_initializer=DEFAULT_INITIALIZER,
-        matmul_dtype=None,
-        **kwargs,
-    ):
+        config: ElmoConfig | Options,
+        tokenizer: Any = "whitespace",
+        num_mixes: int = 1,
+        do_layer_norm: bool = False,
+        initial_scalars: Sequence[float] | None = None,
+        regularizer: Any = None,
+        keep_sentence_boundaries: bool = False,
+        stateful: bool = False,
+        max_tokens: int | None = None,
+        trainable: bool = True,
+        trainable_part: str = "mix",
+        xla: bool | str = False,
+        kernel_initializer: Any = DEFAULT_INITIALIZER,
+        matmul_dtype: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
         super().__init__(config, tokenizer, xla, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
@@ -172,7 +176,9 @@ class Elmo(ContextualModel):
         self._last_mask.keep(inputs, outputs["mask"])
         return outputs
 
-    def from_character_ids(self, character_ids, has_boundaries=False):
+    def from_character_ids(
+        self, character_ids: Any, has_boundaries: bool = False
+    ) -> dict[str, Any]:
         """The outputs for character ids.
 
         Args:
@@ -251,12 +257,39 @@ class Elmo(ContextualModel):
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """Forgets the state of a stateful model: the next batch begins with zeros."""
         if self.stateful:
             self._batch_state.reset()
 
     # Embedding of many sentences
+
+    @overload
+    def embed(
+        self,
+        sentences: Sentences,
+        layers: Literal["default"],
+        token_budget: int | None = None,
+        progress: bool = False,
+    ) -> Array: ...
+
+    @overload
+    def embed(
+        self,
+        sentences: Sentences,
+        layers: LayerSpec = "elmo",
+        token_budget: int | None = None,
+        progress: bool = False,
+    ) -> list[Array]: ...
+
+    @overload
+    def embed(
+        self,
+        sentences: Sentences,
+        layers: Sequence[LayerSpec],
+        token_budget: int | None = None,
+        progress: bool = False,
+    ) -> list[dict[str | int, Array]]: ...
 
     def embed(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
         """Embeds sentences, any number of them.
@@ -314,6 +347,24 @@ class Elmo(ContextualModel):
             return np.array(results, np.float32).reshape(-1, self.config.output_dim)
         return results
 
+    @overload
+    def embed_stream(
+        self,
+        sentences: Sentences,
+        layers: LayerSpec = "elmo",
+        token_budget: int | None = None,
+        progress: bool = False,
+    ) -> Iterator[Array]: ...
+
+    @overload
+    def embed_stream(
+        self,
+        sentences: Sentences,
+        layers: Sequence[LayerSpec],
+        token_budget: int | None = None,
+        progress: bool = False,
+    ) -> Iterator[dict[str | int, Array]]: ...
+
     def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
         """Like `embed`, but an iterator over the arrays of each sentence, in constant memory.
 
@@ -322,14 +373,16 @@ class Elmo(ContextualModel):
         refuse_unknown(unknown)
         return embed_stream(self, sentences, layers, token_budget, progress)
 
-    def __getattr__(self, name):
-        """Says what to write for the methods of other packages."""
-        if name in OTHER_METHODS:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}: write "
-                f"`{OTHER_METHODS[name]}`"
-            )
-        return super().__getattribute__(name)  # raises Python's own error
+    if not TYPE_CHECKING:  # With this method, a checker takes every name for an attribute.
+
+        def __getattr__(self, name):
+            """Says what to write for the methods of other packages."""
+            if name in OTHER_METHODS:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}: write "
+                    f"`{OTHER_METHODS[name]}`"
+                )
+            return super().__getattribute__(name)  # raises Python's own error
 
     def _layers_of_tokens(self, embeddings, word_index, row_lengths):
         """Every layer of the real tokens, (N, D): one trace serves all arguments of `embed`."""
@@ -342,22 +395,22 @@ class Elmo(ContextualModel):
     # Graphs, and what trains
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
         """bool. `False`: nothing trains; `True`: what `trainable_part` names."""
         return self._trainable
 
     @trainable.setter
-    def trainable(self, value):
+    def trainable(self, value: bool) -> None:
         self._trainable = check_trainable(value)
         self._update_trainable_layers()
 
     @property
-    def trainable_part(self):
+    def trainable_part(self) -> str:
         """The part that trains while `trainable` is `True`: `"mix"`, `"bilm"` or `"all"`."""
         return self._trainable_part
 
     @trainable_part.setter
-    def trainable_part(self, part):
+    def trainable_part(self, part: str) -> None:
         self._trainable_part = check_part(part)
         self._update_trainable_layers()
 
@@ -384,7 +437,7 @@ class Elmo(ContextualModel):
 
     # Keras
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         inputs = call_strings(inputs, self.tokenizer)
         warn_of_large_call(self, inputs, stacklevel=2)
         outputs = super().__call__(inputs, *args, **kwargs)
@@ -466,7 +519,7 @@ class BatchState(tf.Module):
             variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))
 
 
-def to_elmo(elmo, argument, dtype, kwargs):
+def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any]) -> Elmo:
     """The `Elmo` that a model around it is given.
 
     Args:

@@ -1,11 +1,15 @@
 """`ElmoEmbedding`."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
+from keras_elmo.annotations import LayerSpec, Source, Texts
 from keras_elmo.checks import check_dropout
 from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
-from keras_elmo.models.elmo import to_elmo
+from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings
@@ -81,15 +85,15 @@ class ElmoEmbedding(keras.layers.Layer):
 
     def __init__(
         self,
-        elmo,
-        output="elmo",
-        dropout=0.0,
-        trainable=None,
-        trainable_part=None,
-        name=None,
-        dtype=None,
-        **kwargs,
-    ):
+        elmo: Elmo | Source | Mapping[str, Any],
+        output: LayerSpec | Sequence[LayerSpec] = "elmo",
+        dropout: float = 0.0,
+        trainable: bool | None = None,
+        trainable_part: str | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype)
         if trainable is not None:
             check_trainable(trainable)
@@ -113,34 +117,34 @@ class ElmoEmbedding(keras.layers.Layer):
     # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
 
     @property
-    def compute_dtype(self):
+    def compute_dtype(self) -> str:
         """`"string"`."""
         return "string"
 
     @property
-    def variable_dtype(self):
+    def variable_dtype(self) -> str:
         """`"string"`."""
         return "string"
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
         """bool. See `Elmo`."""
         return self.elmo.trainable if hasattr(self, "elmo") else True
 
     @trainable.setter
-    def trainable(self, value):
+    def trainable(self, value: bool) -> None:
         self.elmo.trainable = value
 
     @property
-    def trainable_part(self):
+    def trainable_part(self) -> str:
         """The part that trains while `trainable` is `True`, see `Elmo`."""
         return self.elmo.trainable_part
 
     @trainable_part.setter
-    def trainable_part(self, part):
+    def trainable_part(self, part: str) -> None:
         self.elmo.trainable_part = part
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         outputs = super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
         for output, name in zip(keras.tree.flatten(outputs), self._names, strict=True):
             if isinstance(output, keras.KerasTensor) and name not in _WITHOUT_MASK:

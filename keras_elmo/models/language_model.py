@@ -2,13 +2,17 @@
 
 import os
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
 from keras_elmo.checks import check_integers
+from keras_elmo.config import ElmoConfig
 from keras_elmo.models.arguments import refuse_pretrained_source
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
@@ -16,6 +20,9 @@ from keras_elmo.models.softmax import Score, Softmax, perplexities
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.weights import hdf5, model_files, presets, sources, tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
 # The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
@@ -69,12 +76,12 @@ class BiLanguageModel(ContextualModel):
 
     def __init__(
         self,
-        config,
-        vocabulary,
-        tokenizer="whitespace",
-        kernel_initializer=DEFAULT_INITIALIZER,
-        **kwargs,
-    ):
+        config: ElmoConfig | Options,
+        vocabulary: Vocabulary | AnyPath | Sequence[str],
+        tokenizer: Any = "whitespace",
+        kernel_initializer: Any = DEFAULT_INITIALIZER,
+        **kwargs: Any,
+    ) -> None:
         refuse_pretrained_source(type(self), config)
         super().__init__(
             config, tokenizer, xla=False, kernel_initializer=kernel_initializer, **kwargs
@@ -150,7 +157,7 @@ class BiLanguageModel(ContextualModel):
                 )
         return self._word_id_table.lookup(tokens)
 
-    def score(self, sentences, token_budget=TOKEN_BUDGET):
+    def score(self, sentences: Sentences, token_budget: int = TOKEN_BUDGET) -> list[Score]:
         """The log-probability of each token, in each direction, each sentence from a zero state.
 
         Args:
@@ -177,7 +184,7 @@ class BiLanguageModel(ContextualModel):
                 scores.append(Score(*(row[: length + 1] for row in rows)))
         return scores
 
-    def perplexity(self, sentences):
+    def perplexity(self, sentences: Sentences) -> dict[str, float]:
         """The perplexities of sentences, each from a zero state.
 
         Args:
@@ -200,7 +207,7 @@ class BiLanguageModel(ContextualModel):
         ]
         return perplexities(*losses)
 
-    def top_words(self, sentence, k=10):
+    def top_words(self, sentence: Sentence, k: int = 10) -> list[dict[str, Any]]:
         """The most likely words at each place of a sentence: lexical substitutes.
 
         Args:
@@ -285,7 +292,7 @@ class BiLanguageModel(ContextualModel):
 
     # Weights
 
-    def initialize(self, seed=0):
+    def initialize(self, seed: int = 0) -> None:
         """Draws all weights as the original trainer does.
 
         Args:
@@ -307,14 +314,19 @@ class BiLanguageModel(ContextualModel):
                 _draw_uniform(rng, limit, cell.projection_kernel)
         _draw_normal(rng, self.config.projection_dim, self.softmax.kernel)
 
-    def initialize_softmax(self, seed=0):
+    def initialize_softmax(self, seed: int = 0) -> None:
         """Draws the weights of the softmax alone as the original trainer does."""
         kernel, bias = self.softmax.kernel, self.softmax.bias
         _draw_normal(np.random.default_rng(seed), self.config.projection_dim, kernel)
         bias.assign(tf.zeros_like(bias))
 
     @classmethod
-    def from_pretrained(cls, source, vocabulary=None, **kwargs):
+    def from_pretrained(
+        cls,
+        source: Source,
+        vocabulary: Vocabulary | AnyPath | Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> "Self":
         """A language model from files.
 
         Args:
@@ -382,7 +394,7 @@ class BiLanguageModel(ContextualModel):
             )
         return model
 
-    def load_weights(self, filepath, **kwargs):
+    def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """See `Elmo.load_weights`; a checkpoint's softmax is loaded too."""
         has_softmax = tf_checkpoint.has_softmax(filepath)
         if has_softmax:
@@ -391,7 +403,7 @@ class BiLanguageModel(ContextualModel):
         if has_softmax:
             self.has_softmax = True
 
-    def save_pretrained(self, folder):
+    def save_pretrained(self, folder: AnyPath) -> None:
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
         read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
 

@@ -7,6 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo.annotations import Array
+
 MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of float32
 
 
@@ -153,8 +155,8 @@ class Score(NamedTuple):
             their right.
     """
 
-    forward: np.ndarray
-    backward: np.ndarray
+    forward: Array
+    backward: Array
 
 
 def perplexities(forward, backward):

@@ -1,15 +1,18 @@
 """`Tagger`."""
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_elmo.annotations import Array, Labels, Source, Texts
 from keras_elmo.layers import CRF, CRFDecoder, CRFLoss
 from keras_elmo.layers.crf import tag_probabilities
+from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.labels import to_list
@@ -86,7 +89,16 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
-    def __init__(self, model, labels=None, crf=True, layers="all", units=64, dropout=0.5, **kwargs):
+    def __init__(
+        self,
+        model: Elmo | Source | Mapping[str, Any],
+        labels: Labels | None = None,
+        crf: bool = True,
+        layers: str = "all",
+        units: int = 64,
+        dropout: float = 0.5,
+        **kwargs: Any,
+    ) -> None:
         self.has_crf = bool(crf)
         super().__init__(model, labels, layers, units, dropout, **kwargs)
 
@@ -236,7 +248,7 @@ class Tagger(TaskModel):
             return tag_probabilities(outputs), CRFDecoder()(outputs)
         return outputs, ops.argmax(outputs, axis=-1)
 
-    def predict(self, x, batch_size=32, **kwargs):
+    def predict(self, x: Texts | Iterable[Any], batch_size: int = 32, **kwargs: Any) -> Array:
         """The probabilities of the tags: with a CRF, over all sequences of tags.
 
         Args:
@@ -258,7 +270,7 @@ class Tagger(TaskModel):
         outputs = self._predict(tokens, batch_size, verbose=0)
         return [row.tolist() for row in outputs["tags"]] if outputs else []
 
-    def tag(self, sentences, batch_size=32):
+    def tag(self, sentences: Texts, batch_size: int = 32) -> list[list[tuple[str, Any]]]:
         """The most likely tags of sentences.
 
         Args:
@@ -275,7 +287,7 @@ class Tagger(TaskModel):
             for row, found in zip(_words(tokens), best, strict=True)
         ]
 
-    def entities(self, texts, batch_size=32):
+    def entities(self, texts: Texts, batch_size: int = 32) -> list[list[Entity]]:
         """The entities of texts, for tags of the scheme BIO or IOBES.
 
         Args:
@@ -324,7 +336,7 @@ class Tagger(TaskModel):
             for entities, row in zip(found, _words(tokens), strict=True)
         ]
 
-    def serving_signatures(self):
+    def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes, by the names of their signatures.
 
         `serving_default` takes `text`, string (batch,), and returns, for each token, (batch,

@@ -1,5 +1,6 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -7,8 +8,9 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_elmo.annotations import HasArray, Labels, Source, Texts
 from keras_elmo.checks import check_dropout, check_integers, is_number
-from keras_elmo.models.elmo import to_elmo
+from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.text.inputs import call_strings
 
@@ -97,7 +99,15 @@ class TaskModel(keras.Model):
         **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
     """
 
-    def __init__(self, model, labels=None, layers="all", units=64, dropout=0.5, **kwargs):
+    def __init__(
+        self,
+        model: Elmo | Source | Mapping[str, Any],
+        labels: Labels | None = None,
+        layers: str = "all",
+        units: int = 64,
+        dropout: float = 0.5,
+        **kwargs: Any,
+    ) -> None:
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
         if layers not in LAYERS:
@@ -179,7 +189,7 @@ class TaskModel(keras.Model):
     # Labels
 
     @property
-    def labels(self):
+    def labels(self) -> list[Any] | None:
         """The labels, a list in the order of the outputs; `None` as long as they are not known."""
         return None if self._labels is None else list(self._labels.names)
 
@@ -198,12 +208,12 @@ class TaskModel(keras.Model):
 
     # Keras's methods, on text in any form
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         self._check_labels()
         return super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
 
     @property
-    def trainable_part(self):
+    def trainable_part(self) -> str:
         """The part of the `Elmo` that trains: `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
 
         A mix that the head does not read does not train, so with `layers="all"` and `"mix"` nothing
@@ -215,13 +225,15 @@ class TaskModel(keras.Model):
         return self.elmo.trainable_part
 
     @trainable_part.setter
-    def trainable_part(self, part):
+    def trainable_part(self, part: str) -> None:
         self.elmo.trainable_part = part
         self._freeze_unread_mix()
         if self.compiled and self._compile_arguments.get("optimizer", "auto") == "auto":
             self.compile(**self._compile_arguments)
 
-    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
+    def compile(
+        self, optimizer: Any = "auto", loss: Any = "auto", *, metrics: Any = "auto", **kwargs: Any
+    ) -> None:
         """Keras's `compile`. Every model is compiled with the defaults from the start.
 
         Args:
@@ -261,18 +273,18 @@ class TaskModel(keras.Model):
 
     def fit(
         self,
-        x,
-        y=None,
-        batch_size=32,
-        epochs=1,
+        x: Texts | Iterable[Any],
+        y: Labels | None = None,
+        batch_size: int = 32,
+        epochs: int = 1,
         *,
-        validation_data=None,
-        validation_split=0.0,
-        shuffle=True,
-        class_weight=None,
-        sample_weight=None,
-        **kwargs,
-    ):
+        validation_data: Any = None,
+        validation_split: float = 0.0,
+        shuffle: bool = True,
+        class_weight: Mapping[Any, float] | None = None,
+        sample_weight: Sequence[float] | HasArray | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Keras's `fit`.
 
         Args:
@@ -329,7 +341,15 @@ class TaskModel(keras.Model):
             data, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
         )
 
-    def evaluate(self, x, y=None, batch_size=32, *, sample_weight=None, **kwargs):
+    def evaluate(
+        self,
+        x: Texts | Iterable[Any],
+        y: Labels | None = None,
+        batch_size: int = 32,
+        *,
+        sample_weight: Sequence[float] | HasArray | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Keras's `evaluate`; see `fit` for the arguments."""
         self._check_labels()
         if isinstance(x, tf.data.Dataset):
@@ -418,13 +438,13 @@ class TaskModel(keras.Model):
         return dataset.map(encode)
 
     @property
-    def score(self):
+    def score(self) -> str:
         """The name of the figure that says how good the model is: `"accuracy"`,
         `"binary_accuracy"` (several labels a text), or `"f1"` (of entities)."""
         metric = self._default_compile()["metrics"][-1]
         return metric if isinstance(metric, str) else metric.name
 
-    def early_stopping(self, patience=3):
+    def early_stopping(self, patience: int = 3) -> keras.callbacks.EarlyStopping:
         """A callback for `fit`, which ends the training when the validation data's score no longer
         gets better, and then restores the weights of the best epoch.
 

@@ -1,11 +1,16 @@
 """`TextClassifier`."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_elmo.annotations import Array, Labels, Source, Texts
 from keras_elmo.layers import MaskedMean
+from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks.labels import to_list
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.inputs import fit_strings, strings_for
@@ -58,8 +63,15 @@ class TextClassifier(TaskModel):
     """
 
     def __init__(
-        self, model, labels=None, multi_label=False, layers="all", units=64, dropout=0.5, **kwargs
-    ):
+        self,
+        model: Elmo | Source | Mapping[str, Any],
+        labels: Labels | None = None,
+        multi_label: bool = False,
+        layers: str = "all",
+        units: int = 64,
+        dropout: float = 0.5,
+        **kwargs: Any,
+    ) -> None:
         self.multi_label = bool(multi_label)
         super().__init__(model, labels, layers, units, dropout, **kwargs)
 
@@ -152,7 +164,7 @@ class TextClassifier(TaskModel):
         texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return {"probabilities": self(texts, training=False)}
 
-    def predict(self, x, batch_size=32, **kwargs):
+    def predict(self, x: Texts | Iterable[Any], batch_size: int = 32, **kwargs: Any) -> Array:
         """The probabilities of the labels.
 
         Args:
@@ -167,7 +179,7 @@ class TextClassifier(TaskModel):
         rows = outputs["probabilities"] if outputs else []
         return np.reshape(np.array(rows, np.float32), (-1, len(self._labels)))
 
-    def classify(self, texts, batch_size=32):
+    def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:
         """The most likely label of each text; with `multi_label` a list of those above one half.
 
         Args:
@@ -179,14 +191,14 @@ class TextClassifier(TaskModel):
         """
         return self.classify_probabilities(self.predict(texts, batch_size, verbose=0))
 
-    def classify_probabilities(self, probabilities):
+    def classify_probabilities(self, probabilities: Array) -> list[Any]:
         """`classify` for what `predict` returned."""
         names = self._labels.names
         if self.multi_label:
             return [[names[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
         return [names[k] for k in probabilities.argmax(-1)]
 
-    def serving_signatures(self):
+    def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes, by the names of their signatures.
 
         `serving_default` takes `text`, string (batch,), and returns `probabilities`, float32

@@ -1,11 +1,13 @@
 """How a model sees words: tokens to character ids, inside the graph."""
 
 import functools
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.annotations import Texts
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.byte_ids import byte_ids
 from keras_elmo.text.dictionary_scheme import DictionaryScheme
@@ -53,7 +55,7 @@ def boundary_character_ids(max_characters=characters.DEFAULT_MAX_CHARACTERS):
     return tf.constant(characters.boundary_ids(max_characters), tf.int32)
 
 
-def batch_to_ids(sentences, max_characters=characters.DEFAULT_MAX_CHARACTERS):
+def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_CHARACTERS) -> Any:
     """The character ids of a batch of sentences, for `Elmo.from_character_ids`.
 
     Args:

@@ -4,12 +4,14 @@
 """
 
 import warnings
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.annotations import Texts
 from keras_elmo.checks import short_repr, stands_for_a_shape
 from keras_elmo.quiet import find_devices
 
@@ -19,7 +21,7 @@ _RULE = (
 )
 
 
-def strings(texts):
+def strings(texts: Texts) -> Any:
     """Text as a tensor of strings.
 
     Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor most arrays and

@@ -1,6 +1,7 @@
 """`get_tokenizer`: a tokenizer by its name or config."""
 
 import functools
+from typing import Any
 
 import keras
 import numpy as np
@@ -42,7 +43,7 @@ def get_tokenizer(identifier):
     )
 
 
-def token_spans(text, tokenizer="whitespace"):
+def token_spans(text: str, tokenizer: Any = "whitespace") -> list[tuple[int, int]]:
     """Where the tokens of a text are, in characters.
 
     `tokenize_with_offsets` of a tokenizer works in the graph, and counts bytes of UTF-8.

@@ -2,8 +2,10 @@
 
 import os
 import re
+from collections.abc import Sequence
 
 from keras_elmo import characters
+from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import short_repr
 from keras_elmo.text_files import read_lines
 
@@ -36,7 +38,7 @@ class Vocabulary:
     Reference: `Vocabulary` in bilm-tf's bilm/data.py.
     """
 
-    def __init__(self, words):
+    def __init__(self, words: AnyPath | Sequence[str]) -> None:
         where = "The vocabulary"
         if isinstance(words, str | os.PathLike):
             where = os.fspath(words)
@@ -61,7 +63,7 @@ class Vocabulary:
             raise ValueError(f"{where} cannot be used: {'; '.join(faults)}")
         self.begin, self.end, self.unknown = (self.ids[word] for word in SPECIALS)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.words)
 
     def __eq__(self, other):
@@ -69,11 +71,11 @@ class Vocabulary:
 
     __hash__ = None
 
-    def id(self, word):
+    def id(self, word: str) -> int:
         """The id of a word (a `str`). A word outside of the vocabulary has the id of `<UNK>`."""
         return self.ids.get(word, self.unknown)
 
-    def save(self, path):
+    def save(self, path: AnyPath) -> None:
         """Writes the file."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{word}\n" for word in self.words)

@@ -5,6 +5,8 @@ Two sets of operations give the same tokens: `ops="tensorflow-text"` uses
 TensorFlow's own operations, for a graph that needs no operation library.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -35,13 +37,13 @@ class WhitespaceTokenizer:
     <tf.RaggedTensor [[b'The', b'cat', b'sat', b'.'], []]>
     """
 
-    def __init__(self, ops="tensorflow-text"):
+    def __init__(self, ops: str = "tensorflow-text") -> None:
         if ops not in OPS:
             raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
         self.ops = ops
         self._traced = None
 
-    def tokenize(self, strings):
+    def tokenize(self, strings: Any) -> Any:
         """The tokens of each string.
 
         Args:
@@ -52,7 +54,7 @@ class WhitespaceTokenizer:
         """
         return self.tokenize_with_offsets(strings)[0]
 
-    def tokenize_with_offsets(self, strings):
+    def tokenize_with_offsets(self, strings: Any) -> tuple[Any, Any, Any]:
         """The tokens of each string, and where they are in it.
 
         Args:

@@ -1,10 +1,14 @@
 """`Elmo`: the vectors of sentences."""
 
 import itertools
+import os
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from keras_elmo_lite import words as text
 from keras_elmo_lite.model_file import ModelFile
@@ -22,6 +26,10 @@ _OTHER_ARGUMENTS = {
     "convert_to_numpy": "leave it out, since all vectors are NumPy arrays",
     "show_progress_bar": "write `progress`",
 }
+
+Array = npt.NDArray[np.float32]
+Sentence = str | bytes | Sequence[str] | Sequence[bytes] | npt.NDArray[Any]
+LayerSpec = str | SupportsIndex  # an element of `layers`
 
 
 class Elmo:
@@ -43,7 +51,7 @@ class Elmo:
     [(4, 1024), (2, 1024)]
     """
 
-    def __init__(self, path, num_threads=None):
+    def __init__(self, path: str | os.PathLike[str], num_threads: int | None = None) -> None:
         self._file = ModelFile(path, num_threads)
         self.tokenizer = self._file.tokenizer
 
@@ -54,7 +62,7 @@ class Elmo:
             f"{2 * file.projection_dim:,}; tokenizer {self.tokenizer}>"
         )
 
-    def tokenize(self, sentences):
+    def tokenize(self, sentences: Iterable[Sentence]) -> list[list[str]]:
         """The tokens of sentences, as the model's tokenizer splits them.
 
         Args:
@@ -69,14 +77,31 @@ class Elmo:
         tokens = map(self._tokens, _checked_sentences(sentences))
         return [[token.decode("utf-8", "surrogateescape") for token in row] for row in tokens]
 
-    def __getattr__(self, name):
-        """Says what to write for `encode`, as other packages call it."""
-        if name == "encode":
-            raise AttributeError(
-                "'Elmo' object has no attribute 'encode': write "
-                '`embed(sentences, layers="default")`'
-            )
-        return super().__getattribute__(name)  # raises Python's own error
+    if not TYPE_CHECKING:  # With this method, a checker takes every name for an attribute.
+
+        def __getattr__(self, name):
+            """Says what to write for `encode`, as other packages call it."""
+            if name == "encode":
+                raise AttributeError(
+                    "'Elmo' object has no attribute 'encode': write "
+                    '`embed(sentences, layers="default")`'
+                )
+            return super().__getattribute__(name)  # raises Python's own error
+
+    @overload
+    def embed(
+        self, sentences: Iterable[Sentence], layers: Literal["default"], progress: bool = False
+    ) -> Array: ...
+
+    @overload
+    def embed(
+        self, sentences: Iterable[Sentence], layers: LayerSpec = "elmo", progress: bool = False
+    ) -> list[Array]: ...
+
+    @overload
+    def embed(
+        self, sentences: Iterable[Sentence], layers: Sequence[LayerSpec], progress: bool = False
+    ) -> list[dict[str | int, Array]]: ...
 
     def embed(self, sentences, layers="elmo", progress=False, **unknown):
         """Embeds sentences, any number of them. Sentences of like length go together.
@@ -108,6 +133,16 @@ class Elmo:
             return np.array(results, np.float32).reshape(-1, 2 * self._file.projection_dim)
         return results
 
+    @overload
+    def embed_stream(
+        self, sentences: Iterable[Sentence], layers: LayerSpec = "elmo", progress: bool = False
+    ) -> Iterator[Array]: ...
+
+    @overload
+    def embed_stream(
+        self, sentences: Iterable[Sentence], layers: Sequence[LayerSpec], progress: bool = False
+    ) -> Iterator[dict[str | int, Array]]: ...
+
     def embed_stream(self, sentences, layers="elmo", progress=False, **unknown):
         """Like `embed`, but an iterator over the arrays of each sentence, in constant memory."""
         for name, value in unknown.items():
@@ -124,7 +159,7 @@ class Elmo:
             results = _shown(results, len(sentences) if hasattr(sentences, "__len__") else None)
         return (result if are_several else result[specs[0]] for result in results)
 
-    def similarity(self, one, other):
+    def similarity(self, one: Sentence, other: Sentence) -> float:
         """The cosine of the vectors of two sentences, each the mean of `"elmo"` over its tokens.
 
         Args:

@@ -1,0 +1,107 @@
+"""The type hints of the public names, as mypy reads them in a user's program."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+IMPORTS = """\
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+Array = npt.NDArray[np.float32]
+"""
+START = """\
+import keras_elmo
+
+elmo = keras_elmo.Elmo.from_pretrained("tiny", tokenizer="treebank")
+"""
+PROGRAM = """\
+vectors = elmo.embed(["The cat sat.", ["Hello", "world"]])
+print(vectors[0].shape, elmo(np.array(["a"]))["elmo"], elmo.tokenize(["a"])[0][0].upper())
+classifier = keras_elmo.TextClassifier(elmo, labels=["bad", "good"])
+classifier.fit(["a good film", "a bad film"], ["good", "bad"], epochs=3)
+layer = keras_elmo.ElmoEmbedding(elmo, output=[0, -1], dropout=0.5)
+with keras_elmo.read_embeddings("vectors.hdf5") as sentences:
+    print(len(sentences), sentences[0].shape, layer.elmo.config.output_dim)
+"""
+EMBED = """\
+assert_type(elmo.embed(["a"]), list[Array])
+assert_type(elmo.embed(["a"], "default"), Array)
+assert_type(elmo.embed(np.array(["a"]), layers=["top", -1]), list[dict[str | int, Array]])
+assert_type(next(elmo.embed_stream(open("a.txt"), 1)), Array)
+"""
+LITE = """\
+from keras_elmo_lite import Elmo
+
+elmo = Elmo("elmo.tflite")
+"""
+# In each line a checker finds a fault.
+WRONG = """\
+keras_elmo.Elmo.from_pretrained(3)
+keras_elmo.Elmoo
+keras_elmo.ElmoEmbedding("tiny", dropout="0.5")
+keras_elmo.ElmoEmbedding("tiny").elmo.embed(3)
+keras_elmo.strings([1])
+keras_elmo.TextClassifier("tiny").classify(3)
+keras_elmo.Tagger("tiny", units="64")
+elmo.embed(["a"], batch_size=32)
+elmo.embed(["a"], layers=1.5)
+elmo.embed(["a"])["elmo"]
+elmo.trainable_part = True
+keras_elmo.BiLanguageModel.from_pretrained("tiny", vocabulary=3)
+keras_elmo.export_saved_model(elmo, "elmo", storage=16)
+"""
+
+
+@pytest.fixture(scope="module")
+def folders():
+    """The folders that hold `keras_elmo` and, where it is installed, `keras_elmo_lite`."""
+    specs = map(importlib.util.find_spec, ("keras_elmo", "keras_elmo_lite"))
+    return {spec.name: pathlib.Path(spec.origin).parents[1] for spec in specs if spec}
+
+
+@pytest.fixture(scope="module")
+def faulty_lines(folders, tmp_path_factory, request):
+    """By the name of a program, the lines of which mypy says something."""
+    programs = {"right": IMPORTS + START + PROGRAM + EMBED, "wrong": START + WRONG}
+    if "keras_elmo_lite" in folders:
+        programs["lite"] = IMPORTS + LITE + EMBED
+    folder = tmp_path_factory.mktemp("programs")
+    for name, program in programs.items():
+        (folder / f"{name}.py").write_text(program)
+    # mypy finds what is installed by itself.
+    paths = [str(path) for path in folders.values() if "site-packages" not in path.parts]
+    cache = request.config.cache.mkdir("mypy")  # The types of NumPy take seconds to read.
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
+    result = subprocess.run(
+        [*command, f"--cache-dir={cache}", *(f"{name}.py" for name in programs)],
+        cwd=folder,
+        env={**os.environ, "MYPYPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 1, result.stderr  # as there are faults
+    found = {name: {} for name in programs}
+    for name, line, message in re.findall(r"(?m)^(\w+)\.py:(\d+): (.*)$", result.stdout):
+        text = programs[name].splitlines()[int(line) - 1]
+        found[name].setdefault(text, message)
+    return found
+
+
+def test_right_programs_have_no_fault(faulty_lines):
+    assert faulty_lines["right"] == {} and not faulty_lines.get("lite")
+
+
+def test_wrong_arguments_and_names_are_found(faulty_lines):
+    assert list(faulty_lines["wrong"]) == WRONG.splitlines()
+
+
+def test_the_packages_say_that_they_have_hints(folders):
+    assert all((folder / name / "py.typed").is_file() for name, folder in folders.items())

@@ -72,12 +72,18 @@ class WordVectors(keras.layers.Layer):
         self._vectors = tf.constant(vectors, tf.float32)
 
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
-        tokens = to_tokens(texts, self.tokenizer)
+        rows = self._rows(to_tokens(texts, self.tokenizer))
+        mask = padded(rows.with_flat_values(tf.ones_like(rows.flat_values, tf.bool)), False)
+        return {"elmo": tf.gather(self._vectors, padded(rows, 0)), "mask": mask}
+
+    def embed_stream(self, tokens, layers, progress):
+        for rows in self._rows(tokens):
+            yield {"elmo": tf.gather(self._vectors, rows).numpy()}
+
+    def _rows(self, tokens):
         words = tokens.flat_values
         rows, of_lower = (self._table.lookup(w) for w in (words, tf.strings.lower(words)))
-        rows = tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
-        mask = padded(tokens.with_flat_values(tf.ones_like(rows.flat_values, tf.bool)), False)
-        return {"elmo": tf.gather(self._vectors, padded(rows, 0)), "mask": mask}
+        return tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
 
 
 def glove():

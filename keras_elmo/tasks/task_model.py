@@ -12,20 +12,23 @@ from keras_elmo.annotations import HasArray, Labels, Source, Texts
 from keras_elmo.checks import check_dropout, check_integers, is_number
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.tasks.labels import LabelIndex
-from keras_elmo.text.inputs import call_strings
+from keras_elmo.text.inputs import call_strings, to_tokens
 
 # Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
 LEARNING_RATES = {"mix": 1e-3, "bilm": 5e-4, "all": 5e-4}
 LAYERS = ("all", "elmo")
 # So many batches at a time are drawn, sorted by length and cut.
 _POOL = 50
+# `fit` keeps vectors for all epochs, if they take no more.
+MAX_VECTOR_BYTES = 10**9
 
 
 class Examples(NamedTuple):
     """Texts and what belongs to each.
 
     Attributes:
-        texts: string tensor (N,), or a RaggedTensor of tokens, (N, None).
+        texts: string tensor (N,); or a RaggedTensor of tokens, (N, None), or of their vectors,
+            (N, None, D).
         targets: a tensor or RaggedTensor of N rows, or `None`.
         weights: the same.
     """
@@ -78,11 +81,12 @@ class Examples(NamedTuple):
 
 
 def padded(rows, value):
-    """A RaggedTensor as a tensor, (batch, tokens), as wide as the outputs of an `Elmo`: these have
-    one column at least."""
+    """A RaggedTensor as a tensor, (batch, tokens, ...), as wide as the outputs of an `Elmo`: these
+    have one column at least."""
     tensor = rows.to_tensor(value)
     missing = tf.maximum(1 - tf.shape(tensor)[1], 0)
-    return tf.pad(tensor, [[0, 0], [0, missing]], constant_values=value)
+    paddings = [[0, 0], [0, missing], *[[0, 0]] * (tensor.shape.rank - 2)]
+    return tf.pad(tensor, paddings, constant_values=value)
 
 
 class TaskModel(keras.Model):
@@ -136,9 +140,7 @@ class TaskModel(keras.Model):
 
     def _build_head(self):
         """Makes the layers above the `Elmo`, and builds them; here those that all tasks have."""
-        dtype, size = self.dtype_policy, self.elmo.config.output_dim
-        if self.elmo_layers == "all":
-            size = self.elmo.config.projection_dim + self.elmo.config.num_layers * size
+        dtype, size = self.dtype_policy, self._vector_size()
         self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
         self.lstm = keras.layers.Bidirectional(
             keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
@@ -148,15 +150,50 @@ class TaskModel(keras.Model):
         self.vector_dropout.build((None, None, size))
         self.lstm.build((None, None, size))
 
+    def _vector_names(self):
+        """The outputs of the `Elmo` that the LSTM reads side by side."""
+        if self.elmo_layers == "elmo":
+            return ["elmo"]
+        return ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers))]
+
+    def _vector_size(self):
+        config = self.elmo.config
+        is_word = [name == "word_emb" for name in self._vector_names()]
+        return sum(config.projection_dim if each else config.output_dim for each in is_word)
+
     def _read(self, inputs, training):
-        """Text to the outputs of the LSTM, (batch, tokens, 2 * units), and the mask."""
-        outputs = self.elmo(inputs)
-        x, mask = outputs["elmo"], outputs["mask"]  # (batch, tokens, D), (batch, tokens)
-        if self.elmo_layers == "all":
-            names = [f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers)]
-            x = ops.concatenate([outputs[name] for name in ("word_emb", *names)], axis=-1)
+        """Text, or vectors of `_computed_once`, to the outputs of the LSTM, (batch, tokens,
+        2 * units), and the mask."""
+        if _are_vectors(inputs):
+            x = padded(inputs, 0.0)  # (batch, tokens, D)
+            mask = tf.sequence_mask(inputs.row_lengths(), tf.shape(x)[1])  # (batch, tokens)
+        else:
+            outputs = self.elmo(inputs)
+            x = ops.concatenate([outputs[name] for name in self._vector_names()], axis=-1)
+            mask = outputs["mask"]
         x = self.vector_dropout(x, training=training)
         return self.lstm(x, mask=mask, training=training), mask
+
+    def _computed_once(self, examples, progress):
+        """The examples with vectors in the place of their texts, where these stay the same in each
+        epoch, and are small enough."""
+        tokens = to_tokens(examples.texts, self.elmo.tokenizer)
+        size, lengths = self._vector_size(), tokens.row_lengths().numpy()
+        if self.elmo.max_tokens is not None:
+            lengths = np.minimum(lengths, self.elmo.max_tokens)
+        if self.elmo.keep_sentence_boundaries:
+            lengths = lengths + 2
+        is_same = not self.elmo.trainable_variables and self.compute_dtype == "float32"
+        if not is_same or 4 * size * lengths.sum() > MAX_VECTOR_BYTES:
+            return examples
+        vectors, end = np.empty((lengths.sum(), size), np.float32), 0
+        names = self._vector_names()
+        for sentence in self.elmo.embed_stream(tokens, names, progress=progress):
+            rows = np.concatenate([sentence[name] for name in names], axis=-1)
+            vectors[end : end + len(rows)] = rows
+            end += len(rows)
+        vectors = tf.RaggedTensor.from_row_lengths(vectors, lengths, validate=False)
+        return examples._replace(texts=vectors)
 
     def _default_compile(self):
         """The loss and the metrics, as keyword arguments of `compile`."""
@@ -210,7 +247,9 @@ class TaskModel(keras.Model):
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         self._check_labels()
-        return super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
+        if not _are_vectors(inputs):
+            inputs = call_strings(inputs, self.elmo.tokenizer)
+        return super().__call__(inputs, *args, **kwargs)
 
     @property
     def trainable_part(self) -> str:
@@ -287,6 +326,10 @@ class TaskModel(keras.Model):
     ) -> Any:
         """Keras's `fit`.
 
+        As long as nothing of the `Elmo` trains, the vectors of the texts are computed once, and not
+        in each epoch, if those of all texts take at most 1 GB. A `tf.data.Dataset` is embedded anew
+        in each epoch.
+
         Args:
             x: texts, in any form that `keras_elmo.strings` takes; or a `tf.data.Dataset` of batches
                 of texts and labels, and perhaps sample weights.
@@ -309,6 +352,7 @@ class TaskModel(keras.Model):
             ValueError: there are more texts than labels or fewer, or a label is not known.
             TypeError: a text is not a string, or a label not a label.
         """
+        progress = kwargs.get("verbose", "auto") != 0
         if isinstance(x, tf.data.Dataset):
             self._refuse_with_dataset(y=y, sample_weight=sample_weight)
             if validation_split:
@@ -329,6 +373,7 @@ class TaskModel(keras.Model):
             self._before_fit(examples)
             if validation_split:
                 examples, validation_data = _split(examples, validation_split)
+            examples = self._computed_once(examples, progress)
             data = examples.dataset(batch_size, shuffle)
         if isinstance(validation_data, tf.data.Dataset):
             validation_data = self._encoded_dataset(validation_data)
@@ -336,7 +381,8 @@ class TaskModel(keras.Model):
             if not isinstance(validation_data, Examples):
                 validation_data = self._examples(*validation_data)
             order = validation_data.order_by_length()
-            validation_data = validation_data.rows(order).dataset(batch_size)
+            validation_data = self._computed_once(validation_data.rows(order), progress)
+            validation_data = validation_data.dataset(batch_size)
         return super().fit(
             data, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
         )
@@ -351,6 +397,8 @@ class TaskModel(keras.Model):
         **kwargs: Any,
     ) -> Any:
         """Keras's `evaluate`; see `fit` for the arguments."""
+        if "_use_cached_eval_dataset" in kwargs:  # Keras's `fit`, on data that it has
+            return super().evaluate(x, **kwargs)
         self._check_labels()
         if isinstance(x, tf.data.Dataset):
             self._refuse_with_dataset(y=y, sample_weight=sample_weight)
@@ -474,6 +522,11 @@ class _EarlyStopping(keras.callbacks.EarlyStopping):
     def on_train_begin(self, logs=None):
         self.monitor = f"val_{self.model.score}"  # which the labels say
         super().on_train_begin(logs)
+
+
+def _are_vectors(inputs):
+    """Whether the inputs of a model are what `_computed_once` makes of texts."""
+    return isinstance(inputs, tf.RaggedTensor) and inputs.dtype == tf.float32
 
 
 def _column(values):

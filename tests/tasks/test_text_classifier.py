@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo import TextClassifier
+from keras_elmo.tasks import task_model
 
 TEXTS = [
     "a good film",
@@ -172,6 +173,43 @@ def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
     config = model.elmo.config
     assert model.score == "accuracy"
     assert sizes == [3 * config.projection_dim, config.output_dim] and trained == [False, True]
+
+
+def test_vectors_of_a_frozen_elmo_are_computed_once(one_layer_folder, monkeypatch):
+    texts = ["", "a good film", "fun"]
+    frozen = keras_elmo.Elmo.from_pretrained(one_layer_folder, trainable=False)
+
+    def compute_once(source=one_layer_folder, **kwargs):
+        model = TextClassifier(source, ["neg", "pos"], units=4, **kwargs)
+        examples = task_model.Examples(model._texts(texts))
+        found = model._computed_once(examples, progress=False)
+        if found is not examples:
+            np.testing.assert_allclose(model(found.texts), model(texts), atol=1e-5)
+        return found is not examples
+
+    for kwargs in ({}, {"max_tokens": 2}, {"keep_sentence_boundaries": True}):
+        assert compute_once(**kwargs)
+    assert compute_once(frozen, layers="elmo")
+    for kwargs in ({"trainable_part": "bilm"}, {"layers": "elmo"}, {"dtype": "mixed_bfloat16"}):
+        assert not compute_once(**kwargs)
+    monkeypatch.setattr(task_model, "MAX_VECTOR_BYTES", 100)
+    assert not compute_once()
+
+
+def test_fit_embeds_each_text_once(one_layer_folder, monkeypatch):
+    model, calls = TextClassifier(one_layer_folder, ["neg", "pos"], units=4), []
+    embed_stream = model.elmo.embed_stream
+    monkeypatch.setattr(
+        model.elmo, "embed_stream", lambda *args, **kw: calls.append(1) or embed_stream(*args, **kw)
+    )
+    monkeypatch.setattr(model.elmo, "call", None)
+    history = model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS), epochs=3, verbose=0).history
+    monkeypatch.undo()
+    loss, accuracy = model.evaluate(TEXTS, LABELS, verbose=0)
+    assert len(calls) == 2
+    assert (history["val_loss"][-1], history["val_accuracy"][-1]) == pytest.approx(
+        (loss, accuracy), abs=1e-5
+    )
 
 
 FRESH = """

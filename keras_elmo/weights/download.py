@@ -30,8 +30,8 @@ class RemoteFile(NamedTuple):
         url: str. The file's address.
         size: int. Its size in bytes, or `None` if it is not known.
         min_size: int. The smallest size in bytes that it can have: that of float32 weights.
-        sha256: str. Its checksum, or `None` if none is published. (This is so for all published
-            models. The datasets of their weight files are checked when they are loaded.)
+        sha256: str. Its checksum, or `None` if it is not known. (Of the published models, that of
+            `small` is known. The datasets of all weight files are checked when they are loaded.)
         limit: int. The largest size in bytes that it can have, or `None` for that of options, or
             of weights whose smallest size is `min_size`.
     """

@@ -28,16 +28,20 @@ class Preset(NamedTuple):
     softmax: tuple = ()
 
 
-def _preset(options, weights, parameters, options_size=None, weights_size=None):
+def _preset(
+    options, weights, parameters, options_size=None, weights_size=None, weights_sha256=None
+):
     return Preset(
         RemoteFile(OPTIONS_FILE, f"{_ALLENNLP}/{options}", options_size),
-        RemoteFile(WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", weights_size, min_size=4 * parameters),
+        RemoteFile(
+            WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", weights_size, 4 * parameters, weights_sha256
+        ),
     )
 
 
-def _english(shape, parameters, **sizes):
+def _english(shape, parameters, **known):
     folder = f"{shape}/elmo_{shape}"
-    return _preset(f"{folder}_options.json", f"{folder}_weights.hdf5", parameters, **sizes)
+    return _preset(f"{folder}_options.json", f"{folder}_weights.hdf5", parameters, **known)
 
 
 def _english_softmax(shape, projection_dim):
@@ -56,7 +60,13 @@ def _english_softmax(shape, projection_dim):
 # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
 # parameter, and some more.
 PRESETS = {
-    "small": _english("2x1024_128_2048cnn_1xhighway", 13_593_296),
+    "small": _english(
+        "2x1024_128_2048cnn_1xhighway",
+        13_593_296,
+        # As a public repository has them, which holds this file by Git LFS.
+        weights_size=54_402_456,
+        weights_sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
+    ),
     "medium": _english("2x2048_256_2048cnn_1xhighway", 28_027_728),
     "original": _english(
         "2x4096_512_2048cnn_2xhighway", 93_600_848, options_size=336, weights_size=374_434_792

@@ -157,6 +157,7 @@ def test_published_models_have_https_addresses_of_their_own():
     assert re.fullmatch(r"https://\S+_2xhighway_softmax_weights\.hdf5", softmax.url)
     assert re.fullmatch(r"https://\S+/vocab-2016-09-10\.txt", vocabulary.url)
     assert softmax.min_size == 4 * 793_471 * 512 and vocabulary.max_size > 8e6
+    assert re.fullmatch("[0-9a-f]{64}", PRESETS["small"].weights.sha256)
     for preset in presets:
         assert re.fullmatch(r"https://\S+options\.json", preset.options.url)
         assert re.fullmatch(r"https://\S+\.hdf5", preset.weights.url)

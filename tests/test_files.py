@@ -162,7 +162,7 @@ def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatc
             place += 1
     finally:
         signal.signal(signal.SIGINT, handler)
-    assert place > 100
+    assert place > 50  # the instructions of a small case: 252 in Python 3.11, 90 in 3.13
 
 
 def interrupt_at(place, function):

@@ -45,7 +45,8 @@ def baseline(train, others):
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         label, _ = collections.Counter(train[1]).most_common(1)[0]
-        return "the most frequent label", {"accuracy": others[1].count(label) / len(others[1])}
+        name = "the most frequent label (a bag of words needs scikit-learn)"
+        return name, {"accuracy": others[1].count(label) / len(others[1])}
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\S+")
     model = LogisticRegression(C=10, max_iter=1000).fit(words.fit_transform(train[0]), train[1])
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import zipfile
 
 import keras
 
@@ -51,6 +52,20 @@ def train(options, make, data, baseline):
     if not options.output.endswith(".keras"):
         raise ValueError(f"The output must be a *.keras file. Received: --output {options.output}")
     check_overwrite(options.output, options.overwrite)
+    with replacing_file(options.output) as temporary:  # what cannot be written is found first
+        model = _train(options, make, data, baseline)
+        # Keras asks for the suffix.
+        path = f"{temporary}.keras"
+        try:
+            model.save(path)
+            os.replace(path, temporary)
+        finally:
+            if os.path.exists(path):
+                os.remove(path)
+        check_signals()
+
+
+def _train(options, make, data, baseline):
     keras.utils.set_random_seed(options.seed)
     model = make(load_elmo(options))
     parts = [model.trainable_part, "all"] if options.fine_tune else [model.trainable_part]
@@ -74,16 +89,7 @@ def train(options, make, data, baseline):
             found.pop("loss")
             name, others = baseline(data["train"], data[part])
             print(f"{part}: {_scores(found)}; {name}: {_scores(others)}")
-    with replacing_file(options.output) as temporary:
-        # Keras asks for the suffix.
-        path = f"{temporary}.keras"
-        try:
-            model.save(path)
-            os.replace(path, temporary)
-        finally:
-            if os.path.exists(path):
-                os.remove(path)
-        check_signals()
+    return model
 
 
 def _scores(scores):
@@ -137,6 +143,11 @@ def load(path, kind):
     """A task's model from its file."""
     if not os.path.isfile(path):
         raise FileNotFoundError(f"There is no file {path}")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(
+            f"{path} must be a {kind.__name__} in a *.keras file. Received: a file of another "
+            "format, or one that is cut off"
+        )
     try:
         model = keras.models.load_model(path)
     except (ValueError, TypeError, KeyError) as error:

@@ -2,6 +2,7 @@
 
 import os
 
+from keras_elmo.checks import short_repr
 from keras_elmo.records import Fields, decode_records, read_rows
 from keras_elmo.text_files import decode_lines, open_text, read_lines
 
@@ -13,7 +14,7 @@ def read_texts(path, text_column=None, label_column=None):
         path: a file with a text on each line; `*.csv` (or `*.csv.gz`) is CSV, others have tabs
             between their columns.
         text_column, label_column: the names of the columns, which the first line then holds.
-            `None`: there is no such line; the label is the last column, and the text all before it.
+            `None`: there is no such line, and there are two columns: the text and its label.
 
     Returns:
         A pair of lists of strings: the texts, and their labels.
@@ -36,12 +37,11 @@ def read_texts(path, text_column=None, label_column=None):
             records = decode_records(file, path, fields=fields)
             rows = ((record.line_number, [record.text, *record.kept]) for record in records)
         for number, row in rows:
-            if len(row) > 2 and not is_csv:
-                row = ["\t".join(row[:-1]), row[-1]]  # a tab in the text
-            if len(row) < 2 or not row[-1].strip():
+            if len(row) != 2 or not row[-1].strip():
                 raise ValueError(
-                    f"Each line of {path} must hold a text and a label. "
-                    f"Received: line {number:,}, {row}"
+                    f"Each line of {path} must hold a text and a label; if there are more columns, "
+                    f"give the names of two, which the first line holds. Received: line "
+                    f"{number:,}, {short_repr(row)}"
                 )
             texts.append(row[0])
             labels.append(row[-1].strip())

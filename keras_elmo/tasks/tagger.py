@@ -384,4 +384,6 @@ def _words(tokens):
 
 
 def _column(row):
+    if isinstance(row, str | bytes):
+        raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
     return list(row.numpy()) if tf.is_tensor(row) else list(row)

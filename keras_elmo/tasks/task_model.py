@@ -464,6 +464,11 @@ class TaskModel(keras.Model):
         """The weights of the targets, or `None`, times those of their classes."""
         if class_weight is None:
             return weights
+        if unknown := [label for label in class_weight if label not in self.labels]:
+            raise ValueError(
+                "`class_weight` must be a dict from labels to weights, with labels that are one of "
+                f"{', '.join(map(str, self.labels))}. Received: {unknown[0]!r}"
+            )
         of_class = np.ones(len(self._labels), np.float32)
         for label, weight in class_weight.items():
             of_class[self._labels.encode([label])[0]] = weight

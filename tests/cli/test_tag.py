@@ -69,7 +69,8 @@ def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, capsy
         ("classify train no.tsv -o c.keras", "no.tsv"),
         ("tag train a.conll -o c.keras --epochs 0", "--epochs must be an integer of at least 1"),
         ("tag label no.keras new.txt", "There is no file no.keras"),
-        ("tag label a.keras new.txt", "a.keras must be a Tagger. Received: "),
+        ("tag label a.keras new.txt", "a.keras must be a Tagger in a *.keras file. Received: "),
+        ("classify train a.tsv -o nodir/c.keras", "nodir must be an existing folder"),
     ],
 )
 def test_wrong_arguments_are_one_line(folder, capsys, command, message):

@@ -19,7 +19,6 @@ TWO = ["a film", "a mess"], ["+", "-"]
     [
         ("a.tsv", "a film\t+\na mess\t - \n\n", (), TWO),
         ("a.tsv.gz", "\ufeffa film\t+\r\na mess\t-\r\n", (), TWO),
-        ("a.txt", "a\tfilm\t+\n", (), (["a\tfilm"], ["+"])),
         ("a.csv", '"a film",+\n"a mess",-\n', (), TWO),
         ("a.csv", 'n,y,x\n1,+,"a ""film"", it\nis"\n', ("x", "y"), (['a "film", it\nis'], ["+"])),
         ("a.tsv", "y\tx\n+\ta film\n-\ta mess\n", ("x", "y"), TWO),
@@ -32,8 +31,9 @@ def test_texts(tmp_path, name, text, columns, expected):
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("a film\t+\na mess\n", (), "a text and a label. Received: line 2, .'a mess'."),
+        ("a film\t+\na mess\n", (), "a text and a label.*Received: line 2, .'a mess'."),
         ("a film\t \n", (), "Received: line 1"),
+        ("a film\t+\n" * 3 + "a\tmess\t-\n", (), "more columns.*Received: line 4"),
         ("\n\n", (), "blank lines only"),
         (
             "x\ty\na\t+\n",

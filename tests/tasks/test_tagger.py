@@ -283,6 +283,7 @@ def test_the_saved_model_gives_tags_and_bytes(trained, tmp_path):
     ("call", "error", "message"),
     [
         (lambda t: t.fit(SENTENCES, TAGS[:-1]), ValueError, "20 sentences, 19 lists of tags"),
+        (lambda t: t.fit(["a", "b"], ["O", "B-X"]), TypeError, "must be a list. Received: 'O'"),
         (
             lambda t: t.fit([["a"], ["b", "c"]], [["O"], ["O"]]),
             *(ValueError, "2 tokens and 1 tags in sentence 1: b c"),

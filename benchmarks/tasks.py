@@ -290,9 +290,11 @@ def measure(task, options, add, is_wanted):
     labels = sorted({x for _, column in data.values() for x in _flat(column)})
 
     def measure_row(names, make, parts):
-        if not any(map(is_wanted, names)):
+        count = max((k for k, name in enumerate(names, 1) if is_wanted(name)), default=0)
+        if not count:
             return
-        runs = [train(make, data, epochs, seed, parts) for seed in seeds]
+        names = names[:count]
+        runs = [train(make, data, epochs, seed, parts[:count]) for seed in seeds]
         for k, name in enumerate(names):
             scores, seconds, speeds = zip(*(results[k] for results, _ in runs), strict=True)
             row = {"scores": scores, "seconds": seconds, "speeds": speeds}

@@ -50,7 +50,7 @@ def read_texts(path, text_column=None, label_column=None):
     if len(labels) > 2 and labels.count(labels[0]) == 1 and text_column is None:
         raise ValueError(
             f"{path} must have labels that occur more than once. Received: {labels[0]!r} in the "
-            "first line alone; if that names the columns, name them too (text_column, label_column)"
+            "first line alone; if that names the columns, give the names of both"
         )
     return texts, labels
 

@@ -379,7 +379,10 @@ class TaskModel(keras.Model):
             validation_data = self._encoded_dataset(validation_data)
         elif validation_data is not None:
             if not isinstance(validation_data, Examples):
-                validation_data = self._examples(*validation_data)
+                try:
+                    validation_data = self._examples(*validation_data)
+                except (ValueError, TypeError) as error:
+                    raise type(error)(f"`validation_data`: {error}") from None
             order = validation_data.order_by_length()
             validation_data = self._computed_once(validation_data.rows(order), progress)
             validation_data = validation_data.dataset(batch_size)

@@ -261,6 +261,11 @@ def test_summary_and_repr(trained):
     [
         (lambda c: c.fit(TEXTS, LABELS[:-1]), ValueError, "as many labels.*24 texts, 23 labels"),
         (lambda c: c.fit(TEXTS), ValueError, "There must be labels.*y=None"),
+        (
+            lambda c: c.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS[:-1])),
+            ValueError,
+            "`validation_data`: There must be as many labels.*23 labels",
+        ),
         (lambda c: c.fit([], []), ValueError, "There must be texts"),
         (lambda c: c.fit(["a"], ["good"]), ValueError, "one of neg, pos.*'good' in row 0"),
         (lambda c: c.fit(["a", None], ["neg", "pos"]), TypeError, "None .NoneType. in row 1"),

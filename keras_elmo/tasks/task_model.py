@@ -500,7 +500,7 @@ class TaskModel(keras.Model):
         metric = self._default_compile()["metrics"][-1]
         return metric if isinstance(metric, str) else metric.name
 
-    def early_stopping(self, patience: int = 3) -> keras.callbacks.EarlyStopping:
+    def early_stopping(self, patience: int = 5) -> keras.callbacks.EarlyStopping:
         """A callback for `fit`, which ends the training when the validation data's score no longer
         gets better, and then restores the weights of the best epoch.
 

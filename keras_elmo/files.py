@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import secrets
@@ -249,3 +250,12 @@ def _is_alive(process_id):
     except (OSError, OverflowError):  # another user's process; or not a process id
         return True
     return True
+
+
+def sha256_of(path):
+    """The SHA-256 of a file, in hexadecimal digits."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()

@@ -24,7 +24,7 @@ from keras_elmo.corpora.manifest import (
     versions,
     write_manifest,
 )
-from keras_elmo.files import locked_folder, making_folder
+from keras_elmo.files import locked_folder, making_folder, sha256_of
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
 from keras_elmo.records import Fields
@@ -315,7 +315,7 @@ class _Run:
                 shards.check_content(path, self._schema, first_id, rows)
                 self._written[index] = {
                     "bytes": os.path.getsize(path),
-                    "sha256": shards.digest(path),
+                    "sha256": sha256_of(path),
                 }
         collections.deque(found, maxlen=0)  # A file that has changed is found at its end.
 

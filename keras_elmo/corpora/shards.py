@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files import replacing_file
+from keras_elmo.files import replacing_file, sha256_of
 from keras_elmo.models.embed_stream import parse_layers
 
 try:
@@ -196,7 +196,7 @@ def check_shard(path, fingerprint, entry):
         check_size(path, entry["bytes"])
     first_id, num_rows = entry["first_id"], entry["rows"]
     with _checking(path):
-        if "sha256" in entry and digest(path) != entry["sha256"]:
+        if "sha256" in entry and sha256_of(path) != entry["sha256"]:
             raise _Fault("other bytes than were written")
         with open_shard(path) as file:
             if (file.metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
@@ -207,15 +207,6 @@ def check_shard(path, fingerprint, entry):
             ids = file.read(columns=["id"])["id"].to_pylist()
         if ids != list(range(first_id, first_id + num_rows)):
             raise _Fault(f"other rows than those from {first_id:,} on")
-
-
-def digest(path):
-    """The SHA-256 of a file."""
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while part := file.read(_BUFFER_SIZE):
-            found.update(part)
-    return found.hexdigest()
 
 
 def check_content(path, schema, first_id, lines):

@@ -4,9 +4,9 @@ import hashlib
 import os
 import re
 
-from keras_elmo.files import replacing_file
+from keras_elmo.files import replacing_file, sha256_of
 from keras_elmo.weights import presets
-from keras_elmo.weights.download import RemoteFile, ensure_file, sha256_of
+from keras_elmo.weights.download import RemoteFile, ensure_file
 
 _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.

@@ -8,10 +8,9 @@ import urllib.request
 from typing import NamedTuple
 
 from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
-from keras_elmo.files import has_no_room, replacing_file
+from keras_elmo.files import has_no_room, replacing_file, sha256_of
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
-from keras_elmo.text_files import HashedFile
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
 
@@ -143,9 +142,3 @@ def _fault(file, path):
     if file.sha256 is not None and (digest := sha256_of(path)) != file.sha256:
         return f"must have the sha256 {file.sha256}. Received: {digest}"
     return None
-
-
-def sha256_of(path):
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with HashedFile(path) as file:
-        return file.finish()[1]

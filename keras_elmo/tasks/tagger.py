@@ -58,7 +58,7 @@ class Tagger(TaskModel):
         labels: list of tags: strings, ints or bools; `None`: those of the first `fit`, sorted.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
         layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
-            `"elmo"`, their learned mix.
+            `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
             that is dropped in training.

@@ -97,7 +97,7 @@ class TaskModel(keras.Model):
             an address, a pair.
         labels: list of labels; `None`: those of the first `fit`, sorted.
         layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
-            `"elmo"`, their learned mix.
+            `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1.
         **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
@@ -177,22 +177,22 @@ class TaskModel(keras.Model):
     def _computed_once(self, examples, progress):
         """The examples with vectors in the place of their texts, where these stay the same in each
         epoch, and are small enough."""
-        tokens = to_tokens(examples.texts, self.elmo.tokenizer)
-        size, lengths = self._vector_size(), tokens.row_lengths().numpy()
-        if self.elmo.max_tokens is not None:
-            lengths = np.minimum(lengths, self.elmo.max_tokens)
-        if self.elmo.keep_sentence_boundaries:
-            lengths = lengths + 2
-        is_same = not self.elmo.trainable_variables and self.compute_dtype == "float32"
-        if not is_same or 4 * size * lengths.sum() > MAX_VECTOR_BYTES:
+        if self.elmo.trainable_variables or self.compute_dtype != "float32":
             return examples
-        vectors, end = np.empty((lengths.sum(), size), np.float32), 0
-        names = self._vector_names()
+        tokens = to_tokens(examples.texts, self.elmo.tokenizer)
+        count = int(tf.size(tokens.flat_values))
+        if self.elmo.keep_sentence_boundaries:
+            count += 2 * examples.count()
+        size, names = self._vector_size(), self._vector_names()
+        if 4 * size * count > MAX_VECTOR_BYTES:
+            return examples
+        vectors, ends = np.empty((count, size), np.float32), [0]
         for sentence in self.elmo.embed_stream(tokens, names, progress=progress):
             rows = np.concatenate([sentence[name] for name in names], axis=-1)
-            vectors[end : end + len(rows)] = rows
-            end += len(rows)
-        vectors = tf.RaggedTensor.from_row_lengths(vectors, lengths, validate=False)
+            ends.append(ends[-1] + len(rows))
+            vectors[ends[-2] : ends[-1]] = rows
+        # With `max_tokens` there may be fewer.
+        vectors = tf.RaggedTensor.from_row_splits(vectors[: ends[-1]], ends)
         return examples._replace(texts=vectors)
 
     def _default_compile(self):
@@ -327,8 +327,8 @@ class TaskModel(keras.Model):
         """Keras's `fit`.
 
         As long as nothing of the `Elmo` trains, the vectors of the texts are computed once, and not
-        in each epoch, if those of all texts take at most 1 GB. A `tf.data.Dataset` is embedded anew
-        in each epoch.
+        in each epoch, if they take at most 1 GB; so are those of the validation data. A
+        `tf.data.Dataset` is embedded anew in each epoch.
 
         Args:
             x: texts, in any form that `keras_elmo.strings` takes; or a `tf.data.Dataset` of batches
@@ -352,7 +352,6 @@ class TaskModel(keras.Model):
             ValueError: there are more texts than labels or fewer, or a label is not known.
             TypeError: a text is not a string, or a label not a label.
         """
-        progress = kwargs.get("verbose", "auto") != 0
         if isinstance(x, tf.data.Dataset):
             self._refuse_with_dataset(y=y, sample_weight=sample_weight)
             if validation_split:
@@ -369,20 +368,22 @@ class TaskModel(keras.Model):
         else:
             if self._labels is None and y is not None:
                 self._set_labels(LabelIndex.of(self._find_labels(y)))
-            examples = self._examples(x, y, sample_weight, class_weight)
-            self._before_fit(examples)
+            data = self._examples(x, y, sample_weight, class_weight)
+            self._before_fit(data)
             if validation_split:
-                examples, validation_data = _split(examples, validation_split)
-            examples = self._computed_once(examples, progress)
-            data = examples.dataset(batch_size, shuffle)
+                data, validation_data = _split(data, validation_split)
         if isinstance(validation_data, tf.data.Dataset):
             validation_data = self._encoded_dataset(validation_data)
-        elif validation_data is not None:
-            if not isinstance(validation_data, Examples):
-                try:
-                    validation_data = self._examples(*validation_data)
-                except (ValueError, TypeError) as error:
-                    raise type(error)(f"`validation_data`: {error}") from None
+        elif validation_data is not None and not isinstance(validation_data, Examples):
+            try:
+                validation_data = self._examples(*validation_data)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"`validation_data`: {error}") from None
+        # All arguments are right. Now what takes time.
+        progress = kwargs.get("verbose", "auto") != 0
+        if isinstance(data, Examples):
+            data = self._computed_once(data, progress).dataset(batch_size, shuffle)
+        if isinstance(validation_data, Examples):
             order = validation_data.order_by_length()
             validation_data = self._computed_once(validation_data.rows(order), progress)
             validation_data = validation_data.dataset(batch_size)
@@ -461,34 +462,26 @@ class TaskModel(keras.Model):
             # Of the rank of the targets: Keras's graph takes one rank in all calls of `fit`.
             if isinstance(targets, tf.RaggedTensor):
                 weights = targets.with_flat_values(tf.repeat(weights, targets.row_lengths()))
-        return self._with_class_weight(targets, weights, class_weight)
+        return _times_class_weights(targets, weights, self._weights_of_classes(class_weight))
 
-    def _with_class_weight(self, targets, weights, class_weight):
-        """The weights of the targets, or `None`, times those of their classes."""
+    def _weights_of_classes(self, class_weight):
+        """The weight of each label, float32, (labels,); or `None`."""
         if class_weight is None:
-            return weights
+            return None
         if unknown := [label for label in class_weight if label not in self.labels]:
             raise ValueError(
                 "`class_weight` must be a dict from labels to weights, with labels that are one of "
                 f"{', '.join(map(str, self.labels))}. Received: {unknown[0]!r}"
             )
-        of_class = np.ones(len(self._labels), np.float32)
-        for label, weight in class_weight.items():
-            of_class[self._labels.encode([label])[0]] = weight
-        of_targets = tf.ragged.map_flat_values(lambda values: tf.gather(of_class, values), targets)
-        if weights is None:
-            return of_targets
-        weights = tf.cast(weights, tf.float32)
-        if isinstance(of_targets, tf.RaggedTensor) and weights.shape.rank == 1:
-            weights = weights[:, None]  # of sentences, in a dataset
-        return of_targets * weights
+        return np.array([class_weight.get(label, 1.0) for label in self.labels], np.float32)
 
     def _encoded_dataset(self, dataset, class_weight=None):
         """A dataset of batches of texts and labels, the labels as numbers."""
+        of_classes = self._weights_of_classes(class_weight)
 
         def encode(texts, labels, weights=None):
             texts, targets = self._encode_batch(self._texts(texts), labels)
-            weights = self._with_class_weight(targets, weights, class_weight)
+            weights = _times_class_weights(targets, weights, of_classes)
             return Examples(texts, targets, weights).batch()
 
         return dataset.map(encode)
@@ -530,6 +523,19 @@ class _EarlyStopping(keras.callbacks.EarlyStopping):
     def on_train_begin(self, logs=None):
         self.monitor = f"val_{self.model.score}"  # which the labels say
         super().on_train_begin(logs)
+
+
+def _times_class_weights(targets, weights, of_classes):
+    """The weights of targets, or `None`, times those of their classes, or `None`."""
+    if of_classes is None:
+        return weights
+    result = tf.ragged.map_flat_values(lambda values: tf.gather(of_classes, values), targets)
+    if weights is None:
+        return result
+    weights = tf.cast(weights, tf.float32)
+    if isinstance(result, tf.RaggedTensor) and weights.shape.rank == 1:
+        weights = weights[:, None]  # of sentences, in a dataset
+    return result * weights
 
 
 def _are_vectors(inputs):

@@ -30,7 +30,7 @@ class TextClassifier(TaskModel):
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
             text, or ones and zeros, (N, labels).
         layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
-            `"elmo"`, their learned mix.
+            `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
             is dropped in training.
@@ -152,13 +152,13 @@ class TextClassifier(TaskModel):
     def _has_ones_and_zeros(self, labels):
         return self.multi_label and _are_ones_and_zeros(labels)
 
-    def _with_class_weight(self, targets, weights, class_weight):
+    def _weights_of_classes(self, class_weight):
         if self.multi_label and class_weight is not None:
             raise ValueError(
                 "With `multi_label=True`, `class_weight` must be None; pass `sample_weight`. "
                 f"Received: class_weight={class_weight!r}"
             )
-        return super()._with_class_weight(targets, weights, class_weight)
+        return super()._weights_of_classes(class_weight)
 
     def predict_step(self, data):
         texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)

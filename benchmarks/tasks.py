@@ -9,12 +9,13 @@
 
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation; the seconds of one training; and the texts a second of `predict`. "Frozen": the head
-reads all layers, and nothing of ELMo trains. "Layer 0", ...: the head reads one layer. "Mix": it
-reads their learned mix. "All trained" goes on from "frozen" with all of ELMo. Where the peers are
-there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and `--text` (vectors made of
-this text by counting) put one vector for each word below the same head. The results are written
-after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows, and
-`--resume` only the rows that the file lacks.
+reads all layers and the word vectors that it learns, and nothing of ELMo trains. "All trained" goes
+on from there with all of ELMo. "ELMo alone" has no learned word vectors, and "word vectors alone"
+no ELMo. In "layer 0", ... the head reads one layer in the place of all, in "mix" their learned mix.
+Where the peers are there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and
+`--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
+The results are written after each row. `--tasks` measures some of the tables anew, `--rows` some of
+the rows, and `--resume` only the rows that the file lacks.
 """
 
 import functools
@@ -72,9 +73,11 @@ class WordVectors(keras.layers.Layer):
         self._vectors = tf.constant(vectors, tf.float32)
 
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
-        rows = self._rows(to_tokens(texts, self.tokenizer))
+        tokens = to_tokens(texts, self.tokenizer)
+        rows = self._rows(tokens)
         mask = padded(rows.with_flat_values(tf.ones_like(rows.flat_values, tf.bool)), False)
-        return {"elmo": tf.gather(self._vectors, padded(rows, 0)), "mask": mask}
+        vectors = tf.gather(self._vectors, padded(rows, 0))
+        return {"elmo": vectors, "mask": mask, "tokens": padded(tokens, "")}
 
     def embed_stream(self, tokens, layers, progress):
         for rows in self._rows(tokens):
@@ -311,7 +314,9 @@ def measure(task, options, add, is_wanted):
     name = "MiniLM, logistic regression"
     if has_minilm and task.make is TextClassifier and is_wanted(name):
         add({name: minilm_row(data)})
-    static = [("GloVe (50 numbers)", glove)] if GLOVE.exists() else []
+    static = [("word vectors alone", lambda: ({"": 0}, np.zeros((1, 1))))]
+    if GLOVE.exists():
+        static.append(("GloVe (50 numbers)", glove))
     if options.text:
         vectors = StaticVectors(options.text)
         static.append((vectors.name, lambda: vectors.table))
@@ -335,6 +340,7 @@ def measure(task, options, add, is_wanted):
             ),
             ["mix"],
         )
+    measure_row(["ELMo alone"], lambda: task.make(model, labels, word_size=0, **tokens), ["mix"])
     measure_row(["mix"], lambda: task.make(model, labels, layers="elmo", **tokens), ["mix"])
     measure_row(
         ["frozen", "all trained"], lambda: task.make(model, labels, **tokens), ["mix", "all"]

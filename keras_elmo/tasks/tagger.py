@@ -59,6 +59,8 @@ class Tagger(TaskModel):
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
         layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
+        word_size: int. The size of a vector that the model learns for each word, in lower case, and
+            puts beside those of the `Elmo`; 0: none.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
             that is dropped in training.
@@ -95,12 +97,13 @@ class Tagger(TaskModel):
         labels: Labels | None = None,
         crf: bool = True,
         layers: str = "all",
+        word_size: int = 64,
         units: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
     ) -> None:
         self.has_crf = bool(crf)
-        super().__init__(model, labels, layers, units, dropout, **kwargs)
+        super().__init__(model, labels, layers, word_size, units, dropout, **kwargs)
 
     def _check_elmo(self, elmo):
         super()._check_elmo(elmo)
@@ -113,8 +116,14 @@ class Tagger(TaskModel):
     def _build_head(self):
         super()._build_head()
         dtype = self.dtype_policy
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
+            dtype=dtype,
+            name="lstm",
+        )
         self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")
         self.scores = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")
+        self.lstm.build((None, None, self._vector_size() + self.word_size))
         self.token_dropout.build((None, None, 2 * self.units))
         self.scores.build((None, None, 2 * self.units))
         if self.has_crf:
@@ -137,7 +146,8 @@ class Tagger(TaskModel):
         return {"loss": loss, "metrics": metrics}
 
     def call(self, inputs, training=False):
-        x, mask = self._read(inputs, training)  # (batch, tokens, 2 * units), (batch, tokens)
+        x, mask = self._read(inputs, training)  # (batch, tokens, D), (batch, tokens)
+        x = self.lstm(x, mask=mask, training=training)  # (batch, tokens, 2 * units)
         scores = self.scores(self.token_dropout(x, training=training))  # (batch, tokens, tags)
         result = self.crf(scores, mask=mask) if self.has_crf else ops.softmax(scores)
         result._keras_mask = mask  # losses and metrics leave the padding out

@@ -17,6 +17,8 @@ from keras_elmo.text.inputs import call_strings, to_tokens
 # Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
 LEARNING_RATES = {"mix": 1e-3, "bilm": 5e-4, "all": 5e-4}
 LAYERS = ("all", "elmo")
+# Of the table of word vectors. Words that share a row are told apart by their ELMo vectors.
+WORD_ROWS = 2**15
 # So many batches at a time are drawn, sorted by length and cut.
 _POOL = 50
 # `fit` keeps vectors for all epochs, if they take no more.
@@ -27,15 +29,16 @@ class Examples(NamedTuple):
     """Texts and what belongs to each.
 
     Attributes:
-        texts: string tensor (N,); or a RaggedTensor of tokens, (N, None), or of their vectors,
-            (N, None, D).
+        texts: string tensor (N,); or a RaggedTensor of tokens, (N, None).
         targets: a tensor or RaggedTensor of N rows, or `None`.
         weights: the same.
+        vectors: a RaggedTensor of the vectors of the tokens, (N, None, D), or `None`.
     """
 
     texts: Any
     targets: Any = None
     weights: Any = None
+    vectors: Any = None
 
     def count(self):
         """How many texts there are."""
@@ -47,12 +50,14 @@ class Examples(NamedTuple):
 
     def batch(self):
         """As Keras takes a batch: padded, without what is not there."""
-        targets, weights = self.targets, self.weights
+        texts, targets, weights = self.texts, self.targets, self.weights
+        if self.vectors is not None:
+            texts = {"tokens": texts, "vectors": self.vectors}
         if isinstance(targets, tf.RaggedTensor):
             targets = padded(targets, -1)
             if isinstance(weights, tf.RaggedTensor):
                 weights = padded(weights, 0.0)
-        return tuple(each for each in (self.texts, targets, weights) if each is not None)
+        return tuple(each for each in (texts, targets, weights) if each is not None)
 
     def lengths(self):
         """The tokens of each text, or its bytes if it is raw, int (N,)."""
@@ -96,9 +101,11 @@ class TaskModel(keras.Model):
         model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
             an address, a pair.
         labels: list of labels; `None`: those of the first `fit`, sorted.
-        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
+        layers: what the head reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        units: int. Units of the LSTM in each direction.
+        word_size: int. The size of a vector that the model learns for each word, in lower case, and
+            puts beside those of the `Elmo`; 0: none.
+        units: int. See the subclass.
         dropout: float, from 0 to below 1.
         **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
     """
@@ -108,6 +115,7 @@ class TaskModel(keras.Model):
         model: Elmo | Source | Mapping[str, Any],
         labels: Labels | None = None,
         layers: str = "all",
+        word_size: int = 64,
         units: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
@@ -116,11 +124,13 @@ class TaskModel(keras.Model):
         super().__init__(**own)
         if layers not in LAYERS:
             raise ValueError(f"`layers` must be one of {list(LAYERS)}. Received: layers={layers!r}")
+        check_integers(0, word_size=word_size)
         check_integers(1, units=units)
         check_dropout(dropout)
         self.elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
         self._check_elmo(self.elmo)
-        self.elmo_layers, self.units, self.dropout = layers, int(units), float(dropout)
+        self.elmo_layers, self.word_size = layers, int(word_size)
+        self.units, self.dropout = int(units), float(dropout)
         self._freeze_unread_mix()
         self._labels = None
         self._compile_arguments = {}
@@ -140,60 +150,61 @@ class TaskModel(keras.Model):
 
     def _build_head(self):
         """Makes the layers above the `Elmo`, and builds them; here those that all tasks have."""
-        dtype, size = self.dtype_policy, self._vector_size()
+        dtype = self.dtype_policy
+        if self.word_size:
+            self.word_vectors = keras.layers.Embedding(
+                WORD_ROWS, self.word_size, dtype=dtype, name="word_vectors"
+            )
+            self.word_vectors.build((None, None))
         self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
-            dtype=dtype,
-            name="lstm",
-        )
-        self.vector_dropout.build((None, None, size))
-        self.lstm.build((None, None, size))
+        self.vector_dropout.build((None, None, self._vector_size() + self.word_size))
 
     def _vector_names(self):
-        """The outputs of the `Elmo` that the LSTM reads side by side."""
+        """The outputs of the `Elmo` that the head reads side by side."""
         if self.elmo_layers == "elmo":
             return ["elmo"]
         return ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers))]
 
     def _vector_size(self):
+        """The size of the vectors of the `Elmo`, side by side."""
         config = self.elmo.config
         is_word = [name == "word_emb" for name in self._vector_names()]
         return sum(config.projection_dim if each else config.output_dim for each in is_word)
 
     def _read(self, inputs, training):
-        """Text, or vectors of `_computed_once`, to the outputs of the LSTM, (batch, tokens,
-        2 * units), and the mask."""
-        if _are_vectors(inputs):
-            x = padded(inputs, 0.0)  # (batch, tokens, D)
-            mask = tf.sequence_mask(inputs.row_lengths(), tf.shape(x)[1])  # (batch, tokens)
+        """Text, or tokens and vectors of `_computed_once`, to all vectors of each token, (batch,
+        tokens, D), and the mask."""
+        if isinstance(inputs, dict):
+            tokens, vectors = padded(inputs["tokens"], ""), [padded(inputs["vectors"], 0.0)]
+            mask = tf.sequence_mask(inputs["tokens"].row_lengths(), tf.shape(tokens)[1])
         else:
             outputs = self.elmo(inputs)
-            x = ops.concatenate([outputs[name] for name in self._vector_names()], axis=-1)
-            mask = outputs["mask"]
-        x = self.vector_dropout(x, training=training)
-        return self.lstm(x, mask=mask, training=training), mask
+            tokens, mask = outputs["tokens"], outputs["mask"]  # (batch, tokens)
+            vectors = [outputs[name] for name in self._vector_names()]
+        if self.word_size:
+            words = tf.strings.lower(tokens, encoding="utf-8")
+            rows = tf.strings.to_hash_bucket_fast(words, WORD_ROWS)
+            vectors.append(self.word_vectors(rows))
+        return self.vector_dropout(ops.concatenate(vectors, axis=-1), training=training), mask
 
     def _computed_once(self, examples, progress):
-        """The examples with vectors in the place of their texts, where these stay the same in each
-        epoch, and are small enough."""
-        if self.elmo.trainable_variables or self.compute_dtype != "float32":
+        """The examples with the vectors of their tokens, where these stay the same in each epoch,
+        and are small enough."""
+        elmo = self.elmo
+        is_one_each = elmo.max_tokens is None and not elmo.keep_sentence_boundaries
+        if elmo.trainable_variables or self.compute_dtype != "float32" or not is_one_each:
             return examples
-        tokens = to_tokens(examples.texts, self.elmo.tokenizer)
+        tokens = to_tokens(examples.texts, elmo.tokenizer)
         count = int(tf.size(tokens.flat_values))
-        if self.elmo.keep_sentence_boundaries:
-            count += 2 * examples.count()
         size, names = self._vector_size(), self._vector_names()
         if 4 * size * count > MAX_VECTOR_BYTES:
             return examples
-        vectors, ends = np.empty((count, size), np.float32), [0]
-        for sentence in self.elmo.embed_stream(tokens, names, progress=progress):
+        vectors, end = np.empty((count, size), np.float32), 0
+        for sentence in elmo.embed_stream(tokens, names, progress=progress):
             rows = np.concatenate([sentence[name] for name in names], axis=-1)
-            ends.append(ends[-1] + len(rows))
-            vectors[ends[-2] : ends[-1]] = rows
-        # With `max_tokens` there may be fewer.
-        vectors = tf.RaggedTensor.from_row_splits(vectors[: ends[-1]], ends)
-        return examples._replace(texts=vectors)
+            vectors[end : end + len(rows)] = rows
+            end += len(rows)
+        return examples._replace(texts=tokens, vectors=tokens.with_flat_values(vectors))
 
     def _default_compile(self):
         """The loss and the metrics, as keyword arguments of `compile`."""
@@ -247,7 +258,7 @@ class TaskModel(keras.Model):
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         self._check_labels()
-        if not _are_vectors(inputs):
+        if not isinstance(inputs, dict):  # of `_computed_once`
             inputs = call_strings(inputs, self.elmo.tokenizer)
         return super().__call__(inputs, *args, **kwargs)
 
@@ -514,6 +525,7 @@ class TaskModel(keras.Model):
             "model": keras.saving.serialize_keras_object(self.elmo),
             "labels": self.labels,
             "layers": self.elmo_layers,
+            "word_size": self.word_size,
             "units": self.units,
             "dropout": self.dropout,
         }
@@ -536,11 +548,6 @@ def _times_class_weights(targets, weights, of_classes):
     if isinstance(result, tf.RaggedTensor) and weights.shape.rank == 1:
         weights = weights[:, None]  # of sentences, in a dataset
     return result * weights
-
-
-def _are_vectors(inputs):
-    """Whether the inputs of a model are what `_computed_once` makes of texts."""
-    return isinstance(inputs, tf.RaggedTensor) and inputs.dtype == tf.float32
 
 
 def _column(values):

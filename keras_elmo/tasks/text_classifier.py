@@ -15,13 +15,16 @@ from keras_elmo.tasks.labels import to_list
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.inputs import fit_strings, strings_for
 
+_WIDTHS = (1, 2, 3)  # of the convolutions, in tokens
+
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class TextClassifier(TaskModel):
-    """A classifier of texts: an `Elmo`, an LSTM in both directions, and a label for each text.
+    """A classifier of texts: an `Elmo`, convolutions above it, and a label for each text.
 
-    The vector of a text is the mean and the maximum of the LSTM's outputs over its tokens. The
-    model is compiled from the start, and can be compiled anew.
+    The convolutions read one, two and three tokens. The vector of a text is the mean and the
+    maximum of their outputs over its tokens. The model is compiled from the start, and can be
+    compiled anew.
 
     Args:
         model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
@@ -29,9 +32,11 @@ class TextClassifier(TaskModel):
         labels: list of strings, ints or bools; `None`: those of the first `fit`, sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
             text, or ones and zeros, (N, labels).
-        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
+        layers: what the head reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        units: int. Units of the LSTM in each direction.
+        word_size: int. The size of a vector that the model learns for each word, in lower case, and
+            puts beside those of the `Elmo`; 0: none.
+        units: int. Filters of the convolutions of each width.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
             is dropped in training.
         **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
@@ -46,6 +51,8 @@ class TextClassifier(TaskModel):
     Raises:
         ValueError: an argument is out of range, or the `Elmo` is stateful.
         TypeError: `labels` is not a list of labels.
+
+    Reference: Kim 2014, https://aclanthology.org/D14-1181.
 
     Example:
 
@@ -68,16 +75,31 @@ class TextClassifier(TaskModel):
         labels: Labels | None = None,
         multi_label: bool = False,
         layers: str = "all",
+        word_size: int = 64,
         units: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
     ) -> None:
         self.multi_label = bool(multi_label)
-        super().__init__(model, labels, layers, units, dropout, **kwargs)
+        super().__init__(model, labels, layers, word_size, units, dropout, **kwargs)
 
     def _build_head(self):
         super()._build_head()
         dtype = self.dtype_policy
+        self.convolutions = [
+            keras.layers.Conv1D(
+                self.units,
+                width,
+                padding="same",
+                activation="relu",
+                dtype=dtype,
+                name=f"width_{width}",
+            )
+            for width in _WIDTHS
+        ]
+        for convolution in self.convolutions:
+            convolution.build((None, None, self._vector_size() + self.word_size))
+        size = self.units * len(_WIDTHS)
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")
         self.classifier = keras.layers.Dense(
@@ -86,9 +108,9 @@ class TextClassifier(TaskModel):
             dtype="float32",
             name="classifier",
         )
-        self.text_dropout.build((None, 4 * self.units))
-        self.masked_mean.build((None, None, 2 * self.units))
-        self.classifier.build((None, 4 * self.units))
+        self.masked_mean.build((None, None, size))
+        self.text_dropout.build((None, 2 * size))
+        self.classifier.build((None, 2 * size))
 
     def _default_compile(self):
         if self.multi_label:
@@ -96,11 +118,14 @@ class TextClassifier(TaskModel):
         return {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def call(self, inputs, training=False):
-        x, mask = self._read(inputs, training)  # (batch, tokens, 2 * units), (batch, tokens)
-        mean = self.masked_mean(x, mask=mask)  # (batch, 2 * units)
-        # The outputs of an LSTM are above -1. A text without tokens gets zeros.
-        highest = ops.max(ops.where(mask[..., None], x, -1.0), axis=1)
-        highest = ops.where(ops.any(mask, axis=1, keepdims=True), highest, 0.0)
+        x, mask = self._read(inputs, training)  # (batch, tokens, D), (batch, tokens)
+        # Zeros for the padding, of which the convolutions read a token. Their outputs are not
+        # negative, so it does not change the maximum; a text without tokens gets zeros.
+        is_token = mask[..., None]
+        x = ops.where(is_token, x, 0)
+        x = ops.concatenate([convolution(x) for convolution in self.convolutions], axis=-1)
+        mean = self.masked_mean(x, mask=mask)  # (batch, 3 * units)
+        highest = ops.max(ops.where(is_token, x, 0), axis=1)
         x = self.text_dropout(ops.concatenate([mean, highest], axis=-1), training=training)
         return self.classifier(x)
 

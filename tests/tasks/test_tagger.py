@@ -145,7 +145,8 @@ def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
     examples = trained._computed_once(Examples(trained._texts(SENTENCES)), progress=False)
-    np.testing.assert_allclose(trained(examples.texts), trained(SENTENCES), atol=1e-4)
+    (inputs,) = examples.batch()
+    np.testing.assert_allclose(trained(inputs), trained(SENTENCES), atol=1e-4)
     for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]
         np.testing.assert_allclose(alone, p[row, : len(sentence)], atol=1e-5)

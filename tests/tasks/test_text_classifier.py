@@ -165,14 +165,15 @@ def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
         trained.append(mix in [v.path for v in model.trainable_variables])
         model.save(tmp_path / "x.keras")
         loaded = keras.models.load_model(tmp_path / "x.keras")
-        sizes.append(loaded.lstm.forward_layer.cell.kernel.shape[0])
+        sizes.append(loaded.convolutions[0].kernel.shape[1])
         before = loaded.predict(TEXTS, verbose=0)
         loaded.elmo.mixes[0].gamma.assign(3.0)
         is_same = np.allclose(loaded.predict(TEXTS, verbose=0), before)
         assert is_same == (layers == "all")
     config = model.elmo.config
     assert model.score == "accuracy"
-    assert sizes == [3 * config.projection_dim, config.output_dim] and trained == [False, True]
+    expected = [64 + 3 * config.projection_dim, 64 + config.output_dim]
+    assert sizes == expected and trained == [False, True]
 
 
 def test_vectors_of_a_frozen_elmo_are_computed_once(one_layer_folder, monkeypatch):
@@ -184,16 +185,40 @@ def test_vectors_of_a_frozen_elmo_are_computed_once(one_layer_folder, monkeypatc
         examples = task_model.Examples(model._texts(texts))
         found = model._computed_once(examples, progress=False)
         if found is not examples:
-            np.testing.assert_allclose(model(found.texts), model(texts), atol=1e-5)
+            np.testing.assert_allclose(model(found.batch()[0]), model(texts), atol=1e-5)
         return found is not examples
 
-    for kwargs in ({}, {"max_tokens": 2}, {"keep_sentence_boundaries": True}):
+    for kwargs in ({}, {"tokenizer": "treebank"}, {"word_size": 0}):
         assert compute_once(**kwargs)
     assert compute_once(frozen, layers="elmo")
-    for kwargs in ({"trainable_part": "bilm"}, {"layers": "elmo"}, {"dtype": "mixed_bfloat16"}):
+    for kwargs in (
+        {"trainable_part": "bilm"},
+        {"layers": "elmo"},
+        {"dtype": "mixed_bfloat16"},
+        {"max_tokens": 2},
+        {"keep_sentence_boundaries": True},
+    ):
         assert not compute_once(**kwargs)
     monkeypatch.setattr(task_model, "MAX_VECTOR_BYTES", 100)
     assert not compute_once()
+
+
+def test_each_word_has_a_vector_of_its_own(one_layer_folder):
+    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4, word_size=3)
+    elmo = model.elmo
+    assert model.convolutions[0].kernel.shape[1] == 3 * elmo.config.projection_dim + 3
+    before = model.predict(["a good film"], verbose=0)
+    model.word_vectors.embeddings.assign_add(tf.ones_like(model.word_vectors.embeddings))
+    assert (model.predict(["a good film"], verbose=0) != before[0]).all()
+    # What trains is the row of each word, in lower case, and only that.
+    table = model.word_vectors.get_weights()[0]
+    model.fit(["Good \u00c4"], ["pos"], verbose=0)
+    changed = np.flatnonzero((model.word_vectors.get_weights()[0] != table).any(-1))
+    expected = tf.strings.to_hash_bucket_fast(["good", "\u00e4"], task_model.WORD_ROWS)
+    assert changed.tolist() == sorted(expected.numpy().tolist())
+    without = TextClassifier(one_layer_folder, ["neg", "pos"], units=4, word_size=0)
+    assert not hasattr(without, "word_vectors")
+    assert without.convolutions[0].kernel.shape[1] == 3 * elmo.config.projection_dim
 
 
 def test_fit_embeds_each_text_once(one_layer_folder, monkeypatch):
@@ -252,7 +277,7 @@ def test_summary_and_repr(trained):
     lines = []
     trained.summary(print_fn=lines.append)
     text = "\n".join(lines)
-    for part in ("elmo", "Bidirectional", "classifier", "(None, 2)"):
+    for part in ("elmo", "Conv1D", "classifier", "(None, 2)"):
         assert part in text, text
 
 
@@ -287,6 +312,7 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
     cases = [
         (lambda: TextClassifier(one_layer_folder, ["a"]), "two labels at least"),
         (lambda: TextClassifier(one_layer_folder, units=0), "`units`"),
+        (lambda: TextClassifier(one_layer_folder, word_size=-1), "`word_size`"),
         (lambda: TextClassifier(one_layer_folder, dropout=1), "`dropout`"),
         (lambda: TextClassifier(one_layer_folder, layers="mix"), "`layers` must be one of"),
         (lambda: TextClassifier(one_layer_folder)(["a"]), "labels must be known"),

@@ -14,8 +14,9 @@ on from there with all of ELMo. "ELMo alone" has no learned word vectors, and "w
 no ELMo. In "layer 0", ... the head reads one layer in the place of all, in "mix" their learned mix.
 Where the peers are there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and
 `--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
-The results are written after each row. `--tasks` measures some of the tables anew, `--rows` some of
-the rows, and `--resume` only the rows that the file lacks.
+`fit` keeps the vectors of a frozen ELMo for all epochs up to 10 GB, in the place of 1. The results
+are written after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows,
+and `--resume` only the rows that the file lacks.
 """
 
 import functools
@@ -38,6 +39,7 @@ from benchmarks.static_vectors import StaticVectors
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.analysis.annotated_files import read_conllu
 from keras_elmo.cli import classify, tag
+from keras_elmo.tasks import task_model
 from keras_elmo.tasks.labelled_files import read_tagged, read_texts
 from keras_elmo.tasks.task_model import padded
 from keras_elmo.text.inputs import to_tokens
@@ -387,6 +389,7 @@ def main():
         help="folder with sst2, wnut17, ud-english-ewt and reviews (default: %(default)s)",
     )
     options = parser.parse_args()
+    task_model.MAX_VECTOR_BYTES = 10**10
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )

@@ -91,6 +91,8 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
+    _head_rate = 2e-3
+
     def __init__(
         self,
         model: Elmo | Source | Mapping[str, Any],

@@ -14,8 +14,8 @@ from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.text.inputs import call_strings, to_tokens
 
-# Of Adam, by the part of ELMo that trains. A larger rate would make its layers forget.
-LEARNING_RATES = {"mix": 1e-3, "bilm": 5e-4, "all": 5e-4}
+# Of Adam, where more of the `Elmo` trains than its mix. A larger one would make its layers forget.
+FINE_TUNING_RATE = 5e-4
 LAYERS = ("all", "elmo")
 # Of the table of word vectors. Words that share a row are told apart by their ELMo vectors.
 WORD_ROWS = 2**15
@@ -139,6 +139,8 @@ class TaskModel(keras.Model):
             self._set_labels(LabelIndex(labels))
 
     # What a subclass says
+
+    _head_rate = 1e-3  # of Adam, where no more of the `Elmo` trains than its mix
 
     def _check_elmo(self, elmo):
         """Raises a `ValueError` if an `Elmo` has settings that the task cannot use."""
@@ -287,8 +289,8 @@ class TaskModel(keras.Model):
         """Keras's `compile`. Every model is compiled with the defaults from the start.
 
         Args:
-            optimizer: `"auto"`: Adam, with a rate of 0.001, or of 0.0005 where more of the `Elmo`
-                trains than its mix.
+            optimizer: `"auto"`: Adam, with a rate of 0.001 (a tagger's is 0.002), or of 0.0005
+                where more of the `Elmo` trains than its mix.
             loss, metrics: `"auto"`: those of the task.
             **kwargs: see `keras.Model.compile`.
         """
@@ -298,8 +300,9 @@ class TaskModel(keras.Model):
             "metrics": metrics,
             **kwargs,
         }
+        rate = self._head_rate if self.trainable_part == "mix" else FINE_TUNING_RATE
         defaults = {
-            "optimizer": keras.optimizers.Adam(LEARNING_RATES[self.trainable_part]),
+            "optimizer": keras.optimizers.Adam(rate),
             **self._default_compile(),
         }
         # Not by `==`, which arrays and some objects of Keras do not answer with a bool.

@@ -1,5 +1,6 @@
 """What `keras-elmo classify` and `keras-elmo tag` have in common."""
 
+import contextlib
 import os
 import sys
 import zipfile
@@ -69,20 +70,24 @@ def _train(options, make, data, baseline):
     keras.utils.set_random_seed(options.seed)
     model = make(load_elmo(options))
     parts = [model.trainable_part, "all"] if options.fine_tune else [model.trainable_part]
-    for part in parts:
-        if part != model.trainable_part:
-            model.trainable_part = part
-        callbacks = [_Progress(not options.quiet, part)]
-        if "dev" in data:
-            callbacks.append(model.early_stopping())
-        model.fit(
-            *data["train"],
-            epochs=options.epochs,
-            batch_size=options.batch_size,
-            validation_data=data.get("dev"),
-            callbacks=callbacks,
-            verbose=0,
-        )
+    verbose = 1 if sys.stderr.isatty() else 2  # a bar, or a line for each epoch
+    with contextlib.redirect_stdout(sys.stderr):  # where Keras shows the progress
+        for part in parts:
+            if part != model.trainable_part:
+                model.trainable_part = part
+                if not options.quiet:
+                    print("All of ELMo trains now.")
+            callbacks = [_Signals()]
+            if "dev" in data:
+                callbacks.append(model.early_stopping())
+            model.fit(
+                *data["train"],
+                epochs=options.epochs,
+                batch_size=options.batch_size,
+                validation_data=data.get("dev"),
+                callbacks=callbacks,
+                verbose=0 if options.quiet else verbose,
+            )
     for part in ("dev", "test"):
         if part in data:
             found = model.evaluate(*data[part], verbose=0, return_dict=True)
@@ -96,25 +101,14 @@ def _scores(scores):
     return ", ".join(f"{name} {100 * value:.1f} %" for name, value in scores.items())
 
 
-class _Progress(keras.callbacks.Callback):
-    """A line on standard error after each epoch; looks for signals between batches."""
-
-    def __init__(self, is_shown, part):
-        super().__init__()
-        self.is_shown, self.part = is_shown, part
+class _Signals(keras.callbacks.Callback):
+    """Looks for signals between batches."""
 
     def on_train_batch_end(self, batch, logs=None):
         check_signals()
 
     def on_test_batch_end(self, batch, logs=None):
         check_signals()
-
-    def on_epoch_end(self, epoch, logs=None):
-        if self.is_shown:
-            figures = "  ".join(f"{name} {value:.4f}" for name, value in (logs or {}).items())
-            part = "" if self.part == "mix" else f", {self.part} of ELMo"
-            line = f"epoch {epoch + 1} of at most {self.params['epochs']}{part}: {figures}"
-            print(line, file=sys.stderr, flush=True)
 
 
 def add_label_arguments(parser, what):

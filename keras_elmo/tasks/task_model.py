@@ -1,5 +1,6 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -532,6 +533,16 @@ class TaskModel(keras.Model):
             "units": self.units,
             "dropout": self.dropout,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        known = {*inspect.signature(cls).parameters, "name", "dtype", "trainable"}
+        if unknown := [key for key in config if key not in known]:
+            raise ValueError(
+                f"A saved {cls.__name__} must be of this version of keras_elmo, or of an earlier "
+                f"one. Received: the unknown argument {unknown[0]!r}"
+            )
+        return cls(**config)
 
 
 class _EarlyStopping(keras.callbacks.EarlyStopping):

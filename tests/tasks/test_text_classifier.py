@@ -327,6 +327,10 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
             "`labels` must be given",
         ),
         (lambda: TextClassifier(one_layer_folder).serving_signatures(), "labels must be known"),
+        (
+            lambda: TextClassifier.from_config({"model": new_elmo, "labels": [0, 1], "new": 1}),
+            "of this version.*'new'",
+        ),
         (lambda: TextClassifier(new_elmo, xla=True), "an Elmo, and \\['xla'\\]"),
     ]
     for call, message in cases:

@@ -42,3 +42,29 @@ def test_speed_of_keras_elmo_lite_in_the_readme_is_what_was_measured():
         assert f"| {name} | {' | '.join(form.format(row[key]) for row in systems)} |" in text
     assert f"{start[0]['start to the first vectors (s)']:.1f} s after its start" in text
     assert f"LiteRT {results['versions']['ai-edge-litert']}, {results['date']}" in text
+
+
+def test_scores_in_the_text_are_what_was_measured():
+    tables = json.loads((ROOT / "benchmarks/results/tasks.json").read_text())["tables"]
+    (sentiment,) = (table for name, table in tables.items() if "SST-2)" in name)
+    (entities,) = (table for name, table in tables.items() if "WNUT17" in name)
+    text = " ".join((ROOT / "docs/classifiers.md").read_text(encoding="utf-8").split())
+    for table, score, name, form in [
+        (sentiment, "accuracy (%)", "ELMo alone", "ELMo alone reaches {:.1f} on SST-2"),
+        (sentiment, "accuracy (%)", "word vectors alone", "6,920 sentences, {:.1f}."),
+        (sentiment, "accuracy (%)", "a bag of words", "A bag of words reaches {:.1f}."),
+        (sentiment, "accuracy (%)", "frozen", "The default, which reads both, reaches {:.1f}."),
+        (
+            sentiment,
+            "accuracy (%)",
+            "GloVe (50 numbers)",
+            "in the place of ELMo it reaches {:.1f}.",
+        ),
+        (entities, "F1 (%)", "frozen", "The default now reaches {:.1f}."),
+    ]:
+        (row,) = (row for row in table if row["vectors"] == name)
+        assert form.format(row[score]) in text
+    scores = {row["vectors"]: f"{row['accuracy (%)']:.1f} %" for row in sentiment}
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"accuracy of {scores['frozen']}, where a bag of words" in text
+    assert f"a bag of words reaches {scores['a bag of words']};" in text

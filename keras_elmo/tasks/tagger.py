@@ -125,7 +125,7 @@ class Tagger(TaskModel):
         )
         self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")
         self.scores = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")
-        self.lstm.build((None, None, self._vector_size() + self.word_size))
+        self.lstm.build(self._input_shape())
         self.token_dropout.build((None, None, 2 * self.units))
         self.scores.build((None, None, 2 * self.units))
         if self.has_crf:

@@ -10,10 +10,11 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import HasArray, Labels, Source, Texts
+from keras_elmo.characters import BOS, EOS
 from keras_elmo.checks import check_dropout, check_integers, is_number
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.tasks.labels import LabelIndex
-from keras_elmo.text.inputs import call_strings, to_tokens
+from keras_elmo.text.inputs import call_strings, tokens_and_width
 
 # Of Adam, where more of the `Elmo` trains than its mix. A larger one would make its layers forget.
 FINE_TUNING_RATE = 5e-4
@@ -160,7 +161,7 @@ class TaskModel(keras.Model):
             )
             self.word_vectors.build((None, None))
         self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
-        self.vector_dropout.build((None, None, self._vector_size() + self.word_size))
+        self.vector_dropout.build(self._input_shape())
 
     def _vector_names(self):
         """The outputs of the `Elmo` that the head reads side by side."""
@@ -173,6 +174,10 @@ class TaskModel(keras.Model):
         config = self.elmo.config
         is_word = [name == "word_emb" for name in self._vector_names()]
         return sum(config.projection_dim if each else config.output_dim for each in is_word)
+
+    def _input_shape(self):
+        """Of what the head reads: see `_read`."""
+        return None, None, self._vector_size() + self.word_size
 
     def _read(self, inputs, training):
         """Text, or tokens and vectors of `_computed_once`, to all vectors of each token, (batch,
@@ -194,16 +199,19 @@ class TaskModel(keras.Model):
         """The examples with the vectors of their tokens, where these stay the same in each epoch,
         and are small enough."""
         elmo = self.elmo
-        is_one_each = elmo.max_tokens is None and not elmo.keep_sentence_boundaries
-        if elmo.trainable_variables or self.compute_dtype != "float32" or not is_one_each:
+        if elmo.trainable_variables or self.compute_dtype != "float32":
             return examples
-        tokens = to_tokens(examples.texts, elmo.tokenizer)
+        sentences, _ = tokens_and_width(examples.texts, elmo.tokenizer, elmo.max_tokens)
+        tokens = sentences  # that have vectors
+        if elmo.keep_sentence_boundaries:
+            ends = [tf.fill((tokens.nrows(), 1), end) for end in (BOS, EOS)]
+            tokens = tf.concat([ends[0], tokens, ends[1]], axis=1)
         count = int(tf.size(tokens.flat_values))
         size, names = self._vector_size(), self._vector_names()
         if 4 * size * count > MAX_VECTOR_BYTES:
             return examples
         vectors, end = np.empty((count, size), np.float32), 0
-        for sentence in elmo.embed_stream(tokens, names, progress=progress):
+        for sentence in elmo.embed_stream(sentences, names, progress=progress):
             rows = np.concatenate([sentence[name] for name in names], axis=-1)
             vectors[end : end + len(rows)] = rows
             end += len(rows)

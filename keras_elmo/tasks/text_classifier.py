@@ -98,7 +98,7 @@ class TextClassifier(TaskModel):
             for width in _WIDTHS
         ]
         for convolution in self.convolutions:
-            convolution.build((None, None, self._vector_size() + self.word_size))
+            convolution.build(self._input_shape())
         size = self.units * len(_WIDTHS)
         self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
         self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")

@@ -60,6 +60,12 @@ def test_scores_in_the_text_are_what_was_measured():
             "GloVe (50 numbers)",
             "in the place of ELMo it reaches {:.1f}.",
         ),
+        (
+            sentiment,
+            "accuracy (%)",
+            "all trained",
+            "(fine-tuning.md), the classifier reaches {:.1f} on SST-2.",
+        ),
         (entities, "F1 (%)", "frozen", "The default now reaches {:.1f}."),
     ]:
         (row,) = (row for row in table if row["vectors"] == name)
@@ -68,3 +74,4 @@ def test_scores_in_the_text_are_what_was_measured():
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"accuracy of {scores['frozen']}, where a bag of words" in text
     assert f"a bag of words reaches {scores['a bag of words']};" in text
+    assert f"with all of ELMo trained, too, it reaches {scores['all trained']}." in text

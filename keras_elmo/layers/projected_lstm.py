@@ -38,11 +38,12 @@ def projected_lstm_step(
 
     Args:
         input_gates: float, (rows, 4 * units). What the gates get from the inputs, with the bias and
-            the forget bias: the result of `compute_input_gates`.
+            the forget bias: the result of `compute_input_gates`. Or a list of the four gates.
         m: float, (rows, projection_dim). The previous output. `None` stands for zeros, and saves
             the product with U.
         c: float, (rows, units). The previous cell. `None` stands for zeros.
-        recurrent_kernel: float, (projection_dim, 4 * units), or a `FastKernel` of it. U.
+        recurrent_kernel: float, (projection_dim, 4 * units), or a `FastKernel` of it, or a list of
+            its four parts if `input_gates` is a list. U.
         projection_kernel: float, (units, projection_dim), or a `FastKernel` of it, or `None`. P.
         cell_clip: float or `None`.
         projection_clip: float or `None`.
@@ -52,10 +53,12 @@ def projected_lstm_step(
 
     Reference: Sak et al. 2014; `LSTMCell` of TensorFlow 1 with `use_peepholes=False`.
     """
-    gates = input_gates
-    if m is not None:
-        gates = gates + matmul(m, recurrent_kernel)
-    i, j, f, o = ops.split(gates, 4, axis=-1)  # each (rows, units)
+    if isinstance(input_gates, list):
+        gates = [x + matmul(m, u) for x, u in zip(input_gates, recurrent_kernel, strict=True)]
+    else:
+        gates = input_gates if m is None else input_gates + matmul(m, recurrent_kernel)
+        gates = ops.split(gates, 4, axis=-1)
+    i, j, f, o = gates  # each (rows, units)
     remembered = 0 if c is None else ops.sigmoid(f) * c
     c = remembered + ops.sigmoid(i) * ops.tanh(j)
     if cell_clip is not None:
@@ -68,7 +71,7 @@ def projected_lstm_step(
     return m, c
 
 
-def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
+def compute_input_gates(inputs, kernel, bias, fast_gradient=False, splits_gates=False):
     """Computes what the gates get from the inputs.
 
         input_gates = x W + b + [0, 0, 1, 0]
@@ -81,14 +84,19 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False):
         kernel: float, (features, 4 * units).
         bias: float, (4 * units,), without the forget bias.
         fast_gradient: bool. See `matmul`.
+        splits_gates: bool. Compute a product for each gate.
 
     Returns:
-        float, (..., 4 * units).
+        float, (..., 4 * units); with `splits_gates` a list of the four gates, (..., units).
     """
     units = bias.shape[0] // 4
     is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # (4 * units,)
+    bias = bias + FORGET_BIAS * is_forget
+    if splits_gates:
+        parts = zip(ops.split(kernel, 4, axis=-1), ops.split(bias, 4), strict=True)
+        return [ops.add(matmul(inputs, part), part_bias) for part, part_bias in parts]
     # TensorFlow has a fast gradient for the bias of `ops.add`, and none for that of `+`.
-    return ops.add(matmul(inputs, kernel, fast_gradient), bias + FORGET_BIAS * is_forget)
+    return ops.add(matmul(inputs, kernel, fast_gradient), bias)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -180,7 +188,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
                 "projection_kernel", (self.units, self.output_size), initializer.clone()
             )
 
-    def input_gates(self, inputs, fast_gradient=False, kernel=None):
+    def input_gates(self, inputs, fast_gradient=False, kernel=None, splits_gates=False):
         """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units).
 
         A loop that calls this often reads the kernel once, see `as_factor`, and passes it on.
@@ -190,13 +198,15 @@ class ProjectedLSTMCell(keras.layers.Layer):
             self.kernel if kernel is None else kernel,
             ops.cast(self.bias, self.compute_dtype),
             fast_gradient,
+            splits_gates,
         )
 
-    def make_step(self, fast_gradient=False):
+    def make_step(self, fast_gradient=False, splits_gates=False):
         """Reads the weights once, for many steps.
 
         Args:
             fast_gradient: bool. Also transpose the kernels, see `with_fast_gradient`.
+            splits_gates: bool. Whether `input_gates` is a list of the four gates.
 
         Returns:
             A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.
@@ -208,10 +218,15 @@ class ProjectedLSTMCell(keras.layers.Layer):
                 return as_factor(kernel, self.compute_dtype)
             return with_fast_gradient(ops.cast(kernel, self.compute_dtype))
 
-        projection = self.projection_kernel
+        recurrent, projection = self.recurrent_kernel, self.projection_kernel
+        if splits_gates:
+            parts = ops.split(recurrent, 4, axis=-1)
+            recurrent = [as_factor(part, self.compute_dtype) for part in parts]
+        else:
+            recurrent = read(recurrent)
         return functools.partial(
             projected_lstm_step,
-            recurrent_kernel=read(self.recurrent_kernel),
+            recurrent_kernel=recurrent,
             projection_kernel=None if projection is None else read(projection),
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip,

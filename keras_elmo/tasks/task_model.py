@@ -435,6 +435,35 @@ class TaskModel(keras.Model):
             data = examples.rows(examples.order_by_length()).dataset(batch_size)
         return super().evaluate(data, **kwargs)
 
+    def train_on_batch(
+        self,
+        x: Texts,
+        y: Labels | None = None,
+        sample_weight: Sequence[float] | HasArray | None = None,
+        class_weight: Mapping[Any, float] | None = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Keras's `train_on_batch`; see `fit` for the arguments."""
+        self._check_labels()
+        batch = self._examples(x, y, sample_weight, class_weight).batch()
+        return super().train_on_batch(*batch, return_dict=return_dict)
+
+    def test_on_batch(
+        self,
+        x: Texts,
+        y: Labels | None = None,
+        sample_weight: Sequence[float] | HasArray | None = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Keras's `test_on_batch`; see `fit` for the arguments."""
+        self._check_labels()
+        batch = self._examples(x, y, sample_weight).batch()
+        return super().test_on_batch(*batch, return_dict=return_dict)
+
+    def predict_on_batch(self, x: Texts) -> Any:
+        """What `predict` gives for texts."""
+        return self.predict(x, verbose=0)
+
     def _predict(self, x, batch_size=32, **kwargs):
         """Keras's `predict`: what `predict_step` gives, as a dict of lists, an array a text."""
         self._check_labels()

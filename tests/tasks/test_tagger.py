@@ -93,6 +93,18 @@ def test_evaluate_gives_the_same_in_every_form(tagger, form):
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+def test_one_batch(one_layer_folder, tagger):
+    expected = tagger.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)
+    for x in (SENTENCES, TEXTS, tf.ragged.constant(SENTENCES)):
+        found = tagger.test_on_batch(x, TAGS, return_dict=True)
+        assert found == pytest.approx(expected, abs=1e-5)
+        p = tagger.predict(SENTENCES, verbose=0)
+        np.testing.assert_allclose(tagger.predict_on_batch(x), p, atol=1e-5)
+    model = Tagger(one_layer_folder, tagger.labels, units=4, dropout=0.0)
+    losses = [model.train_on_batch(SENTENCES, TAGS, return_dict=True)["loss"] for _ in range(9)]
+    assert losses[-1] < losses[0]
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -87,6 +87,21 @@ def test_fit_takes_the_labels_of_the_data(one_layer_folder, form):
     assert np.isfinite(history["val_loss"][0])
 
 
+@pytest.mark.parametrize("form", ["lists", "arrays", "pandas", "ragged tokens"])
+def test_one_batch(one_layer_folder, classifier, form):
+    x, y = FORMS[form]
+    expected = classifier.evaluate(TEXTS, LABELS, verbose=0, return_dict=True)
+    found = classifier.test_on_batch(x, y, return_dict=True)
+    assert found == pytest.approx(expected, abs=1e-5)
+    p = classifier.predict(TEXTS, verbose=0)
+    np.testing.assert_allclose(classifier.predict_on_batch(x), p, atol=1e-5)
+    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4, dropout=0.0)
+    first, *_, last = (model.train_on_batch(x, y, return_dict=True)["loss"] for _ in range(9))
+    assert last < first
+    with pytest.raises(ValueError, match="other"):
+        model.train_on_batch(["a"], ["other"])
+
+
 def test_it_learns_and_each_text_is_what_it_is_alone(trained):
     assert trained.classify(TEXTS) == LABELS
     p = trained.predict(TEXTS, batch_size=7, verbose=0)
@@ -220,6 +235,10 @@ def test_each_word_has_a_vector_of_its_own(one_layer_folder):
     without = TextClassifier(one_layer_folder, ["neg", "pos"], units=4, word_size=0)
     assert not hasattr(without, "word_vectors")
     assert without.convolutions[0].kernel.shape[1] == 3 * elmo.config.projection_dim
+    # docs/classifiers.md says how large the table is.
+    default = TextClassifier(one_layer_folder, ["neg", "pos"])
+    assert default.word_vectors.embeddings.shape[0] == 32_768
+    assert round(4e-6 * default.word_vectors.count_params(), 1) == 8.4
 
 
 def test_fit_embeds_each_text_once(one_layer_folder, monkeypatch):

@@ -35,8 +35,12 @@ class PaddedLoop(TimeMajorLoop):
 
     def run_layer(self, layers, directions, states):
         cells = [layer.cell for layer in layers]
-        input_gates = [cell.input_gates(x) for cell, x in zip(cells, directions, strict=True)]
-        steps = [cell.make_step() for cell in cells]
+        # LiteRT takes up to a tenth longer for one product of all gates, whose parts it must copy.
+        input_gates = [
+            cell.input_gates(x, splits_gates=True)
+            for cell, x in zip(cells, directions, strict=True)
+        ]
+        steps = [cell.make_step(splits_gates=True) for cell in cells]
         num_steps = tf.shape(directions[0])[0]
         # TFLite can write into an array only if it is made from a tensor.
         arrays = [
@@ -51,7 +55,8 @@ class PaddedLoop(TimeMajorLoop):
             last = num_steps - 1 - t if self.is_backward_reversed else t
             for k, index in enumerate([t, last]):
                 m, c = states[k]
-                output, new_c = steps[k](tf.gather(input_gates[k], index), m, c)
+                gates = [tf.gather(gate, index) for gate in input_gates[k]]
+                output, new_c = steps[k](gates, m, c)
                 output.set_shape(m.shape)
                 new_c.set_shape(c.shape)
                 new_m = output

@@ -20,7 +20,6 @@ and `--resume` only the rows that the file lacks.
 """
 
 import functools
-import importlib.util
 import json
 import pathlib
 import statistics
@@ -34,7 +33,7 @@ import tensorflow as tf
 from sklearn.linear_model import LogisticRegression
 
 import keras_elmo
-from benchmarks import report
+from benchmarks import peers, report
 from benchmarks.static_vectors import StaticVectors
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.analysis.annotated_files import read_conllu
@@ -47,9 +46,6 @@ from keras_elmo.text_files import read_lines
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"
-# Of others, and not in the repository. MiniLM needs onnxruntime and tokenizers.
-GLOVE = report.SHARED / "peers/glove/glove-6b-50d-60000.npz"
-MINILM = report.SHARED / "peers/minilm"
 
 
 class WordVectors(keras.layers.Layer):
@@ -91,43 +87,11 @@ class WordVectors(keras.layers.Layer):
         return tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
 
 
-def glove():
-    """The row of each word, and the vectors, the last for other words."""
-    data = np.load(GLOVE, allow_pickle=False)
-    words, vectors = data["words"].tolist(), data["vectors"].astype(np.float32)
-    return {w: k for k, w in enumerate(words)}, np.vstack([vectors, vectors.mean(axis=0)])
-
-
-def minilm(texts):
-    """Mean vectors of MiniLM, (N, 384), and the texts a second."""
-    import onnxruntime
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(MINILM / "tokenizer.json"))
-    tokenizer.enable_truncation(256)
-    session = onnxruntime.InferenceSession(str(MINILM / "model.onnx"))
-    names = {tensor.name for tensor in session.get_inputs()}
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    result, start = np.zeros((len(texts), 384), np.float32), time.perf_counter()
-    for k in range(0, len(order), 32):
-        rows = order[k : k + 32]
-        encoded = tokenizer.encode_batch([texts[row] for row in rows])
-        width = max(len(e.ids) for e in encoded)
-        ids, mask = np.zeros((2, len(rows), width), np.int64)
-        for row, e in enumerate(encoded):
-            count = len(e.ids)
-            ids[row, :count], mask[row, :count] = e.ids, e.attention_mask
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": 0 * ids}
-        hidden = session.run(None, {n: x for n, x in feed.items() if n in names})[0]
-        result[rows] = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
-    return result, len(texts) / (time.perf_counter() - start)
-
-
 def minilm_row(data):
     """A logistic regression on MiniLM's mean vectors."""
     start = time.perf_counter()
     (train, _), (dev, _), (test, speed) = (
-        minilm(data[part][0]) for part in ("train", "dev", "test")
+        peers.minilm(data[part][0]) for part in ("train", "dev", "test")
     )
     models = [
         LogisticRegression(C=c, max_iter=1000).fit(train, data["train"][1])
@@ -310,15 +274,12 @@ def measure(task, options, add, is_wanted):
     name, scores = task.baseline(data["train"], data["test"])
     if is_wanted(name):
         add({name: {"scores": [100 * scores.get("f1", scores["accuracy"])]}})
-    has_minilm = MINILM.exists() and all(
-        map(importlib.util.find_spec, ("onnxruntime", "tokenizers"))
-    )
     name = "MiniLM, logistic regression"
-    if has_minilm and task.make is TextClassifier and is_wanted(name):
+    if peers.has_minilm() and task.make is TextClassifier and is_wanted(name):
         add({name: minilm_row(data)})
     static = [("word vectors alone", lambda: ({"": 0}, np.zeros((1, 1))))]
-    if GLOVE.exists():
-        static.append(("GloVe (50 numbers)", glove))
+    if peers.GLOVE.exists():
+        static.append((peers.GLOVE_NAME, peers.glove))
     if options.text:
         vectors = StaticVectors(options.text)
         static.append((vectors.name, lambda: vectors.table))

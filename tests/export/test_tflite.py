@@ -126,7 +126,7 @@ def wide():
 
 @pytest.mark.parametrize(
     "quantize, size, least, most",
-    # int8 takes a quarter of float32; the rest is the signatures' graphs, which matter in a small file.
+    # int8 takes a quarter of float32; the rest is the signatures' graphs, much in a small file.
     [("float16", 0.6, 0.99999, 1.0), ("int8", 0.42, 0.99, 0.999999)],
 )
 def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, least, most):

@@ -77,13 +77,17 @@ def head_of_model(results):
     return f"{results['model']}. Measured {results['date']} {place}."
 
 
-def earlier_tables(folder, name, results):
-    """The tables that `name`.json holds; it ends the program where they were measured elsewhere."""
+def earlier_tables(folder, name, results, same=("machine", "versions", "model")):
+    """The tables that `name`.json holds.
+
+    It ends the program where they were measured elsewhere, that is, with another value of one of
+    the keys `same`.
+    """
     file = folder / f"{name}.json"
     if not file.exists():
         return {}
     before = json.loads(file.read_text(encoding="utf-8"))
-    for key in ("machine", "versions", "model"):
+    for key in same:
         if before.get(key) != results.get(key):
             sys.exit(
                 f"The tables of {file} stay only where the {key} is the same. "

@@ -16,7 +16,8 @@ Where the peers are there, "MiniLM" is a logistic regression on its mean vectors
 `--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
 `fit` keeps the vectors of a frozen ELMo for all epochs up to 10 GB, in the place of 1. The results
 are written after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows,
-and `--resume` only the rows that the file lacks.
+and `--resume` only the rows that the file lacks: on any machine, since the processor stands in each
+row. The scores do not depend on it.
 """
 
 import functools
@@ -314,8 +315,8 @@ def _flat(column):
     return column if isinstance(column[0], str) else [label for row in column for label in row]
 
 
-def rows(results, score):
-    """The table of a task's results."""
+def rows(results, score, processor):
+    """The table of a task's results, measured on a processor."""
     return [
         {
             "vectors": name,
@@ -326,6 +327,7 @@ def rows(results, score):
             "seconds of training": _mean(row.get("seconds")),
             "texts a second": _mean(row.get("speeds")),
             "shares of the layers": row.get("shares", ""),
+            "processor": processor,
         }
         for name, row in results.items()
     ]
@@ -355,7 +357,9 @@ def main():
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
     if options.tasks or options.resume:
-        results["tables"] = report.earlier_tables(options.output, "tasks", results)
+        results["tables"] = report.earlier_tables(
+            options.output, "tasks", results, ("versions", "model")
+        )
     for name, task in tasks(options.data).items():
         if options.tasks and name not in options.tasks:
             continue
@@ -368,7 +372,8 @@ def main():
             return row not in there and (not options.rows or row in options.rows)
 
         def add(found, table=table, task=task, is_wanted=is_wanted):
-            added = [row for row in rows(found, task.score) if is_wanted(row["vectors"])]
+            found = rows(found, task.score, results["machine"]["processor"])
+            added = [row for row in found if is_wanted(row["vectors"])]
             print(*map(json.dumps, added), sep="\n", flush=True)
             table += added
             report.write(options.output, "tasks", results, report.head_of_model(results))

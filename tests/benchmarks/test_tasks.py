@@ -12,15 +12,16 @@ def test_a_row_has_the_mean_and_the_standard_deviation():
         "frozen": {"scores": [70.0, 72.0], "seconds": [3.0, 5.0], "speeds": [9.0], "shares": [1.0]},
     }
     code = "import json, sys; from benchmarks import tasks; "
-    code += "print(json.dumps(tasks.rows(json.loads(sys.argv[1]), 'F1 (%)')))"
+    code += "print(json.dumps(tasks.rows(json.loads(sys.argv[1]), 'F1 (%)', 'A')))"
     command = [sys.executable, "-c", code, json.dumps(results)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr[-3000:]
     baseline, frozen = json.loads(result.stdout)
     names = ["standard deviation", "seconds of training", "texts a second", "shares of the layers"]
-    assert baseline == {"vectors": "baseline", "F1 (%)": 50.0, **dict.fromkeys(names, "")}
+    same = {"processor": "A"}
+    assert baseline == {"vectors": "baseline", "F1 (%)": 50.0, **dict.fromkeys(names, ""), **same}
     values = dict(zip(names, ["1.4", 4.0, 9.0, [1.0]], strict=True))
-    assert frozen == {"vectors": "frozen", "F1 (%)": 71.0, **values}
+    assert frozen == {"vectors": "frozen", "F1 (%)": 71.0, **values, **same}
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Makes the text of `tiny`: train.txt, heldout.txt, heldout/SOURCE.txt and sources.json.
 
-    python saved_models/tiny/corpus.py DATA OUTPUT
+    python saved_models/tiny/corpus.py DATA OUTPUT [--wikipedia]
 
 DATA holds books/, english-text/ (MASC, inaugural and State of the Union addresses),
 ud-english-ewt/ and wikitext-2/; README.md lists them. Every sentence is tokenised by the package's
@@ -8,23 +8,31 @@ ud-english-ewt/ and wikitext-2/; README.md lists them. Every sentence is tokenis
 together first (`don't`). One sentence of eight is lower-cased, since much text that people embed
 is. A sentence that occurs twice is read once, so that no held-out sentence is also trained on. The
 sentences of all sources are mixed.
+
+With --wikipedia it makes a larger text, which no packaged model was trained on yet: DATA holds
+wikipedia/, too, and the sentences that models are measured on (coarse-wsd-20/, sst2/, wnut17/,
+wikitext-2/test.txt), which are left out of every source.
 """
 
 import argparse
 import gzip
 import hashlib
+import itertools
 import json
+import lzma
 import pathlib
 import re
 
 from keras_elmo.text.tokenizers import TreebankTokenizer
 
 # One sentence of so many is held out: about 700 of each large source.
-_HELD_OUT = {"novels": 1000, "textbooks": 400}
+_HELD_OUT = {"novels": 1000, "textbooks": 400, "Wikipedia": 1500, "Wikipedia of 2014": 1500}
 _HELD_OUT_ELSEWHERE = 200
 _LOWER_CASED = 8  # one training sentence of so many
 _UNKNOWN = "Unkunkunk"  # stands for <UNK> while a sentence is tokenised, which would be split
 _AT_ONCE = 10_000  # sentences that are tokenised together
+# A sentence is known by so many letters at its beginning and its end, if it has so many at least.
+_KNOWN_BY, _LEAST = 40, 20
 
 
 def plain(path):
@@ -34,8 +42,9 @@ def plain(path):
 
 
 def compressed(path):
-    """The same of a gzip file."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    """The same of a gzip or an xz file."""
+    open_file = lzma.open if path.suffix == ".xz" else gzip.open
+    with open_file(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield line, line
 
@@ -82,13 +91,13 @@ def wikitext(path):
                 yield sentence, sentence
 
 
-def sources(data):
+def sources(data, wikipedia):
     """Of each source its pairs of a sentence as it stands there, and as it is tokenised.
 
     The first one decides whether a sentence is held out, so that the same sentences are held out as
     in version 0.1.0.
     """
-    return {
+    result = {
         "novels": compressed(data / "books/novels.txt.gz"),
         "textbooks": compressed(data / "books/textbooks.txt.gz"),
         "MASC": treebank(data / "english-text/masc.txt"),
@@ -97,6 +106,35 @@ def sources(data):
         "UD English EWT, train": conllu(data / "ud-english-ewt/train.conllu"),
         "WikiText-2, valid": wikitext(data / "wikitext-2/valid.txt"),
     }
+    if wikipedia:
+        result["Wikipedia"] = compressed(data / "wikipedia/featured.txt.xz")
+        result["Wikipedia of 2014"] = compressed(data / "wikipedia/articles.txt.xz")
+    return result
+
+
+def measured_on(data):
+    """The sentences that models are measured on."""
+    for path in sorted(data.glob("coarse-wsd-20/*/*.data.txt")):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            yield line.partition("\t")[2]
+    for path in sorted(data.glob("sst2/*.tsv")):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            yield line.partition("\t")[0]
+    for path in sorted(data.glob("wnut17/*.conll")):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for is_token, group in itertools.groupby(lines, key=bool):
+            if is_token:
+                yield " ".join(line.partition("\t")[0] for line in group)
+    for sentence, _ in wikitext(data / "wikitext-2/test.txt"):
+        yield sentence
+
+
+def ends(sentence):
+    """What a sentence is known by, however it is tokenised: its first and its last letters."""
+    letters = re.sub(r"<unk>|[\W_]", "", sentence.lower())
+    if len(letters) < _LEAST:
+        return set()
+    return {("first", letters[:_KNOWN_BY]), ("last", letters[-_KNOWN_BY:])}
 
 
 def tokenise(tokenizer, sentences):
@@ -130,12 +168,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--wikipedia", action="store_true", help="a larger text; see above")
     options = parser.parse_args()
     (options.output / "heldout").mkdir(parents=True, exist_ok=True)
     tokenizer = TreebankTokenizer()
     seen, train, heldout, counts = set(), [], [], {}
-    for name, pairs in sources(options.data).items():
-        pairs = [pair for pair in pairs if pair[0].strip()]
+    left_out = set()
+    if options.wikipedia:
+        left_out.update(*map(ends, measured_on(options.data)))
+    for name, pairs in sources(options.data, options.wikipedia).items():
+        pairs = [pair for pair in pairs if pair[0].strip() and ends(pair[1]).isdisjoint(left_out)]
         every = _HELD_OUT.get(name, _HELD_OUT_ELSEWHERE)
         kept, out = [], []
         texts = tokenise(tokenizer, [text for _, text in pairs])

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 import sys
 
 import pytest
@@ -10,6 +11,21 @@ from scripts import load_script
 # Treebank's form, and what the package's tokenizer makes of it.
 CONTRACTED = "`` They do n't know -LRB- yet -RRB- , '' said Europe 's gon na ."
 TOKENISED = "\" They don 't know ( yet ) , \" said Europe 's gonna ."
+
+
+# What models are measured on, and how the same stands in Wikipedia.
+MEASURED = {
+    "coarse-wsd-20/bank/test.data.txt": "3\ta well-known bank stood near the river , said one .",
+    "sst2/train.tsv": "the actors do n't find a story to tell\t0",
+    "wnut17/test.conll": "We\tO\nvisited\tO\nthe\tO\nlake\tO\nMichigan\tB-location\n\nWe\tO",
+    "wikitext-2/test.txt": " = Lives = \n The crow @-@ sized bird <unk> rarely in gardens . \n",
+}
+IN_WIKIPEDIA = [
+    "A well-known bank stood near the river, said one.",
+    "The actors don't find a story to tell.",
+    "We visited the Lake Michigan.",
+    "The crow-sized bird  rarely in gardens.",
+]
 
 
 @pytest.fixture
@@ -24,20 +40,32 @@ def data(tmp_path):
         "english-text/state-union.txt": "The state is strong .\n",
         "ud-english-ewt/train.conllu": "\n".join(["# text = don't go.", *words, "", ""]),
         "wikitext-2/valid.txt": " = A heading = \n The well @-@ known <unk> sang . It rained . \n",
+        "wikipedia/featured.txt.xz": "\n".join(["The heron is a bird.", *IN_WIKIPEDIA, ""]),
+        "wikipedia/articles.txt.xz": "The heron is a bird.\nWe visited a lake, and sang.\n",
+        **MEASURED,
     }.items():
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = text.encode()
-        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+        path.write_bytes(compress(text.encode()))
     return tmp_path / "data"
 
 
 @pytest.fixture
-def made(data, tmp_path, monkeypatch):
-    """The folder that the script makes."""
-    monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text")])
-    load_script("saved_models/tiny/corpus.py").main()
-    return tmp_path / "text"
+def make(data, tmp_path, monkeypatch):
+    """Runs the script, and returns the folder that it makes."""
+
+    def run(*options):
+        monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text"), *options])
+        load_script("saved_models/tiny/corpus.py").main()
+        return tmp_path / "text"
+
+    return run
+
+
+@pytest.fixture
+def made(make):
+    return make()
 
 
 def read(path):
@@ -77,3 +105,13 @@ def test_counts_are_those_of_the_files(made):
     assert total["tokens"] == sum(len(line.split()) for line in train)
     del counts["heldout"]
     assert len(counts) == 7 and sum(row["sentences"] for row in counts.values()) == len(train)
+
+
+def test_wikipedia_without_what_models_are_measured_on(make):
+    made = make("--wikipedia")
+    counts = json.loads((made / "sources.json").read_text())
+    assert counts["Wikipedia"]["sentences"] + counts["Wikipedia"]["heldout"]["sentences"] == 1
+    sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
+    assert {"the heron is a bird .", "we visited a lake , and sang .", "it rained ."} <= sentences
+    assert not sentences & {line.replace(".", " .").lower() for line in IN_WIKIPEDIA}
+    assert not any("crow" in line or "michigan" in line for line in sentences)

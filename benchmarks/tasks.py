@@ -160,6 +160,7 @@ class Task(typing.NamedTuple):
         read: function of nothing that returns the data, and of `True` that of the examples.
         make: `TextClassifier` or `Tagger`, perhaps with arguments.
         baseline: the function of the command line: training data and others to a name and scores.
+        tokenizer: what splits the texts.
     """
 
     title: str
@@ -167,6 +168,7 @@ class Task(typing.NamedTuple):
     read: typing.Callable
     make: typing.Callable
     baseline: typing.Callable
+    tokenizer: str | None
 
 
 def read_files(pattern, small, read, is_small):
@@ -216,6 +218,7 @@ def tasks(folder):
             partial(read_files, folder / "sst2/{}.tsv", "reviews.{}.tsv", read_texts),
             TextClassifier,
             classify.baseline,
+            "whitespace",
         ),
         "phrases": Task(
             "Sentiment (SST-2's phrases; tested on its dev sentences)",
@@ -223,6 +226,7 @@ def tasks(folder):
             partial(read_small_or, partial(phrases, folder)),
             TextClassifier,
             classify.baseline,
+            "whitespace",
         ),
         "reviews": Task(
             "Sentiment (film reviews)",
@@ -230,6 +234,7 @@ def tasks(folder):
             partial(read_small_or, partial(reviews, folder)),
             TextClassifier,
             classify.baseline,
+            "treebank",
         ),
         "entities": Task(
             "Named entities (WNUT17)",
@@ -237,6 +242,7 @@ def tasks(folder):
             partial(read_files, folder / "wnut17/{}.conll", "entities.{}.txt", read_tagged),
             crf,
             tag.baseline,
+            None,
         ),
         "speech": Task(
             "Parts of speech (UD English EWT)",
@@ -248,6 +254,7 @@ def tasks(folder):
             ),
             softmax,
             tag.baseline,
+            None,
         ),
     }
 
@@ -256,7 +263,7 @@ def measure(task, options, add, is_wanted):
     """Measures the rows of a task, and hands each on when it is done."""
     data, model = task.read(options.small), options.model
     epochs, seeds = 2 if options.small else EPOCHS, range(options.seeds)
-    tokens = {"tokenizer": None} if task.baseline is tag.baseline else {}
+    tokens = {"tokenizer": task.tokenizer}
     labels = sorted({x for _, column in data.values() for x in _flat(column)})
 
     def measure_row(names, make, parts):

@@ -7,6 +7,9 @@ from keras_elmo.cli.parsing import Subcommand, add_commands
 from keras_elmo.tasks import TextClassifier
 from keras_elmo.tasks.labelled_files import read_texts
 
+# A word with its apostrophe, or marks: the texts may be tokenised or not.
+WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
+
 HELP = "train a classifier of texts, or label texts with one"
 DESCRIPTION = "Trains a `TextClassifier` on files of texts with labels, and labels new texts."
 
@@ -47,7 +50,7 @@ def baseline(train, others):
         label, _ = collections.Counter(train[1]).most_common(1)[0]
         name = "the most frequent label (a bag of words needs scikit-learn)"
         return name, {"accuracy": others[1].count(label) / len(others[1])}
-    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\S+")
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=WORD_PATTERN)
     model = LogisticRegression(C=10, max_iter=1000).fit(words.fit_transform(train[0]), train[1])
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}
 

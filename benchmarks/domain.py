@@ -1,0 +1,278 @@
+"""`python -m benchmarks.domain NAME=MODEL ...`: what helps where few texts of a domain have labels.
+
+Film reviews: models learn from 50, 200, 1,000 or 5,000 reviews with labels, and are tested on 5,000
+others. Small training sets are drawn five times: the mean accuracy, and the standard deviation.
+
+- "words": logistic regression on words and pairs of words, weighted by TF-IDF.
+- "vectors of X": the same on the mean vectors of X: of all layers of each MODEL, side by side, of
+  GloVe, and of MiniLM.
+- "words and vectors of X": both, side by side.
+- "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains.
+- "classifier on X, all trained": it goes on with all of X, on one draw alone, since this is slow.
+
+A logistic regression takes the regularisation that is best in a cross-validation of the training
+reviews. The texts a second are those of new texts, from raw text to labels. MODEL is what
+`Elmo.from_pretrained` takes. The results are written after each row; `--rows` measures those whose
+names begin so, and `--resume` only those that the file lacks.
+"""
+
+import functools
+import json
+import statistics
+import time
+
+import keras
+import numpy as np
+import scipy.sparse
+import tensorflow as tf
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks import peers, report
+from benchmarks.tasks import labels_first
+from keras_elmo import Elmo, TextClassifier
+from keras_elmo.cli.classify import WORD_PATTERN
+from keras_elmo.tasks import task_model
+from keras_elmo.tasks.labelled_files import read_texts
+
+TITLE = "Accuracy (%) on 5,000 film reviews, by the number of reviews with labels to learn from"
+COUNTS, DRAWS = (50, 200, 1000, 5000), 5
+# Epochs of a classifier's head, by the number of reviews; then with all of ELMo.
+EPOCHS, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
+MAX_TOKENS = 400  # of a review that a classifier reads
+_AT_ONCE = 1000  # reviews whose vectors are in memory
+
+
+class Words:
+    """Words and pairs of words, weighted by TF-IDF: a block of features."""
+
+    def fit(self, texts, _):
+        self._vectorizer = TfidfVectorizer(
+            ngram_range=(1, 2), sublinear_tf=True, token_pattern=WORD_PATTERN
+        )
+        return self._vectorizer.fit_transform(texts)
+
+    def transform(self, texts, _):
+        return self._vectorizer.transform(texts)
+
+
+class Vectors:
+    """Vectors of mean 0 and variance 1, of the length that a row of TF-IDF has."""
+
+    def fit(self, _, vectors):
+        self._scaler = StandardScaler().fit(vectors)
+        return self.transform(_, vectors)
+
+    def transform(self, _, vectors):
+        scaled = self._scaler.transform(vectors) / vectors.shape[1] ** 0.5
+        return scipy.sparse.csr_matrix(scaled)
+
+
+def mean_vectors(elmo, texts):
+    """The means of all layers over the tokens of each text, side by side, (N, D)."""
+    names = ["word_emb", *range(1, elmo.config.num_layers + 1)]
+    return np.array(
+        [
+            np.concatenate([layers[name].mean(axis=0) for name in names])
+            for layers in elmo.embed_stream(texts, names)
+        ]
+    )
+
+
+def linear_scores(blocks, data, vectors, draws):
+    """Accuracies on the test reviews, one for each draw.
+
+    Args:
+        blocks: list of classes: `Words`, `Vectors`.
+        data, vectors: dicts of `"train"` and `"test"`: texts and labels; arrays, (N, D).
+        draws: list of arrays of rows of the training reviews.
+    """
+    texts, labels = data["train"]
+    for rows in draws:
+        parts = [make() for make in blocks]
+        chosen = [texts[row] for row in rows], vectors["train"][rows]
+        features = scipy.sparse.hstack([part.fit(*chosen) for part in parts]).tocsr()
+        test = [part.transform(data["test"][0], vectors["test"]) for part in parts]
+        regression, strengths = LogisticRegression(max_iter=2000), np.logspace(-1, 4, 6)
+        model = GridSearchCV(regression, {"C": strengths}, scoring="accuracy", cv=5)
+        model.fit(features, [labels[row] for row in rows])
+        yield 100 * model.score(scipy.sparse.hstack(test).tocsr(), data["test"][1])
+
+
+def classifier_scores(make, data, draws, epochs, all_trained=False):
+    """The same of a `TextClassifier`; and the seconds of training of each draw.
+
+    The vectors of the test reviews are those of one frozen ELMo, so they are computed once for all
+    draws.
+    """
+    texts, labels = data["train"]
+    models, seconds = [], []
+    for draw, rows in enumerate(draws):
+        keras.utils.set_random_seed(draw)
+        model, start = make(), time.perf_counter()
+        chosen = [texts[row] for row in rows], [labels[row] for row in rows]
+        model.fit(*chosen, epochs=epochs, verbose=0)
+        if all_trained:
+            model.trainable_part = "all"
+            model.fit(*chosen, epochs=EPOCHS_OF_ALL, verbose=0)
+        models.append(model)
+        seconds.append(time.perf_counter() - start)
+    right = np.zeros(len(models))
+    texts, labels = data["test"]
+    for first in range(0, len(texts), _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        examples = models[0]._examples(texts[part], labels[part])
+        if not all_trained:
+            examples = models[0]._computed_once(examples, False)
+        for k, model in enumerate(models):
+            result = keras.Model.evaluate(model, examples.dataset(32), verbose=0, return_dict=True)
+            right[k] += result["accuracy"] * examples.count()
+    return 100 * right / len(texts), seconds
+
+
+def draw(count, labels, number):
+    """Rows of the training reviews, `number` times; once where these are all."""
+    if count >= len(labels):
+        return [np.arange(len(labels))]
+    return [np.random.default_rng(seed).permutation(len(labels))[:count] for seed in range(number)]
+
+
+def cell(scores):
+    if len(scores) == 1:
+        return f"{scores[0]:.1f}"
+    return f"{statistics.mean(scores):.1f} ± {statistics.stdev(scores):.1f}"
+
+
+def speed_of(function, texts):
+    """Its result for texts, and the texts a second."""
+    start = time.perf_counter()
+    result = function(texts)
+    return result, len(texts) / (time.perf_counter() - start)
+
+
+def linear_rows(data, counts, sources, add, is_wanted):
+    """Measures the rows of logistic regressions.
+
+    Args:
+        sources: dict from names to functions of texts that return their vectors, (N, D).
+    """
+    number = {part: len(texts) for part, (texts, _) in data.items()}
+    none = {part: np.zeros((count, 0)) for part, count in number.items()}
+
+    def measure(name, blocks, vectors, speed):
+        row, texts = {}, data["test"][0][:_AT_ONCE]
+        for count in counts:
+            draws = draw(count, data["train"][1], DRAWS)
+            row[count] = list(linear_scores(blocks, data, vectors, draws))
+        if speed:
+            add(name, row, speed)
+        else:
+            words = Words()
+            words.fit(data["train"][0], None)
+            add(name, row, speed_of(lambda texts: words.transform(texts, None), texts)[1])
+
+    if is_wanted("words"):
+        measure("words", [Words], none, None)
+    for source, embed in sources.items():
+        names = {
+            f"vectors of {source}": [Vectors],
+            f"words and vectors of {source}": [Words, Vectors],
+        }
+        if not any(map(is_wanted, names)):
+            continue
+        vectors = {"train": embed(data["train"][0])}
+        vectors["test"], speed = speed_of(embed, data["test"][0])
+        for name, blocks in names.items():
+            if is_wanted(name):
+                measure(name, blocks, vectors, speed)
+
+
+def classifier_rows(data, counts, models, add, is_wanted):
+    """Measures the rows of `TextClassifier`."""
+    labels = sorted(set(data["train"][1]))
+    for source, model in models.items():
+
+        def make(model=model):
+            return TextClassifier(model, labels, tokenizer="treebank", max_tokens=MAX_TOKENS)
+
+        for name, all_trained in [
+            (f"classifier on {source}", False),
+            (f"classifier on {source}, all trained", True),
+        ]:
+            if not is_wanted(name):
+                continue
+            row, seconds = {}, {}
+            for count in counts:
+                draws = draw(count, data["train"][1], 1 if all_trained else DRAWS)
+                row[count], times = classifier_scores(
+                    make, data, draws, EPOCHS.get(count, 2), all_trained
+                )
+                seconds[count] = statistics.mean(times)
+            classifier, texts = make(), data["test"][0][:_AT_ONCE]
+            classifier.predict(texts[:64], verbose=0)  # traced
+            _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)
+            add(name, row, speed, seconds[counts[-1]])
+
+
+def main():
+    parser = report.parser("benchmarks.domain", __doc__, "domain", "the examples' own reviews")
+    parser.add_argument("models", nargs="+", metavar="NAME=MODEL", help="ELMo models to compare")
+    parser.add_argument("--rows", nargs="+", metavar="BEGINNING", help="only these rows")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    options = parser.parse_args()
+    models = dict(each.split("=", 1) for each in options.models)
+    folder = report.ROOT / "examples/data"
+    if options.small:
+        data = {part: read_texts(folder / f"reviews.{part}.tsv") for part in ("train", "test")}
+    else:
+        folder = report.SHARED / "data/reviews"
+        data = {part: labels_first(folder / f"{part}.tsv.gz") for part in ("train", "test")}
+    counts = [20, 40] if options.small else COUNTS
+    task_model.MAX_VECTOR_BYTES = 10**10
+    results = report.results_of_model(
+        "film reviews", [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
+    )
+    if options.resume:
+        results["tables"] = report.earlier_tables(
+            options.output, "domain", results, ("versions", "model")
+        )
+    table = results["tables"].setdefault(TITLE, [])
+    there = {row["what"] for row in table}
+
+    def is_wanted(name):
+        return name not in there and (
+            not options.rows or any(name.startswith(each) for each in options.rows)
+        )
+
+    def add(name, scores, speed, seconds=""):
+        row = {"what": name, **{f"{count:,}": cell(each) for count, each in scores.items()}}
+        row |= {f"seconds of training ({counts[-1]:,})": seconds, "texts a second": float(speed)}
+        row |= {"processor": results["machine"]["processor"]}
+        print(json.dumps(row), flush=True)
+        table.append(row)
+        report.write(options.output, "domain", results, report.head_of_model(results))
+
+    @functools.cache
+    def elmo_of(model):
+        return Elmo.from_pretrained(model, tokenizer="treebank")
+
+    sources = {
+        name: lambda texts, model=model: mean_vectors(elmo_of(model), texts)
+        for name, model in models.items()
+    }
+    if peers.GLOVE.exists():
+        tokenize = elmo_of(next(iter(models.values()))).tokenize
+        sources[peers.GLOVE_NAME] = lambda texts: peers.static_means(
+            *peers.glove(), tokenize(texts)
+        )
+    if peers.has_minilm():
+        sources["MiniLM"] = lambda texts: peers.minilm(texts)[0]
+    linear_rows(data, counts, sources, add, is_wanted)
+    classifier_rows(data, counts, models, add, is_wanted)
+    print((options.output / "domain.md").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

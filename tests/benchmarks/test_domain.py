@@ -1,0 +1,55 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from scripts import ROOT
+
+BLOCKS = """
+import numpy as np
+from benchmarks import domain
+
+texts = ["good fun", "what a mess", "good", "mess", "fun", "a mess", "good good", "a a mess"]
+labels = [1, 0, 1, 0, 1, 0, 1, 0]
+rng = np.random.default_rng(0)
+vectors = np.array(labels)[:, None] * [[3.0, 0.0]] + rng.normal(size=(8, 2))
+data = {"train": (texts * 3, labels * 3), "test": (texts, labels)}
+vectors = {"train": np.tile(vectors, (3, 1)), "test": vectors}
+for blocks in ([domain.Words], [domain.Vectors], [domain.Words, domain.Vectors]):
+    print(list(domain.linear_scores(blocks, data, vectors, domain.draw(99, labels * 3, 5))))
+swapped = {**vectors, "test": vectors["test"][[1, 0, 3, 2, 5, 4, 7, 6]]}
+print(list(domain.linear_scores([domain.Vectors], data, swapped, domain.draw(99, labels * 3, 5))))
+print([len(set(rows)) for rows in domain.draw(4, labels, 3)])
+print([[domain.cell([70.0, 72.0]), domain.cell([71.25])]])
+"""
+
+
+def test_each_block_of_features_is_read():
+    result = subprocess.run(
+        [sys.executable, "-c", BLOCKS], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    words, vectors, both, swapped, drawn, cells = map(eval, result.stdout.splitlines())
+    assert words == vectors == both == [100.0]
+    assert swapped == [0.0]
+    assert drawn == [4, 4, 4]
+    assert cells == [["71.0 ± 1.4", "71.2"]]
+
+
+@pytest.mark.slow
+def test_it_runs(one_layer_folder, tmp_path, run_benchmark):
+    arguments = ["benchmarks.domain", "--small", f"small={one_layer_folder}"]
+    results, text = run_benchmark(*arguments)
+    (rows,) = results["tables"].values()
+    names = [row["what"] for row in rows]
+    expected = ["words", "vectors of small", "words and vectors of small"]
+    expected += ["classifier on small", "classifier on small, all trained"]
+    assert [name for name in names if "small" in name or name == "words"] == expected
+    assert all(row["texts a second"] > 0 for row in rows)
+    # What is there is not measured again.
+    del rows[1:]
+    rows[0]["20"] = "12.5"
+    (tmp_path / "results/domain.json").write_text(json.dumps(results))
+    (again,) = run_benchmark(*arguments, "--resume", "--rows", "vectors")[0]["tables"].values()
+    assert again[0]["20"] == "12.5"
+    assert all(row["what"].startswith("vectors") for row in again[1:]) and len(again) > 1

@@ -1,6 +1,7 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
 import inspect
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -209,6 +210,12 @@ class TaskModel(keras.Model):
         count = int(tf.size(tokens.flat_values))
         size, names = self._vector_size(), self._vector_names()
         if 4 * size * count > MAX_VECTOR_BYTES:
+            warnings.warn(
+                f"The vectors of {count:,} tokens take {4e-9 * size * count:.1f} GB, and `fit` "
+                f"keeps {1e-9 * MAX_VECTOR_BYTES:.1f} GB at most. So it computes them anew in each "
+                "epoch, which is slower.",
+                stacklevel=3,
+            )
             return examples
         vectors, end = np.empty((count, size), np.float32), 0
         for sentence in elmo.embed_stream(sentences, names, progress=progress):
@@ -322,6 +329,10 @@ class TaskModel(keras.Model):
         super().compile(**chosen)
 
     def get_compile_config(self):
+        # A file of a model that never trained has the optimizer's variables, too: Keras looks for
+        # them when it loads the file, and warns if they are missing.
+        if self.compiled and self.built and self.optimizer and not self.optimizer.built:
+            self.optimizer.build(self.trainable_variables)
         config = super().get_compile_config()
         arguments = self._compile_arguments.items()
         auto = {

@@ -157,6 +157,7 @@ def test_validation_split_takes_the_last_and_labels_may_be_ints(one_layer_folder
     assert model.labels == [0, 1] and set(model.classify(TEXTS)) <= {0, 1}
 
 
+@pytest.mark.filterwarnings("error:Skipping variable loading")
 def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
     assert float(classifier.optimizer.learning_rate) == pytest.approx(1e-3)
     classifier.save(tmp_path / "x.keras")
@@ -171,6 +172,7 @@ def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
     assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
 
 
+@pytest.mark.filterwarnings("error:Skipping variable loading")
 def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
     sizes, trained = [], []
     for layers in ("all", "elmo"):
@@ -216,7 +218,8 @@ def test_vectors_of_a_frozen_elmo_are_computed_once(one_layer_folder, monkeypatc
     for kwargs in ({"trainable_part": "bilm"}, {"layers": "elmo"}, {"dtype": "mixed_bfloat16"}):
         assert not compute_once(**kwargs)
     monkeypatch.setattr(task_model, "MAX_VECTOR_BYTES", 100)
-    assert not compute_once()
+    with pytest.warns(UserWarning, match="vectors of 4 tokens take .* anew in each epoch"):
+        assert not compute_once()
 
 
 def test_each_word_has_a_vector_of_its_own(one_layer_folder):

@@ -68,6 +68,8 @@ def test_scores_in_the_text_are_what_was_measured():
             "(fine-tuning.md), the classifier reaches {:.1f} on SST-2.",
         ),
         (entities, "F1 (%)", "frozen", "The default now reaches {:.1f}."),
+        (entities, "F1 (%)", "GloVe (50 numbers)", "in the place of ELMo it reaches {:.1f}, and"),
+        (entities, "F1 (%)", "word vectors alone", "and {:.1f} without either."),
         (speech, "accuracy (%)", "frozen", "the mix 95.4; the default now reaches {:.1f}."),
     ]:
         (row,) = (row for row in table if row["vectors"] == name)

@@ -21,6 +21,7 @@ row. The scores do not depend on it.
 """
 
 import functools
+import gc
 import json
 import pathlib
 import statistics
@@ -115,6 +116,7 @@ def train(make, data, epochs, seed, parts):
         For each part a triple: the score (%), the seconds of training and the texts a second; and
         the shares of the layers in the mix.
     """
+    gc.collect()  # the model of the seed before, with the vectors that its `fit` kept
     keras.utils.set_random_seed(seed)
     model, results, seconds = make(), [], 0.0
     for part in parts:

@@ -17,6 +17,7 @@ names begin so, and `--resume` only those that the file lacks.
 """
 
 import functools
+import gc
 import json
 import statistics
 import time
@@ -110,6 +111,7 @@ def classifier_scores(make, data, draws, epochs, all_trained=False):
     texts, labels = data["train"]
     models, seconds = [], []
     for draw, rows in enumerate(draws):
+        gc.collect()  # the vectors that the `fit` before kept
         keras.utils.set_random_seed(draw)
         model, start = make(), time.perf_counter()
         chosen = [texts[row] for row in rows], [labels[row] for row in rows]

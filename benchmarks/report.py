@@ -14,6 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Text that is not in the repository.
 SHARED = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", ROOT.parent / "shared"))
 
+# Flags of Linux, the best first.
+_INSTRUCTIONS = {
+    "amx_bf16": "AMX",
+    "avx512_bf16": "AVX-512 BF16",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512f": "AVX-512",
+    "avx2": "AVX2",
+}
+
 
 def parser(module, description, name, small):
     """The parser of `python -m module`, whose results are `name`.json and `name`.md."""
@@ -39,14 +48,15 @@ def machine():
 
 
 def _processor():
+    """Its name, and what it multiplies with if this is known: one name stands for many."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
+            lines = [line.partition(":") for line in file]
     except OSError:
-        pass
-    return platform.processor()
+        return platform.processor()
+    of = {key.strip(): value.strip() for key, _, value in lines}
+    found = [name for flag, name in _INSTRUCTIONS.items() if flag in of.get("flags", "").split()]
+    return ", ".join([of.get("model name", platform.processor()), *found[:1]])
 
 
 def where(machine, *versions):

@@ -85,7 +85,10 @@ class Examples(NamedTuple):
         if shuffle:
             count = -(-self.count() // batch_size)
             rows = rows.shuffle(_POOL).apply(tf.data.experimental.assert_cardinality(count))
-        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1)
+        # Those that are on by default write all tensors into the dataset's graph: a second copy.
+        options = tf.data.Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1).with_options(options)
 
 
 def padded(rows, value):

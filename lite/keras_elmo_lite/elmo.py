@@ -162,6 +162,9 @@ class Elmo:
     def similarity(self, one: Sentence, other: Sentence) -> float:
         """The cosine of the vectors of two sentences, each the mean of `"elmo"` over its tokens.
 
+        It is large for all sentences, since their means have a part in common. To compare many,
+        take the mean of their vectors (`layers="default"`) away from each first.
+
         Args:
             one: a raw string or a list of tokens.
             other: the same.

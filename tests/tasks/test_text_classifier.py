@@ -1,6 +1,9 @@
 """The classifier in every form in which texts and labels come."""
 
+import gc
 import json
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -23,6 +26,7 @@ TEXTS = [
     "caf\u00e9 good \u00fc",
 ] * 4
 LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
+STATUS = pathlib.Path("/proc/self/statm")
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +224,23 @@ def test_vectors_of_a_frozen_elmo_are_computed_once(one_layer_folder, monkeypatc
     monkeypatch.setattr(task_model, "MAX_VECTOR_BYTES", 100)
     with pytest.warns(UserWarning, match="vectors of 4 tokens take .* anew in each epoch"):
         assert not compute_once()
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="the memory of a process is read as in Linux")
+def test_batches_are_taken_from_the_vectors_and_not_from_a_copy():
+    def memory():
+        gc.collect()
+        pages = int(STATUS.read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    size = 200 * 10**6
+    tokens = tf.RaggedTensor.from_row_lengths(tf.fill([size // 4000], b"word"), [10] * 5000)
+    vectors = tokens.with_flat_values(tf.ones([size // 4000, 1000]))
+    dataset = task_model.Examples(tokens, tf.zeros([5000]), vectors=vectors).dataset(8, True)
+    before = memory()
+    batches = iter(dataset)
+    assert next(batches)[0]["vectors"].nrows() == 8
+    assert memory() - before < size / 2
 
 
 def test_each_word_has_a_vector_of_its_own(one_layer_folder):

@@ -35,7 +35,7 @@ class Examples(NamedTuple):
         texts: string tensor (N,); or a RaggedTensor of tokens, (N, None).
         targets: a tensor or RaggedTensor of N rows, or `None`.
         weights: the same.
-        vectors: a RaggedTensor of the vectors of the tokens, (N, None, D), or `None`.
+        vectors: float32 NumPy array, (all tokens, D), or `None`. TensorFlow would copy a tensor.
     """
 
     texts: Any
@@ -49,13 +49,19 @@ class Examples(NamedTuple):
 
     def rows(self, rows):
         """The examples of some rows."""
-        return Examples(*(None if each is None else tf.gather(each, rows) for each in self))
+        columns = [None if each is None else tf.gather(each, rows) for each in self[:3]]
+        if self.vectors is None:
+            return Examples(*columns)
+        ends = self.texts.row_starts(), self.texts.row_limits()
+        places = tf.ragged.range(*(tf.gather(each, rows) for each in ends)).flat_values
+        vectors = tf.numpy_function(self.vectors.__getitem__, [places], tf.float32)
+        return Examples(*columns, tf.ensure_shape(vectors, (None, self.vectors.shape[1])))
 
     def batch(self):
         """As Keras takes a batch: padded, without what is not there."""
         texts, targets, weights = self.texts, self.targets, self.weights
         if self.vectors is not None:
-            texts = {"tokens": texts, "vectors": self.vectors}
+            texts = {"tokens": texts, "vectors": texts.with_flat_values(self.vectors)}
         if isinstance(targets, tf.RaggedTensor):
             targets = padded(targets, -1)
             if isinstance(weights, tf.RaggedTensor):
@@ -85,10 +91,7 @@ class Examples(NamedTuple):
         if shuffle:
             count = -(-self.count() // batch_size)
             rows = rows.shuffle(_POOL).apply(tf.data.experimental.assert_cardinality(count))
-        # Those that are on by default write all tensors into the dataset's graph: a second copy.
-        options = tf.data.Options()
-        options.experimental_optimization.apply_default_optimizations = False
-        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1).with_options(options)
+        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1)
 
 
 def padded(rows, value):
@@ -225,7 +228,7 @@ class TaskModel(keras.Model):
             rows = np.concatenate([sentence[name] for name in names], axis=-1)
             vectors[end : end + len(rows)] = rows
             end += len(rows)
-        return examples._replace(texts=tokens, vectors=tokens.with_flat_values(vectors))
+        return examples._replace(texts=tokens, vectors=vectors)
 
     def _default_compile(self):
         """The loss and the metrics, as keyword arguments of `compile`."""

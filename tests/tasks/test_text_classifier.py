@@ -235,7 +235,7 @@ def test_batches_are_taken_from_the_vectors_and_not_from_a_copy():
 
     size = 200 * 10**6
     tokens = tf.RaggedTensor.from_row_lengths(tf.fill([size // 4000], b"word"), [10] * 5000)
-    vectors = tokens.with_flat_values(tf.ones([size // 4000, 1000]))
+    vectors = np.ones([size // 4000, 1000], np.float32)
     dataset = task_model.Examples(tokens, tf.zeros([5000]), vectors=vectors).dataset(8, True)
     before = memory()
     batches = iter(dataset)

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -54,7 +55,9 @@ class Examples(NamedTuple):
             return Examples(*columns)
         ends = self.texts.row_starts(), self.texts.row_limits()
         places = tf.ragged.range(*(tf.gather(each, rows) for each in ends)).flat_values
-        vectors = tf.numpy_function(self.vectors.__getitem__, [places], tf.float32)
+        # TensorFlow keeps the function to the end of the program. A dataset keeps these examples.
+        kept = weakref.ref(self.vectors)
+        vectors = tf.numpy_function(lambda places: kept()[places], [places], tf.float32)
         return Examples(*columns, tf.ensure_shape(vectors, (None, self.vectors.shape[1])))
 
     def batch(self):

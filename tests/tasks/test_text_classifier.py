@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import weakref
 
 import keras
 import numpy as np
@@ -241,6 +242,22 @@ def test_batches_are_taken_from_the_vectors_and_not_from_a_copy():
     batches = iter(dataset)
     assert next(batches)[0]["vectors"].nrows() == 8
     assert memory() - before < size / 2
+
+
+def test_fit_keeps_no_vectors_when_it_ends(one_layer_folder, monkeypatch):
+    kept, compute = [], TextClassifier._computed_once
+
+    def computed_once(self, *args):
+        examples = compute(self, *args)
+        kept.append(weakref.ref(examples.vectors))
+        return examples
+
+    monkeypatch.setattr(TextClassifier, "_computed_once", computed_once)
+    model = TextClassifier(one_layer_folder, ["neg", "pos"], units=4)
+    for _ in range(2):
+        model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS), epochs=2, verbose=0)
+    gc.collect()
+    assert [vectors() for vectors in kept] == 4 * [None]
 
 
 def test_each_word_has_a_vector_of_its_own(one_layer_folder):

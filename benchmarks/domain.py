@@ -9,6 +9,9 @@ others. Small training sets are drawn five times: the mean accuracy, and the sta
 - "words and vectors of X": both, side by side.
 - "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains.
 - "classifier on X, all trained": it goes on with all of X, on one draw alone, since this is slow.
+- "costs": what `keras-elmo train` takes for a biLM of each shape, measured in a few steps on the
+  text of `benchmarks.training`: Adam, batches of 32 x 20 tokens, 1,024 negative samples. The hours
+  for 100 million tokens are computed from its speed.
 
 A logistic regression takes the regularisation that is best in a cross-validation of the training
 reviews. The texts a second are those of new texts, from raw text to labels. MODEL is what
@@ -31,7 +34,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import peers, report
+from benchmarks import peers, report, training
 from benchmarks.tasks import labels_first
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
@@ -39,6 +42,8 @@ from keras_elmo.tasks import task_model
 from keras_elmo.tasks.labelled_files import read_texts
 
 TITLE = "Accuracy (%) on 5,000 film reviews, by the number of reviews with labels to learn from"
+COSTS = "What the training of a biLM takes"
+TRAINING_TEXT = report.SHARED / "bench/training"
 COUNTS, DRAWS = (50, 200, 1000, 5000), 5
 # Epochs of a classifier's head, by the number of reviews; then with all of ELMo.
 EPOCHS, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
@@ -218,6 +223,25 @@ def classifier_rows(data, counts, models, add, is_wanted):
             add(name, row, speed, seconds[counts[-1]])
 
 
+def cost_rows(small, add):
+    """Measures the training of each shape, with products in float32 and in bfloat16."""
+    task = {"folder": str(TRAINING_TEXT), "small": small, "words": 0}
+    task |= {"options": {"optimizer": "adam"}, "seed": 1, "steps": training.FEW if small else 30}
+    for shape, sizes in training.SHAPES.items():
+        if shape == "default":
+            continue
+        for dtype in ("float32", "matmul_dtype bfloat16"):
+            found = training.apart("learn", **task, shape=shape, dtype=dtype)
+            row = {
+                "shape": f"{shape}: {sizes['units']:,} units, projection {sizes['projection_dim']}",
+                "products": dtype.rpartition(" ")[2],
+                "tokens/s": found["tokens/s"],
+                "hours for 100 million tokens": 1e8 / 3600 / found["tokens/s"],
+                "peak memory (MB)": found["peak memory (MB)"],
+            }
+            add(row)
+
+
 def main():
     parser = report.parser("benchmarks.domain", __doc__, "domain", "the examples' own reviews")
     parser.add_argument("models", nargs="+", metavar="NAME=MODEL", help="ELMo models to compare")
@@ -240,21 +264,24 @@ def main():
         results["tables"] = report.earlier_tables(
             options.output, "domain", results, ("versions", "model")
         )
-    table = results["tables"].setdefault(TITLE, [])
-    there = {row["what"] for row in table}
+    table, costs = (results["tables"].setdefault(title, []) for title in (TITLE, COSTS))
+    there = {row["what"] for row in table} | ({"costs"} if costs else set())
 
     def is_wanted(name):
         return name not in there and (
             not options.rows or any(name.startswith(each) for each in options.rows)
         )
 
+    def add_to(rows, row):
+        row["processor"] = results["machine"]["processor"]
+        print(json.dumps(row), flush=True)
+        rows.append(row)
+        report.write(options.output, "domain", results, report.head_of_model(results))
+
     def add(name, scores, speed, seconds=""):
         row = {"what": name, **{f"{count:,}": cell(each) for count, each in scores.items()}}
         row |= {f"seconds of training ({counts[-1]:,})": seconds, "texts a second": float(speed)}
-        row |= {"processor": results["machine"]["processor"]}
-        print(json.dumps(row), flush=True)
-        table.append(row)
-        report.write(options.output, "domain", results, report.head_of_model(results))
+        add_to(table, row)
 
     @functools.cache
     def elmo_of(model):
@@ -271,6 +298,8 @@ def main():
         )
     if peers.has_minilm():
         sources["MiniLM"] = lambda texts: peers.minilm(texts)[0]
+    if TRAINING_TEXT.exists() and is_wanted("costs"):
+        cost_rows(options.small, functools.partial(add_to, costs))
     linear_rows(data, counts, sources, add, is_wanted)
     classifier_rows(data, counts, models, add, is_wanted)
     print((options.output / "domain.md").read_text(encoding="utf-8"))

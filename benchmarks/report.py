@@ -111,6 +111,8 @@ def write(folder, name, results, head):
     """Writes `name`.json, and `name`.md: the line `head`, then the tables. Returns the latter."""
     lines = [head, ""]
     for title, rows in results["tables"].items():
+        if not rows:  # not measured yet
+            continue
         lines += [f"### {title}", ""]
         if isinstance(rows, dict):  # measured at a time of its own
             peak = rows.get("peak of a matrix product (GFLOP/s)")

@@ -37,10 +37,17 @@ def test_each_block_of_features_is_read():
 
 
 @pytest.mark.slow
-def test_it_runs(one_layer_folder, tmp_path, run_benchmark):
+def test_it_runs(shared, one_layer_folder, tmp_path, run_benchmark):
     arguments = ["benchmarks.domain", "--small", f"small={one_layer_folder}"]
     results, text = run_benchmark(*arguments)
-    (rows,) = results["tables"].values()
+    rows, costs = results["tables"].values()
+    assert [row["shape"].partition(":")[0] for row in costs[::2]] == [
+        "tiny",
+        "small",
+        "medium",
+        "original",
+    ]
+    assert all(row["tokens/s"] > 0 and row["peak memory (MB)"] > 0 for row in costs)
     names = [row["what"] for row in rows]
     expected = ["words", "vectors of small", "words and vectors of small"]
     expected += ["classifier on small", "classifier on small, all trained"]
@@ -50,6 +57,8 @@ def test_it_runs(one_layer_folder, tmp_path, run_benchmark):
     del rows[1:]
     rows[0]["20"] = "12.5"
     (tmp_path / "results/domain.json").write_text(json.dumps(results))
-    (again,) = run_benchmark(*arguments, "--resume", "--rows", "vectors")[0]["tables"].values()
+    results, _ = run_benchmark(*arguments, "--resume", "--rows", "vectors")
+    again, costs_again = results["tables"].values()
+    assert costs_again == costs
     assert again[0]["20"] == "12.5"
     assert all(row["what"].startswith("vectors") for row in again[1:]) and len(again) > 1

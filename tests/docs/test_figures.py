@@ -75,6 +75,13 @@ def test_scores_in_the_text_are_what_was_measured():
     ]:
         (row,) = (row for row in table if row["vectors"] == name)
         assert form.format(row["F1 (%)" if table is entities else "accuracy (%)"]) in text
+    (rows,) = json.loads((ROOT / "benchmarks/results/unfreezing.json").read_text())[
+        "tables"
+    ].values()
+    means = [sum(row[name] for row in rows) / len(rows) for name in ("layer by layer", "one rate")]
+    by_layer, at_once = (f"{mean:.1f}" for mean in means)
+    assert f"this reached {by_layer} in the mean of two trainings" in text and len(rows) == 2
+    assert f"one rate for all layers {at_once} from the same heads" in text
     (frozen,) = (row for row in phrases if row["vectors"] == "frozen")
     assert f"(standard deviation of three trainings {frozen['standard deviation']})" in text
     scores = {row["vectors"]: f"{row['accuracy (%)']:.1f} %" for row in sentiment}

@@ -72,7 +72,8 @@ def test_scores_in_the_text_are_what_was_measured():
         (entities, "frozen", "The default now reaches {:.1f}."),
         (entities, "GloVe (50 numbers)", "in the place of ELMo it reaches {:.1f}, and"),
         (entities, "word vectors alone", "and {:.1f} without either."),
-        (speech, "frozen", "the mix 95.4; the default now reaches {:.1f}."),
+        (speech, "frozen", "the mix 95.4; the default now reaches {:.1f}, and"),
+        (speech, "GloVe (50 numbers)", "and {:.1f} with GloVe in the place of ELMo. The gain"),
     ]:
         (row,) = (row for row in table if row["vectors"] == name)
         assert form.format(row["F1 (%)" if table is entities else "accuracy (%)"]) in text

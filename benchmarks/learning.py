@@ -20,10 +20,9 @@ from matplotlib.figure import Figure
 
 from benchmarks import probes, report
 from benchmarks.domain import Vectors, mean_vectors
-from benchmarks.tasks import regression_score
+from benchmarks.tasks import regression_score, tasks
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.analysis.plot import check_picture, save_figure
-from keras_elmo.tasks.labelled_files import read_texts
 from keras_elmo.training import Corpus, evaluate
 
 TOKENS = "million tokens"
@@ -51,9 +50,7 @@ def knowledge(folder, data, small):
     mix = probes.speech(elmo, data / "ud-english-ewt", most=50 if small else None)[-1]
     row["EWT"] = mix["test, accuracy (%)"]
     elmo = Elmo.from_pretrained(folder, tokenizer="whitespace")
-    texts = {part: read_texts(data / f"sst2/{part}.tsv") for part in ("train", "dev", "test")}
-    if small:
-        texts = {part: (t[:200], labels[:200]) for part, (t, labels) in texts.items()}
+    texts = tasks(data)["sentiment"].read(small)
     vectors = {part: mean_vectors(elmo, t) for part, (t, _) in texts.items()}
     scaled = Vectors()
     scaled.fit(texts, vectors["train"])

@@ -19,9 +19,9 @@ import keras
 import tensorflow as tf
 
 from benchmarks import report
+from benchmarks.tasks import tasks
 from keras_elmo import TextClassifier
 from keras_elmo.tasks import task_model
-from keras_elmo.tasks.labelled_files import read_texts
 
 EPOCHS, PATIENCE = 8, 4
 RATE_OF_NEXT = 1 / 2.6  # of the layer below
@@ -102,10 +102,7 @@ def main():
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="(0 1 2)")
     options = parser.parse_args()
-    pattern = report.SHARED / "data/sst2/{}.tsv"
-    if options.small:
-        pattern = report.ROOT / "examples/data/reviews.{}.tsv"
-    data = {part: read_texts(str(pattern).format(part)) for part in ("train", "dev", "test")}
+    data = tasks(report.SHARED / "data")["sentiment"].read(options.small)
     versions = [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     results = report.results_of_model(options.model, versions)
     rows = results["tables"][TITLE] = []

@@ -1,17 +1,16 @@
 """Makes the text of `tiny`: train.txt, heldout.txt, heldout/SOURCE.txt and sources.json.
 
-    python saved_models/tiny/corpus.py DATA OUTPUT [--wikipedia]
+    python saved_models/tiny/corpus.py DATA OUTPUT
 
 DATA holds books/, english-text/ (MASC, inaugural and State of the Union addresses),
-ud-english-ewt/ and wikitext-2/; README.md lists them. Every sentence is tokenised by the package's
-`treebank` tokenizer. Text that comes tokenised in the Penn Treebank's way (`do n't`) is put
-together first (`don't`). One sentence of eight is lower-cased, since much text that people embed
-is. A sentence that occurs twice is read once, so that no held-out sentence is also trained on. The
-sentences of all sources are mixed.
+ud-english-ewt/, wikitext-2/ and wikipedia/; README.md lists them. It also holds what models are
+measured on: coarse-wsd-20/, sst2/, wnut17/ and wikitext-2/test.txt. A sentence that has eight words
+in a row in common with a sentence of these is left out of every source.
 
-With --wikipedia it makes a larger text, which no packaged model was trained on yet: DATA holds
-wikipedia/, too, and the sentences that models are measured on (coarse-wsd-20/, sst2/, wnut17/,
-wikitext-2/test.txt), which are left out of every source.
+Every sentence is tokenised by the package's `treebank` tokenizer. Text that comes tokenised in the
+Penn Treebank's way (`do n't`) is put together first (`don't`). One sentence of eight is
+lower-cased, since much text that people embed is. A sentence that occurs twice is read once, so
+that no held-out sentence is also trained on. The sentences of all sources are mixed.
 """
 
 import argparse
@@ -31,8 +30,8 @@ _HELD_OUT_ELSEWHERE = 200
 _LOWER_CASED = 8  # one training sentence of so many
 _UNKNOWN = "Unkunkunk"  # stands for <UNK> while a sentence is tokenised, which would be split
 _AT_ONCE = 10_000  # sentences that are tokenised together
-# A sentence is known by so many letters at its beginning and its end, if it has so many at least.
-_KNOWN_BY, _LEAST = 40, 20
+# A sentence is known by so many words in a row, or by all its words if they have so many letters.
+_WORDS, _LETTERS = 8, 20
 
 
 def plain(path):
@@ -91,13 +90,13 @@ def wikitext(path):
                 yield sentence, sentence
 
 
-def sources(data, wikipedia):
+def sources(data):
     """Of each source its pairs of a sentence as it stands there, and as it is tokenised.
 
     The first one decides whether a sentence is held out, so that the same sentences are held out as
     in version 0.1.0.
     """
-    result = {
+    return {
         "novels": compressed(data / "books/novels.txt.gz"),
         "textbooks": compressed(data / "books/textbooks.txt.gz"),
         "MASC": treebank(data / "english-text/masc.txt"),
@@ -105,11 +104,9 @@ def sources(data, wikipedia):
         "State of the Union addresses": treebank(data / "english-text/state-union.txt"),
         "UD English EWT, train": conllu(data / "ud-english-ewt/train.conllu"),
         "WikiText-2, valid": wikitext(data / "wikitext-2/valid.txt"),
+        "Wikipedia": compressed(data / "wikipedia/featured.txt.xz"),
+        "Wikipedia of 2014": compressed(data / "wikipedia/articles.txt.xz"),
     }
-    if wikipedia:
-        result["Wikipedia"] = compressed(data / "wikipedia/featured.txt.xz")
-        result["Wikipedia of 2014"] = compressed(data / "wikipedia/articles.txt.xz")
-    return result
 
 
 def measured_on(data):
@@ -129,12 +126,13 @@ def measured_on(data):
         yield sentence
 
 
-def ends(sentence):
-    """What a sentence is known by, however it is tokenised: its first and its last letters."""
-    letters = re.sub(r"<unk>|[\W_]", "", sentence.lower())
-    if len(letters) < _LEAST:
+def shingles(sentence):
+    """What a sentence is known by, however it is tokenised: its words, eight in a row."""
+    words = re.findall(r"[^\W_]+", sentence.lower().replace("<unk>", " "))
+    if sum(map(len, words)) < _LETTERS:
         return set()
-    return {("first", letters[:_KNOWN_BY]), ("last", letters[-_KNOWN_BY:])}
+    count = max(1, len(words) - _WORDS + 1)
+    return {tuple(words[first : first + _WORDS]) for first in range(count)}
 
 
 def tokenise(tokenizer, sentences):
@@ -168,16 +166,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
-    parser.add_argument("--wikipedia", action="store_true", help="a larger text; see above")
     options = parser.parse_args()
     (options.output / "heldout").mkdir(parents=True, exist_ok=True)
     tokenizer = TreebankTokenizer()
     seen, train, heldout, counts = set(), [], [], {}
-    left_out = set()
-    if options.wikipedia:
-        left_out.update(*map(ends, measured_on(options.data)))
-    for name, pairs in sources(options.data, options.wikipedia).items():
-        pairs = [pair for pair in pairs if pair[0].strip() and ends(pair[1]).isdisjoint(left_out)]
+    left_out = set().union(*map(shingles, map(put_together, measured_on(options.data))))
+    for name, pairs in sources(options.data).items():
+        pairs = [p for p in pairs if p[0].strip() and shingles(p[1]).isdisjoint(left_out)]
         every = _HELD_OUT.get(name, _HELD_OUT_ELSEWHERE)
         kept, out = [], []
         texts = tokenise(tokenizer, [text for _, text in pairs])

@@ -18,13 +18,15 @@ MEASURED = {
     "coarse-wsd-20/bank/test.data.txt": "3\ta well-known bank stood near the river , said one .",
     "sst2/train.tsv": "the actors do n't find a story to tell\t0",
     "wnut17/test.conll": "We\tO\nvisited\tO\nthe\tO\nlake\tO\nMichigan\tB-location\n\nWe\tO",
-    "wikitext-2/test.txt": " = Lives = \n The crow @-@ sized bird <unk> rarely in gardens . \n",
+    "wikitext-2/test.txt": " = Lives = \n The crow @-@ sized bird <unk> rarely in gardens . \n"
+    " <unk> saw that the lake was full of old <unk> . \n",
 }
 IN_WIKIPEDIA = [
     "A well-known bank stood near the river, said one.",
     "The actors don't find a story to tell.",
     "We visited the Lake Michigan.",
     "The crow-sized bird  rarely in gardens.",
+    "Thoreau saw that the Lake was full of old boats.",
 ]
 
 
@@ -52,20 +54,11 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def make(data, tmp_path, monkeypatch):
-    """Runs the script, and returns the folder that it makes."""
-
-    def run(*options):
-        monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text"), *options])
-        load_script("saved_models/tiny/corpus.py").main()
-        return tmp_path / "text"
-
-    return run
-
-
-@pytest.fixture
-def made(make):
-    return make()
+def made(data, tmp_path, monkeypatch):
+    """The folder that the script makes."""
+    monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text")])
+    load_script("saved_models/tiny/corpus.py").main()
+    return tmp_path / "text"
 
 
 def read(path):
@@ -76,6 +69,7 @@ def test_all_sources_are_in_the_tokenizers_form(made):
     sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
     expected = [TOKENISED, "My fellow citizens .", "The state is strong .", "A cell divides ."]
     expected += ["don 't go .", "The well-known <UNK> sang .", "It rained ."]
+    expected += ["The heron is a bird .", "We visited a lake , and sang ."]
     assert {"chapter 7 , she didn 't say .", *map(str.lower, expected)} <= sentences
     assert len(sentences) == 4000 + len(expected)
 
@@ -104,14 +98,12 @@ def test_counts_are_those_of_the_files(made):
     assert total["sentences"] == len(train)
     assert total["tokens"] == sum(len(line.split()) for line in train)
     del counts["heldout"]
-    assert len(counts) == 7 and sum(row["sentences"] for row in counts.values()) == len(train)
+    assert len(counts) == 9 and sum(row["sentences"] for row in counts.values()) == len(train)
 
 
-def test_wikipedia_without_what_models_are_measured_on(make):
-    made = make("--wikipedia")
+def test_what_models_are_measured_on_is_left_out(made):
     counts = json.loads((made / "sources.json").read_text())
     assert counts["Wikipedia"]["sentences"] + counts["Wikipedia"]["heldout"]["sentences"] == 1
     sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
-    assert {"the heron is a bird .", "we visited a lake , and sang .", "it rained ."} <= sentences
     assert not sentences & {line.replace(".", " .").lower() for line in IN_WIKIPEDIA}
-    assert not any("crow" in line or "michigan" in line for line in sentences)
+    assert not any("crow" in line or "michigan" in line or "boats" in line for line in sentences)

@@ -17,11 +17,18 @@ A logistic regression takes the regularisation that is best in a cross-validatio
 reviews. The texts a second are those of new texts, from raw text to labels. MODEL is what
 `Elmo.from_pretrained` takes. The results are written after each row; `--rows` measures those whose
 names begin so, and `--resume` only those that the file lacks.
+
+`python -m benchmarks.domain --text FOLDER` writes the reviews without labels as `keras-elmo train`
+reads them: train.txt, and one sentence of 500 in heldout.txt.
 """
 
 import functools
 import gc
+import hashlib
+import itertools
 import json
+import lzma
+import pathlib
 import statistics
 import time
 
@@ -40,6 +47,7 @@ from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
 from keras_elmo.tasks import task_model
 from keras_elmo.tasks.labelled_files import read_texts
+from keras_elmo.text.tokenizers import TreebankTokenizer
 
 TITLE = "Accuracy (%) on 5,000 film reviews, by the number of reviews with labels to learn from"
 COSTS = "What the training of a biLM takes"
@@ -49,6 +57,7 @@ COUNTS, DRAWS = (50, 200, 1000, 5000), 5
 EPOCHS, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
 MAX_TOKENS = 400  # of a review that a classifier reads
 _AT_ONCE = 1000  # reviews whose vectors are in memory
+_HELD_OUT, _SENTENCES_AT_ONCE = 500, 10_000
 
 
 class Words:
@@ -241,12 +250,34 @@ def cost_rows(small, add):
             add(row)
 
 
+def write_text(folder, source):
+    """Writes the sentences of an xz file, tokenised: train.txt and heldout.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = TreebankTokenizer()
+    with (
+        lzma.open(source, "rt", encoding="utf-8") as lines,
+        open(folder / "train.txt", "wb") as train,
+        open(folder / "heldout.txt", "wb") as heldout,
+    ):
+        lines = filter(None, map(str.strip, lines))
+        while part := list(itertools.islice(lines, _SENTENCES_AT_ONCE)):
+            for line, tokens in zip(part, tokenizer.tokenize(part).to_list(), strict=True):
+                number = int.from_bytes(hashlib.sha256(line.encode()).digest()[:8], "big")
+                file = train if number % _HELD_OUT else heldout
+                file.write(b" ".join(tokens) + b"\n")
+
+
 def main():
     parser = report.parser("benchmarks.domain", __doc__, "domain", "the examples' own reviews")
-    parser.add_argument("models", nargs="+", metavar="NAME=MODEL", help="ELMo models to compare")
+    parser.add_argument("models", nargs="*", metavar="NAME=MODEL", help="ELMo models to compare")
+    parser.add_argument("--text", type=pathlib.Path, help="write the text to train on, and end")
     parser.add_argument("--rows", nargs="+", metavar="BEGINNING", help="only these rows")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     options = parser.parse_args()
+    if options.text:
+        return write_text(options.text, report.SHARED / "data/reviews/unlabelled.txt.xz")
+    if not options.models:
+        parser.error("at least one NAME=MODEL is needed, or --text")
     models = dict(each.split("=", 1) for each in options.models)
     folder = report.ROOT / "examples/data"
     if options.small:

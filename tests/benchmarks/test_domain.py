@@ -1,4 +1,5 @@
 import json
+import lzma
 import subprocess
 import sys
 
@@ -34,6 +35,23 @@ def test_each_block_of_features_is_read():
     assert swapped == [0.0]
     assert drawn == [4, 4, 4]
     assert cells == [["71.0 ± 1.4", "71.2"]]
+
+
+def test_text_to_train_on(tmp_path):
+    lines = [f"Film {k}: don't see it!" for k in range(2000)]
+    (tmp_path / "text.xz").write_bytes(lzma.compress("\n\n".join(lines).encode()))
+    code = f"""
+import pathlib
+from benchmarks import domain
+folder = pathlib.Path({str(tmp_path)!r})
+domain.write_text(folder / "text", folder / "text.xz")
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    train, heldout = (
+        (tmp_path / "text" / name).read_text().splitlines() for name in ("train.txt", "heldout.txt")
+    )
+    assert sorted(train + heldout) == sorted(f"Film {k} : don 't see it !" for k in range(2000))
+    assert 0 < len(heldout) < 20
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ from benchmarks import peers, report, training
 from benchmarks.tasks import labels_first
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
+from keras_elmo.files import replacing_files
 from keras_elmo.tasks import task_model
 from keras_elmo.tasks.labelled_files import read_texts
 from keras_elmo.text.tokenizers import TreebankTokenizer
@@ -256,8 +257,9 @@ def write_text(folder, source):
     tokenizer = TreebankTokenizer()
     with (
         lzma.open(source, "rt", encoding="utf-8") as lines,
-        open(folder / "train.txt", "wb") as train,
-        open(folder / "heldout.txt", "wb") as heldout,
+        replacing_files(folder / "train.txt", folder / "heldout.txt") as paths,
+        open(paths[0], "wb") as train,
+        open(paths[1], "wb") as heldout,
     ):
         lines = filter(None, map(str.strip, lines))
         while part := list(itertools.islice(lines, _SENTENCES_AT_ONCE)):

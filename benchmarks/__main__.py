@@ -11,7 +11,6 @@ import datetime
 import importlib.util
 import json
 import os
-import pathlib
 import sys
 import tempfile
 
@@ -29,12 +28,7 @@ MANYLANGS_WORDS = 150_000
 
 def arguments():
     parser = report.parser("benchmarks", __doc__, "inference", "a small model and text")
-    parser.add_argument(
-        "--text",
-        type=pathlib.Path,
-        default=report.SHARED / "bench/sentences-512.txt",
-        help="tokenised sentences, one a line (default: %(default)s)",
-    )
+    report.add_text(parser)
     parser.add_argument("--model", help="a model's folder, in the place of the random one")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
     return parser.parse_args()

@@ -33,12 +33,7 @@ _EXAMPLE = report.ROOT / "examples/beam_embed.py"
 
 def arguments():
     parser = report.parser("benchmarks.corpora", __doc__, "corpora", "small models and few lines")
-    parser.add_argument(
-        "--text",
-        type=pathlib.Path,
-        default=report.SHARED / "bench/sentences-512.txt",
-        help="tokenised sentences, one a line (default: %(default)s)",
-    )
+    report.add_text(parser)
     parser.add_argument("--sentences", type=int, default=8192, help="of the formats, with tiny")
     parser.add_argument("--most-lines", type=int, default=1_000_000, help="of the memory")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")

@@ -1,7 +1,8 @@
 """`python -m benchmarks.gpu`: the layers on a GPU, by Keras's JAX backend.
 
 It needs JAX, and not TensorFlow. A random model of the original's shape reads character ids, as
-`keras_elmo.characters` makes them, in batches padded to their longest sentence:
+`keras_elmo.characters` makes them, in batches padded to their longest sentence. (Without a GPU,
+JAX's first device is the processor.)
 
 - numbers: the least cosine of a token's vectors beside the processor's, which are in float32, and
   the largest error, as a share of a layer's standard deviation.
@@ -15,7 +16,6 @@ place of 23. "float32" is without this rounding.
 import datetime
 import gc
 import os
-import pathlib
 import statistics
 import time
 
@@ -25,7 +25,7 @@ import jax
 import keras
 import numpy as np
 
-from benchmarks import report
+from benchmarks import measure, report
 from keras_elmo import ElmoConfig
 from keras_elmo.characters import sentence_to_ids
 from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
@@ -80,8 +80,7 @@ def agreement(layers, expected, ids):
     row, errors = {}, []
     for number, (a, b) in enumerate(zip(layers, expected, strict=True)):
         a, b = (np.asarray(x, np.float64)[ids.any(-1)] for x in (a, b))
-        cosine = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
-        row[f"least cosine, layer {number}"] = float(cosine.min())
+        row[f"least cosine, layer {number}"] = measure.least_cosine(a, b)
         errors.append(np.abs(a - b).max() / b.std())
     return row | {"largest error / standard deviation": float(max(errors))}
 
@@ -104,7 +103,7 @@ def compiled(model):
     return lambda ids: jax.block_until_ready(run(values, ids))
 
 
-def measure(name, config, weights, expected, batches, repeats):
+def rows_of(name, config, weights, expected, batches, repeats):
     """The rows of one arithmetic, a dict of the tables."""
     dtype, precision, matmul_dtype = ARITHMETIC[name]
     row = {"arithmetic": name}
@@ -132,12 +131,7 @@ def measure(name, config, weights, expected, batches, repeats):
 
 def main():
     parser = report.parser("benchmarks.gpu", __doc__, "gpu", "a small model and text")
-    parser.add_argument(
-        "--text",
-        type=pathlib.Path,
-        default=report.SHARED / "bench/sentences-512.txt",
-        help="tokenised sentences, one a line (default: %(default)s)",
-    )
+    report.add_text(parser)
     options = parser.parse_args()
     config = SMALL if options.small else ElmoConfig()
     sentences = options.text.read_text(encoding="utf-8").splitlines()
@@ -160,7 +154,8 @@ def main():
     place = report.where(results["machine"], *results["versions"])
     head = f"{device}. Tokens (of sentences): {tokens}. Measured {results['date']} {place}."
     for name in ARITHMETIC:
-        rows = measure(name, config, weights, expected, batches, 2 if options.small else 10)
+        print(name, flush=True)
+        rows = rows_of(name, config, weights, expected, batches, 2 if options.small else 10)
         for title, row in rows.items():
             results["tables"][title].append(row)
         text = report.write(options.output, "gpu", results, head)

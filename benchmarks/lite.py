@@ -21,7 +21,7 @@ import numpy as np
 import keras_elmo
 from benchmarks import measure, report
 from benchmarks.__main__ import SMALL
-from benchmarks.tflite import least_cosine, randomize
+from benchmarks.tflite import randomize
 
 START = "from keras_elmo_lite import Elmo; import sys; Elmo(sys.argv[1]).embed([sys.argv[2]])"
 WEIGHTS = ("int8", "float32")
@@ -72,7 +72,7 @@ def distances(model, files, sentences):
         row = {"weights": weights}
         for layer in range(len(found[0])):
             both = [np.concatenate([x[layer] for x in vectors]) for vectors in (found, expected)]
-            row[f"least cosine, layer {layer}"] = least_cosine(*both)
+            row[f"least cosine, layer {layer}"] = measure.least_cosine(*both)
         pairs = zip(found, expected, strict=True)
         row["largest difference"] = float(max(np.abs(a - b).max() for a, b in pairs))
         rows.append(row)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 
+import numpy as np
+
 DTYPES = (
     {"dtype": "float32"},
     {"matmul_dtype": "bfloat16"},
@@ -77,6 +79,13 @@ def _median_of(repeats, worker, do, *args, **kwargs):
 
 def count(sentences):
     return sum(len(sentence.split()) for sentence in sentences)
+
+
+def least_cosine(one, other):
+    """The least cosine of two vectors of a token: a float. Both are floats, (tokens, D)."""
+    a, b = one.astype("float64"), other.astype("float64")
+    norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return float(np.min(np.sum(a * b, axis=-1) / norms))
 
 
 def needed(sentences, config):

@@ -37,6 +37,16 @@ def parser(module, description, name, small):
     return parser
 
 
+def add_text(parser):
+    """Gives a parser the option `--text`."""
+    parser.add_argument(
+        "--text",
+        type=pathlib.Path,
+        default=SHARED / "bench/sentences-512.txt",
+        help="tokenised sentences, one a line (default: %(default)s)",
+    )
+
+
 def machine():
     """Where it was measured: a dict."""
     return {

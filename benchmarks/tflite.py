@@ -151,16 +151,9 @@ def _least_cosines(outputs, expected):
     for name in LAYERS:
         cosines = []
         for one, other in zip(outputs, expected, strict=True):
-            cosines.append(least_cosine(one[name][0], other[name][0].numpy()))
+            cosines.append(measure.least_cosine(one[name][0], other[name][0].numpy()))
         least[f"cosine of {name}"] = min(cosines)
     return least
-
-
-def least_cosine(one, other):
-    """The least cosine of two vectors of a token: a float. Both are floats, (tokens, D)."""
-    a, b = one.astype("float64"), other.astype("float64")
-    norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    return float(np.min(np.sum(a * b, axis=-1) / norms))
 
 
 def head(results):

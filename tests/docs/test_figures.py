@@ -109,14 +109,14 @@ def test_cosines_of_sentences_in_the_text_are_what_was_measured():
 
 def test_figures_of_a_gpu_in_the_text_are_what_was_measured():
     results = json.loads((ROOT / "benchmarks/results/gpu.json").read_text())
-    exact, tensor_float, products, mixed, _ = results["tables"]["Numbers"]
+    exact, tensor_float, products, *_ = results["tables"]["Numbers"]
     error = "largest error / standard deviation"
     text = " ".join((ROOT / "docs/speed.md").read_text(encoding="utf-8").split())
     assert f"a random model of the original's shape on an {results['device'][:11]} (" in text
     assert f"the largest error was {exact[error]:.1e} of a layer's" in text
     assert f"largest error was then {tensor_float[error]:.4f} of a standard" in text
     assert 7 < products[error] / tensor_float[error] < 9  # "an eighth"
-    exact, tensor_float, products, mixed, _ = results["tables"]["Speed (tokens/s)"]
+    exact, tensor_float, products, *_ = results["tables"]["Speed (tokens/s)"]
     many = [row["batch of 512"] for row in (exact, tensor_float, products)]
     one = [
         1e3 * results["text"]["1"] / row["batch of 1"] for row in (exact, tensor_float, products)
@@ -127,7 +127,7 @@ def test_figures_of_a_gpu_in_the_text_are_what_was_measured():
     assert f'`matmul_dtype="bfloat16"` {round(many[2], -3):,.0f}. A batch' in text
     assert f"one sentence ({results['text']['1']} tokens) took 8 to 9 milli" in text
     assert 8 < min(one) and max(one) < 9.5
-    exact, tensor_float, products, mixed, _ = results["tables"]["Training (tokens/s)"]
+    exact, _, products, mixed, _ = results["tables"]["Training (tokens/s)"]
     rates = [row["batches of 32"] for row in (exact, products, mixed)]
     assert f"was {rates[1] / rates[0]:.1f} times as fast as float32, and" in text
     assert 3.5 < rates[0] / rates[2] < 4.5  # "four times as slow"

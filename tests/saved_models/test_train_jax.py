@@ -1,0 +1,202 @@
+"""The trainer in JAX does what the package's own does."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scripts import load_script
+
+import keras_elmo
+from keras_elmo import BiLanguageModel, ElmoConfig, characters
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training import Corpus, Stream, TrainingOptions, evaluate
+from keras_elmo.training.replicas import Replicas
+from keras_elmo.training.training_step import TrainingStep
+
+pytest.importorskip("jax")
+LANES, WINDOW = 4, 5
+
+
+@pytest.fixture(scope="module")
+def script():
+    return load_script("saved_models/tiny/train_jax.py")
+
+
+def make_sentences(rng, words, count=200):
+    return [list(rng.choice(words, rng.integers(1, 15))) for _ in range(count)]
+
+
+def make_model(config, words):
+    model = BiLanguageModel(config, Vocabulary(["<S>", "</S>", "<UNK>", *words[:200]]))
+    model.initialize(3)
+    for k, variable in enumerate(model.trainable_variables):  # biases too
+        variable.assign(variable + tf.random.stateless_normal(variable.shape, (1, k), stddev=0.1))
+    return model
+
+
+WORDS = list(
+    dict.fromkeys(
+        "".join(np.random.default_rng(0).permuted(list("abcdefghijklmnopqrstuvwxyzé" * 3)))[
+            i : i + n
+        ]
+        for i in range(25)
+        for n in (1, 2, 5, 9, 60)
+    )
+)
+CONFIGS = [
+    ElmoConfig(24, 12, filters=[(1, 8), (2, 8), (3, 16)], character_dim=4),
+    ElmoConfig(
+        10,
+        6,
+        num_layers=3,
+        filters=[(2, 7)],
+        character_dim=3,
+        num_highway=0,
+        activation="tanh",
+        use_skip_connections=False,
+        cell_clip=None,
+        projection_clip=0.2,
+        max_characters=12,
+    ),
+]
+
+
+@pytest.mark.parametrize(("config", "clip_norm"), [(CONFIGS[0], 10.0), (CONFIGS[1], 0.5)])
+def test_steps_equal_those_of_the_package(script, config, clip_norm):
+    import jax
+
+    model = make_model(config, WORDS)
+    options = TrainingOptions(
+        batch_size=LANES,
+        unroll_steps=WINDOW,
+        dropout=0,
+        optimizer="adam",
+        num_negatives=30,
+        clip_norm=clip_norm,
+    )
+    stream = Stream(model.vocabulary, LANES, WINDOW, options.num_negatives)
+
+    class Sentences:
+        def epoch(self, epoch, *_):
+            return iter(make_sentences(np.random.default_rng(epoch), WORDS))
+
+    weights = {script._name(v): v.numpy() for v in model.trainable_variables}
+    before, in_all = weights, np.ones(len(weights["character_encoder/character_embedding"]), bool)
+    optimizer, state = script.first_state(weights, config, LANES)
+    take = jax.jit(
+        lambda weights, optimizer, state, batch: script.training_step(
+            weights, optimizer, state, batch, 0.01, config, clip_norm
+        )
+    )
+    step, own_state = TrainingStep(model, options, Replicas()), model.bilm.zero_state(LANES)
+    for batch in stream.training_batches(Sentences()).take(5):
+        own_losses, own_norm, _, own_state = step(
+            batch, own_state, tf.constant(0.01), tf.constant(0.0)
+        )
+        batch = {name: value.numpy() for name, value in batch.items()}
+        words = [characters.word_to_ids(w, config.max_characters) for w in batch.pop("words")]
+        ids = np.array([*characters.boundary_ids(config.max_characters), *words])
+        in_all &= np.isin(np.arange(1, len(in_all) + 1), ids)
+        batch["character_ids"] = np.pad(ids, [(0, 60 - len(ids)), (0, 0)])
+        weights, optimizer, state, losses, norm = take(weights, optimizer, state, batch)
+        np.testing.assert_allclose(losses, own_losses, rtol=1e-5)
+        np.testing.assert_allclose(norm, own_norm, rtol=1e-4)
+    for variable in model.trainable_variables:
+        name = script._name(variable)
+        # The two differ in what they do with a character that a window does not have.
+        rows = in_all if name.endswith("character_embedding") else slice(None)
+        own, found = variable.numpy()[rows], weights[name][rows]
+        np.testing.assert_allclose(found, own, atol=2e-5, err_msg=name)
+    assert in_all.sum() > 20
+    for name, weight in weights.items():
+        assert np.abs(weight - before[name]).max() > 0.01, name
+
+
+def test_an_epoch_reads_each_sentence_in_both_directions(script):
+    rng = np.random.default_rng(1)
+    sentences = make_sentences(rng, WORDS, 40)
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", *WORDS[:20]])
+    text = script.Text(sentences, vocabulary)
+    table = text.character_ids(50)
+    assert table.tolist() == [
+        *characters.boundary_ids(),
+        *(characters.word_to_ids(word) for word in text.words),
+    ]
+    names = ["<S>", "</S>", *(word.decode() for word in text.words)]
+    expected = [vocabulary.ids.get(name, vocabulary.unknown) for name in names]
+    assert text.word_ids.tolist() == expected
+
+    inputs, targets, starts = text.epoch(0, 1, WINDOW)
+    assert inputs.shape == targets.shape == (1, 2, starts.shape[1])
+    total = sum(len(sentence) + 1 for sentence in sentences)
+    assert starts.shape == (1, total // WINDOW * WINDOW)
+    bounds = [*np.flatnonzero(starts[0])]  # the last sentence may be cut off
+    read = []
+    for begin, end in zip(bounds, bounds[1:], strict=False):
+        forward, backward = ([names[k] for k in row[begin:end]] for row in inputs[0])
+        right, left = ([names[k] for k in row[begin:end]] for row in targets[0])
+        assert forward[0] == left[-1] == "<S>" and backward[0] == right[-1] == "</S>"
+        assert forward[1:] == right[:-1] == backward[1:][::-1] == left[:-1][::-1]
+        read.append(forward[1:])
+    assert len(read) >= 38
+    assert sorted(read) == sorted(s for s in sentences if s in read)
+    other = text.epoch(1, 1, WINDOW)[0]
+    assert other.shape == inputs.shape and (other != inputs).any()
+
+
+def test_lanes_hold_stretches_of_the_text(script):
+    text = script.Text(
+        make_sentences(np.random.default_rng(2), WORDS, 40), Vocabulary(["<S>", "</S>", "<UNK>"])
+    )
+    one, many = text.epoch(0, 1, WINDOW), text.epoch(0, 3, WINDOW)
+    for x, y in zip(one, many, strict=True):
+        length = y.shape[-1]
+        assert len(y) == 3 and length % WINDOW == 0
+        for k, lane in enumerate(y):
+            np.testing.assert_array_equal(lane, x[0][..., k * length : (k + 1) * length])
+
+
+def test_distinct(script):
+    ids = np.array([5, 3, 5, 9, 3, 3], np.int32)
+    found, places, count = script.distinct(ids, 4)
+    assert count == 3 and found[:3].tolist() == [3, 5, 9]
+    assert np.asarray(found)[np.asarray(places)].tolist() == ids.tolist()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A text in which each word tells the next one, and the options of a small model."""
+    (tmp_path / "train.txt").write_text("a b c d e f g h .\n" * 400)
+    (tmp_path / "vocab.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *"abcdefgh."]) + "\n")
+    config = ElmoConfig(16, 8, num_layers=1, filters=[(1, 12)], character_dim=4, num_highway=0)
+    (tmp_path / "options.json").write_text(json.dumps(config.to_options()))
+    names = {"--train": "train.txt", "--vocab": "vocab.txt", "--options": "options.json"}
+    return [x for name, file in names.items() for x in (name, str(tmp_path / file))]
+
+
+@pytest.mark.slow
+def test_a_run_writes_a_model_that_has_learned(script, files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(script, "CHUNK", 20)
+    output = tmp_path / "model"
+    numbers = "--steps 90 --batch-size 8 --warmup-steps 10 --learning-rate 0.03 --distinct 16"
+    script.main([*files, *numbers.split(), "-o", str(output)])
+    model = keras_elmo.BiLanguageModel.from_pretrained(output)
+    perplexity = evaluate(model, Corpus(tmp_path / "train.txt").sentences())["perplexity"]
+    assert perplexity < 1.5  # a guess among all words has 12
+    assert "step 90: loss" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ("--steps 3 --distinct 5", r"--distinct must be at least 11, .* Received: 5"),
+        ("--steps 3 --batch-size 999", "The text must have at least 999 x 20 tokens"),
+    ],
+)
+def test_what_does_not_fit_is_refused(script, files, tmp_path, monkeypatch, numbers, message):
+    monkeypatch.setattr(script, "CHUNK", 3)
+    with pytest.raises(ValueError, match=message):
+        script.main([*files, "--batch-size", "8", *numbers.split(), "-o", str(tmp_path / "model")])
+    assert not (tmp_path / "model").exists()

@@ -3,20 +3,27 @@
     python saved_models/tiny/train_jax.py --train TEXT --vocab FILE --options FILE --steps N -o OUT
 
 A step computes what a step of `keras-elmo train` does with Adam, the cosine schedule, the sampled
-softmax and no dropout; a test compares the two. There is one difference: Adam goes on moving a
-character's embedding in a step whose window does not have the character. The whole text lies in the
-memory of the GPU, and one compiled program takes some hundred steps, for a model as small as `tiny`
-leaves a GPU idle between the operations otherwise. There are no checkpoints: the model is written
-at the end.
+softmax and no dropout. A test compares the two, in float32 on the processor. What differs:
+
+- The package's Adam updates a character's embedding only in steps whose window has that character.
+  Here every step updates it.
+- With `--matmul-dtype`, the products are summed and kept in float32; the package rounds each to
+  bfloat16. On a GPU, JAX rounds the factors of other float32 products to TensorFloat-32.
+- All sentences are shuffled, and each lane reads one stretch of them. So a lane can begin an epoch
+  within a sentence. The last tokens, which do not fill a window of every lane, are left out.
+
+The text is kept in GPU memory, as indices of words, and one call of the compiled program takes up
+to 500 steps. There are no checkpoints: the model is written at the end, and Ctrl-C keeps nothing.
 
 It needs JAX (`pip install "keras-elmo[jax]"`, and JAX's own plugin for the GPU) beside TensorFlow,
-which draws the first weights and writes the model on the processor.
+which draws the first weights and writes the model, on the processor.
 """
 
 import argparse
 import array
 import functools
 import math
+import os
 import re
 import sys
 import time
@@ -27,7 +34,9 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import BiLanguageModel, characters
+from keras_elmo import BiLanguageModel, ElmoConfig, characters
+from keras_elmo.files import making_folder
+from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 
@@ -40,6 +49,7 @@ DIRECTIONS = "forward", "backward"
 
 
 def product(x, kernel, dtype):
+    """`x @ kernel`. With a dtype both factors are rounded to it, and the sums are float32."""
     if dtype is None:
         return x @ kernel
     return jnp.matmul(x.astype(dtype), kernel.astype(dtype), preferred_element_type=jnp.float32)
@@ -71,7 +81,7 @@ def encode(weights, character_ids, config, dtype):
 
 
 def read(weights, x, state, config, dtype):
-    """As `BiLM`: (2, lanes, tokens, projection) -> the last layer's outputs, and the state.
+    """As `BiLM`: (2, lanes, tokens, projection) -> the last layer's outputs, and the next state.
 
     The state is a pair for each layer: the outputs (2, lanes, projection) and the cells (2, lanes,
     units) of both directions.
@@ -83,7 +93,8 @@ def read(weights, x, state, config, dtype):
             jnp.stack([weights[f"bilm/{direction}_{layer}/{name}"] for direction in DIRECTIONS])
             for name in ("kernel", "recurrent_kernel", "bias", "projection_kernel")
         )
-        bias = bias + (jnp.arange(4 * config.units) // config.units == 2)  # the forget gate's 1
+        is_forget = jnp.arange(4 * config.units) // config.units == 2
+        bias = bias + FORGET_BIAS * is_forget
 
         def step(state, gates, recurrent=recurrent, projection=projection):
             output, cell = state
@@ -96,7 +107,7 @@ def read(weights, x, state, config, dtype):
             return (output, cell), output
 
         gates = product(x, kernel, dtype) + bias[:, None]
-        last, outputs = jax.lax.scan(step, state[layer], gates, unroll=x.shape[0])
+        last, outputs = jax.lax.scan(step, state[layer], gates, unroll=True)
         next_state.append(last)
         x = outputs + x if layer and config.use_skip_connections else outputs
     return jnp.moveaxis(x, 0, 2), next_state
@@ -107,7 +118,7 @@ def clip(x, limit):
 
 
 def softmax_loss(weights, x, targets, negatives, num_draws):
-    """As `Softmax.loss`, of one direction."""
+    """The mean of `Softmax.loss` over the tokens of one direction."""
     kernel, bias = weights["softmax/kernel"], weights["softmax/bias"]
     log_total = math.log(len(bias) + 1)
 
@@ -141,7 +152,7 @@ def objective(weights, state, batch, config, dtype):
 
 
 def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
-    """Adam, which leaves the rows of the softmax alone that no target and no sample has."""
+    """Adam. Rows of the softmax that are neither a target nor a sample stay as they are."""
     norm = jnp.sqrt(sum((gradient**2).sum() for gradient in gradients.values()))
     scale = clip_norm / jnp.maximum(norm, clip_norm)
     step = optimizer["step"] + 1
@@ -151,10 +162,11 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
     new_weights, new_optimizer = {}, {"step": step, "mean": {}, "square": {}}
     for name, weight in weights.items():
         gradient = gradients[name] * scale
-        old = weight, optimizer["mean"][name], optimizer["square"][name]
-        mean = 0.9 * old[1] + 0.1 * gradient
-        square = 0.999 * old[2] + 0.001 * gradient**2
-        new = weight - rate * mean / (jnp.sqrt(square) + 1e-8), mean, square
+        mean, square = optimizer["mean"][name], optimizer["square"][name]
+        new_mean = 0.9 * mean + 0.1 * gradient
+        new_square = 0.999 * square + 0.001 * gradient**2
+        new_weight = weight - rate * new_mean / (jnp.sqrt(new_square) + 1e-8)
+        old, new = (weight, mean, square), (new_weight, new_mean, new_square)
         if name.startswith("softmax/"):
             is_new = is_touched.reshape(-1, *[1] * (weight.ndim - 1))
             new = tuple(jnp.where(is_new, *pair) for pair in zip(new, old, strict=True))
@@ -165,9 +177,10 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
 def training_step(weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype=None):
     """The next weights, optimizer and state; the losses of both directions; the gradients' norm.
 
-    `batch` is that of a `Stream` as a dict of arrays, with the words' `character_ids`.
+    `batch` is one of `Stream.training_batches` as arrays, with `character_ids`, int32, (words,
+    characters), in the place of `words`.
     """
-    starts = batch["starts_sentence"][None, :, None]  # such a lane has no state
+    starts = batch["starts_sentence"][None, :, None]  # such a lane begins from zeros
     state = [tuple(jnp.where(starts, 0.0, part) for part in layer) for layer in state]
     gradients, (losses, state) = jax.grad(objective, has_aux=True)(
         weights, state, batch, config, dtype
@@ -180,11 +193,14 @@ def training_step(weights, optimizer, state, batch, learning_rate, config, clip_
 
 def first_state(weights, config, lanes):
     """Optimizer and state before the first step."""
-    zeros = {name: jnp.zeros_like(weight) for name, weight in weights.items()}
-    optimizer = {"step": jnp.float32(0), "mean": zeros, "square": {**zeros}}
+
+    def zeros():
+        return {name: jnp.zeros_like(weight) for name, weight in weights.items()}
+
+    optimizer = {"step": jnp.float32(0), "mean": zeros(), "square": zeros()}
     sizes = config.projection_dim, config.units
-    state = [tuple(jnp.zeros((2, lanes, size)) for size in sizes)] * config.num_layers
-    return jax.tree.map(jnp.copy, (optimizer, state))  # each is given away by itself
+    layers = range(config.num_layers)
+    return optimizer, [tuple(jnp.zeros((2, lanes, size)) for size in sizes) for _ in layers]
 
 
 # The text
@@ -197,6 +213,8 @@ class Text:
         words: list of bytes, the distinct words. The first has the index 2.
         word_ids: int32, (words + 2,). The id of each distinct word in the vocabulary.
         tokens: int32. All tokens in their order, and `END` after each sentence.
+        starts, lengths: int. Where each sentence starts among the tokens, and how many it has with
+            its `END`.
     """
 
     def __init__(self, sentences, vocabulary):
@@ -210,7 +228,7 @@ class Text:
         self.tokens = np.frombuffer(tokens, np.int32)
         ends = np.flatnonzero(self.tokens == END) + 1
         self.starts = np.concatenate([[0], ends[:-1]])
-        self.lengths = ends - self.starts  # with the END
+        self.lengths = ends - self.starts
 
     def character_ids(self, max_characters):
         """int16, (words + 2, max_characters)."""
@@ -221,88 +239,80 @@ class Text:
         return table
 
     def epoch(self, seed, lanes, window):
-        """One epoch of a text, in an order of its own: whole windows for every lane.
+        """The arrays of one epoch, whose sentences are shuffled.
 
         Returns:
-            inputs and targets, int32, (lanes, 2, tokens), indices of distinct words; and which
-            tokens start a sentence, bool, (lanes, tokens).
+            inputs and targets, int32, (2, lanes, tokens), the indices of words that the directions
+            read and predict; and which tokens start a sentence, bool, (lanes, tokens).
         """
         order = np.random.default_rng(seed).permutation(len(self.lengths))
         lengths, old_starts = self.lengths[order], self.starts[order]
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        places = np.arange(lengths.sum())
-        forward_targets = self.tokens[places + np.repeat(old_starts - starts, lengths)]
-        starts_sentence = np.zeros(len(places), bool)
+        starts = np.cumsum(lengths) - lengths
+        positions = np.arange(lengths.sum())
+        forward_targets = self.tokens[positions + np.repeat(old_starts - starts, lengths)]
+        starts_sentence = np.zeros(len(positions), bool)
         starts_sentence[starts] = True
         forward_inputs = np.roll(forward_targets, 1)
         forward_inputs[starts_sentence] = BEGIN
         # The backward direction reads each sentence from its end.
-        mirrored = np.repeat(2 * starts + lengths - 1, lengths) - places
+        mirrored = np.repeat(2 * starts + lengths - 1, lengths) - positions
         inputs = np.stack([forward_inputs, forward_targets[mirrored]])
         targets = np.stack([forward_targets, forward_inputs[mirrored]])
-        length = len(places) // (lanes * window) * window
-
-        def cut(x):
-            x = x[..., : lanes * length].reshape(*x.shape[:-1], lanes, length)
-            return np.ascontiguousarray(np.moveaxis(x, -2, 0))
-
-        return cut(inputs), cut(targets), cut(starts_sentence)
-
-
-def distinct(ids, size):
-    """The distinct ids (size,), where each id stands among them, and how many they are."""
-    order = jnp.argsort(ids)
-    ordered = ids[order]
-    is_new = jnp.concatenate([jnp.zeros(1, bool), ordered[1:] != ordered[:-1]])
-    rank = jnp.cumsum(is_new)
-    found = jnp.zeros(size, ids.dtype).at[rank].set(ordered, mode="drop")
-    return found, jnp.zeros(ids.size, jnp.int32).at[order].set(rank), rank[-1] + 1
+        length = len(positions) // (lanes * window) * window
+        return tuple(
+            x[..., : lanes * length].reshape(*x.shape[:-1], lanes, length)
+            for x in (inputs, targets, starts_sentence)
+        )
 
 
 # The run
 
 
-def compile_chunk(config, options, num_distinct, character_ids, word_ids):
-    """A function that takes some steps of an epoch.
+def compile_chunk(config, options, max_words):
+    """Returns a function that takes some steps of an epoch.
 
-    Its arguments: (weights, optimizer, state, the most distinct words of a window); the number of
-    steps; for each step the place of its window, the samples of the softmax, the numbers of their
-    draws and the learning rate; and the arrays of the epoch. It returns the first of these, the
-    losses (steps, 2) and the norms of the gradients (steps,).
+    Its arguments: weights, optimizer and state, which are used up; the number of steps; for each
+    step the offset of its window, the samples of the softmax, the numbers of their draws and the
+    learning rate; the arrays of the epoch; and the ids of the characters and of the vocabulary of
+    each word of the text. It returns the next weights, optimizer and state; and for each step the
+    losses (steps, 2), the norm of the gradients, and the number of distinct words of the window.
     """
-    lanes, window = options.batch_size, options.unroll_steps
+    window = options.unroll_steps
     dtype = options.matmul_dtype and jnp.dtype(options.matmul_dtype)
 
-    def take_step(n, carry, steps, epoch):
-        (weights, optimizer, state, most), losses, norms = carry
-        place, negatives, num_draws, learning_rate = (values[n] for values in steps)
+    def take_step(n, carry, steps, epoch, tables):
+        before, losses, norms, counts = carry
+        offset, negatives, num_draws, learning_rate = (values[n] for values in steps)
         inputs, targets, starts_sentence = (
-            jax.lax.dynamic_slice_in_dim(x, place, window, x.ndim - 1) for x in epoch
+            jax.lax.dynamic_slice_in_dim(x, offset, window, x.ndim - 1) for x in epoch
         )
-        words, inputs, count = distinct(jnp.moveaxis(inputs, 1, 0).reshape(-1), num_distinct)
+        words, inputs = jnp.unique(inputs, return_inverse=True, size=max_words, fill_value=BEGIN)
+        character_ids, word_ids = tables
         batch = {
             "character_ids": character_ids[words].astype(jnp.int32),
-            "inputs": inputs.reshape(2, lanes, window),
-            "targets": word_ids[jnp.moveaxis(targets, 1, 0)],
+            "inputs": inputs,
+            "targets": word_ids[targets],
             "starts_sentence": starts_sentence[:, 0],
             "negatives": negatives,
             "num_draws": num_draws,
         }
-        weights, optimizer, state, loss, norm = training_step(
-            weights, optimizer, state, batch, learning_rate, config, options.clip_norm, dtype
+        *after, loss, norm = training_step(
+            *before, batch, learning_rate, config, options.clip_norm, dtype
         )
-        carry = weights, optimizer, state, jnp.maximum(most, count)
-        return carry, losses.at[n].set(loss), norms.at[n].set(norm)
+        count = inputs.max() + 1
+        return after, losses.at[n].set(loss), norms.at[n].set(norm), counts.at[n].set(count)
 
     @functools.partial(jax.jit, donate_argnums=0)
-    def chunk(carry, count, steps, epoch):
-        carry = carry, jnp.zeros((CHUNK, 2)), jnp.zeros(CHUNK)
-        return jax.lax.fori_loop(0, count, lambda n, c: take_step(n, c, steps, epoch), carry)
+    def chunk(carry, count, steps, epoch, tables):
+        carry = list(carry), jnp.zeros((CHUNK, 2)), jnp.zeros(CHUNK), jnp.zeros(CHUNK, jnp.int32)
+        return jax.lax.fori_loop(
+            0, count, lambda n, c: take_step(n, c, steps, epoch, tables), carry
+        )
 
     return chunk
 
 
-def train(model, text, options, num_steps, num_distinct, report):
+def train(model, text, options, num_steps, max_words, report):
     """Trains a `BiLanguageModel`.
 
     Args:
@@ -310,28 +320,27 @@ def train(model, text, options, num_steps, num_distinct, report):
         text: a `Text`.
         options: `TrainingOptions`.
         num_steps: int.
-        num_distinct: int. At least as many as a window of all lanes has distinct words.
-        report: a function that gets the number of steps so far, and the mean loss (nats) and the
-            mean norm of the gradients of the last of them.
+        max_words: int. At least as many as a window of all lanes has distinct words.
+        report: a function that is called after each chunk, with the number of steps so far, and the
+            means over the chunk of the loss (nats) and of the norm of the gradients.
 
     Raises:
-        ValueError: `num_distinct` is too small.
-        FloatingPointError: a loss is not a finite number.
+        ValueError: the text does not fill a window, or `max_words` is too small.
+        FloatingPointError: a loss or a norm is not a finite number.
     """
     lanes, window = options.batch_size, options.unroll_steps
-    names = [_name(variable) for variable in model.trainable_variables]
-    weights = {
-        name: jnp.asarray(variable.numpy())
-        for name, variable in zip(names, model.trainable_variables, strict=True)
-    }
-    carry = weights, *first_state(weights, model.config, lanes), jnp.int32(0)
-    chunk = compile_chunk(
-        model.config,
-        options,
-        num_distinct,
-        jnp.asarray(text.character_ids(model.config.max_characters)),
-        jnp.asarray(text.word_ids),
-    )
+    if len(text.tokens) < lanes * window:
+        raise ValueError(
+            f"The text must have at least {lanes} x {window} tokens, a window of every lane; the "
+            f"end of a sentence counts as one. Received: {len(text.tokens):,} tokens; make "
+            "--batch-size smaller"
+        )
+    variables = {variable_name(variable): variable for variable in model.trainable_variables}
+    weights = {name: jnp.asarray(variable.numpy()) for name, variable in variables.items()}
+    carry = weights, *first_state(weights, model.config, lanes)
+    chunk = compile_chunk(model.config, options, max_words)
+    tables = text.character_ids(model.config.max_characters), text.word_ids
+    tables = tuple(map(jnp.asarray, tables))
 
     def sample(step):
         rng = np.random.default_rng([options.seed, 1, step])
@@ -339,72 +348,87 @@ def train(model, text, options, num_steps, num_distinct, report):
         negatives, num_draws = zip(*(draw(len(model.vocabulary)) for _ in range(2)), strict=True)
         return np.stack(negatives), np.array(num_draws, np.int32)
 
-    def settle(step, count, losses, norms):
-        losses, norms = np.asarray(losses)[:count], np.asarray(norms)[:count]
-        if not np.isfinite(losses).all():
-            raise FloatingPointError(f"A loss is not a finite number, before step {step:,}")
+    def check_and_report(step, count, *results):
+        losses, norms, counts = (np.asarray(values)[:count] for values in results)
+        is_bad = ~np.isfinite(losses.sum(1) + norms)
+        if is_bad.any():
+            raise FloatingPointError(
+                f"In step {step - count + is_bad.argmax() + 1:,} a loss or the norm of the "
+                "gradients is not a finite number; begin again with a smaller --learning-rate"
+            )
+        if counts.max() > max_words:
+            raise ValueError(
+                f"--max-words must be at least {counts.max():,}, the distinct words of a window "
+                f"before step {step:,}. Received: {max_words:,}"
+            )
         report(step, float(losses.mean()), float(norms.mean()))
 
-    step, epoch, unsettled = 0, 0, None
+    step, epoch, pending = 0, 0, None
     with ThreadPoolExecutor(8) as pool:
-        coming = pool.submit(text.epoch, [options.seed, epoch], lanes, window)
+
+        def prepare(epoch):
+            return pool.submit(text.epoch, [options.seed, epoch], lanes, window)
+
+        next_arrays = prepare(epoch)
         while step < num_steps:
-            arrays, epoch = coming.result(), epoch + 1
-            if not (length := arrays[0].shape[-1]):
-                raise ValueError(
-                    f"The text must have at least {lanes} x {window} tokens, a window of every "
-                    f"lane. Received: {len(text.tokens)}, ends of sentences counted"
-                )
-            coming = pool.submit(text.epoch, [options.seed, epoch], lanes, window)
+            arrays, epoch, offset = next_arrays.result(), epoch + 1, 0
+            length = arrays[0].shape[-1]
+            if step + length // window < num_steps:
+                next_arrays = prepare(epoch)
             arrays = tuple(map(jnp.asarray, arrays))
-            place = 0
-            while place < length and step < num_steps:
-                count = min(CHUNK, num_steps - step, (length - place) // window)
+            while offset < length and step < num_steps:
+                count = min(CHUNK, num_steps - step, (length - offset) // window)
                 steps = range(step, step + CHUNK)  # those after `count` are not taken
                 negatives, num_draws = zip(*pool.map(sample, steps), strict=True)
-                rates = [options.learning_rate_at(n, num_steps) for n in steps]
-                places = np.arange(CHUNK) * window + place
-                values = map(np.stack, (places, negatives, num_draws, np.float32(rates)))
-                carry, *results = chunk(carry, count, tuple(values), arrays)
-                if unsettled is not None:  # while the device takes the next steps
-                    settle(*unsettled)
-                step, place = step + count, place + count * window
-                unsettled = step, count, *results
-        settle(*unsettled)
-        coming.cancel()
-    weights, _, _, most = carry
-    if most > num_distinct:
-        raise ValueError(
-            f"--distinct must be at least {most}, the most distinct words of a window. "
-            f"Received: {num_distinct}"
-        )
-    for name, variable in zip(names, model.trainable_variables, strict=True):
-        variable.assign(np.asarray(weights[name]))
-    model.has_softmax = True
+                rates = np.float32([options.learning_rate_at(n, num_steps) for n in steps])
+                offsets = np.arange(CHUNK) * window + offset
+                steps = offsets, np.stack(negatives), np.stack(num_draws), rates
+                carry, *results = chunk(carry, count, steps, arrays, tables)
+                if pending is not None:  # while the device takes the next steps
+                    check_and_report(*pending)
+                step, offset = step + count, offset + count * window
+                pending = step, count, *results
+        check_and_report(*pending)
+    for name, variable in variables.items():
+        variable.assign(np.asarray(carry[0][name]))
 
 
-def _name(variable):
+def variable_name(variable):
     """The path of a variable without its cell's name, which Keras numbers."""
     return re.sub(r"projected_lstm_cell(_\d+)?/", "", variable.path)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--train", required=True, nargs="+", help="text files, a sentence a line")
-    parser.add_argument("--vocab", required=True, help="vocabulary file")
-    parser.add_argument("--options", required=True, help="options.json of the shape")
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--batch-size", type=int, default=128, help="lanes (128)")
-    parser.add_argument("--learning-rate", type=float, default=0.003, help="0.003")
-    parser.add_argument("--warmup-steps", type=int, default=500, help="500")
-    parser.add_argument("--matmul-dtype", choices=["bfloat16"], help="of products, see keras-elmo")
-    parser.add_argument(
-        "--distinct", type=int, default=2048, help="most distinct words of a window (2048)"
+    add = parser.add_argument
+    add("--train", required=True, nargs="+", help="text files, a sentence a line")
+    add("--vocab", required=True, help="vocabulary, as `keras-elmo vocabulary` writes it")
+    add("--options", required=True, help="options.json of the shape; nothing else of it is read")
+    add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
+    add(
+        "--batch-size", type=int, default=128, help="lanes of text that are read side by side (128)"
     )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", required=True, help="folder of the model")
+    add("--learning-rate", type=float, default=0.003, help="the highest one (0.003)")
+    add("--warmup-steps", type=int, default=500, help="steps in which the rate rises (500)")
+    add("--matmul-dtype", choices=["bfloat16"], help="dtype of products (default: float32)")
+    add(
+        "--max-words", type=int, default=2048, help="distinct words of a window of all lanes (2048)"
+    )
+    add("--seed", type=int, default=0, help="of weights, order of sentences and samples (0)")
+    add("-o", "--output", required=True, help="folder of the model; it must not exist")
     values = parser.parse_args(arguments)
-    tf.config.set_visible_devices([], "GPU")  # JAX has it.
+    for name in ("steps", "max_words"):
+        if getattr(values, name) < 1:
+            typed = "--" + name.replace("_", "-")
+            parser.error(f"{typed} must be at least 1. Received: {getattr(values, name)}")
+    if os.path.lexists(values.output):
+        parser.error(f"--output must be a new folder. Received: {values.output}")
+    config = ElmoConfig.from_options(values.options)
+    if config.dictionary or not (config.has_projection and config.has_token_projection):
+        parser.error(
+            "the model of --options must read bytes, and have a projection in its LSTMs and in its "
+            f"character CNN. Received: {values.options}"
+        )
     options = TrainingOptions(
         batch_size=values.batch_size,
         optimizer="adam",
@@ -415,27 +439,28 @@ def main(arguments=None):
         matmul_dtype=values.matmul_dtype,
         seed=values.seed,
     )
-    model = BiLanguageModel(values.options, values.vocab)
-    config = model.config
-    if config.dictionary or not (config.has_projection and config.has_token_projection):
-        parser.error("--options must be a character CNN of bytes and LSTMs, both with projections")
-    model.initialize(options.seed)
-    options = options.for_vocabulary(len(model.vocabulary))
-    text = Text(Corpus(values.train).sentences(), model.vocabulary)
-    tokens, begin = options.batch_size * options.unroll_steps, time.monotonic()
-    print(f"{len(text.tokens):,} tokens, ends of sentences counted; {jax.devices()[0].device_kind}")
+    with making_folder(values.output):
+        model = BiLanguageModel(config, values.vocab)
+        options = options.for_vocabulary(len(model.vocabulary))
+        model.initialize(options.seed)
+        text = Text(Corpus(values.train).sentences(), model.vocabulary)
+        device, num_tokens = jax.devices()[0].device_kind, len(text.tokens)
+        print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)
+        start = time.monotonic()
 
-    def report(step, loss, norm):
-        speed = step * tokens / (time.monotonic() - begin)
-        print(
-            f"step {step:,}: loss {loss:.4f}, norm of gradients {norm:.2f}, {speed:,.0f} tokens/s",
-            file=sys.stderr,
-            flush=True,
-        )
+        def report(step, loss, norm):
+            speed = step * options.batch_size * options.unroll_steps / (time.monotonic() - start)
+            print(
+                f"step {step:,}: loss {loss:.4f}, norm of gradients {norm:.2f}, "
+                f"{speed:,.0f} tokens/s since the start",
+                file=sys.stderr,
+                flush=True,
+            )
 
-    train(model, text, options, values.steps, values.distinct, report)
-    model.save_pretrained(values.output)
+        train(model, text, options, values.steps, values.max_words, report)
+        model.save_pretrained(values.output)
 
 
 if __name__ == "__main__":
+    tf.config.set_visible_devices([], "GPU")  # JAX has it.
     main()

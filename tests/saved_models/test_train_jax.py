@@ -1,5 +1,6 @@
 """The trainer in JAX does what the package's own does."""
 
+import itertools
 import json
 
 import numpy as np
@@ -35,15 +36,8 @@ def make_model(config, words):
     return model
 
 
-WORDS = list(
-    dict.fromkeys(
-        "".join(np.random.default_rng(0).permuted(list("abcdefghijklmnopqrstuvwxyzé" * 3)))[
-            i : i + n
-        ]
-        for i in range(25)
-        for n in (1, 2, 5, 9, 60)
-    )
-)
+LETTERS = "".join(np.random.default_rng(0).permuted(list("abcdefghijklmnopqrstuvwxyzé" * 3)))
+WORDS = list(dict.fromkeys(LETTERS[i : i + n] for i in range(25) for n in (1, 2, 5, 9, 60)))
 CONFIGS = [
     ElmoConfig(24, 12, filters=[(1, 8), (2, 8), (3, 16)], character_dim=4),
     ElmoConfig(
@@ -81,7 +75,7 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
         def epoch(self, epoch, *_):
             return iter(make_sentences(np.random.default_rng(epoch), WORDS))
 
-    weights = {script._name(v): v.numpy() for v in model.trainable_variables}
+    weights = {script.variable_name(v): v.numpy() for v in model.trainable_variables}
     before, in_all = weights, np.ones(len(weights["character_encoder/character_embedding"]), bool)
     optimizer, state = script.first_state(weights, config, LANES)
     take = jax.jit(
@@ -103,7 +97,7 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
         np.testing.assert_allclose(losses, own_losses, rtol=1e-5)
         np.testing.assert_allclose(norm, own_norm, rtol=1e-4)
     for variable in model.trainable_variables:
-        name = script._name(variable)
+        name = script.variable_name(variable)
         # The two differ in what they do with a character that a window does not have.
         rows = in_all if name.endswith("character_embedding") else slice(None)
         own, found = variable.numpy()[rows], weights[name][rows]
@@ -128,14 +122,14 @@ def test_an_epoch_reads_each_sentence_in_both_directions(script):
     assert text.word_ids.tolist() == expected
 
     inputs, targets, starts = text.epoch(0, 1, WINDOW)
-    assert inputs.shape == targets.shape == (1, 2, starts.shape[1])
+    assert inputs.shape == targets.shape == (2, 1, starts.shape[1])
     total = sum(len(sentence) + 1 for sentence in sentences)
     assert starts.shape == (1, total // WINDOW * WINDOW)
     bounds = [*np.flatnonzero(starts[0])]  # the last sentence may be cut off
     read = []
     for begin, end in zip(bounds, bounds[1:], strict=False):
-        forward, backward = ([names[k] for k in row[begin:end]] for row in inputs[0])
-        right, left = ([names[k] for k in row[begin:end]] for row in targets[0])
+        forward, backward = ([names[k] for k in row[begin:end]] for row in inputs[:, 0])
+        right, left = ([names[k] for k in row[begin:end]] for row in targets[:, 0])
         assert forward[0] == left[-1] == "<S>" and backward[0] == right[-1] == "</S>"
         assert forward[1:] == right[:-1] == backward[1:][::-1] == left[:-1][::-1]
         read.append(forward[1:])
@@ -152,16 +146,10 @@ def test_lanes_hold_stretches_of_the_text(script):
     one, many = text.epoch(0, 1, WINDOW), text.epoch(0, 3, WINDOW)
     for x, y in zip(one, many, strict=True):
         length = y.shape[-1]
-        assert len(y) == 3 and length % WINDOW == 0
-        for k, lane in enumerate(y):
-            np.testing.assert_array_equal(lane, x[0][..., k * length : (k + 1) * length])
-
-
-def test_distinct(script):
-    ids = np.array([5, 3, 5, 9, 3, 3], np.int32)
-    found, places, count = script.distinct(ids, 4)
-    assert count == 3 and found[:3].tolist() == [3, 5, 9]
-    assert np.asarray(found)[np.asarray(places)].tolist() == ids.tolist()
+        assert y.shape[-2] == 3 and length % WINDOW == 0
+        for k in range(3):
+            part = x[..., 0, k * length : (k + 1) * length]
+            np.testing.assert_array_equal(y[..., k, :], part)
 
 
 @pytest.fixture
@@ -175,11 +163,45 @@ def files(tmp_path):
     return [x for name, file in names.items() for x in (name, str(tmp_path / file))]
 
 
+def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch):
+    """Also where an epoch ends within a chunk."""
+    sentences = Corpus(tmp_path / "train.txt").sentences()
+    options = TrainingOptions(
+        batch_size=3, unroll_steps=2, optimizer="adam", learning_rate=0.01, num_negatives=5
+    )
+    found = []
+    for size in (1, 4):
+        monkeypatch.setattr(script, "CHUNK", size)
+        model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
+        model.initialize(1)
+        text, steps = script.Text(itertools.islice(sentences, 3), model.vocabulary), []
+        assert text.epoch(0, 3, 2)[0].shape == (2, 3, 10)  # five steps
+        script.train(
+            model, text, options, 7, 8, lambda step, *means, steps=steps: steps.append(step)
+        )
+        found.append((steps, [variable.numpy() for variable in model.trainable_variables]))
+        sentences = Corpus(tmp_path / "train.txt").sentences()
+    (singles, one), (chunks, four) = found
+    assert singles == [1, 2, 3, 4, 5, 6, 7] and chunks == [4, 5, 7]
+    for x, y in zip(one, four, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run(script, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "CHUNK", 4)
+    model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
+    model.initialize(1)
+    options = TrainingOptions(batch_size=3, unroll_steps=2, learning_rate=1e38, num_negatives=5)
+    text = script.Text(Corpus(tmp_path / "train.txt").sentences(), model.vocabulary)
+    with pytest.raises(FloatingPointError, match="In step [2-4] a loss or the norm"):
+        script.train(model, text, options, 8, 8, None)
+
+
 @pytest.mark.slow
 def test_a_run_writes_a_model_that_has_learned(script, files, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "CHUNK", 20)
     output = tmp_path / "model"
-    numbers = "--steps 90 --batch-size 8 --warmup-steps 10 --learning-rate 0.03 --distinct 16"
+    numbers = "--steps 90 --batch-size 8 --warmup-steps 10 --learning-rate 0.03 --max-words 16"
     script.main([*files, *numbers.split(), "-o", str(output)])
     model = keras_elmo.BiLanguageModel.from_pretrained(output)
     perplexity = evaluate(model, Corpus(tmp_path / "train.txt").sentences())["perplexity"]
@@ -188,15 +210,32 @@ def test_a_run_writes_a_model_that_has_learned(script, files, tmp_path, monkeypa
 
 
 @pytest.mark.slow
+def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "CHUNK", 3)
+    numbers = "--steps 3 --batch-size 8 --max-words 5"
+    message = r"--max-words must be at least 11, .* before step 3. Received: 5"
+    with pytest.raises(ValueError, match=message):
+        script.main([*files, *numbers.split(), "-o", str(tmp_path / "model")])
+    assert not (tmp_path / "model").exists()
+
+
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ("--steps 3 --distinct 5", r"--distinct must be at least 11, .* Received: 5"),
+        ("--steps 0", "--steps must be at least 1. Received: 0"),
+        ("--steps 3 --max-words 0", "--max-words must be at least 1. Received: 0"),
+        ("--steps 3 -o {folder}", "--output must be a new folder. Received: "),
+        ("--steps 3 --options {folder}/wide.json", "must read bytes, and have a projection"),
         ("--steps 3 --batch-size 999", "The text must have at least 999 x 20 tokens"),
+        ("--steps 3 --train {folder}/blank.txt", "Received: 0 tokens; make --batch-size smaller"),
     ],
 )
-def test_what_does_not_fit_is_refused(script, files, tmp_path, monkeypatch, numbers, message):
-    monkeypatch.setattr(script, "CHUNK", 3)
-    with pytest.raises(ValueError, match=message):
-        script.main([*files, "--batch-size", "8", *numbers.split(), "-o", str(tmp_path / "model")])
+def test_what_does_not_fit_is_refused(script, files, tmp_path, capsys, numbers, message):
+    config = ElmoConfig(8, 8, filters=[(1, 12)], character_dim=4)
+    (tmp_path / "wide.json").write_text(json.dumps(config.to_options()))
+    (tmp_path / "blank.txt").write_text("\n\n")
+    typed = numbers.format(folder=tmp_path).split()
+    with pytest.raises((ValueError, SystemExit)) as caught:
+        script.main([*files, "-o", str(tmp_path / "model"), *typed])
+    assert message in str(caught.value) + capsys.readouterr().err
     assert not (tmp_path / "model").exists()

@@ -1,4 +1,5 @@
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -182,6 +183,7 @@ def interrupt_at(place, function):
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # An interrupt in a callback of the collector would be lost.
     sys.settrace(trace)
     try:
         function()
@@ -189,6 +191,7 @@ def interrupt_at(place, function):
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
 
 

@@ -1,3 +1,4 @@
+import ast
 import os
 import pathlib
 import shutil
@@ -67,3 +68,12 @@ def test_the_stored_outputs_are_small_and_without_a_log():
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
     text = path.read_text(encoding="utf-8")
     assert "stderr" not in text and "cudart" not in text and str(ROOT) not in text
+
+
+def test_the_names_that_it_imports_are_there():
+    notebook = nbformat.read(ROOT / "examples/tour.ipynb", 4)
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    nodes = ast.walk(ast.parse("\n".join(cells)))
+    imports = [ast.unparse(node) for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert imports
+    exec("\n".join(imports), {})

@@ -15,7 +15,7 @@ from keras_elmo.training import Corpus, Stream, TrainingOptions, evaluate
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.training_step import TrainingStep
 
-pytest.importorskip("jax")
+jax = pytest.importorskip("jax")
 LANES, WINDOW = 4, 5
 
 
@@ -58,8 +58,6 @@ CONFIGS = [
 
 @pytest.mark.parametrize(("config", "clip_norm"), [(CONFIGS[0], 10.0), (CONFIGS[1], 0.5)])
 def test_steps_equal_those_of_the_package(script, config, clip_norm):
-    import jax
-
     model = make_model(config, WORDS)
     options = TrainingOptions(
         batch_size=LANES,
@@ -165,7 +163,6 @@ def files(tmp_path):
 
 def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch):
     """Also where an epoch ends within a chunk."""
-    sentences = Corpus(tmp_path / "train.txt").sentences()
     options = TrainingOptions(
         batch_size=3, unroll_steps=2, optimizer="adam", learning_rate=0.01, num_negatives=5
     )
@@ -174,13 +171,13 @@ def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch
         monkeypatch.setattr(script, "CHUNK", size)
         model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
         model.initialize(1)
-        text, steps = script.Text(itertools.islice(sentences, 3), model.vocabulary), []
+        sentences = itertools.islice(Corpus(tmp_path / "train.txt").sentences(), 3)
+        text, steps = script.Text(sentences, model.vocabulary), []
         assert text.epoch(0, 3, 2)[0].shape == (2, 3, 10)  # five steps
         script.train(
             model, text, options, 7, 8, lambda step, *means, steps=steps: steps.append(step)
         )
         found.append((steps, [variable.numpy() for variable in model.trainable_variables]))
-        sentences = Corpus(tmp_path / "train.txt").sentences()
     (singles, one), (chunks, four) = found
     assert singles == [1, 2, 3, 4, 5, 6, 7] and chunks == [4, 5, 7]
     for x, y in zip(one, four, strict=True):

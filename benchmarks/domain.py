@@ -114,8 +114,9 @@ def linear_scores(blocks, data, vectors, draws):
         test = [part.transform(data["test"][0], vectors["test"]) for part in parts]
         searches = {}
         for weight in WEIGHTS if len(blocks) > 1 else (1,):
-            # `dual` is many times as fast where the features are more than the texts.
-            regression = LogisticRegression(solver="liblinear", dual=True, max_iter=2000)
+            # Words are many times as many as texts, so that the dual problem is the smaller one.
+            solver = {"solver": "liblinear", "dual": True} if Words in blocks else {}
+            regression = LogisticRegression(max_iter=2000, **solver)
             search = GridSearchCV(regression, {"C": np.logspace(-1, 4, 6)}, cv=5)
             searches[weight] = search.fit(beside(train, weight), [labels[row] for row in rows])
         weight, best = max(searches.items(), key=lambda item: item[1].best_score_)

@@ -20,8 +20,12 @@ for blocks in ([domain.Words], [domain.Vectors], [domain.Words, domain.Vectors])
     print(list(domain.linear_scores(blocks, data, vectors, domain.draw(99, labels * 3, 5))))
 swapped = {**vectors, "test": vectors["test"][[1, 0, 3, 2, 5, 4, 7, 6]]}
 print(list(domain.linear_scores([domain.Vectors], data, swapped, domain.draw(99, labels * 3, 5))))
-parts = [domain.scipy.sparse.csr_matrix(x) for x in ([[1.0, 2.0]], [[4.0]])]
-print([domain.beside(x, 0.5).toarray().tolist() for x in (parts, parts[1:])])
+domain.WEIGHTS = 1e-4, 10
+both, noise = [domain.Words, domain.Vectors], rng.normal(size=(32, 20))
+noisy = {"train": noise[8:], "test": noise[:8]}
+unread = {"train": (["film"] * 24, labels * 3), "test": (["film"] * 8, labels)}
+for texts, numbers in ((data, noisy), (unread, vectors)):
+    print(list(domain.linear_scores(both, texts, numbers, domain.draw(99, labels * 3, 5))))
 print([len(set(rows)) for rows in domain.draw(4, labels, 3)])
 print([[domain.cell([70.0, 72.0]), domain.cell([71.25])]])
 """
@@ -32,10 +36,10 @@ def test_each_block_of_features_is_read():
         [sys.executable, "-c", BLOCKS], cwd=ROOT, capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr[-3000:]
-    words, vectors, both, swapped, beside, drawn, cells = map(eval, result.stdout.splitlines())
+    words, vectors, both, swapped, *weighted, drawn, cells = map(eval, result.stdout.splitlines())
     assert words == vectors == both == [100.0]
     assert swapped == [0.0]
-    assert beside == [[[1.0, 2.0, 2.0]], [[2.0]]]
+    assert weighted == [[100.0], [100.0]]  # once the small weight is best, once the large one
     assert drawn == [4, 4, 4]
     assert cells == [["71.0 ± 1.4", "71.2"]]
 

@@ -184,7 +184,7 @@ def _train(options, corpus, heldout, strategy):
     if heldout:
         unknown = describe_corpus("held-out", heldout, vocabulary, not options.quiet)
     with strategy.scope():
-        bilm = _make_model(options, config, vocabulary, arguments)
+        bilm = make_model(options, config, vocabulary, arguments)
         trainer = training.Trainer(
             bilm,
             corpus,
@@ -349,7 +349,18 @@ def _settings(options):
     return config, arguments, vocabulary
 
 
-def _make_model(options, config, vocabulary, arguments):
+def make_model(options, config, vocabulary, arguments):
+    """The `BiLanguageModel` that a training begins with.
+
+    Args:
+        options: the typed ones. `init`: str or `None`, as `--init`; `options`: path or `None`.
+        config: `ElmoConfig`, the shape that `options.options` says.
+        vocabulary: a `Vocabulary`.
+        arguments: `TrainingOptions`.
+
+    Raises:
+        ValueError: the model of `init` has another shape than `options.options` says.
+    """
     if not options.init:
         bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)
         bilm.initialize(arguments.seed)

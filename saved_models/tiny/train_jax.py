@@ -34,9 +34,12 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import BiLanguageModel, ElmoConfig, characters
+from keras_elmo import ElmoConfig, characters
+from keras_elmo.cli.arguments import open_model_argument
+from keras_elmo.cli.train import make_model
 from keras_elmo.files import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
+from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 
@@ -391,6 +394,7 @@ def train(model, text, options, num_steps, max_words, report):
         check_and_report(*pending)
     for name, variable in variables.items():
         variable.assign(np.asarray(carry[0][name]))
+    model.has_softmax = True
 
 
 def variable_name(variable):
@@ -403,7 +407,8 @@ def main(arguments=None):
     add = parser.add_argument
     add("--train", required=True, nargs="+", help="text files, a sentence a line")
     add("--vocab", required=True, help="vocabulary, as `keras-elmo vocabulary` writes it")
-    add("--options", required=True, help="options.json of the shape; nothing else of it is read")
+    add("--options", help="options.json of the shape; nothing else of it is read")
+    add("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
     add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
     add(
         "--batch-size", type=int, default=128, help="lanes of text that are read side by side (128)"
@@ -423,11 +428,17 @@ def main(arguments=None):
             parser.error(f"{typed} must be at least 1. Received: {getattr(values, name)}")
     if os.path.lexists(values.output):
         parser.error(f"--output must be a new folder. Received: {values.output}")
-    config = ElmoConfig.from_options(values.options)
+    if not (values.options or values.init):
+        parser.error("--options or --init must be given. Received: neither")
+    if values.options:
+        config = ElmoConfig.from_options(values.options)
+    else:
+        with open_model_argument(values.init) as (config, _):
+            pass
     if config.dictionary or not (config.has_projection and config.has_token_projection):
         parser.error(
-            "the model of --options must read bytes, and have a projection in its LSTMs and in its "
-            f"character CNN. Received: {values.options}"
+            "the model must read bytes, and have a projection in its LSTMs and in its character "
+            f"CNN. Received: {values.options or values.init}"
         )
     options = TrainingOptions(
         batch_size=values.batch_size,
@@ -440,9 +451,9 @@ def main(arguments=None):
         seed=values.seed,
     )
     with making_folder(values.output):
-        model = BiLanguageModel(config, values.vocab)
-        options = options.for_vocabulary(len(model.vocabulary))
-        model.initialize(options.seed)
+        vocabulary = Vocabulary(values.vocab)
+        options = options.for_vocabulary(len(vocabulary))
+        model = make_model(values, config, vocabulary, options)
         text = Text(Corpus(values.train).sentences(), model.vocabulary)
         device, num_tokens = jax.devices()[0].device_kind, len(text.tokens)
         print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)

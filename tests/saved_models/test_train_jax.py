@@ -206,6 +206,23 @@ def test_a_run_writes_a_model_that_has_learned(script, files, tmp_path, monkeypa
     assert "step 90: loss" in capsys.readouterr().err
 
 
+def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
+    """With a rate of nearly 0 its weights stay; the softmax is a new one."""
+    monkeypatch.setattr(script, "CHUNK", 2)
+    start = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
+    start.initialize(5)
+    start.save_pretrained(tmp_path / "start")
+    (tmp_path / "start/softmax.hdf5").unlink()
+    numbers = "--steps 2 --batch-size 8 --warmup-steps 0 --learning-rate 1e-12 --max-words 16"
+    init = ["--init", str(tmp_path / "start")]
+    script.main([*files[:4], *init, *numbers.split(), "-o", str(tmp_path / "model")])
+    model = BiLanguageModel.from_pretrained(tmp_path / "model")
+    assert model.has_softmax
+    for x, y in zip(start.trainable_variables, model.trainable_variables, strict=True):
+        is_same = np.allclose(x.numpy(), y.numpy(), atol=1e-6)
+        assert is_same != x.path.endswith("softmax/kernel"), x.path
+
+
 @pytest.mark.slow
 def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "CHUNK", 3)
@@ -222,6 +239,7 @@ def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatc
         ("--steps 0", "--steps must be at least 1. Received: 0"),
         ("--steps 3 --max-words 0", "--max-words must be at least 1. Received: 0"),
         ("--steps 3 -o {folder}", "--output must be a new folder. Received: "),
+        ("--steps 3 --options= ", "--options or --init must be given. Received: neither"),
         ("--steps 3 --options {folder}/wide.json", "must read bytes, and have a projection"),
         ("--steps 3 --batch-size 999", "The text must have at least 999 x 20 tokens"),
         ("--steps 3 --train {folder}/blank.txt", "Received: 0 tokens; make --batch-size smaller"),

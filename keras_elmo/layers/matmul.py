@@ -116,6 +116,34 @@ def with_fast_gradient(kernel):
     return FastKernel(kernel, factor, ops.squeeze(ops.transpose(factor[None], (0, 2, 1)), 0))
 
 
+def with_kernel_gradient(sums, kernel, factors):
+    """Gives a kernel the gradient of many products with it, computed as one product.
+
+    The products are parts of `sums`: each of `sums[k] + factors[k] @ kernel` is computed later,
+    with a kernel that has no gradient of its own. The gradient of each product for the kernel would
+    be as large as the kernel, and all of them would have to be added up.
+
+    Args:
+        sums: float, (products, rows, m).
+        kernel: variable or tensor, float, (n, m).
+        factors: list of floats, (rows, n). It may be filled after this call.
+
+    Returns:
+        `sums`.
+    """
+    dtype = keras.backend.standardize_dtype(sums.dtype)
+    product_dtype = _thread.dtype or dtype
+
+    def identity(sums, _):
+        def gradient(*arguments, upstream=None):
+            upstream = arguments[0] if upstream is None else upstream
+            return upstream, _kernel_gradient(ops.stack(factors), upstream, product_dtype, dtype)
+
+        return sums, gradient
+
+    return ops.custom_gradient(identity)(sums, ops.cast(kernel, dtype))
+
+
 def matmul(x, kernel, fast_gradient=False):
     """Computes `x @ kernel`, in the dtype that `using_matmul_dtype` says.
 
@@ -153,11 +181,9 @@ def _fast_gradient_product(x, fast_kernel):
                 x_gradient = _times_transposed(upstream, factor)
             else:
                 x_gradient = ops.matmul(upstream, fast_kernel.transposed)
-            rows = ops.reshape(x_factor, (-1, factor.shape[0]))  # (rows, n)
-            upstream_rows = ops.reshape(upstream, (-1, factor.shape[1]))  # (rows, m)
             return (
                 ops.cast(x_gradient, x.dtype),
-                ops.cast(ops.matmul(ops.transpose(rows), upstream_rows), x.dtype),
+                _kernel_gradient(x_factor, upstream, factor.dtype, x.dtype),
                 None,  # The gradient of a kernel is not rounded before it is added to others.
             )
 
@@ -168,6 +194,15 @@ def _fast_gradient_product(x, fast_kernel):
         return ops.cast(y, x.dtype), gradient
 
     return ops.custom_gradient(product)(x, fast_kernel.kernel, fast_kernel.factor)
+
+
+def _kernel_gradient(x, upstream, product_dtype, dtype):
+    """The gradient of `x @ kernel` for the kernel: (..., n), (..., m) -> (n, m)."""
+    x, upstream = (
+        ops.reshape(ops.cast(factor, product_dtype), (-1, factor.shape[-1]))
+        for factor in (x, upstream)
+    )
+    return ops.cast(ops.matmul(ops.transpose(x), upstream), dtype)
 
 
 def _times_transposed(x, transposed):

@@ -201,29 +201,32 @@ class ProjectedLSTMCell(keras.layers.Layer):
             splits_gates,
         )
 
-    def make_step(self, fast_gradient=False, splits_gates=False):
+    def make_step(self, fast_gradient=False, splits_gates=False, is_recurrent_fixed=False):
         """Reads the weights once, for many steps.
 
         Args:
             fast_gradient: bool. Also transpose the kernels, see `with_fast_gradient`.
             splits_gates: bool. Whether `input_gates` is a list of the four gates.
+            is_recurrent_fixed: bool. Compute no gradient for the recurrent kernel. The caller
+                computes it, see `with_kernel_gradient`.
 
         Returns:
             A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.
         """
 
-        def read(kernel):
+        def read(kernel, is_fixed=False):
             # The gradients of a rounded kernel would be added up in its dtype, step by step.
             if not fast_gradient and not (kernel.trainable and rounds(self.compute_dtype)):
                 return as_factor(kernel, self.compute_dtype)
-            return with_fast_gradient(ops.cast(kernel, self.compute_dtype))
+            kernel = ops.cast(kernel, self.compute_dtype)
+            return with_fast_gradient(ops.stop_gradient(kernel) if is_fixed else kernel)
 
         recurrent, projection = self.recurrent_kernel, self.projection_kernel
         if splits_gates:
             parts = ops.split(recurrent, 4, axis=-1)
             recurrent = [as_factor(part, self.compute_dtype) for part in parts]
         else:
-            recurrent = read(recurrent)
+            recurrent = read(recurrent, is_recurrent_fixed)
         return functools.partial(
             projected_lstm_step,
             recurrent_kernel=recurrent,

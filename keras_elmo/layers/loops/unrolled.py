@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_elmo.layers.loops import Loop, TimeMajorLoop
+from keras_elmo.layers.matmul import with_kernel_gradient
 
 
 class UnrolledLoop(TimeMajorLoop):
@@ -24,13 +25,17 @@ class UnrolledLoop(TimeMajorLoop):
     def run_layer(self, layers, directions, states):
         outputs, next_states = [], []
         for layer, x, (m, c) in zip(layers, directions, states, strict=True):
-            step = layer.cell.make_step(fast_gradient=self.training)
-            input_gates = layer.cell.input_gates(x, self.training)  # (tokens, batch, 4 * units)
-            layer_outputs = []
+            cell, outputs_before = layer.cell, []
+            input_gates = cell.input_gates(x, self.training)  # (tokens, batch, 4 * units)
+            if self.training:
+                input_gates = with_kernel_gradient(
+                    input_gates, cell.recurrent_kernel, outputs_before
+                )
+            step = cell.make_step(fast_gradient=self.training, is_recurrent_fixed=self.training)
             for step_gates in ops.unstack(input_gates):
+                outputs_before.append(m)
                 m, c = step(step_gates, m, c)
-                layer_outputs.append(m)  # (batch, features)
-            outputs.append(ops.stack(layer_outputs))  # (tokens, batch, features)
+            outputs.append(ops.stack([*outputs_before[1:], m]))  # (tokens, batch, features)
             next_states.append((m, c))
         return outputs, next_states
 

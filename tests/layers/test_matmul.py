@@ -3,7 +3,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.layers.matmul import as_factor, matmul, using_matmul_dtype, with_fast_gradient
+from keras_elmo.layers.matmul import (
+    as_factor,
+    matmul,
+    using_matmul_dtype,
+    with_fast_gradient,
+    with_kernel_gradient,
+)
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (0, 4)])
@@ -25,6 +31,38 @@ def test_values_and_gradients_are_those_of_a_plain_product(shape):
     for wrap in (lambda f: f, tf.function):
         for one, other in zip(wrap(run)(True), run(False), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "is_exact"), [(None, True), ("bfloat16", False)])
+def test_one_product_is_the_gradient_of_many(dtype, is_exact):
+    """Each product reads the result of the one before. Its rounding is that of one product."""
+    rng = np.random.default_rng(1)
+    sums, first, kernel = (
+        tf.constant(rng.normal(size=shape), "float32") for shape in [(7, 5, 4), (5, 4), (4, 4)]
+    )
+
+    def run(is_one):
+        y, factors, total, fixed = first, [], sums, kernel
+        with tf.GradientTape() as tape, using_matmul_dtype(dtype if is_one else None):
+            tape.watch([sums, kernel])
+            if is_one:
+                total = with_kernel_gradient(sums, kernel, factors)
+                fixed = tf.stop_gradient(kernel)
+            for part in tf.unstack(total):
+                factors.append(y)
+                y = tf.sin(part + y @ fixed)
+        return [y, *tape.gradient(y, [sums, kernel])]
+
+    expected = run(False)
+    for wrap in (lambda f: f, tf.function):
+        *same, gradient = wrap(run)(True)
+        for one, other in zip(same, expected, strict=False):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+        assert gradient.dtype == "float32"
+        rounded = tf.cast(tf.cast(gradient, "bfloat16"), "float32")
+        assert np.array_equal(gradient, rounded) != is_exact
+        tolerance = 1e-5 if is_exact else 0.02
+        np.testing.assert_allclose(gradient, expected[-1], atol=tolerance, rtol=tolerance)
 
 
 def test_products_in_another_dtype():

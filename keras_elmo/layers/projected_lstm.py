@@ -207,8 +207,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
         Args:
             fast_gradient: bool. Also transpose the kernels, see `with_fast_gradient`.
             splits_gates: bool. Whether `input_gates` is a list of the four gates.
-            is_recurrent_fixed: bool. Compute no gradient for the recurrent kernel. The caller
-                computes it, see `with_kernel_gradient`.
+            is_recurrent_fixed: bool. With `fast_gradient`, compute no gradient for the recurrent
+                kernel. The caller computes it, see `with_kernel_gradient`.
 
         Returns:
             A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.

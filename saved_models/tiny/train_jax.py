@@ -3,7 +3,8 @@
     python saved_models/tiny/train_jax.py --train TEXT --vocab FILE --options FILE --steps N -o OUT
 
 A step computes what a step of `keras-elmo train` does with Adam, the cosine schedule, the sampled
-softmax and no dropout. A test compares the two, in float32 on the processor. What differs:
+softmax and no dropout. A test compares the two, in float32 on the processor. `--init MODEL` in the
+place of `--options FILE` trains a model further. What differs:
 
 - The package's Adam updates a character's embedding only in steps whose window has that character.
   Here every step updates it.

@@ -10,6 +10,7 @@ tokens have been read. What it has learned by then:
 - SST-2: a logistic regression on the mean vectors of all layers, side by side; accuracy on the test
   sentences.
 
+The results are written after each point; `--resume` measures only the points that the file lacks.
 `--picture` draws the curves.
 """
 
@@ -82,6 +83,7 @@ def main():
     parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", help="points of a training")
     parser.add_argument("--heldout", type=pathlib.Path, required=True, help="held-out text")
     parser.add_argument("--picture", type=pathlib.Path, help="the curves: *.png or *.svg")
+    parser.add_argument("--resume", action="store_true", help="keep the points that are there")
     options = parser.parse_args()
     if options.picture:
         check_picture(options.picture)
@@ -89,12 +91,21 @@ def main():
     texts |= {path.stem: path for path in sorted((options.heldout / "heldout").glob("*.txt"))}
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
     tables = results["tables"] = {PERPLEXITY: [], TASKS: []}
-    for millions, folder in (each.split("=", 1) for each in options.models):
-        tokens = {TOKENS: int(millions)}
-        tables[PERPLEXITY].append(tokens | perplexities(folder, texts))
-        tables[TASKS].append(tokens | knowledge(folder, report.SHARED / "data", options.small))
-        text = report.write(options.output, "learning", results, report.head_of_model(results))
-    print(text)
+    if options.resume:
+        same = "versions", "model"
+        tables |= report.earlier_tables(options.output, "learning", results, same)
+    there = {row[TOKENS] for row in tables[TASKS]}
+    points = {int(number): path for number, path in (each.split("=", 1) for each in options.models)}
+    for millions, folder in points.items():
+        if millions in there:
+            continue
+        found = {PERPLEXITY: perplexities(folder, texts)}
+        found[TASKS] = knowledge(folder, report.SHARED / "data", options.small)
+        for title, row in found.items():
+            tables[title].append({TOKENS: millions} | row)
+            tables[title].sort(key=lambda row: row[TOKENS])
+        report.write(options.output, "learning", results, report.head_of_model(results))
+    print((options.output / "learning.md").read_text(encoding="utf-8"))
     if options.picture:
         save_figure(picture(tables), options.picture)
 

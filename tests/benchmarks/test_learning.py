@@ -21,8 +21,10 @@ def test_it_runs(shared, one_layer_folder, tmp_path, run_benchmark):
         model.save_pretrained(tmp_path / f"{seed}")
         points.append(f"{seed}={tmp_path / str(seed)}")
     picture = tmp_path / "learning.svg"
-    arguments = ["benchmarks.learning", "--small", *points, "--heldout", tmp_path]
-    results, _ = run_benchmark(*arguments, "--picture", picture)
+    arguments = ["benchmarks.learning", "--small", "--heldout", tmp_path]
+    run_benchmark(*arguments, points[1])
+    points[1] = "10=nowhere"  # It is not read again.
+    results, _ = run_benchmark(*arguments, *points, "--resume", "--picture", picture)
     perplexities, tasks = results["tables"].values()
     assert [row["million tokens"] for row in perplexities] == [5, 10]
     for row in perplexities:

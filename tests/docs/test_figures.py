@@ -131,3 +131,15 @@ def test_figures_of_a_gpu_in_the_text_are_what_was_measured():
     rates = [row["batches of 32"] for row in (exact, products, mixed)]
     assert f"was {rates[1] / rates[0]:.1f} times as fast as float32, and" in text
     assert 3.5 < rates[0] / rates[2] < 4.5  # "four times as slow"
+
+
+def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
+    lines = (ROOT / "saved_models/tiny/results/training.jsonl").read_text().splitlines()
+    first, *_, last = map(json.loads, lines)
+    assert last["step"] == last["of"] and last["tokens"] == last["step"] * 128 * 20
+    speed = (last["tokens"] - first["tokens"]) / (last["seconds"] - first["seconds"])
+    tokens = f"{last['tokens'] / 1e6:.0f} million tokens in {last['seconds'] / 60:.1f} minutes"
+    rate = f"{round(speed, -4):,.0f} tokens a second after the first {first['seconds']:.0f} seconds"
+    for page in ("docs/training.md", "saved_models/tiny/README.md"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        assert tokens in text and rate in text

@@ -8,7 +8,8 @@ others. Small training sets are drawn five times: the mean accuracy, and the sta
   GloVe, and of MiniLM.
 - "words and vectors of X": both, side by side; the vectors have a weight of 0.1, 0.3 or 1.
 - "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains.
-- "classifier on X, all trained": it goes on with all of X, on one draw alone, since this is slow.
+- "classifier on X, all trained": the first of these classifiers goes on with all of X. There is
+  one draw alone, since this is slow.
 - "costs": what `keras-elmo train` takes for a biLM of each shape, measured in a few steps on the
   text of `benchmarks.training`: Adam, batches of 32 x 20 tokens, 1,024 negative samples. The hours
   for 100 million tokens are computed from its speed.
@@ -58,6 +59,7 @@ COUNTS, DRAWS = (50, 200, 1000, 5000), 5
 EPOCHS, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
 MAX_TOKENS = 400  # of a review that a classifier reads
 WEIGHTS = (0.1, 0.3, 1)  # of vectors beside words
+STRENGTHS = (1, 10, 100, 1000)  # of a logistic regression: the inverse of its regularisation
 _AT_ONCE = 1000  # reviews whose vectors are in memory
 _HELD_OUT, _SENTENCES_AT_ONCE = 500, 10_000
 
@@ -83,8 +85,7 @@ class Vectors:
         return self.transform(_, vectors)
 
     def transform(self, _, vectors):
-        scaled = self._scaler.transform(vectors) / vectors.shape[1] ** 0.5
-        return scipy.sparse.csr_matrix(scaled)
+        return self._scaler.transform(vectors) / vectors.shape[1] ** 0.5
 
 
 def mean_vectors(elmo, texts):
@@ -117,7 +118,7 @@ def linear_scores(blocks, data, vectors, draws):
             # Words are many times as many as texts, so that the dual problem is the smaller one.
             solver = {"solver": "liblinear", "dual": True} if Words in blocks else {}
             regression = LogisticRegression(max_iter=2000, **solver)
-            search = GridSearchCV(regression, {"C": np.logspace(-1, 4, 6)}, cv=5)
+            search = GridSearchCV(regression, {"C": STRENGTHS}, cv=5)
             searches[weight] = search.fit(beside(train, weight), [labels[row] for row in rows])
         weight, best = max(searches.items(), key=lambda item: item[1].best_score_)
         yield 100 * best.score(beside(test, weight), data["test"][1])
@@ -125,39 +126,33 @@ def linear_scores(blocks, data, vectors, draws):
 
 def beside(parts, weight):
     """Features side by side; the last ones times a weight."""
+    if len(parts) == 1:
+        return parts[0]
     return scipy.sparse.hstack([*parts[:-1], weight * parts[-1]]).tocsr()
 
 
-def classifier_scores(make, data, draws, epochs, all_trained=False):
-    """The same of a `TextClassifier`; and the seconds of training of each draw.
+def fit(model, data, rows, epochs):
+    """Trains a classifier on these reviews. Returns the seconds."""
+    gc.collect()  # the vectors that the `fit` before kept
+    texts, labels = ([column[row] for row in rows] for column in data["train"])
+    start = time.perf_counter()
+    model.fit(texts, labels, epochs=epochs, verbose=0)
+    return time.perf_counter() - start
 
-    The vectors of the test reviews are those of one frozen ELMo, so they are computed once for all
-    draws.
-    """
-    texts, labels = data["train"]
-    models, seconds = [], []
-    for draw, rows in enumerate(draws):
-        gc.collect()  # the vectors that the `fit` before kept
-        keras.utils.set_random_seed(draw)
-        model, start = make(), time.perf_counter()
-        chosen = [texts[row] for row in rows], [labels[row] for row in rows]
-        model.fit(*chosen, epochs=epochs, verbose=0)
-        if all_trained:
-            model.trainable_part = "all"
-            model.fit(*chosen, epochs=EPOCHS_OF_ALL, verbose=0)
-        models.append(model)
-        seconds.append(time.perf_counter() - start)
+
+def classifier_scores(models, data):
+    """The accuracies of `TextClassifier`s on the test reviews. The vectors of a frozen ELMo are
+    computed once for all of them."""
     right = np.zeros(len(models))
     texts, labels = data["test"]
     for first in range(0, len(texts), _AT_ONCE):
         part = slice(first, first + _AT_ONCE)
         examples = models[0]._examples(texts[part], labels[part])
-        if not all_trained:
-            examples = models[0]._computed_once(examples, False)
+        examples = models[0]._computed_once(examples, False)
         for k, model in enumerate(models):
             result = keras.Model.evaluate(model, examples.dataset(32), verbose=0, return_dict=True)
             right[k] += result["accuracy"] * examples.count()
-    return 100 * right / len(texts), seconds
+    return 100 * right / len(texts)
 
 
 def draw(count, labels, number):
@@ -225,23 +220,30 @@ def classifier_rows(data, counts, models, add, is_wanted):
         def make(model=model):
             return TextClassifier(model, labels, tokenizer="treebank", max_tokens=MAX_TOKENS)
 
-        for name, all_trained in [
-            (f"classifier on {source}", False),
-            (f"classifier on {source}, all trained", True),
-        ]:
-            if not is_wanted(name):
-                continue
-            row, seconds = {}, {}
-            for count in counts:
-                draws = draw(count, data["train"][1], 1 if all_trained else DRAWS)
-                row[count], times = classifier_scores(
-                    make, data, draws, EPOCHS.get(count, 2), all_trained
-                )
-                seconds[count] = statistics.mean(times)
-            classifier, texts = make(), data["test"][0][:_AT_ONCE]
-            classifier.predict(texts[:64], verbose=0)  # traced
-            _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)
-            add(name, row, speed, seconds[counts[-1]])
+        name = f"classifier on {source}"
+        names = [each for each in (name, f"{name}, all trained") if is_wanted(each)]
+        if not names:
+            continue
+        rows, seconds = ({each: {} for each in names} for _ in range(2))
+        for count in counts:
+            draws = draw(count, data["train"][1], DRAWS if name in names else 1)
+            fitted, times = [], []
+            for seed, chosen in enumerate(draws):
+                keras.utils.set_random_seed(seed)
+                fitted.append(make())
+                times.append(fit(fitted[-1], data, chosen, EPOCHS.get(count, 2)))
+            if name in names:
+                rows[name][count] = classifier_scores(fitted, data)
+                seconds[name] = statistics.mean(times)
+            if names[-1] != name:
+                fitted[0].trainable_part = "all"
+                seconds[names[-1]] = times[0] + fit(fitted[0], data, draws[0], EPOCHS_OF_ALL)
+                rows[names[-1]][count] = classifier_scores(fitted[:1], data)
+        classifier, texts = make(), data["test"][0][:_AT_ONCE]
+        classifier.predict(texts[:64], verbose=0)  # traced
+        _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)
+        for each in names:
+            add(each, rows[each], speed, seconds[each])
 
 
 def cost_rows(small, add):

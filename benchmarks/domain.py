@@ -118,7 +118,7 @@ def linear_scores(blocks, data, vectors, draws):
             # Words are many times as many as texts, so that the dual problem is the smaller one.
             solver = {"solver": "liblinear", "dual": True} if Words in blocks else {}
             regression = LogisticRegression(max_iter=2000, **solver)
-            search = GridSearchCV(regression, {"C": STRENGTHS}, cv=5)
+            search = GridSearchCV(regression, {"C": STRENGTHS}, cv=5, n_jobs=-1)
             searches[weight] = search.fit(beside(train, weight), [labels[row] for row in rows])
         weight, best = max(searches.items(), key=lambda item: item[1].best_score_)
         yield 100 * best.score(beside(test, weight), data["test"][1])

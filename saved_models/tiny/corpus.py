@@ -22,6 +22,7 @@ import lzma
 import pathlib
 import re
 
+from keras_elmo.files import replacing_file
 from keras_elmo.text.tokenizers import TreebankTokenizer
 
 # One sentence of so many is held out: about 700 of each large source.
@@ -154,7 +155,8 @@ def heldout_number(original):
 
 def write(path, sentences):
     text = "".join(f"{sentence}\n" for sentence in sentences)
-    path.write_text(text, encoding="utf-8")
+    with replacing_file(path) as temporary:
+        pathlib.Path(temporary).write_text(text, encoding="utf-8")
     return {
         "sentences": len(sentences),
         "tokens": sum(len(sentence.split()) for sentence in sentences),

@@ -1,6 +1,7 @@
 """The figures of README.md are those of the benchmarks' results."""
 
 import json
+import re
 
 from code_blocks import ROOT
 
@@ -143,3 +144,38 @@ def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
     for page in ("docs/training.md", "saved_models/tiny/README.md"):
         text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
         assert tokens in text and rate in text
+
+
+def test_figures_of_the_domain_in_the_text_are_what_was_measured():
+    results = ROOT / "benchmarks/results"
+    table, *_ = json.loads((results / "domain.json").read_text())["tables"].values()
+    rows = {row["what"]: row for row in table}
+    words, alone = rows["words"], rows["vectors of alone"]
+    elmo = [rows[f"vectors of {name}"] for name in ("tiny", "further", "alone")]
+    tiny, minilm = elmo[0]["1,000"][:4], rows["vectors of MiniLM"]
+    assert minilm["1,000"][:4] == alone["1,000"][:4]
+    logs = {name: (results / f"domain/{name}.log").read_text() for name in ("further", "alone")}
+    perplexity = {
+        name: float(re.search(r"^step .* perplexity ([\d.]+)", log, re.M)[1])
+        for name, log in logs.items()
+    }
+    text = " ".join((ROOT / "docs/domain.md").read_text(encoding="utf-8").split())
+    mean, spread = words["200"].split(" ± ")[0], words["50"].split(" ± ")[1]
+    best = max(row["200"].split(" ± ")[0] for row in elmo)
+    for sentence in [
+        f"with 200 it has {mean}, and the best of ELMo's vectors {best}.",
+        f"With 5,000 reviews it has {words['5,000']}, and the vectors of `alone` {alone['5,000']}.",
+        f"It reads {words['texts a second']:,.0f} texts a second, and ELMo about 30.",
+        f"draws of the bag of words differ by {spread}.",
+        f"`alone` have {alone['50']}, GloVe's {rows['vectors of GloVe (50 numbers)']['50'][:4]}, "
+        f"and MiniLM's {minilm['50'][:4]}.",
+        f"{minilm['200'][:4]} with 200 reviews.",
+        f"with 5,000 a little worse: {minilm['5,000']}.",
+        f"vectors of `alone` have {alone['1,000'][:4]}, and those of `tiny` {tiny}.",
+        f"perplexity of {perplexity['further']:.1f}, and `alone` {perplexity['alone']:.1f}.",
+    ]:
+        assert sentence in text, sentence
+    assert all(25 < row["texts a second"] < 35 for row in elmo)
+    for log in logs.values():
+        assert "12,451,323 tokens" in log and "12.5 million tokens" in text
+        assert re.search(r"in 1:[23]\d:\d\d, loss", log)  # an hour and a half

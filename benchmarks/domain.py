@@ -52,6 +52,7 @@ from keras_elmo.tasks.labelled_files import read_texts
 from keras_elmo.text.tokenizers import TreebankTokenizer
 
 TITLE = "Accuracy (%) on 5,000 film reviews, by the number of reviews with labels to learn from"
+CLASSIFIERS = "The same with a `TextClassifier`"
 COSTS = "What the training of a biLM takes"
 TRAINING_TEXT = report.SHARED / "bench/training"
 COUNTS, DRAWS = (50, 200, 1000, 5000), 5
@@ -309,8 +310,10 @@ def main():
         results["tables"] = report.earlier_tables(
             options.output, "domain", results, ("versions", "model")
         )
-    table, costs = (results["tables"].setdefault(title, []) for title in (TITLE, COSTS))
-    there = {row["what"] for row in table} | ({"costs"} if costs else set())
+    table, classifiers, costs = (
+        results["tables"].setdefault(title, []) for title in (TITLE, CLASSIFIERS, COSTS)
+    )
+    there = {row["what"] for row in table + classifiers} | ({"costs"} if costs else set())
 
     def is_wanted(name):
         return name not in there and (
@@ -323,10 +326,13 @@ def main():
         rows.append(row)
         report.write(options.output, "domain", results, report.head_of_model(results))
 
-    def add(name, scores, speed, seconds=""):
+    def add(name, scores, speed, seconds=None):
         row = {"what": name, **{f"{count:,}": cell(each) for count, each in scores.items()}}
-        row |= {f"seconds of training ({counts[-1]:,})": seconds, "texts a second": float(speed)}
-        add_to(table, row)
+        row["texts a second"] = float(speed)
+        if seconds is None:
+            add_to(table, row)
+        else:
+            add_to(classifiers, row | {f"seconds of training ({counts[-1]:,})": seconds})
 
     @functools.cache
     def elmo_of(model):

@@ -221,30 +221,30 @@ def classifier_rows(data, counts, models, add, is_wanted):
         def make(model=model):
             return TextClassifier(model, labels, tokenizer="treebank", max_tokens=MAX_TOKENS)
 
-        name = f"classifier on {source}"
-        names = [each for each in (name, f"{name}, all trained") if is_wanted(each)]
+        frozen, trained = f"classifier on {source}", f"classifier on {source}, all trained"
+        names = list(filter(is_wanted, (frozen, trained)))
         if not names:
             continue
-        rows, seconds = ({each: {} for each in names} for _ in range(2))
+        rows, seconds = {name: {} for name in names}, {}
         for count in counts:
-            draws = draw(count, data["train"][1], DRAWS if name in names else 1)
+            draws = draw(count, data["train"][1], DRAWS if frozen in names else 1)
             fitted, times = [], []
             for seed, chosen in enumerate(draws):
                 keras.utils.set_random_seed(seed)
                 fitted.append(make())
                 times.append(fit(fitted[-1], data, chosen, EPOCHS.get(count, 2)))
-            if name in names:
-                rows[name][count] = classifier_scores(fitted, data)
-                seconds[name] = statistics.mean(times)
-            if names[-1] != name:
+            if frozen in names:
+                rows[frozen][count] = classifier_scores(fitted, data)
+                seconds[frozen] = statistics.mean(times)
+            if trained in names:
                 fitted[0].trainable_part = "all"
-                seconds[names[-1]] = times[0] + fit(fitted[0], data, draws[0], EPOCHS_OF_ALL)
-                rows[names[-1]][count] = classifier_scores(fitted[:1], data)
+                seconds[trained] = times[0] + fit(fitted[0], data, draws[0], EPOCHS_OF_ALL)
+                rows[trained][count] = classifier_scores(fitted[:1], data)
         classifier, texts = make(), data["test"][0][:_AT_ONCE]
         classifier.predict(texts[:64], verbose=0)  # traced
         _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)
-        for each in names:
-            add(each, rows[each], speed, seconds[each])
+        for name in names:
+            add(name, rows[name], speed, seconds[name])
 
 
 def cost_rows(small, add):

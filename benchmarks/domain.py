@@ -149,6 +149,7 @@ def classifier_scores(models, data):
     for first in range(0, len(texts), _AT_ONCE):
         part = slice(first, first + _AT_ONCE)
         examples = models[0]._examples(texts[part], labels[part])
+        examples = examples.rows(examples.order_by_length())
         examples = models[0]._computed_once(examples, False)
         for k, model in enumerate(models):
             result = keras.Model.evaluate(model, examples.dataset(32), verbose=0, return_dict=True)
@@ -225,21 +226,25 @@ def classifier_rows(data, counts, models, add, is_wanted):
         names = list(filter(is_wanted, (frozen, trained)))
         if not names:
             continue
-        rows, seconds = {name: {} for name in names}, {}
+        fitted, times, draws = [], [], {}
         for count in counts:
-            draws = draw(count, data["train"][1], DRAWS if frozen in names else 1)
-            fitted, times = [], []
-            for seed, chosen in enumerate(draws):
+            draws[count] = draw(count, data["train"][1], DRAWS if frozen in names else 1)
+            for seed, chosen in enumerate(draws[count]):
                 keras.utils.set_random_seed(seed)
                 fitted.append(make())
                 times.append(fit(fitted[-1], data, chosen, EPOCHS.get(count, 2)))
+        rows, seconds = {name: {} for name in names}, {frozen: times[-1]}
+        scores = classifier_scores(fitted, data) if frozen in names else []
+        for count, chosen in draws.items():
+            end = len(chosen)
             if frozen in names:
-                rows[frozen][count] = classifier_scores(fitted, data)
-                seconds[frozen] = statistics.mean(times)
+                rows[frozen][count], scores = scores[:end], scores[end:]
             if trained in names:
+                keras.utils.set_random_seed(0)
                 fitted[0].trainable_part = "all"
-                seconds[trained] = times[0] + fit(fitted[0], data, draws[0], EPOCHS_OF_ALL)
+                seconds[trained] = times[-1] + fit(fitted[0], data, chosen[0], EPOCHS_OF_ALL)
                 rows[trained][count] = classifier_scores(fitted[:1], data)
+            del fitted[:end]
         classifier, texts = make(), data["test"][0][:_AT_ONCE]
         classifier.predict(texts[:64], verbose=0)  # traced
         _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)

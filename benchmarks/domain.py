@@ -7,7 +7,9 @@ others. Small training sets are drawn five times: the mean accuracy, and the sta
 - "vectors of X": the same on the mean vectors of X: of all layers of each MODEL, side by side, of
   GloVe, and of MiniLM.
 - "words and vectors of X": both, side by side; the vectors have a weight of 0.1, 0.3 or 1.
-- "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains.
+- "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains. GloVe is in
+  the place of an `Elmo`, and "classifier without ELMo" reads the word vectors alone that its head
+  learns.
 - "classifier on X, all trained": the first of these classifiers goes on with all of X. There is
   one draw alone, since this is slow.
 - "costs": what `keras-elmo train` takes for a biLM of each shape, measured in a few steps on the
@@ -43,7 +45,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import peers, report, training
-from benchmarks.tasks import labels_first
+from benchmarks.tasks import NOTHING, WordVectors, labels_first, without_elmo
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
 from keras_elmo.files import replacing_files
@@ -214,16 +216,15 @@ def linear_rows(data, counts, sources, add, is_wanted):
                 measure(name, blocks, vectors, speed)
 
 
-def classifier_rows(data, counts, models, add, is_wanted):
-    """Measures the rows of `TextClassifier`."""
-    labels = sorted(set(data["train"][1]))
-    for source, model in models.items():
+def classifier_rows(data, counts, makers, add, is_wanted):
+    """Measures the rows of `TextClassifier`.
 
-        def make(model=model):
-            return TextClassifier(model, labels, tokenizer="treebank", max_tokens=MAX_TOKENS)
-
-        frozen, trained = f"classifier on {source}", f"classifier on {source}, all trained"
-        names = list(filter(is_wanted, (frozen, trained)))
+    Args:
+        makers: dict from names to functions of nothing that make a classifier.
+    """
+    for frozen, make in makers.items():
+        trained = f"{frozen}, all trained"
+        names = [name for name in (frozen, trained) if is_wanted(name)]
         if not names:
             continue
         fitted, times, draws = [], [], {}
@@ -233,23 +234,24 @@ def classifier_rows(data, counts, models, add, is_wanted):
                 keras.utils.set_random_seed(seed)
                 fitted.append(make())
                 times.append(fit(fitted[-1], data, chosen, EPOCHS.get(count, 2)))
-        rows, seconds = {name: {} for name in names}, {frozen: times[-1]}
-        scores = classifier_scores(fitted, data) if frozen in names else []
+        last, texts = fitted[-1], data["test"][0][:_AT_ONCE]
+        last.predict(texts[:64], verbose=0)  # traced
+        _, speed = speed_of(functools.partial(last.predict, verbose=0), texts)
+        if frozen in names:
+            scores = iter(classifier_scores(fitted, data))
+            row = {n: list(itertools.islice(scores, len(each))) for n, each in draws.items()}
+            add(frozen, row, speed, times[-1])
+        # Nothing trains in the vectors that are in the place of an `Elmo`.
+        if isinstance(last.elmo, WordVectors) or trained not in names:
+            continue
+        row = {}
         for count, chosen in draws.items():
-            end = len(chosen)
-            if frozen in names:
-                rows[frozen][count], scores = scores[:end], scores[end:]
-            if trained in names:
-                keras.utils.set_random_seed(0)
-                fitted[0].trainable_part = "all"
-                seconds[trained] = times[-1] + fit(fitted[0], data, chosen[0], EPOCHS_OF_ALL)
-                rows[trained][count] = classifier_scores(fitted[:1], data)
-            del fitted[:end]
-        classifier, texts = make(), data["test"][0][:_AT_ONCE]
-        classifier.predict(texts[:64], verbose=0)  # traced
-        _, speed = speed_of(functools.partial(classifier.predict, verbose=0), texts)
-        for name in names:
-            add(name, rows[name], speed, seconds[name])
+            keras.utils.set_random_seed(0)
+            fitted[0].trainable_part = "all"
+            seconds = fit(fitted[0], data, chosen[0], EPOCHS_OF_ALL)
+            row[count] = classifier_scores(fitted[:1], data)
+            del fitted[: len(chosen)]
+        add(trained, row, speed, times[-1] + seconds)
 
 
 def cost_rows(small, add):
@@ -343,21 +345,30 @@ def main():
     def elmo_of(model):
         return Elmo.from_pretrained(model, tokenizer="treebank")
 
+    any_model, labels = next(iter(models.values())), sorted(set(data["train"][1]))
+    arguments = {"tokenizer": "treebank", "max_tokens": MAX_TOKENS}
+    makers = {
+        f"classifier on {name}": functools.partial(TextClassifier, model, labels, **arguments)
+        for name, model in models.items()
+    }
+    static = functools.partial(without_elmo, TextClassifier, any_model, **arguments)
+    makers["classifier without ELMo"] = functools.partial(static, NOTHING)
     sources = {
         name: lambda texts, model=model: mean_vectors(elmo_of(model), texts)
         for name, model in models.items()
     }
     if peers.GLOVE.exists():
-        tokenize = elmo_of(next(iter(models.values()))).tokenize
+        tokenize = elmo_of(any_model).tokenize
         sources[peers.GLOVE_NAME] = lambda texts: peers.static_means(
             *peers.glove(), tokenize(texts)
         )
+        makers[f"classifier on {peers.GLOVE_NAME}"] = lambda: static(peers.glove())
     if peers.has_minilm():
         sources["MiniLM"] = lambda texts: peers.minilm(texts)[0]
     if TRAINING_TEXT.exists() and is_wanted("costs"):
         cost_rows(options.small, functools.partial(add_to, costs))
     linear_rows(data, counts, sources, add, is_wanted)
-    classifier_rows(data, counts, models, add, is_wanted)
+    classifier_rows(data, counts, makers, add, is_wanted)
     print((options.output / "domain.md").read_text(encoding="utf-8"))
 
 

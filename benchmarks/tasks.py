@@ -3,7 +3,6 @@
 - Sentiment of sentences (SST-2, 6,920 sentences): accuracy on the test sentences.
 - Sentiment of phrases (SST-2's 77,615 phrases): accuracy on the 872 dev sentences, which published
   figures are of. A tenth of the training sentences chooses the epoch.
-- Sentiment of film reviews (5,000): accuracy on the test reviews.
 - Named entities of social media (WNUT17): F1 of entities.
 - Parts of speech (UD English EWT): accuracy.
 
@@ -43,11 +42,12 @@ from keras_elmo.cli import classify, tag
 from keras_elmo.tasks import task_model
 from keras_elmo.tasks.labelled_files import read_tagged, read_texts
 from keras_elmo.tasks.task_model import padded
-from keras_elmo.text.inputs import to_tokens
+from keras_elmo.text.inputs import tokens_and_width
 from keras_elmo.text_files import read_lines
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"
+NOTHING = {"": 0}, np.zeros((1, 1))  # of any word
 
 
 class WordVectors(keras.layers.Layer):
@@ -59,12 +59,12 @@ class WordVectors(keras.layers.Layer):
         vectors: float, (rows, dim).
     """
 
-    stateful, keep_sentence_boundaries, max_tokens, trainable_part = False, False, None, "mix"
+    stateful, keep_sentence_boundaries, trainable_part = False, False, "mix"
 
-    def __init__(self, row_of, vectors, tokenizer):
+    def __init__(self, row_of, vectors, tokenizer, max_tokens=None):
         super().__init__(trainable=False)
         self.config = types.SimpleNamespace(output_dim=vectors.shape[1])
-        self.tokenizer = tokenizer
+        self.tokenizer, self.max_tokens = tokenizer, max_tokens
         table = tf.lookup.KeyValueTensorInitializer(
             tf.constant(list(row_of)), tf.constant(list(row_of.values()), tf.int64)
         )
@@ -73,7 +73,7 @@ class WordVectors(keras.layers.Layer):
         self._vectors = tf.constant(vectors, tf.float32)
 
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
-        tokens = to_tokens(texts, self.tokenizer)
+        tokens, _ = tokens_and_width(texts, self.tokenizer, self.max_tokens)
         rows = self._rows(tokens)
         mask = padded(rows.with_flat_values(tf.ones_like(rows.flat_values, tf.bool)), False)
         vectors = tf.gather(self._vectors, padded(rows, 0))
@@ -87,6 +87,22 @@ class WordVectors(keras.layers.Layer):
         words = tokens.flat_values
         rows, of_lower = (self._table.lookup(w) for w in (words, tf.strings.lower(words)))
         return tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
+
+
+def without_elmo(make, model, table, **kwargs):
+    """A model with word vectors in the place of its `Elmo`, which trains its head alone.
+
+    Args:
+        make: `TextClassifier` or `Tagger`, perhaps with arguments.
+        model: see `TextClassifier`. Its tokens are those of this model.
+        table: the first two arguments of `WordVectors`; `NOTHING`: the head has its own alone.
+        **kwargs: see `Elmo`.
+    """
+    result = make(model, layers="elmo", **kwargs)  # its head is made when `fit` sees the labels
+    tokenizer, most = result.elmo.tokenizer, result.elmo.max_tokens
+    del result.elmo
+    result.elmo = WordVectors(*table, tokenizer, most)
+    return result
 
 
 def regression_score(vectors, data):
@@ -217,11 +233,6 @@ def phrases(folder):
     return {"train": train, "dev": dev, "test": labels_first(folder / "sst2/trees-dev.tsv.gz")}
 
 
-def reviews(folder):
-    train, dev = split(labels_first(folder / "reviews/train.tsv.gz"))
-    return {"train": train, "dev": dev, "test": labels_first(folder / "reviews/test.tsv.gz")}
-
-
 def tasks(folder):
     """The tasks by their names; their data is in a folder."""
     partial = functools.partial
@@ -242,14 +253,6 @@ def tasks(folder):
             TextClassifier,
             classify.baseline,
             "whitespace",
-        ),
-        "reviews": Task(
-            "Sentiment (film reviews)",
-            "accuracy (%)",
-            partial(read_small_or, partial(reviews, folder)),
-            TextClassifier,
-            classify.baseline,
-            "treebank",
         ),
         "entities": Task(
             "Named entities (WNUT17)",
@@ -300,23 +303,18 @@ def measure(task, options, add, is_wanted):
     name = "MiniLM, logistic regression"
     if peers.has_minilm() and task.make is TextClassifier and is_wanted(name):
         add({name: minilm_row(data)})
-    static = [("word vectors alone", lambda: ({"": 0}, np.zeros((1, 1))))]
+    static = [("word vectors alone", lambda: NOTHING)]
     if peers.GLOVE.exists():
         static.append((peers.GLOVE_NAME, peers.glove))
     if options.text:
         vectors = StaticVectors(options.text)
         static.append((vectors.name, lambda: vectors.table))
     for name, find in static:
-
-        def make_static(find=find):
-            # Its head is made when `fit` sees the labels.
-            result = task.make(model, layers="elmo", **tokens)
-            tokenizer = result.elmo.tokenizer
-            del result.elmo
-            result.elmo = WordVectors(*find(), tokenizer)
-            return result
-
-        measure_row([name], make_static, ["mix"])
+        measure_row(
+            [name],
+            lambda find=find: without_elmo(task.make, model, find(), **tokens),
+            ["mix"],
+        )
     elmo = keras_elmo.Elmo.from_pretrained(model)
     for layer in range(elmo.config.num_layers + 1):
         measure_row(
@@ -371,7 +369,7 @@ def main():
         "--data",
         type=pathlib.Path,
         default=report.SHARED / "data",
-        help="folder with sst2, wnut17, ud-english-ewt and reviews (default: %(default)s)",
+        help="folder with sst2, wnut17 and ud-english-ewt (default: %(default)s)",
     )
     options = parser.parse_args()
     task_model.MAX_VECTOR_BYTES = 10**10

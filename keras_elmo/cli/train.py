@@ -69,7 +69,12 @@ def add_arguments(parser):
         help="an options.json: the model's shape, and options of the training, which those below "
         "replace (default: the shape of --init, else of the published `small`)",
     )
-    parser.add_argument("--init", metavar="MODEL", help=f"start from the weights of {MODEL_HELP}")
+    parser.add_argument(
+        "--init",
+        metavar="MODEL",
+        help=f"start from the weights of {MODEL_HELP}; how it was trained, such as its dropout, is "
+        "not taken from it",
+    )
     parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     _add_training_options(parser.add_argument_group("training"))
     for name in ("checkpoint_every", "evaluate_every"):

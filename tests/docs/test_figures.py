@@ -178,3 +178,30 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     for log in logs.values():
         assert "12,451,323 tokens" in log and "12.5 million tokens" in text
         assert re.search(r"in 1:[23]\d:\d\d, loss", log)  # an hour and a half
+
+
+def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
+    file = ROOT / "benchmarks/results/learning.json"
+    perplexities, scores = json.loads(file.read_text())["tables"].values()
+    points = [5, 10, 25, 50, 100, 150]
+    assert [row["million tokens"] for row in scores] == points
+    speech, second, first, reviews = (
+        {row["million tokens"]: f"{row[name]:.1f}" for row in scores}
+        for name in ("EWT", "senses, layer 2", "senses, layer 1", "SST-2")
+    )
+    every = {row["million tokens"]: row["all"] for row in perplexities}
+    text = " ".join((ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8").split())
+    assert f"of `benchmarks.learning`, which had {reviews[150]}, and the aim was 75" in text
+    text = " ".join((ROOT / "docs/domain.md").read_text(encoding="utf-8").split())
+    for sentence in [
+        f"for {speech[5]} % of the words of EWT after 5 million tokens, for {speech[50]} % after "
+        f"50 million, and for {speech[150]} % at the end.",
+        f"rises from {second[5]} to {second[25]} after 25 million tokens, and to {second[150]} at",
+        f"In layer 1 it rises from {first[5]} to {first[150]}.",
+        f"rise from {reviews[5]} to {reviews[50]} after 50 million tokens.",
+        f"What follows, {reviews[100]} and {reviews[150]}, may be chance.",
+        f"from {every[5]:.0f} to {every[150]:.1f}.",
+    ]:
+        assert sentence in text, sentence
+    for half in (5, 25, 50):  # "a fifth smaller"
+        assert 0.75 < every[2 * half] / every[half] < 0.85

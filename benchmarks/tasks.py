@@ -57,6 +57,7 @@ class WordVectors(keras.layers.Layer):
         row_of: dict from words to rows; a word that is not there has the row of its lower-case
             form, or the last.
         vectors: float, (rows, dim).
+        tokenizer, max_tokens: see `Elmo`.
     """
 
     stateful, keep_sentence_boundaries, trainable_part = False, False, "mix"

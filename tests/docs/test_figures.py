@@ -148,12 +148,13 @@ def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
 
 def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     results = ROOT / "benchmarks/results"
-    table, *_ = json.loads((results / "domain.json").read_text())["tables"].values()
-    rows = {row["what"]: row for row in table}
+    linear, heads, _ = json.loads((results / "domain.json").read_text())["tables"].values()
+    rows = {row["what"]: row for row in linear + heads}
     words, alone = rows["words"], rows["vectors of alone"]
     elmo = [rows[f"vectors of {name}"] for name in ("tiny", "further", "alone")]
     further = elmo[1]
     tiny, minilm = elmo[0]["1,000"][:4], rows["vectors of MiniLM"]
+    of_tiny, of_further = (rows[f"classifier on {name}"] for name in ("tiny", "further"))
     assert minilm["1,000"][:4] == alone["1,000"][:4]
     logs = {name: (results / f"domain/{name}.log").read_text() for name in ("further", "alone")}
     perplexity = {
@@ -167,6 +168,9 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
         f"With 5,000 reviews it has {words['5,000']}, and the vectors of `further` "
         f"{further['5,000']}.",
         f"It reads {words['texts a second']:,.0f} texts a second, and ELMo about 30.",
+        f"With 1,000 it has {of_further['1,000'][:4]} on `further`, where the mean vectors have "
+        f"{further['1,000'][:4]}, and with 5,000 it has {of_further['5,000']}. The bag",
+        f"5,000 reviews it has {of_further['5,000']}, and `tiny` {of_tiny['5,000']}.",
         f"The bag of words has {words['50']}, the vectors of `alone` {alone['50']}, "
         f"GloVe's {rows['vectors of GloVe (50 numbers)']['50'][:4]}, "
         f"and MiniLM's {minilm['50'][:4]}.",
@@ -178,6 +182,17 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     ]:
         assert sentence in text, sentence
     assert all(25 < row["texts a second"] < 35 for row in elmo)
+    better = [  # at each number of labels
+        (lower[count][:4] < higher[count][:4])
+        for lower, higher, counts in [
+            (of_tiny, elmo[0], ("50", "200")),
+            (of_further, further, ("50", "200")),
+            (of_tiny, of_further, ("50", "200", "1,000", "5,000")),
+            (of_further, words, ("200", "1,000", "5,000")),
+        ]
+        for count in counts
+    ]
+    assert all(better)
     for log in logs.values():
         assert "12,451,323 tokens" in log and "12.5 million tokens" in text
         assert re.search(r"in 1:[234]\d:\d\d, loss", log)  # an hour and a half

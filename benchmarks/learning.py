@@ -1,10 +1,10 @@
-"""`python -m benchmarks.learning MILLIONS=FOLDER ...`: how much text is enough.
+"""`python -m benchmarks.learning MILLIONS=FOLDER ... --heldout FOLDER`: how much text is enough.
 
 Each FOLDER is a biLM as `keras-elmo train` writes it, at one point of its training: MILLIONS of
 tokens have been read. Or it is one of several trainings, and has a name. What it has learned:
 
-- perplexity: of held-out text by the full softmax, of all and of each source. `--heldout` is a
-  folder that `saved_models/tiny/corpus.py` made; without it no perplexity is measured.
+- perplexity: of held-out text by the full softmax, of all and of each source. The folder of
+  `--heldout` is one that `saved_models/tiny/corpus.py` made.
 - senses: the probe of CoarseWSD-20 (`benchmarks.probes`), macro F1 of each layer that has context.
 - EWT: its probe of parts of speech; accuracy on the test sentences with a learned mix.
 - SST-2: a logistic regression on the mean vectors of all layers, side by side; accuracy on the test
@@ -30,10 +30,8 @@ TOKENS, TRAINING = "million tokens", "training"
 PERPLEXITY, TASKS = "Perplexity of held-out text", "What the vectors know (%)"
 
 
-def perplexities(folder, heldout):
-    """The perplexity of all held-out text and of each source, a dict."""
-    texts = {"all": heldout / "heldout.txt"}
-    texts |= {path.stem: path for path in sorted((heldout / "heldout").glob("*.txt"))}
+def perplexities(folder, texts):
+    """The perplexity of each text, a dict from names to paths."""
     model = BiLanguageModel.from_pretrained(folder)
     return {
         name: evaluate(model, Corpus(path).sentences())["perplexity"]
@@ -83,7 +81,7 @@ def picture(tables):
 def main():
     parser = report.parser("benchmarks.learning", __doc__, "learning", "less text, one noun")
     parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", help="points or names")
-    parser.add_argument("--heldout", type=pathlib.Path, help="held-out text, for perplexities")
+    parser.add_argument("--heldout", type=pathlib.Path, required=True, help="held-out text")
     parser.add_argument("--picture", type=pathlib.Path, help="the curves: *.png or *.svg")
     parser.add_argument("--resume", action="store_true", help="keep the points that are there")
     options = parser.parse_args()
@@ -92,12 +90,13 @@ def main():
     if all(map(str.isdigit, points)):
         column, points = TOKENS, {int(number): path for number, path in points.items()}
     if options.picture:
-        if column != TOKENS or not options.heldout:
-            parser.error("--picture needs --heldout, and MILLIONS=FOLDER of all models")
+        if column != TOKENS:
+            parser.error("--picture needs MILLIONS=FOLDER of all models")
         check_picture(options.picture)
+    texts = {"all": options.heldout / "heldout.txt"}
+    texts |= {path.stem: path for path in sorted((options.heldout / "heldout").glob("*.txt"))}
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
-    tables = {PERPLEXITY: [], TASKS: []} if options.heldout else {TASKS: []}
-    results["tables"] = tables
+    tables = results["tables"] = {PERPLEXITY: [], TASKS: []}
     if options.resume:
         same = "versions", "model"
         tables |= report.earlier_tables(options.output, "learning", results, same)
@@ -105,9 +104,8 @@ def main():
     for point, folder in points.items():
         if point in there:
             continue
-        found = {TASKS: knowledge(folder, report.SHARED / "data", options.small)}
-        if options.heldout:
-            found[PERPLEXITY] = perplexities(folder, options.heldout)
+        found = {PERPLEXITY: perplexities(folder, texts)}
+        found[TASKS] = knowledge(folder, report.SHARED / "data", options.small)
         for title, row in found.items():
             tables[title].append({column: point} | row)
             tables[title].sort(key=lambda row: row[column])

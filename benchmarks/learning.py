@@ -1,7 +1,7 @@
 """`python -m benchmarks.learning MILLIONS=FOLDER ... --heldout FOLDER`: how much text is enough.
 
 Each FOLDER is a biLM as `keras-elmo train` writes it, at one point of its training: MILLIONS of
-tokens have been read. Or it is one of several trainings, and has a name. What it has learned:
+tokens have been read. What it has learned:
 
 - perplexity: of held-out text by the full softmax, of all and of each source. The folder of
   `--heldout` is one that `saved_models/tiny/corpus.py` made.
@@ -11,7 +11,7 @@ tokens have been read. Or it is one of several trainings, and has a name. What i
   sentences.
 
 The results are written after each point; `--resume` measures only the points that the file lacks.
-`--picture` draws the curves of one training.
+`--picture` draws the curves.
 """
 
 import pathlib
@@ -26,7 +26,7 @@ from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.analysis.plot import check_picture, save_figure
 from keras_elmo.training import Corpus, evaluate
 
-TOKENS, TRAINING = "million tokens", "training"
+TOKENS = "million tokens"
 PERPLEXITY, TASKS = "Perplexity of held-out text", "What the vectors know (%)"
 
 
@@ -78,20 +78,20 @@ def picture(tables):
     return figure
 
 
+def point(text):
+    """A point of the command line: the millions of tokens, and the folder."""
+    millions, folder = text.split("=", 1)
+    return int(millions), folder
+
+
 def main():
     parser = report.parser("benchmarks.learning", __doc__, "learning", "less text, one noun")
-    parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", help="points or names")
+    parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", type=point)
     parser.add_argument("--heldout", type=pathlib.Path, required=True, help="held-out text")
     parser.add_argument("--picture", type=pathlib.Path, help="the curves: *.png or *.svg")
     parser.add_argument("--resume", action="store_true", help="keep the points that are there")
     options = parser.parse_args()
-    points = dict(each.split("=", 1) for each in options.models)
-    column = TRAINING
-    if all(map(str.isdigit, points)):
-        column, points = TOKENS, {int(number): path for number, path in points.items()}
     if options.picture:
-        if column != TOKENS:
-            parser.error("--picture needs MILLIONS=FOLDER of all models")
         check_picture(options.picture)
     texts = {"all": options.heldout / "heldout.txt"}
     texts |= {path.stem: path for path in sorted((options.heldout / "heldout").glob("*.txt"))}
@@ -100,15 +100,15 @@ def main():
     if options.resume:
         same = "versions", "model"
         tables |= report.earlier_tables(options.output, "learning", results, same)
-    there = {row[column] for row in tables[TASKS]}
-    for point, folder in points.items():
-        if point in there:
+    there = {row[TOKENS] for row in tables[TASKS]}
+    for millions, folder in options.models:
+        if millions in there:
             continue
         found = {PERPLEXITY: perplexities(folder, texts)}
         found[TASKS] = knowledge(folder, report.SHARED / "data", options.small)
         for title, row in found.items():
-            tables[title].append({column: point} | row)
-            tables[title].sort(key=lambda row: row[column])
+            tables[title].append({TOKENS: millions} | row)
+            tables[title].sort(key=lambda row: row[TOKENS])
         report.write(options.output, "learning", results, report.head_of_model(results))
     print((options.output / "learning.md").read_text(encoding="utf-8"))
     if options.picture:

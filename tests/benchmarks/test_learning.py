@@ -36,7 +36,3 @@ def test_it_runs(shared, one_layer_folder, tmp_path, run_benchmark):
     assert list(tasks[0])[1:] == ["senses, layer 1", "EWT", "SST-2"]
     assert all(0 < score < 100 for score in list(tasks[0].values())[1:])
     assert "<svg" in picture.read_text(encoding="utf-8")
-    # Trainings with names, in the place of points of one.
-    results, _ = run_benchmark(*arguments, points[0].replace("5=", "dropout="))
-    _, (named,) = results["tables"].values()
-    assert list(named.items()) == [("training", "dropout"), *list(tasks[0].items())[1:]]

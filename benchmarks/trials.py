@@ -1,0 +1,109 @@
+"""`python -m benchmarks.trials FOLDER --train FILE ...`: what a training like that of `tiny` gains.
+
+Trains models that differ from `tiny` in one setting each, by `keras-elmo train`. Those of the first
+table read 5.0 million tokens, and the table has what `benchmarks.learning` measures: senses, parts
+of speech and sentiment. Those of the second read 0.32 million tokens. The perplexities are of the
+held-out text, by the full softmax. With another vocabulary they are of other words, and must not be
+compared.
+
+The models and their logs are in FOLDER. A training that was stopped goes on there, and one that is
+done is not run again. The results are written after each row; `--resume` measures only the rows
+that the file lacks, and `--rows` some of the rows.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import tensorflow as tf
+
+from benchmarks import report
+from benchmarks.learning import knowledge
+
+BASE = (
+    *("--options", report.ROOT / "saved_models/tiny/options.json", "--batch-size", 64),
+    *("--optimizer", "adam", "--learning-rate", 0.003, "--schedule", "cosine"),
+    *("--matmul-dtype", "bfloat16", "--checkpoint-every", 300, "--evaluate-every", 60000),
+)
+LONG, SHORT = "5.0 million tokens", "0.32 million tokens"
+STEPS = {
+    LONG: ("--steps", 3900, "--warmup-steps", 300),
+    SHORT: ("--steps", 250, "--warmup-steps", 50),
+}
+TRIALS = {  # the name of the folder, the name of the row, the options that differ
+    LONG: [
+        ("base", "as `tiny`, but 64 lanes", ()),
+        ("dropout", "dropout 0.1", ("--dropout", 0.1)),
+        ("context", "32 lanes of 40 tokens", ("--batch-size", 32, "--unroll-steps", 40)),
+        ("vocabulary", "a larger vocabulary", ()),
+    ],
+    SHORT: [
+        ("short", "as `tiny`, but 64 lanes", ()),
+        ("adagrad", "Adagrad 0.5", ("--optimizer", "adagrad", "--learning-rate", 0.5)),
+        ("rate", "rate 0.001", ("--learning-rate", 0.001)),
+        ("negatives", "4,096 negatives", ("--num-negatives", 4096)),
+        ("lanes", "32 lanes", ("--batch-size", 32, "--steps", 500, "--warmup-steps", 100)),
+    ],
+}
+
+
+def train(folder, arguments):
+    """Trains a model in `folder`, or goes on there.
+
+    Returns:
+        The tokens a second, of what ran last, and the held-out perplexity.
+    """
+    log = folder.with_suffix(".log")
+    if not (folder / "weights.hdf5").exists():
+        resume = ["--resume"] if (folder / "checkpoints").exists() else []
+        command = [sys.executable, "-m", "keras_elmo", "train", *arguments, "-o", folder]
+        with open(log, "a", encoding="utf-8") as file:
+            subprocess.run([*map(str, command), *resume], stderr=file, check=True)
+    text = log.read_text(encoding="utf-8")
+    (speed,) = re.findall(r"([\d,]+) tokens/s, in ", text)[-1:]
+    (perplexity,) = re.findall(r"held-out perplexity ([\d.]+) \(", text)[-1:]
+    return int(speed.replace(",", "")), float(perplexity)
+
+
+def main():
+    parser = report.parser("benchmarks.trials", __doc__, "trials", "a few steps, one noun")
+    parser.add_argument("folder", type=pathlib.Path, help="of the models and their logs")
+    for name, what in [
+        ("--train", "a tenth of the text of `tiny`, one sentence a line"),
+        ("--heldout", "its held-out text"),
+        ("--vocab", "its vocabulary"),
+        ("--larger", "a larger one"),
+    ]:
+        parser.add_argument(name, required=True, metavar="FILE", help=what)
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these: base, dropout, ...")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    options = parser.parse_args()
+    results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
+    tables = results["tables"] = {title: [] for title in TRIALS}
+    if options.resume:
+        tables |= report.earlier_tables(options.output, "trials", results, ("versions", "model"))
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for title, trials in TRIALS.items():
+        order = [label for _, label, _ in trials]
+        for name, label, different in trials:
+            there = label in {row["training"] for row in tables[title]}
+            if there or (options.rows and name not in options.rows):
+                continue
+            vocabulary = options.larger if name == "vocabulary" else options.vocab
+            files = "--train", options.train, "--heldout", options.heldout, "--vocab", vocabulary
+            few = ("--steps", 2) if options.small else ()
+            arguments = [*files, *BASE, *STEPS[title], *different, *few]
+            row = {"training": label}
+            row["tokens/s"], row["held-out perplexity"] = train(options.folder / name, arguments)
+            if title == LONG:
+                row |= knowledge(options.folder / name, report.SHARED / "data", options.small)
+            tables[title] = sorted(
+                [*tables[title], row], key=lambda row: order.index(row["training"])
+            )
+            report.write(options.output, "trials", results, report.head_of_model(results))
+    print((options.output / "trials.md").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

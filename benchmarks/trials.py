@@ -31,6 +31,7 @@ STEPS = {
     LONG: ("--steps", 3900, "--warmup-steps", 300),
     SHORT: ("--steps", 250, "--warmup-steps", 50),
 }
+FEW = "--steps", 2, "--warmup-steps", 1, "--num-negatives", 2
 TRIALS = {  # the name of the folder, the name of the row, the options that differ
     LONG: [
         ("base", "as `tiny`, but 64 lanes", ()),
@@ -59,7 +60,9 @@ def train(folder, arguments):
         resume = ["--resume"] if (folder / "checkpoints").exists() else []
         command = [sys.executable, "-m", "keras_elmo", "train", *arguments, "-o", folder]
         with open(log, "a", encoding="utf-8") as file:
-            subprocess.run([*map(str, command), *resume], stderr=file, check=True)
+            status = subprocess.run([*map(str, command), *resume], stderr=file).returncode
+        if status:
+            sys.exit(f"The training ended with the status {status}. See the end of {log}")
     text = log.read_text(encoding="utf-8")
     (speed,) = re.findall(r"([\d,]+) tokens/s, in ", text)[-1:]
     (perplexity,) = re.findall(r"held-out perplexity ([\d.]+) \(", text)[-1:]
@@ -92,7 +95,7 @@ def main():
                 continue
             vocabulary = options.larger if name == "vocabulary" else options.vocab
             files = "--train", options.train, "--heldout", options.heldout, "--vocab", vocabulary
-            few = ("--steps", 2) if options.small else ()
+            few = FEW if options.small else ()
             arguments = [*files, *BASE, *STEPS[title], *different, *few]
             row = {"training": label}
             row["tokens/s"], row["held-out perplexity"] = train(options.folder / name, arguments)

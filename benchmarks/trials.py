@@ -2,9 +2,9 @@
 
 Trains models that differ from `tiny` in one setting each, by `keras-elmo train`. Those of the first
 table read 5.0 million tokens, and the table has what `benchmarks.learning` measures: senses, parts
-of speech and sentiment. Those of the second read 0.32 million tokens. The perplexities are of the
-held-out text, by the full softmax. With another vocabulary they are of other words, and must not be
-compared.
+of speech and sentiment. Those of the second read 0.32 million tokens, without a stop, and the table
+has their speed. The perplexities are of the held-out text, by the full softmax. With another
+vocabulary they are of other words, and must not be compared.
 
 The models and their logs are in FOLDER. A training that was stopped goes on there, and one that is
 done is not run again. The results are written after each row; `--resume` measures only the rows
@@ -79,7 +79,8 @@ def main():
         ("--larger", "a larger one"),
     ]:
         parser.add_argument(name, required=True, metavar="FILE", help=what)
-    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these: base, dropout, ...")
+    names = [name for trials in TRIALS.values() for name, *_ in trials]
+    parser.add_argument("--rows", nargs="+", choices=names, help="only these")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     options = parser.parse_args()
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
@@ -97,13 +98,14 @@ def main():
             files = "--train", options.train, "--heldout", options.heldout, "--vocab", vocabulary
             few = FEW if options.small else ()
             arguments = [*files, *BASE, *STEPS[title], *different, *few]
-            row = {"training": label}
-            row["tokens/s"], row["held-out perplexity"] = train(options.folder / name, arguments)
-            if title == LONG:
+            speed, perplexity = train(options.folder / name, arguments)
+            row = {"training": label, "held-out perplexity": perplexity}
+            if title == SHORT:
+                row["tokens/s"] = speed
+            else:
                 row |= knowledge(options.folder / name, report.SHARED / "data", options.small)
-            tables[title] = sorted(
-                [*tables[title], row], key=lambda row: order.index(row["training"])
-            )
+            tables[title].append(row)
+            tables[title].sort(key=lambda row: order.index(row["training"]))
             report.write(options.output, "trials", results, report.head_of_model(results))
     print((options.output / "trials.md").read_text(encoding="utf-8"))
 

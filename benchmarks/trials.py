@@ -66,7 +66,7 @@ def train(folder, arguments):
     text = log.read_text(encoding="utf-8")
     (speed,) = re.findall(r"([\d,]+) tokens/s, in ", text)[-1:]
     (perplexity,) = re.findall(r"held-out perplexity ([\d.]+) \(", text)[-1:]
-    return int(speed.replace(",", "")), float(perplexity)
+    return float(speed.replace(",", "")), float(perplexity)
 
 
 def main():

@@ -234,3 +234,30 @@ def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
         assert sentence in text, sentence
     for half in (5, 25, 50):  # "a fifth smaller"
         assert 0.75 < every[2 * half] / every[half] < 0.85
+
+
+def test_figures_of_the_trials_in_the_text_are_what_was_measured():
+    tables = json.loads((ROOT / "benchmarks/results/trials.json").read_text())["tables"]
+    long, short = ({row["training"]: row for row in rows} for rows in tables.values())
+    perplexity, first = "held-out perplexity", "as `tiny`, but 64 lanes"
+    few = {name: f"{row[perplexity]:,.0f}" for name, row in short.items()}
+    text = " ".join((ROOT / "docs/training.md").read_text(encoding="utf-8").split())
+    for sentence in [
+        f"had a perplexity of {few[first]}; Adagrad",
+        f"of 0.5 had {few['Adagrad 0.5']} after",
+        f"of 0.001 had {few['rate 0.001']}.",
+        f"The perplexity was {few['32 lanes']}, and {few[first]} with 64.",
+        f"no higher: {few[first]}, and {few['4,096 negatives']} with",
+        f"reads {short[first]['tokens/s'] / short['4,096 negatives']['tokens/s']:.1f} times as",
+    ]:
+        assert sentence in text, sentence
+    many = {name: f"{row[perplexity]:.2f}" for name, row in long.items()}
+    text = " ".join((ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8").split())
+    for sentence in [
+        f"perplexity, {many['dropout 0.1']} in the place of {many[first]}, and",
+        f"has a perplexity of {many['32 lanes of 40 tokens']}. Its",
+    ]:
+        assert sentence in text, sentence
+    for score, most in [("EWT", 0.5), ("SST-2", 1.5), ("senses, layer 2", 1)]:
+        scores = [row[score] for row in long.values()]
+        assert max(scores) - min(scores) < most  # "No setting gains clearly."

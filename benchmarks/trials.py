@@ -1,4 +1,4 @@
-"""`python -m benchmarks.trials FOLDER --train FILE ...`: settings for a training like that of `tiny`.
+"""`python -m benchmarks.trials FOLDER --train FILE ...`: settings to train a `tiny` with.
 
 Trains models that differ from `tiny` in one setting each, by `keras-elmo train`. Those of the first
 table read 5.0 million tokens, and the table has what `benchmarks.learning` measures: senses, parts

@@ -9,27 +9,30 @@ others. Small training sets are drawn five times: the mean accuracy, and the sta
 - "words and vectors of X": both, side by side; the vectors have a weight of 0.1, 0.3 or 1.
 - "classifier on X": a `TextClassifier` that reads X, which is frozen; its head trains. GloVe is in
   the place of an `Elmo`, and "classifier without ELMo" reads the word vectors alone that its head
-  learns.
+  learns. It reads the first 400 tokens of a review, and no dev data choose the epochs.
 - "classifier on X, all trained": the first of these classifiers goes on with all of X. There is
   one draw alone, since this is slow.
+- "classifier on X, whole reviews": it reads whole reviews, and a tenth of the 5,000 chooses the
+  epoch.
 - "costs": what `keras-elmo train` takes for a biLM of each shape, measured in a few steps on the
   text of `benchmarks.training`: Adam, batches of 32 x 20 tokens, 1,024 negative samples. The hours
   for 100 million tokens are computed from its speed.
 
 A logistic regression takes the regularisation and the weight that are best in a cross-validation
-of the training reviews. The texts a second are those of new texts, from raw text to labels. MODEL
-is what `Elmo.from_pretrained` takes. The results are written after each row; `--rows` measures
-those whose names begin so, and `--resume` only those that the file lacks.
+of the training reviews. The texts a second are those of new texts: of the vectors (with words
+alone, of their weights), or of a classifier's `predict`. MODEL is what `Elmo.from_pretrained`
+takes. The results are written after each row. `--rows` measures some of the rows anew, and
+`--resume` only those that the file lacks; the others stay.
 
-`python -m benchmarks.domain --text FOLDER` writes the reviews without labels as `keras-elmo train`
-reads them: train.txt, and one sentence of 500 in heldout.txt.
+`python -m benchmarks.domain --write-text FOLDER` writes the reviews without labels as
+`keras-elmo train` reads them: train.txt, and one sentence of 500 in heldout.txt.
 """
 
+import argparse
 import functools
 import gc
 import hashlib
 import itertools
-import json
 import lzma
 import pathlib
 import statistics
@@ -45,7 +48,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import peers, report, training
-from benchmarks.tasks import NOTHING, WordVectors, labels_first, without_elmo
+from benchmarks.tasks import EPOCHS, NOTHING, WordVectors, labels_first, split, without_elmo
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
 from keras_elmo.files import replacing_files
@@ -59,7 +62,7 @@ COSTS = "What the training of a biLM takes"
 TRAINING_TEXT = report.SHARED / "bench/training"
 COUNTS, DRAWS = (50, 200, 1000, 5000), 5
 # Epochs of a classifier's head, by the number of reviews; then with all of ELMo.
-EPOCHS, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
+EPOCHS_OF_HEAD, EPOCHS_OF_ALL = {50: 40, 200: 25, 1000: 12, 5000: 6}, 2
 MAX_TOKENS = 400  # of a review that a classifier reads
 WEIGHTS = (0.1, 0.3, 1)  # of vectors beside words
 STRENGTHS = (1, 10, 100, 1000)  # of a logistic regression: the inverse of its regularisation
@@ -120,7 +123,7 @@ def linear_scores(blocks, data, vectors, draws):
         for weight in WEIGHTS if len(blocks) > 1 else (1,):
             # Words are many times as many as texts, so that the dual problem is the smaller one.
             solver = {"solver": "liblinear", "dual": True} if Words in blocks else {}
-            regression = LogisticRegression(max_iter=2000, **solver)
+            regression = LogisticRegression(max_iter=2000, random_state=0, **solver)
             search = GridSearchCV(regression, {"C": STRENGTHS}, cv=5, n_jobs=-1)
             searches[weight] = search.fit(beside(train, weight), [labels[row] for row in rows])
         weight, best = max(searches.items(), key=lambda item: item[1].best_score_)
@@ -134,12 +137,16 @@ def beside(parts, weight):
     return scipy.sparse.hstack([*parts[:-1], weight * parts[-1]]).tocsr()
 
 
-def fit(model, data, rows, epochs):
-    """Trains a classifier on these reviews. Returns the seconds."""
+def picked(data, rows):
+    """These texts and labels."""
+    return [[column[row] for row in rows] for column in data]
+
+
+def fit(model, data, epochs, **kwargs):
+    """Trains a classifier on texts and labels. Returns the seconds."""
     gc.collect()  # the vectors that the `fit` before kept
-    texts, labels = ([column[row] for row in rows] for column in data["train"])
     start = time.perf_counter()
-    model.fit(texts, labels, epochs=epochs, verbose=0)
+    model.fit(*data, epochs=epochs, verbose=0, **kwargs)
     return time.perf_counter() - start
 
 
@@ -167,8 +174,8 @@ def draw(count, labels, number):
 
 
 def cell(scores):
-    if len(scores) == 1:
-        return f"{scores[0]:.1f}"
+    if len(scores) < 2:
+        return "".join(f"{score:.1f}" for score in scores)
     return f"{statistics.mean(scores):.1f} ± {statistics.stdev(scores):.1f}"
 
 
@@ -220,8 +227,14 @@ def classifier_rows(data, counts, makers, add, is_wanted):
     """Measures the rows of `TextClassifier`.
 
     Args:
-        makers: dict from names to functions of nothing that make a classifier.
+        makers: dict from names to functions that make a classifier, which take `max_tokens`.
     """
+
+    def predict_speed(model):
+        texts = data["test"][0][:_AT_ONCE]
+        model.predict(texts[:64], verbose=0)  # traced
+        return speed_of(functools.partial(model.predict, verbose=0), texts)[1]
+
     for frozen, make in makers.items():
         trained = f"{frozen}, all trained"
         names = [name for name in (frozen, trained) if is_wanted(name)]
@@ -230,13 +243,12 @@ def classifier_rows(data, counts, makers, add, is_wanted):
         fitted, times, draws = [], [], {}
         for count in counts:
             draws[count] = draw(count, data["train"][1], DRAWS if frozen in names else 1)
-            for seed, chosen in enumerate(draws[count]):
+            for seed, rows in enumerate(draws[count]):
                 keras.utils.set_random_seed(seed)
-                fitted.append(make())
-                times.append(fit(fitted[-1], data, chosen, EPOCHS.get(count, 2)))
-        last, texts = fitted[-1], data["test"][0][:_AT_ONCE]
-        last.predict(texts[:64], verbose=0)  # traced
-        _, speed = speed_of(functools.partial(last.predict, verbose=0), texts)
+                fitted.append(make(max_tokens=MAX_TOKENS))
+                epochs = EPOCHS_OF_HEAD.get(count, 2)
+                times.append(fit(fitted[-1], picked(data["train"], rows), epochs))
+        last, speed = fitted[-1], predict_speed(fitted[-1])
         if frozen in names:
             scores = iter(classifier_scores(fitted, data))
             row = {n: list(itertools.islice(scores, len(each))) for n, each in draws.items()}
@@ -245,26 +257,46 @@ def classifier_rows(data, counts, makers, add, is_wanted):
         if isinstance(last.elmo, WordVectors) or trained not in names:
             continue
         row = {}
-        for count, chosen in draws.items():
+        for count, rows in draws.items():
             keras.utils.set_random_seed(0)
             fitted[0].trainable_part = "all"
-            seconds = fit(fitted[0], data, chosen[0], EPOCHS_OF_ALL)
+            seconds = fit(fitted[0], picked(data["train"], rows[0]), EPOCHS_OF_ALL)
             row[count] = classifier_scores(fitted[:1], data)
-            del fitted[: len(chosen)]
+            del fitted[: len(rows)]
         add(trained, row, speed, times[-1] + seconds)
+    rows = np.random.default_rng(0).permutation(len(data["train"][1]))
+    train, dev = split(picked(data["train"], rows))
+    for name, make in makers.items():
+        name = f"{name}, whole reviews"
+        if is_wanted(name):
+            keras.utils.set_random_seed(0)
+            model = make(max_tokens=None)
+            kwargs = {"validation_data": dev, "callbacks": [model.early_stopping()]}
+            seconds = fit(model, train, EPOCHS, **kwargs)
+            row = dict.fromkeys(counts, ()) | {counts[-1]: classifier_scores([model], data)}
+            add(name, row, predict_speed(model), seconds)
 
 
-def cost_rows(small, add):
+def cost_name(row):
+    """The name of a row of costs, such as "tiny, bfloat16"."""
+    return f"{row['shape'].partition(':')[0]}, {row['products']}"
+
+
+def cost_rows(small, add, is_wanted):
     """Measures the training of each shape, with products in float32 and in bfloat16."""
     task = {"folder": str(TRAINING_TEXT), "small": small, "words": 0}
     task |= {"options": {"optimizer": "adam"}, "seed": 1, "steps": training.FEW if small else 30}
     for shape in ("tiny", "small", "medium", "original"):
         config = training.config_of(shape)
         for dtype in ("float32", "matmul_dtype bfloat16"):
-            found = training.apart("learn", **task, shape=shape, dtype=dtype)
             row = {
                 "shape": f"{shape}: {config.units:,} units, projection {config.projection_dim}",
                 "products": dtype.rpartition(" ")[2],
+            }
+            if not is_wanted(cost_name(row)):
+                continue
+            found = training.apart("learn", **task, shape=shape, dtype=dtype)
+            row |= {
                 "tokens/s": found["tokens/s"],
                 "hours for 100 million tokens": 1e8 / 3600 / found["tokens/s"],
                 "peak memory (MB)": found["peak memory (MB)"],
@@ -290,18 +322,32 @@ def write_text(folder, source):
                 file.write(b" ".join(tokens) + b"\n")
 
 
+def named_model(text):
+    """A model of the command line: its name, and what `Elmo.from_pretrained` takes."""
+    name, equals, model = text.partition("=")
+    if not (name and equals and model):
+        raise argparse.ArgumentTypeError(f"a model must be NAME=MODEL. Received: {text}")
+    return name, model
+
+
 def main():
     parser = report.parser("benchmarks.domain", __doc__, "domain", "the examples' own reviews")
-    parser.add_argument("models", nargs="*", metavar="NAME=MODEL", help="ELMo models to compare")
-    parser.add_argument("--text", type=pathlib.Path, help="write the text to train on, and end")
-    parser.add_argument("--rows", nargs="+", metavar="BEGINNING", help="only these rows")
-    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    parser.add_argument(
+        "models", nargs="*", metavar="NAME=MODEL", type=named_model, help="ELMo models to compare"
+    )
+    parser.add_argument(
+        "--write-text",
+        type=pathlib.Path,
+        metavar="FOLDER",
+        help="write the text to train on, and end",
+    )
+    report.add_rows(parser)
     options = parser.parse_args()
-    if options.text:
-        return write_text(options.text, report.SHARED / "data/reviews/unlabelled.txt.xz")
+    if options.write_text:
+        return write_text(options.write_text, report.SHARED / "data/reviews/unlabelled.txt.xz")
     if not options.models:
-        parser.error("at least one NAME=MODEL is needed, or --text")
-    models = dict(each.split("=", 1) for each in options.models)
+        parser.error("at least one NAME=MODEL is needed, or --write-text")
+    models = dict(options.models)
     folder = report.ROOT / "examples/data"
     if options.small:
         data = {part: read_texts(folder / f"reviews.{part}.tsv") for part in ("train", "test")}
@@ -313,45 +359,42 @@ def main():
     results = report.results_of_model(
         "film reviews", [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
-    if options.resume:
-        results["tables"] = report.earlier_tables(
-            options.output, "domain", results, ("versions", "model")
-        )
-    table, classifiers, costs = (
-        results["tables"].setdefault(title, []) for title in (TITLE, CLASSIFIERS, COSTS)
+    tables = report.Tables(
+        options.output,
+        "domain",
+        results,
+        lambda row: row.get("what") or cost_name(row),
+        options.rows,
+        options.resume,
     )
-    there = {row["what"] for row in table + classifiers} | ({"costs"} if costs else set())
+    wanted = {}
+    for title in (TITLE, CLASSIFIERS, COSTS):  # in this order
+        results["tables"].setdefault(title, [])
+        wanted[title] = functools.partial(tables.is_wanted, title)
 
-    def is_wanted(name):
-        return name not in there and (
-            not options.rows or any(name.startswith(each) for each in options.rows)
-        )
-
-    def add_to(rows, row):
-        row["processor"] = results["machine"]["processor"]
-        print(json.dumps(row), flush=True)
-        rows.append(row)
-        report.write(options.output, "domain", results, report.head_of_model(results))
+    def add_to(title, row):
+        tables.add(title, row | {"processor": results["machine"]["processor"]})
 
     def add(name, scores, speed, seconds=None):
         row = {"what": name, **{f"{count:,}": cell(each) for count, each in scores.items()}}
         row["texts a second"] = float(speed)
         if seconds is None:
-            add_to(table, row)
+            add_to(TITLE, row)
         else:
-            add_to(classifiers, row | {f"seconds of training ({counts[-1]:,})": seconds})
+            add_to(CLASSIFIERS, row | {f"seconds of training ({counts[-1]:,})": seconds})
 
     @functools.cache
     def elmo_of(model):
         return Elmo.from_pretrained(model, tokenizer="treebank")
 
     any_model, labels = next(iter(models.values())), sorted(set(data["train"][1]))
-    arguments = {"tokenizer": "treebank", "max_tokens": MAX_TOKENS}
     makers = {
-        f"classifier on {name}": functools.partial(TextClassifier, model, labels, **arguments)
+        f"classifier on {name}": functools.partial(
+            TextClassifier, model, labels, tokenizer="treebank"
+        )
         for name, model in models.items()
     }
-    static = functools.partial(without_elmo, TextClassifier, any_model, **arguments)
+    static = functools.partial(without_elmo, TextClassifier, any_model, tokenizer="treebank")
     makers["classifier without ELMo"] = functools.partial(static, NOTHING)
     sources = {
         name: lambda texts, model=model: mean_vectors(elmo_of(model), texts)
@@ -362,14 +405,14 @@ def main():
         sources[peers.GLOVE_NAME] = lambda texts: peers.static_means(
             *peers.glove(), tokenize(texts)
         )
-        makers[f"classifier on {peers.GLOVE_NAME}"] = lambda: static(peers.glove())
+        makers[f"classifier on {peers.GLOVE_NAME}"] = functools.partial(static, peers.glove())
     if peers.has_minilm():
         sources["MiniLM"] = lambda texts: peers.minilm(texts)[0]
-    if TRAINING_TEXT.exists() and is_wanted("costs"):
-        cost_rows(options.small, functools.partial(add_to, costs))
-    linear_rows(data, counts, sources, add, is_wanted)
-    classifier_rows(data, counts, makers, add, is_wanted)
-    print((options.output / "domain.md").read_text(encoding="utf-8"))
+    if TRAINING_TEXT.exists():
+        cost_rows(options.small, functools.partial(add_to, COSTS), wanted[COSTS])
+    linear_rows(data, counts, sources, add, wanted[TITLE])
+    classifier_rows(data, counts, makers, add, wanted[CLASSIFIERS])
+    print(tables.text())
 
 
 if __name__ == "__main__":

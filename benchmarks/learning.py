@@ -10,8 +10,8 @@ tokens have been read. What it has learned:
 - SST-2: a logistic regression on the mean vectors of all layers, side by side; accuracy on the test
   sentences.
 
-The results are written after each point; `--resume` measures only the points that the file lacks.
-`--picture` draws the curves.
+The results are written after each point. Other points of the file stay, and with `--resume` they
+are not measured again. `--picture` draws the curves.
 """
 
 import pathlib
@@ -89,30 +89,33 @@ def main():
     parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", type=point)
     parser.add_argument("--heldout", type=pathlib.Path, required=True, help="held-out text")
     parser.add_argument("--picture", type=pathlib.Path, help="the curves: *.png or *.svg")
-    parser.add_argument("--resume", action="store_true", help="keep the points that are there")
+    parser.add_argument("--resume", action="store_true", help="only points that the file lacks")
     options = parser.parse_args()
     if options.picture:
         check_picture(options.picture)
     texts = {"all": options.heldout / "heldout.txt"}
     texts |= {path.stem: path for path in sorted((options.heldout / "heldout").glob("*.txt"))}
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
-    tables = results["tables"] = {PERPLEXITY: [], TASKS: []}
-    if options.resume:
-        same = "versions", "model"
-        tables |= report.earlier_tables(options.output, "learning", results, same)
-    there = {row[TOKENS] for row in tables[TASKS]}
+    tables = report.Tables(
+        options.output,
+        "learning",
+        results,
+        lambda row: row[TOKENS],
+        resume=options.resume,
+        keep=True,
+        order=lambda millions: millions,
+    )
     for millions, folder in options.models:
-        if millions in there:
-            continue
-        found = {PERPLEXITY: perplexities(folder, texts)}
-        found[TASKS] = knowledge(folder, report.SHARED / "data", options.small)
-        for title, row in found.items():
-            tables[title].append({TOKENS: millions} | row)
-            tables[title].sort(key=lambda row: row[TOKENS])
-        report.write(options.output, "learning", results, report.head_of_model(results))
-    print((options.output / "learning.md").read_text(encoding="utf-8"))
+        measures = {
+            PERPLEXITY: lambda folder=folder: perplexities(folder, texts),
+            TASKS: lambda folder=folder: knowledge(folder, report.SHARED / "data", options.small),
+        }
+        for title, measure in measures.items():
+            if tables.is_wanted(title, millions):
+                tables.add(title, {TOKENS: millions} | measure())
+    print(tables.text())
     if options.picture:
-        save_figure(picture(tables), options.picture)
+        save_figure(picture(results["tables"]), options.picture)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,67 @@ def head_of_model(results):
     return f"{results['model']}. Measured {results['date']} {place}."
 
 
+def add_rows(parser, names=None):
+    """Gives a parser the options `--rows` and `--resume`, see `Tables`."""
+    parser.add_argument(
+        "--rows", nargs="+", metavar="NAME", choices=names, help="measure only these rows anew"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only the rows that the file lacks"
+    )
+
+
+class Tables:
+    """The tables of a benchmark, which are written after each row.
+
+    The rows of the file stay where some are named or the benchmark is resumed: on any machine, but
+    of the same versions and model.
+
+    Args:
+        folder: path.
+        name: str. The files are `name`.json and `name`.md in the folder.
+        results: see `results_of_model`.
+        name_of: function of a row that returns its name.
+        rows: list of names, the only rows that are measured; `None`: all.
+        resume: bool. Whether a row that is in the file is not measured again.
+        keep: bool. Whether the rows of the file stay in any case.
+        order: function of a name. The rows are sorted by what it returns. `None`: a new row is the
+            last.
+    """
+
+    def __init__(
+        self, folder, name, results, name_of, rows=None, resume=False, keep=False, order=None
+    ):
+        self.results = results
+        self._folder, self._name, self._name_of, self._order = folder, name, name_of, order
+        self._rows, self._resume = rows, resume
+        if rows or resume or keep:
+            results["tables"] = earlier_tables(folder, name, results, ("versions", "model"))
+
+    def is_wanted(self, title, name):
+        """Whether a row of the table `title` is to be measured."""
+        there = map(self._name_of, self.results["tables"].get(title, [])) if self._resume else ()
+        return (not self._rows or name in self._rows) and name not in there
+
+    def add(self, title, row):
+        """Puts a row into a table, in the place of one of the same name, and writes all."""
+        print(json.dumps(row), flush=True)
+        rows = self.results["tables"].setdefault(title, [])
+        names = [self._name_of(each) for each in rows]
+        name = self._name_of(row)
+        if name in names:
+            rows[names.index(name)] = row
+        else:
+            rows.append(row)
+        if self._order is not None:
+            rows.sort(key=lambda each: self._order(self._name_of(each)))
+        write(self._folder, self._name, self.results, head_of_model(self.results))
+
+    def text(self):
+        """The tables in Markdown."""
+        return (self._folder / f"{self._name}.md").read_text(encoding="utf-8")
+
+
 def earlier_tables(folder, name, results, same=("machine", "versions", "model")):
     """The tables that `name`.json holds.
 
@@ -151,4 +212,4 @@ def _cell(name, value):
         return str(value)
     if "cosine" in name:  # as many digits as tell it from 1
         return f"{value:.5f}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:#.3g}"

@@ -15,13 +15,12 @@ Where the peers are there, "MiniLM" is a logistic regression on its mean vectors
 `--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
 `fit` keeps the vectors of a frozen ELMo for all epochs up to 10 GB, in the place of 1. The results
 are written after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows,
-and `--resume` only the rows that the file lacks: on any machine, since the processor stands in each
-row. The scores do not depend on it.
+and `--resume` only the rows that the file lacks; the others stay. Rows may be of several machines,
+since the processor stands in each. The scores do not depend on it.
 """
 
 import functools
 import gc
-import json
 import pathlib
 import statistics
 import time
@@ -215,22 +214,16 @@ def labels_first(path):
     return [text for _, _, text in rows], [label for label, _, _ in rows]
 
 
-def split(data, share=0.1, shuffle=True):
-    """The texts without a share of them, and this share, to choose the epoch: a random one, or that
-    at the beginning."""
-    texts, labels = data
-    order = np.arange(len(texts))
-    if shuffle:
-        order = np.random.default_rng(0).permutation(len(texts))
-    count = round(share * len(texts))
-    parts = (order[count:], order[:count])
-    return [([texts[k] for k in rows], [labels[k] for k in rows]) for rows in parts]
+def split(data):
+    """The texts without the first tenth of them, and this tenth, to choose the epoch."""
+    count = round(0.1 * len(data[0]))
+    return [column[count:] for column in data], [column[:count] for column in data]
 
 
 def phrases(folder):
     # Phrases of one sentence follow each other, and are parts of each other. A model that has read
     # some of them knows the rest.
-    train, dev = split(labels_first(folder / "sst2/trees-train.tsv.gz"), shuffle=False)
+    train, dev = split(labels_first(folder / "sst2/trees-train.tsv.gz"))
     return {"train": train, "dev": dev, "test": labels_first(folder / "sst2/trees-dev.tsv.gz")}
 
 
@@ -336,6 +329,12 @@ def _flat(column):
     return column if isinstance(column[0], str) else [label for row in column for label in row]
 
 
+def place(name):
+    """Where a row stands in its table."""
+    begins = "a bag", "each", "MiniLM", "word", "GloVe", "static", "layer", "ELMo", "mix", "frozen"
+    return [k for k, begin in enumerate(begins) if name.startswith(begin)] or [len(begins)], name
+
+
 def rows(results, score, processor):
     """The table of a task's results, measured on a processor."""
     return [
@@ -362,8 +361,7 @@ def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--tasks", nargs="+", choices=tasks(DATA), help="only these")
-    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
-    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    report.add_rows(parser)
     parser.add_argument("--text", type=pathlib.Path, help="tokenised; makes static vectors")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
     parser.add_argument(
@@ -377,30 +375,29 @@ def main():
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
-    if options.tasks or options.resume:
-        results["tables"] = report.earlier_tables(
-            options.output, "tasks", results, ("versions", "model")
-        )
+    tables = report.Tables(
+        options.output,
+        "tasks",
+        results,
+        lambda row: row["vectors"],
+        options.rows,
+        options.resume,
+        keep=bool(options.tasks),
+        order=place,
+    )
     for name, task in tasks(options.data).items():
         if options.tasks and name not in options.tasks:
             continue
         print(task.title, flush=True)
-        kept = results["tables"].get(task.title, []) if options.resume else []
-        table = results["tables"][task.title] = kept
-        there = {row["vectors"] for row in kept}
+        is_wanted = functools.partial(tables.is_wanted, task.title)
 
-        def is_wanted(row, there=there):
-            return row not in there and (not options.rows or row in options.rows)
-
-        def add(found, table=table, task=task, is_wanted=is_wanted):
-            found = rows(found, task.score, results["machine"]["processor"])
-            added = [row for row in found if is_wanted(row["vectors"])]
-            print(*map(json.dumps, added), sep="\n", flush=True)
-            table += added
-            report.write(options.output, "tasks", results, report.head_of_model(results))
+        def add(found, task=task, is_wanted=is_wanted):
+            for row in rows(found, task.score, results["machine"]["processor"]):
+                if is_wanted(row["vectors"]):
+                    tables.add(task.title, row)
 
         measure(task, options, add, is_wanted)
-    print((options.output / "tasks.md").read_text(encoding="utf-8"))
+    print(tables.text())
 
 
 if __name__ == "__main__":

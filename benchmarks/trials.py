@@ -7,8 +7,8 @@ has their speed. The perplexities are of the held-out text, by the full softmax.
 vocabulary they are of other words, and must not be compared.
 
 The models and their logs are in FOLDER. A training that was stopped goes on there, and one that is
-done is not run again. The results are written after each row; `--resume` measures only the rows
-that the file lacks, and `--rows` some of the rows.
+done is not run again. The results are written after each row. `--rows` measures some of the rows
+anew, and `--resume` only those that the file lacks; the others stay.
 """
 
 import pathlib
@@ -34,13 +34,13 @@ STEPS = {
 FEW = "--steps", 101, "--warmup-steps", 1, "--num-negatives", 2, "--batch-size", 2
 TRIALS = {  # the name of the folder, the name of the row, the options that differ
     LONG: [
-        ("base", "as `tiny`, but 64 lanes", ()),
+        ("base", "as tiny, but 64 lanes", ()),
         ("dropout", "dropout 0.1", ("--dropout", 0.1)),
         ("context", "32 lanes of 40 tokens", ("--batch-size", 32, "--unroll-steps", 40)),
         ("vocabulary", "a larger vocabulary", ()),
     ],
     SHORT: [
-        ("short", "as `tiny`, but 64 lanes", ()),
+        ("short", "64 lanes", ()),
         ("adagrad", "Adagrad 0.5", ("--optimizer", "adagrad", "--learning-rate", 0.5)),
         ("rate", "rate 0.001", ("--learning-rate", 0.001)),
         ("negatives", "4,096 negatives", ("--num-negatives", 4096)),
@@ -56,11 +56,16 @@ def train(folder, arguments):
         The tokens a second, without the last evaluation, and the held-out perplexity.
     """
     log = folder.with_suffix(".log")
+    command = [*map(str, ["-m", "keras_elmo", "train", *arguments, "-o", folder])]
+    first = f"{' '.join(command)}\n"
+    if not log.exists():
+        log.write_text(first, encoding="utf-8")
+    if not log.read_text(encoding="utf-8").startswith(first):
+        sys.exit(f"{log} must begin with the same command. Delete it and {folder}: {first}")
     if not (folder / "weights.hdf5").exists():
         resume = ["--resume"] if (folder / "checkpoints").exists() else []
-        command = [sys.executable, "-m", "keras_elmo", "train", *arguments, "-o", folder]
         with open(log, "a", encoding="utf-8") as file:
-            status = subprocess.run([*map(str, command), *resume], stderr=file).returncode
+            status = subprocess.run([sys.executable, *command, *resume], stderr=file).returncode
         if status:
             sys.exit(f"The training ended with the status {status}. See the end of {log}")
     text = log.read_text(encoding="utf-8")
@@ -79,20 +84,23 @@ def main():
         ("--larger", "a larger one"),
     ]:
         parser.add_argument(name, required=True, metavar="FILE", help=what)
-    names = [name for trials in TRIALS.values() for name, *_ in trials]
-    parser.add_argument("--rows", nargs="+", choices=names, help="only these")
-    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    labels = [label for trials in TRIALS.values() for _, label, _ in trials]
+    report.add_rows(parser, labels)
     options = parser.parse_args()
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
-    tables = results["tables"] = {title: [] for title in TRIALS}
-    if options.resume:
-        tables |= report.earlier_tables(options.output, "trials", results, ("versions", "model"))
+    tables = report.Tables(
+        options.output,
+        "trials",
+        results,
+        lambda row: row["training"],
+        options.rows,
+        options.resume,
+        order=labels.index,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)
     for title, trials in TRIALS.items():
-        order = [label for _, label, _ in trials]
         for name, label, different in trials:
-            there = label in {row["training"] for row in tables[title]}
-            if there or (options.rows and name not in options.rows):
+            if not tables.is_wanted(title, label):
                 continue
             vocabulary = options.larger if name == "vocabulary" else options.vocab
             files = "--train", options.train, "--heldout", options.heldout, "--vocab", vocabulary
@@ -104,10 +112,8 @@ def main():
                 row["tokens/s"] = speed
             else:
                 row |= knowledge(options.folder / name, report.SHARED / "data", options.small)
-            tables[title].append(row)
-            tables[title].sort(key=lambda row: order.index(row["training"]))
-            report.write(options.output, "trials", results, report.head_of_model(results))
-    print((options.output / "trials.md").read_text(encoding="utf-8"))
+            tables.add(title, row)
+    print(tables.text())
 
 
 if __name__ == "__main__":

@@ -100,19 +100,19 @@ def main():
     small = "two epochs of the examples' own reviews"
     parser = report.parser("benchmarks.unfreezing", __doc__, "unfreezing", small)
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="(0 1 2)")
+    parser.add_argument("--seeds", type=int, nargs="+", help="only these anew (all: 0 1 2)")
     options = parser.parse_args()
     data = tasks(report.SHARED / "data")["sentiment"].read(options.small)
     versions = [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     results = report.results_of_model(options.model, versions)
-    rows = results["tables"][TITLE] = []
+    tables = report.Tables(
+        options.output, "unfreezing", results, lambda row: row["seed"], options.seeds
+    )
     with tempfile.TemporaryDirectory() as folder:
-        for seed in options.seeds:
-            rows.append(measure(options.model, data, seed, 2 if options.small else 20, folder))
-            text = report.write(
-                options.output, "unfreezing", results, report.head_of_model(results)
-            )
-    print(text)
+        for seed in options.seeds or range(3):
+            epochs = 2 if options.small else 20
+            tables.add(TITLE, measure(options.model, data, seed, epochs, folder))
+    print(tables.text())
 
 
 if __name__ == "__main__":

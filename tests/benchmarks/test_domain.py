@@ -74,19 +74,28 @@ def test_it_runs(shared, one_layer_folder, tmp_path, run_benchmark):
     ]
     assert all(row["tokens/s"] > 0 and row["peak memory (MB)"] > 0 for row in costs)
     assert all(row["seconds of training (40)"] > 0 for row in classifiers)
+    whole = [row for row in classifiers if row["what"].endswith(", whole reviews")]
+    assert all(row["20"] == "" and float(row["40"]) > 0 for row in whole)
     rows = linear + classifiers
     names = [row["what"] for row in rows]
     expected = ["words", "vectors of small", "words and vectors of small"]
     expected += ["classifier on small", "classifier on small, all trained"]
     expected += ["classifier without ELMo"]
+    expected += ["classifier on small, whole reviews", "classifier without ELMo, whole reviews"]
     assert [name for name in names if "GloVe" not in name and "MiniLM" not in name] == expected
     assert all(row["texts a second"] > 0 for row in rows)
     # What is there is not measured again.
-    del linear[1:], classifiers[:]
-    linear[0]["20"] = "12.5"
+    first = linear[0] | {"20": "12.5"}
+    del linear[:], classifiers[:], costs[:]
+    linear.append(first)
     (tmp_path / "results/domain.json").write_text(json.dumps(results))
-    results, _ = run_benchmark(*arguments, "--resume", "--rows", "vectors")
-    again, *others = results["tables"].values()
-    assert others == [[], costs]
-    assert again[0]["20"] == "12.5"
-    assert all(row["what"].startswith("vectors") for row in again[1:]) and len(again) > 1
+    names = ["words", "vectors of small", "tiny, bfloat16"]
+    results, _ = run_benchmark(*arguments, "--resume", "--rows", *names)
+    again, heads, costs = results["tables"].values()
+    assert again[0] == first and [row["what"] for row in again[1:]] == ["vectors of small"]
+    assert heads == [] and [row["products"] for row in costs] == ["bfloat16"]
+
+
+def test_a_model_without_a_name_is_refused(run_benchmark):
+    error = run_benchmark("benchmarks.domain", "tiny", status=2)
+    assert "a model must be NAME=MODEL. Received: tiny" in error

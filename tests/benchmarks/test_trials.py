@@ -15,7 +15,7 @@ def test_it_runs(shared, tmp_path, run_benchmark):
     arguments = ["benchmarks.trials", models, "--small", "--train", tmp_path / "train.txt"]
     arguments += ["--heldout", tmp_path / "heldout.txt", "--vocab", tmp_path / "few.txt"]
     arguments += ["--larger", tmp_path / "all.txt", "--rows"]
-    results, _ = run_benchmark(*arguments, "short", "vocabulary")
+    results, _ = run_benchmark(*arguments, "64 lanes", "a larger vocabulary")
     log = (models / "vocabulary.log").read_text()
     (long,), (short,) = results["tables"].values()
     assert list(short) == ["training", "held-out perplexity", "tokens/s"]
@@ -24,11 +24,11 @@ def test_it_runs(shared, tmp_path, run_benchmark):
     assert 1 < short["held-out perplexity"] < long["held-out perplexity"] < 100  # fewer words
     assert all(0 < long[name] < 100 for name in names)
     # What is there stays, and a model that is there is not trained again.
-    results, _ = run_benchmark(*arguments, "vocabulary", "lanes", "--resume")
+    results, _ = run_benchmark(*arguments, "a larger vocabulary", "32 lanes", "--resume")
     (kept,), (first, second) = results["tables"].values()
     assert (kept, first) == (long, short) and second["training"] == "32 lanes"
     (tmp_path / "results/trials.json").unlink()
-    results, _ = run_benchmark(*arguments, "vocabulary")
+    results, _ = run_benchmark(*arguments, "a larger vocabulary")
     assert results["tables"]["5.0 million tokens"] == [long]
     assert (models / "vocabulary.log").read_text() == log
     assert sorted(path.name for path in models.glob("*.log")) == [

@@ -7,7 +7,7 @@ least cosine. HDF5's own scale-offset filter packs them into about 15 bits each,
 HDF5 gives back as float32: smaller than float16, and nearer to the trained ones. Its Fletcher-32
 filter adds a checksum to each chunk, and the file format of HDF5 1.10 has checksums of all else, so
 a damaged file is refused. The softmax and the vocabulary stay out; the softmax alone has more than
-twice as many numbers as the rest.
+four times as many numbers as the rest.
 """
 
 import pathlib
@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 
 import keras_elmo
+from keras_elmo.files import replacing_files
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "keras_elmo/weights/tiny"
 _DECIMALS = 4
@@ -27,16 +28,17 @@ _VERSION = ("v110", "v110")  # of the file format: the oldest whose own parts ha
 def pack(source, target):
     """Copies a model's options, and its weights rounded."""
     target.mkdir(exist_ok=True)
-    shutil.copyfile(source / "options.json", target / "options.json")
-    read = h5py.File(source / "weights.hdf5")
-    new = h5py.File(target / "weights.hdf5", "w", libver=_VERSION)
-    with read, new:
+    with replacing_files(target / "options.json", target / "weights.hdf5") as paths:
+        shutil.copyfile(source / "options.json", paths[0])
+        read = h5py.File(source / "weights.hdf5")
+        new = h5py.File(paths[1], "w", libver=_VERSION)
+        with read, new:
 
-        def copy(name, item):
-            if isinstance(item, h5py.Dataset):
-                _create(new, name, item.shape)[...] = item[()]
+            def copy(name, item):
+                if isinstance(item, h5py.Dataset):
+                    _create(new, name, item.shape)[...] = item[()]
 
-        read.visititems(copy)
+            read.visititems(copy)
 
 
 def _create(file, name, shape):

@@ -61,14 +61,14 @@ def test_scores_in_the_text_are_what_was_measured():
         (sentiment, "GloVe (50 numbers)", "in the place of ELMo it reaches {:.1f}, and with"),
         (sentiment, static, "and with static vectors {:.1f}."),
         (sentiment, "mix", "in the place of all of them it reaches {:.1f}, and"),
-        (sentiment, "layer 0", "and with layer 0 alone {:.1f}."),
+        (sentiment, "layer 0", "and with layer 0 in their place {:.1f}."),
         (sentiment, "all trained", "(fine-tuning.md), the classifier reaches {:.1f} on SST-2."),
         (phrases, "frozen", "dev sentences, the default reaches {:.1f} ("),
         (phrases, "a bag of words", "and a bag of words {:.1f}. MiniLM"),
         (phrases, "MiniLM, logistic regression", "MiniLM's mean vectors reach {:.1f},"),
         (phrases, "GloVe (50 numbers)", "in the place of ELMo both {:.1f}, and word"),
         (phrases, static, "in the place of ELMo both {:.1f}, and word"),
-        (phrases, "word vectors alone", "and word vectors alone {:.1f}. (BERT"),
+        (phrases, "word vectors alone", "and word vectors alone {:.1f}."),
         (entities, "frozen", "all layers side by side, {:.1f}."),
         (entities, "layer 0", "the word itself, reaches {:.1f}, the mix"),
         (entities, "mix", "the mix of the layers {:.1f}, and"),
@@ -108,6 +108,7 @@ def test_cosines_of_sentences_in_the_text_are_what_was_measured():
     text = " ".join((ROOT / "docs/embedding.md").read_text(encoding="utf-8").split())
     assert f"experiment](results.md#means-of-sentences), {found['mix', 'mean']} of the" in text
     assert f"with the vectors as they are it was {found['mix', 'as they are']}." in text
+    assert f"GloVe do it better, {found['GloVe (50 numbers)', 'mean']}, and best" in text
     assert f"MiniLM reached {found['MiniLM', 'as they are']}." in text
 
 
@@ -137,6 +138,41 @@ def test_figures_of_a_gpu_in_the_text_are_what_was_measured():
     assert 3.5 < rates[0] / rates[2] < 4.5  # "four times as slow"
 
 
+def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
+    before = json.loads((ROOT / "saved_models/tiny/results/before.json").read_text())
+    folder = ROOT / "benchmarks/results"
+    now = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("tasks", "probes")}
+    titles = [title for title in now["tasks"]["tables"] if "phrases" not in title]
+    assert [title.split("(")[1][-6:-1] for title in titles] == ["SST-2", "NUT17", "h EWT"]
+    text = (ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8")
+    for name, row in [("ELMo alone", "ELMo alone"), ("frozen", "the default, frozen")]:
+        cells = []
+        for title in titles:
+            for results in (before, now):
+                rows = results["tasks"]["tables"][title]
+                found = [each for each in rows if each["vectors"] == name]
+                score = "F1 (%)" if "WNUT17" in title else "accuracy (%)"
+                cells += [f"{r[score]:.1f} ± {r['standard deviation']}" for r in found] or [""]
+        assert f"| {row} | {' | '.join(cells)} |" in text
+    text = " ".join(text.split())
+    ((old,), (*_, new)) = (each["probes"]["tables"]["senses"] for each in (before, now))
+    names = [f"F1 (%), layer {layer}" for layer in (2, 1)]
+    (new_2, new_1), (old_2, old_1) = ([f"{row[n]:.1f}" for n in names] for row in (new, old))
+    assert f"is {new_2} in layer 2, and {new_1} in layer 1." in text
+    assert f"The model before had {old_2} and {old_1};" in text
+    scores = []
+    for results in (now, before):
+        rows = {row["vectors"]: row for row in results["probes"]["tables"]["parts of speech"]}
+        scores += [f"{rows[name]['test, accuracy (%)']:.1f}" for name in ("mix", "layer 0")]
+    mix, layer_0, *of_before = scores
+    assert f"reaches {mix} on the test sentences with the mix, and {layer_0} with" in text
+    assert "The model before had {} and {}.".format(*of_before) in text
+    printed = (ROOT / "saved_models/tiny/results/package.txt").read_text()
+    error, cosine = re.search(r"within ([\d.e-]+), cosine >= ([\d.]+)", printed).groups()
+    assert f"within {float(error):.1e}".replace("e-0", "e-") in text
+    assert f"every cosine at least {cosine}" in text
+
+
 def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
     lines = (ROOT / "saved_models/tiny/results/training.jsonl").read_text().splitlines()
     first, *_, last = map(json.loads, lines)
@@ -151,13 +187,13 @@ def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
 
 def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     results = ROOT / "benchmarks/results"
-    linear, heads, _ = json.loads((results / "domain.json").read_text())["tables"].values()
-    rows = {row["what"]: row for row in linear + heads}
+    linear, classifiers, _ = json.loads((results / "domain.json").read_text())["tables"].values()
+    rows = {row["what"]: row for row in linear + classifiers}
     words, alone = rows["words"], rows["vectors of alone"]
     elmo = [rows[f"vectors of {name}"] for name in ("tiny", "further", "alone")]
     further = elmo[1]
     tiny, minilm = elmo[0]["1,000"][:4], rows["vectors of MiniLM"]
-    of_tiny, of_further = (rows[f"classifier on {name}"] for name in ("tiny", "further"))
+    heads = of_tiny, of_further = [rows[f"classifier on {name}"] for name in ("tiny", "further")]
     trained = [rows[f"classifier on {name}, all trained"] for name in ("tiny", "further")]
     static, glove = rows["classifier without ELMo"], rows["classifier on GloVe (50 numbers)"]
     assert minilm["1,000"][:4] == alone["1,000"][:4]
@@ -167,6 +203,11 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
         for name, log in logs.items()
     }
     text = " ".join((ROOT / "docs/domain.md").read_text(encoding="utf-8").split())
+    gains = [
+        float(row["50"][:4]) - float(words["50"][:4])
+        for name, row in rows.items()
+        if name.startswith("words and")
+    ]
     best = max(row["200"].split(" ± ")[0] for row in elmo)
     for sentence in [
         f"with 200 it has {words['200'][:4]}, and the best of ELMo's vectors {best}.",
@@ -189,6 +230,8 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
         f"vectors of `alone` have {alone['1,000'][:4]}, and those of `tiny` {tiny}.",
         f"perplexity of {perplexity['further']:.1f}, and `alone` {perplexity['alone']:.1f}.",
         f"those of `further` have {further['5,000']}, and those of `alone` {alone['5,000']}.",
+        f"a dropout of 0.1 gave {rows['vectors of further, dropout 0.1']['5,000']}, too.",
+        f"With 50 it is higher by {min(gains):.1f} to {max(gains):.1f} on each",
     ]:
         assert sentence in text, sentence
     assert all(25 < row["texts a second"] < 35 for row in elmo)
@@ -199,8 +242,11 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
             (of_further, further, ("50", "200")),
             (of_tiny, of_further, ("50", "200", "1,000", "5,000")),
             (of_further, words, ("200", "1,000", "5,000")),
-            (trained[0], of_tiny, ("200",)),
-            (trained[1], of_further, ("200",)),
+            *((all_of, head, ("200",)) for all_of, head in zip(trained, heads, strict=True)),
+            *(
+                (head, all_of, ("50", "1,000", "5,000"))
+                for all_of, head in zip(trained, heads, strict=True)
+            ),
         ]
         for count in counts
     ]
@@ -241,8 +287,9 @@ def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
         f"from {every[5]:.0f} to {every[150]:.1f}.",
     ]:
         assert sentence in text, sentence
-    for half in (5, 25, 50):  # "a fifth smaller"
-        assert 0.75 < every[2 * half] / every[half] < 0.85
+    early, late = (1 - every[2 * half] / every[half] for half in (5, 50))
+    assert f"From 5 to 10 million tokens it becomes {early:.0%}".replace("%", " %") in text
+    assert f"and from 50 to 100 million {late:.0%}".replace("%", " %") in text
 
 
 def test_figures_of_the_trials_in_the_text_are_what_was_measured():
@@ -261,10 +308,12 @@ def test_figures_of_the_trials_in_the_text_are_what_was_measured():
     ]:
         assert sentence in text, sentence
     many = {name: f"{row[perplexity]:.2f}" for name, row in long.items()}
+    text = " ".join((ROOT / "docs/domain.md").read_text(encoding="utf-8").split())
+    assert f"had a perplexity of {long['as tiny, but 64 lanes'][perplexity]:.0f} at its end" in text
     text = " ".join((ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8").split())
     for sentence in [
         f"perplexity, {many['dropout 0.1']} in the place of {many['as tiny, but 64 lanes']}, and",
-        f"has a perplexity of {many['32 lanes of 40 tokens']}. Its",
+        f"has a perplexity of {many['32 lanes of 40 tokens']}. The",
     ]:
         assert sentence in text, sentence
     for score, most in [("EWT", 0.5), ("SST-2", 1.5), ("senses, layer 2", 1.5)]:

@@ -62,6 +62,7 @@ def compare(folder, vocabulary, names, steps):
             source: evaluate(model, Corpus(path).sentences())["perplexity"]
             for source, path in sources.items()
         }
+        print(f"{name}: {results[name]}", file=sys.stderr, flush=True)  # for who stops it
     return results
 
 

@@ -46,6 +46,7 @@ def test_it_runs(one_layer_folder, tmp_path, run_benchmark):
     assert again[first][:3] == tables[first]
     assert len(again[first]) == count
     # A row that is named is, and the others stay.
-    named = run_benchmark(*arguments, "--rows", again[first][2]["vectors"])[0]["tables"]
+    arguments += ["--tasks", "sentiment", "--rows", again[first][2]["vectors"]]
+    named = run_benchmark(*arguments)[0]["tables"]
     assert named[first][2] != again[first][2]
     assert named[first][:2] + named[first][3:] == again[first][:2] + again[first][3:]

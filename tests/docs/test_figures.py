@@ -75,9 +75,11 @@ def test_scores_in_the_text_are_what_was_measured():
         (entities, static, "with static vectors {:.1f}, and"),
         (entities, "GloVe (50 numbers)", "in the place of ELMo it reaches {:.1f}, with"),
         (entities, "word vectors alone", "and {:.1f} without either."),
-        (speech, "frozen", "training), the default {:.1f}, and"),
-        (speech, "layer 0", "(EWT), layer 0 reaches {:.1f} (one training)"),
-        (speech, "GloVe (50 numbers)", "and {:.1f} with GloVe in the place of ELMo. In"),
+        (speech, "frozen", "(one training each), and the default {:.1f}."),
+        (speech, "layer 0", "(EWT), layer 0 reaches {:.1f} and the mix"),
+        (speech, "mix", "and the mix {:.1f} (one training each), and"),
+        (speech, static, "in the place of ELMo it reaches {:.1f}, and with GloVe"),
+        (speech, "GloVe (50 numbers)", "and with GloVe {:.1f}. In"),
     ]:
         (row,) = (row for row in table if row["vectors"] == name)
         assert form.format(row["F1 (%)" if table is entities else "accuracy (%)"]) in text
@@ -155,6 +157,18 @@ def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
                 cells += [f"{r[score]:.1f} ± {r['standard deviation']}" for r in found] or [""]
         assert f"| {row} | {' | '.join(cells)} |" in text
     text = " ".join(text.split())
+    triples = []
+    for title in titles:
+        rows = {row["vectors"]: row for row in now["tasks"]["tables"][title]}
+        (static,) = (row for name, row in rows.items() if name.startswith("static"))
+        score = "F1 (%)" if "WNUT17" in title else "accuracy (%)"
+        triples.append([row[score] for row in (rows["mix"], rows["layer 0"], static)])
+    assert all(mix == max(mix, *others) for mix, *others in triples)
+    scores = [f"{score:.1f}" for triple in triples for score in triple]
+    assert (
+        "On SST-2 the mix of the layers has {}, layer 0 {}, and static vectors of the same text "
+        "{}. On WNUT17 these have {}, {} and {}, and on EWT {}, {} (one training each) and {}."
+    ).format(*scores) in text
     ((old,), (*_, new)) = (each["probes"]["tables"]["senses"] for each in (before, now))
     names = [f"F1 (%), layer {layer}" for layer in (2, 1)]
     (new_2, new_1), (old_2, old_1) = ([f"{row[n]:.1f}" for n in names] for row in (new, old))

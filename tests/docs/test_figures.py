@@ -288,7 +288,7 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     for sentence in [
         f"a bag of words learns an accuracy of {words['5,000']}. The default reaches "
         f"{whole[0]['5,000']}, if it reads whole reviews",
-        f"of film reviews reaches {trained[0]['5,000']}, in the place of {of_tiny['5,000']} (the",
+        f"of film reviews reaches {trained[0]['5,000']}, in the place of {of_tiny['5,000']} (one",
         f"With GloVe in the place of ELMo it reaches {whole[1]['5,000']}, and with word vectors "
         f"alone {whole[2]['5,000']} (one training each).",
     ]:

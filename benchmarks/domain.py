@@ -14,9 +14,9 @@ others. Small training sets are drawn five times: the mean accuracy, and the sta
   one draw alone, since this is slow.
 - "classifier on X, whole reviews": it reads whole reviews, and a tenth of the 5,000 chooses the
   epoch.
-- "tiny, float32", "tiny, bfloat16", ...: what `keras-elmo train` takes for a biLM of each shape, measured in a few steps on the
-  text of `benchmarks.training`: Adam, batches of 32 x 20 tokens, 1,024 negative samples. The hours
-  for 100 million tokens are computed from its speed.
+- "tiny, float32", "tiny, bfloat16", ...: what `keras-elmo train` takes for a biLM of each
+  shape, measured in a few steps on the text of `benchmarks.training`: Adam, batches of 32 x 20
+  tokens, 1,024 negative samples. The hours for 100 million tokens are computed from its speed.
 
 A logistic regression takes the regularisation and the weight that are best in a cross-validation
 of the training reviews. The texts a second are those of new texts: of the vectors (with words

@@ -11,7 +11,8 @@ tokens have been read. What it has learned:
   sentences.
 
 The results are written after each point. Other points of the file stay, and with `--resume` they
-are not measured again. `--picture` draws the curves.
+are not measured again. `--shape` names the shape of the models, and `--picture` draws the curves of
+this shape.
 """
 
 import pathlib
@@ -26,7 +27,7 @@ from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.analysis.plot import check_picture, save_figure
 from keras_elmo.training import Corpus, evaluate
 
-TOKENS = "million tokens"
+SHAPE, TOKENS = "shape", "million tokens"
 PERPLEXITY, TASKS = "Perplexity of held-out text", "What the vectors know (%)"
 
 
@@ -59,12 +60,13 @@ def knowledge(folder, data, small):
     return row | {"SST-2": regression_score(vectors, texts)}
 
 
-def picture(tables):
-    """The curves of both tables: a Matplotlib figure."""
+def picture(tables, shape):
+    """The curves of both tables of a shape: a Matplotlib figure."""
     figure = Figure(figsize=(9, 4.8), dpi=100, layout="constrained")
     for panel, (title, rows) in zip(figure.subplots(1, 2), tables.items(), strict=True):
+        rows = [row for row in rows if row[SHAPE] == shape]
         millions = [row[TOKENS] for row in rows]
-        for k, name in enumerate(name for name in rows[0] if name != TOKENS):
+        for k, name in enumerate(name for name in rows[0] if name not in (SHAPE, TOKENS)):
             style = {"marker": "os^Dv"[k % 5], "ms": 5, "lw": 1.4, "label": name}
             panel.plot(millions, [row[name] for row in rows], **style)
         panel.set_xscale("log")
@@ -88,6 +90,7 @@ def main():
     parser = report.parser("benchmarks.learning", __doc__, "learning", "less text, one noun")
     parser.add_argument("models", nargs="+", metavar="MILLIONS=FOLDER", type=point)
     parser.add_argument("--heldout", type=pathlib.Path, required=True, help="held-out text")
+    parser.add_argument("--shape", default="tiny", help="of the models (default: %(default)s)")
     parser.add_argument("--picture", type=pathlib.Path, help="the curves: *.png or *.svg")
     parser.add_argument("--resume", action="store_true", help="only points that the file lacks")
     options = parser.parse_args()
@@ -96,14 +99,15 @@ def main():
     texts = {"all": options.heldout / "heldout.txt"}
     texts |= {path.stem: path for path in sorted((options.heldout / "heldout").glob("*.txt"))}
     results = report.results_of_model("tiny", [f"TensorFlow {tf.__version__}"])
+    results["model"] = "Points of trainings on the text of `tiny`"
     tables = report.Tables(
         options.output,
         "learning",
         results,
-        lambda row: row[TOKENS],
+        lambda row: (row[SHAPE], row[TOKENS]),
         resume=options.resume,
         keep=True,
-        order=lambda millions: millions,
+        order=lambda name: name,
     )
     for millions, folder in options.models:
         measures = {
@@ -111,11 +115,12 @@ def main():
             TASKS: lambda folder=folder: knowledge(folder, report.SHARED / "data", options.small),
         }
         for title, measure in measures.items():
-            if tables.is_wanted(title, millions):
-                tables.add(title, {TOKENS: millions} | measure())
+            name = options.shape, millions
+            if tables.is_wanted(title, name):
+                tables.add(title, dict(zip((SHAPE, TOKENS), name, strict=True)) | measure())
     print(tables.text())
     if options.picture:
-        save_figure(picture(results["tables"]), options.picture)
+        save_figure(picture(results["tables"], options.shape), options.picture)
 
 
 if __name__ == "__main__":

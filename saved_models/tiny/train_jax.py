@@ -4,7 +4,8 @@
 
 A step computes what a step of `keras-elmo train` does with Adam, the cosine schedule, the sampled
 softmax and no dropout. A test compares the two, in float32 on the processor. `--init MODEL` in the
-place of `--options FILE` trains a model further. What differs:
+place of `--options FILE` trains a model further. Without both, the model has the shape of the
+published `small`. What differs:
 
 - The package's Adam updates a character's embedding only in steps whose window has that character.
   Here every step updates it.
@@ -37,7 +38,7 @@ import tensorflow as tf
 
 from keras_elmo import ElmoConfig, characters
 from keras_elmo.cli.arguments import open_model_argument
-from keras_elmo.cli.train import make_model
+from keras_elmo.cli.train import SMALL, make_model
 from keras_elmo.files import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.text.vocabulary import Vocabulary
@@ -408,7 +409,7 @@ def main(arguments=None):
     add = parser.add_argument
     add("--train", required=True, nargs="+", help="text files, a sentence a line")
     add("--vocab", required=True, help="vocabulary, as `keras-elmo vocabulary` writes it")
-    add("--options", help="options.json of the shape; nothing else of it is read")
+    add("--options", help="options.json of the shape; nothing else of it is read (that of small)")
     add("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
     add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
     add(
@@ -429,11 +430,10 @@ def main(arguments=None):
             parser.error(f"{typed} must be at least 1. Received: {getattr(values, name)}")
     if os.path.lexists(values.output):
         parser.error(f"--output must be a new folder. Received: {values.output}")
-    if not (values.options or values.init):
-        parser.error("--options or --init must be given. Received: neither")
+    config = SMALL
     if values.options:
         config = ElmoConfig.from_options(values.options)
-    else:
+    elif values.init:
         with open_model_argument(values.init) as (config, _):
             pass
     if config.dictionary or not (config.has_projection and config.has_token_projection):

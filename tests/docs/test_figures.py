@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from code_blocks import ROOT
 
 
@@ -199,16 +200,25 @@ def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
     assert f"every cosine at least {cosine}" in text
 
 
-def test_the_training_of_tiny_in_the_text_is_what_the_log_says():
-    lines = (ROOT / "saved_models/tiny/results/training.jsonl").read_text().splitlines()
-    first, *_, last = map(json.loads, lines)
-    assert last["step"] == last["of"] and last["tokens"] == last["step"] * 128 * 20
+@pytest.mark.parametrize(
+    ("log", "pages", "time"),
+    [
+        (
+            "saved_models/tiny/results/training.jsonl",
+            ["docs/training.md", "saved_models/tiny/README.md"],
+            "150 million tokens in {:.1f} minutes",
+        ),
+        ("benchmarks/results/learning/small.jsonl", ["docs/training.md"], "in {:.1f} minutes"),
+    ],
+)
+def test_a_training_in_the_text_is_what_its_log_says(log, pages, time):
+    first, *_, last = map(json.loads, (ROOT / log).read_text().splitlines())
+    assert last["step"] == last["of"] == 58594 and last["tokens"] == 150_000_640
     speed = (last["tokens"] - first["tokens"]) / (last["seconds"] - first["seconds"])
-    tokens = f"{last['tokens'] / 1e6:.0f} million tokens in {last['seconds'] / 60:.1f} minutes"
     rate = f"{round(speed, -4):,.0f} tokens a second after the first {first['seconds']:.0f} seconds"
-    for page in ("docs/training.md", "saved_models/tiny/README.md"):
+    for page in pages:
         text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-        assert tokens in text and rate in text
+        assert time.format(last["seconds"] / 60) in text and rate in text
 
 
 def test_figures_of_the_domain_in_the_text_are_what_was_measured():
@@ -299,8 +309,10 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
 
 
 def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
-    file = ROOT / "benchmarks/results/learning.json"
-    perplexities, scores = json.loads(file.read_text())["tables"].values()
+    tables = json.loads((ROOT / "benchmarks/results/learning.json").read_text())["tables"]
+    perplexities, scores = (
+        [row for row in rows if row["shape"] == "tiny"] for rows in tables.values()
+    )
     points = [5, 10, 25, 50, 100, 150]
     assert [row["million tokens"] for row in scores] == points
     speech, second, first, reviews = (
@@ -324,6 +336,22 @@ def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
     early, late = (1 - every[2 * half] / every[half] for half in (5, 50))
     assert f"From 5 to 10 million tokens it becomes {early:.0%}".replace("%", " %") in text
     assert f"and from 50 to 100 million {late:.0%}".replace("%", " %") in text
+    small, knows = (
+        next(row for row in rows if (row["shape"], row["million tokens"]) == ("small", 150))
+        for rows in tables.values()
+    )
+    names = ["senses, layer 1", "senses, layer 2", "EWT", "SST-2"]
+    assert small["all"] < every[150] and all(knows[name] > scores[-1][name] for name in names)
+    for sentence in [
+        f"Its perplexity is {small['all']:.1f} at the end, and that of `tiny` {every[150]:.1f}.",
+        f"{knows[names[0]]:.1f} in layer 1 in the place of {first[150]}, and "
+        f"{knows[names[1]]:.1f} in layer 2 in the place of {second[150]}.",
+        f"right for {knows['EWT']:.1f} %, in the place of {speech[150]} %, and SST-2 for "
+        f"{knows['SST-2']:.1f} %, in the place of {reviews[150]} %.",
+    ]:
+        assert sentence in text, sentence
+    text = " ".join((ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8").split())
+    assert f"trained on the same text, has {knows['SST-2']:.1f}." in text
 
 
 def test_figures_of_the_trials_in_the_text_are_what_was_measured():

@@ -223,6 +223,13 @@ def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
         assert is_same != x.path.endswith("softmax/kernel"), x.path
 
 
+def test_without_options_the_shape_is_that_of_small(script, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "train", lambda *_: None)
+    script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
+    config = ElmoConfig.from_options(tmp_path / "model/options.json")
+    assert config == ElmoConfig(1024, 128, num_highway=1)
+
+
 @pytest.mark.slow
 def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "CHUNK", 3)
@@ -239,7 +246,6 @@ def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatc
         ("--steps 0", "--steps must be at least 1. Received: 0"),
         ("--steps 3 --max-words 0", "--max-words must be at least 1. Received: 0"),
         ("--steps 3 -o {folder}", "--output must be a new folder. Received: "),
-        ("--steps 3 --options= ", "--options or --init must be given. Received: neither"),
         ("--steps 3 --options {folder}/wide.json", "must read bytes, and have a projection"),
         ("--steps 3 --batch-size 999", "The text must have at least 999 x 20 tokens"),
         ("--steps 3 --train {folder}/blank.txt", "Received: 0 tokens; make --batch-size smaller"),

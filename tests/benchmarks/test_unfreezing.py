@@ -56,7 +56,7 @@ def test_it_runs(one_layer_folder, run_benchmark):
     results, _ = run_benchmark(*arguments)
     (rows,) = results["tables"].values()
     assert [row["seed"] for row in rows] == [1, 2]
-    again, _ = run_benchmark(*arguments[:-2], "--seeds", "2")
+    again, _ = run_benchmark(*arguments[:-3], "--seeds", "2")
     assert next(iter(again["tables"].values()))[0] == rows[0]
     for row in rows:
         assert all(0 < row[name] < 100 for name in ("head", "one rate", "layer by layer"))

@@ -3,9 +3,7 @@
     python saved_models/tiny/train_jax.py --train TEXT --vocab FILE --options FILE --steps N -o OUT
 
 A step computes what a step of `keras-elmo train` does with Adam, the cosine schedule, the sampled
-softmax and no dropout. A test compares the two, in float32 on the processor. `--init MODEL` in the
-place of `--options FILE` trains a model further. Without both, the model has the shape of the
-published `small`. What differs:
+softmax and no dropout. A test compares the two, in float32 on the processor. What differs:
 
 - The package's Adam updates a character's embedding only in steps whose window has that character.
   Here every step updates it.
@@ -13,6 +11,9 @@ published `small`. What differs:
   bfloat16. On a GPU, JAX rounds the factors of other float32 products to TensorFloat-32.
 - All sentences are shuffled, and each lane reads one stretch of them. So a lane can begin an epoch
   within a sentence. The last tokens, which do not fill a window of every lane, are left out.
+
+`--init MODEL` in the place of `--options FILE` trains a model further. With neither, the model has
+the shape of the published `small`.
 
 The text is kept in GPU memory, as indices of words, and one call of the compiled program takes up
 to 500 steps. There are no checkpoints: the model is written at the end, and Ctrl-C keeps nothing.
@@ -409,7 +410,7 @@ def main(arguments=None):
     add = parser.add_argument
     add("--train", required=True, nargs="+", help="text files, a sentence a line")
     add("--vocab", required=True, help="vocabulary, as `keras-elmo vocabulary` writes it")
-    add("--options", help="options.json of the shape; nothing else of it is read (that of small)")
+    add("--options", help="options.json; its shape alone is read (default: that of `small`)")
     add("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
     add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
     add(

@@ -315,6 +315,12 @@ def test_figures_of_the_domain_in_the_text_are_what_was_measured():
     assert "took 1.4 to 1.7 hours on one core" in text
 
 
+def score_of_the_default(file):
+    rows = json.loads((ROOT / file).read_text())["tables"]["Sentiment (SST-2)"]
+    (row,) = (row for row in rows if row["vectors"] == "frozen")
+    return f"{row['accuracy (%)']:.1f} ± {row['standard deviation']}"
+
+
 def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
     tables = json.loads((ROOT / "benchmarks/results/learning.json").read_text())["tables"]
     perplexities, scores = (
@@ -350,13 +356,17 @@ def test_figures_of_the_learning_curve_in_the_text_are_what_was_measured():
     middle, knows = knows[50], knows[150]
     assert all(abs(middle[name] - scores[3][name]) < 0.3 for name in ("EWT", "SST-2"))
     names = ["senses, layer 1", "senses, layer 2", "EWT", "SST-2"]
+    files = "small/tasks.json", "tasks.json"
     for sentence in [
         f"{small[150]['all']:.1f} at the end, and that of `tiny` {every[150]:.1f}.",
         f"million tokens it has the {middle[names[1]]:.1f} in layer 2 that `tiny` has at the end.",
         f"{knows[names[0]]:.1f} in layer 1 in the place of {first[150]}, and "
         f"{knows[names[1]]:.1f} in layer 2 in the place of {second[150]}.",
-        f"right for {knows['EWT']:.1f} %, in the place of {speech[150]} %, and SST-2 for "
-        f"{knows['SST-2']:.1f} %, in the place of {reviews[150]} %, where each has",
+        f"right for {knows['EWT']:.1f} % of the words of EWT, in the place of {speech[150]} %, and "
+        f"for {knows['SST-2']:.1f} % of the sentences of SST-2, in the place of {reviews[150]} %",
+        "The default `TextClassifier` has {} on SST-2 with it, and {} with `tiny`.".format(
+            *(score_of_the_default(f"benchmarks/results/{file}") for file in files)
+        ),
     ]:
         assert sentence in text, sentence
     text = " ".join((ROOT / "saved_models/tiny/README.md").read_text(encoding="utf-8").split())

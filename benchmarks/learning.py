@@ -115,9 +115,8 @@ def main():
             TASKS: lambda folder=folder: knowledge(folder, report.SHARED / "data", options.small),
         }
         for title, measure in measures.items():
-            name = options.shape, millions
-            if tables.is_wanted(title, name):
-                tables.add(title, dict(zip((SHAPE, TOKENS), name, strict=True)) | measure())
+            if tables.is_wanted(title, (options.shape, millions)):
+                tables.add(title, {SHAPE: options.shape, TOKENS: millions} | measure())
     print(tables.text())
     if options.picture:
         save_figure(picture(results["tables"], options.shape), options.picture)

@@ -13,12 +13,12 @@ on from there with all of ELMo. "ELMo alone" has no learned word vectors, and "w
 no ELMo. In "layer 0", ... the head reads one layer in the place of all, in "mix" their learned mix.
 Where the peers are there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and
 `--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
-`fit` keeps the vectors of a frozen ELMo for all epochs up to 10 GB, in the place of 1. The results
-are written after each row. `--tasks` measures some of the tables anew, `--rows` some of the rows,
-and `--resume` only the rows that the file lacks; the others stay. Rows may be of several machines,
-since the processor stands in each. The scores do not depend on it.
+The results are written after each row. `--tasks` measures some of the tables anew, `--rows` some of
+the rows, and `--resume` only the rows that the file lacks; the others stay. Rows may be of several
+machines, since the processor stands in each. The scores do not depend on it.
 """
 
+import dataclasses
 import functools
 import gc
 import pathlib
@@ -38,15 +38,14 @@ from benchmarks.static_vectors import StaticVectors
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.analysis.annotated_files import read_conllu
 from keras_elmo.cli import classify, tag
-from keras_elmo.tasks import task_model
+from keras_elmo.tasks.examples import with_a_column
 from keras_elmo.tasks.labelled_files import read_tagged, read_texts
-from keras_elmo.tasks.task_model import padded
 from keras_elmo.text.inputs import tokens_and_width
 from keras_elmo.text_files import read_lines
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"
-NOTHING = {"": 0}, np.zeros((1, 1))  # of any word
+NOTHING = {"": 0}, np.zeros((1, 2))  # of any word
 
 
 class WordVectors(keras.layers.Layer):
@@ -59,7 +58,7 @@ class WordVectors(keras.layers.Layer):
         tokenizer, max_tokens: see `Elmo`.
     """
 
-    stateful, keep_sentence_boundaries, trainable_part = False, False, "mix"
+    keep_sentence_boundaries, trainable_part = False, "none"
 
     def __init__(self, row_of, vectors, tokenizer, max_tokens=None):
         super().__init__(trainable=False)
@@ -75,12 +74,13 @@ class WordVectors(keras.layers.Layer):
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
         tokens, _ = tokens_and_width(texts, self.tokenizer, self.max_tokens)
         rows = self._rows(tokens)
-        mask = padded(rows.with_flat_values(tf.ones_like(rows.flat_values, tf.bool)), False)
-        vectors = tf.gather(self._vectors, padded(rows, 0))
-        return {"elmo": vectors, "mask": mask, "tokens": padded(tokens, "")}
+        tokens = with_a_column(tokens.to_tensor(""), "")
+        mask = tf.sequence_mask(rows.row_lengths(), tf.shape(tokens)[1])
+        vectors = tf.gather(self._vectors, with_a_column(rows.to_tensor(), 0))
+        return {"elmo": vectors, "mask": mask, "tokens": tokens}
 
     def embed_stream(self, tokens, layers, progress):
-        for rows in self._rows(tokens):
+        for rows in self._rows(keras_elmo.strings(tokens)):
             yield {"elmo": tf.gather(self._vectors, rows).numpy()}
 
     def _rows(self, tokens):
@@ -89,19 +89,21 @@ class WordVectors(keras.layers.Layer):
         return tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
 
 
-def without_elmo(make, model, table, **kwargs):
+def without_elmo(make, model, table, labels, **kwargs):
     """A model with word vectors in the place of its `Elmo`, which trains its head alone.
 
     Args:
         make: `TextClassifier` or `Tagger`, perhaps with arguments.
         model: see `TextClassifier`. Its tokens are those of this model.
         table: the first two arguments of `WordVectors`; `NOTHING`: the head has its own alone.
+        labels: see `TextClassifier`.
         **kwargs: see `Elmo`.
     """
-    result = make(model, layers="elmo", **kwargs)  # its head is made when `fit` sees the labels
-    tokenizer, most = result.elmo.tokenizer, result.elmo.max_tokens
+    known = keras_elmo.Elmo.from_pretrained(model, **kwargs)
+    size = dataclasses.replace(known.config, projection_dim=table[1].shape[1] // 2, units=1)
+    result = make(keras_elmo.Elmo(size), labels, layers="elmo")
     del result.elmo
-    result.elmo = WordVectors(*table, tokenizer, most)
+    result.elmo = WordVectors(*table, known.tokenizer, known.max_tokens)
     return result
 
 
@@ -134,7 +136,7 @@ def train(make, data, epochs, seed, parts):
     Args:
         make: function without arguments that makes a `TextClassifier` or a `Tagger`.
         data: dict of texts and labels, `"train"`, `"dev"` and `"test"`.
-        parts: list of values of `trainable_part`.
+        parts: list of values of `trainable_part`; `None`: as the model is made.
 
     Returns:
         For each part a triple: the score (%), the seconds of training and the texts a second; and
@@ -144,7 +146,7 @@ def train(make, data, epochs, seed, parts):
     keras.utils.set_random_seed(seed)
     model, results, seconds = make(), [], 0.0
     for part in parts:
-        if part != model.trainable_part:
+        if part is not None:
             model.trainable_part = part
         start = time.perf_counter()
         model.fit(
@@ -155,7 +157,7 @@ def train(make, data, epochs, seed, parts):
             verbose=0,
         )
         seconds += time.perf_counter() - start
-        score = 100 * model.evaluate(*data["test"], verbose=0, return_dict=True)[model.score]
+        score = 100 * model.evaluate(*data["test"], verbose=0, return_dict=True)[model.main_metric]
         texts = data["test"][0]
         model.predict(texts[:64], verbose=0)  # traced
         start = time.perf_counter()
@@ -306,8 +308,8 @@ def measure(task, options, add, is_wanted):
     for name, find in static:
         measure_row(
             [name],
-            lambda find=find: without_elmo(task.make, model, find(), **tokens),
-            ["mix"],
+            lambda find=find: without_elmo(task.make, model, find(), labels, **tokens),
+            [None],
         )
     elmo = keras_elmo.Elmo.from_pretrained(model)
     for layer in range(elmo.config.num_layers + 1):
@@ -316,12 +318,12 @@ def measure(task, options, add, is_wanted):
             lambda layer=layer: task.make(
                 only_layer(model, layer, **tokens), labels, layers="elmo"
             ),
-            ["mix"],
+            [None],
         )
-    measure_row(["ELMo alone"], lambda: task.make(model, labels, word_size=0, **tokens), ["mix"])
-    measure_row(["mix"], lambda: task.make(model, labels, layers="elmo", **tokens), ["mix"])
+    measure_row(["ELMo alone"], lambda: task.make(model, labels, word_dim=0, **tokens), [None])
+    measure_row(["mix"], lambda: task.make(model, labels, layers="elmo", **tokens), [None])
     measure_row(
-        ["frozen", "all trained"], lambda: task.make(model, labels, **tokens), ["mix", "all"]
+        ["frozen", "all trained"], lambda: task.make(model, labels, **tokens), [None, "all"]
     )
 
 
@@ -371,7 +373,6 @@ def main():
         help="folder with sst2, wnut17 and ud-english-ewt (default: %(default)s)",
     )
     options = parser.parse_args()
-    task_model.MAX_VECTOR_BYTES = 10**10
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )

@@ -1,6 +1,27 @@
 """`TracedFunction`: a `tf.function` that TensorFlow does not warn about."""
 
+import contextlib
+import logging
+
 import tensorflow as tf
+
+
+@contextlib.contextmanager
+def without_trace_warnings():
+    """A context in which TensorFlow does not warn of many traces.
+
+    It counts them by source code, and each Keras model that trains has a trace of its own.
+    """
+
+    def is_other(record):
+        return "triggered tf.function retracing" not in record.getMessage()
+
+    logger = logging.getLogger("tensorflow")
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
 
 
 class TracedFunction:

@@ -53,18 +53,17 @@ class ExportedModule(tf.Module):
         self.stored.append(stored)
         return variable
 
-    def function(self, model_function, inputs, select_outputs):
+    def function(self, model_function, inputs):
         """A `tf.function` that becomes a signature. Its outputs that are floats are float32.
 
         Args:
-            model_function: a function of tensors that calls the model.
+            model_function: a function of tensors that calls the model, to a dict of tensors.
             inputs: list of `tf.TensorSpec`s with names. What it takes.
-            select_outputs: a function of the model's outputs to a dict of tensors.
         """
 
         def run(*tensors):
             with self._weights(), using_matmul_dtype(None, self._round_kernel):
-                outputs = select_outputs(model_function(*tensors))
+                outputs = dict(model_function(*tensors))
             return {
                 name: tf.cast(value, tf.float32) if value.dtype.is_floating else value
                 for name, value in outputs.items()

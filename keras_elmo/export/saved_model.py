@@ -18,6 +18,7 @@ from keras_elmo.export.signatures import (
     elmo_signatures,
     has_token_axis,
     input_specs,
+    limited,
     named_outputs,
     refuse_longer,
 )
@@ -134,16 +135,21 @@ def export_saved_model(
             )
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e.token_encoder.scheme.tables]
-        function = calling(model, max_tokens)
         if isinstance(model, Elmo):
-            signatures = elmo_signatures(module, model, function, inputs, pooled_only, max_tokens)
-        elif hasattr(model, "serving_signatures"):
-            signatures = {
-                name: module.function(function, specs, dict)
-                for name, (function, specs) in model.serving_signatures().items()
-            }
+            functions = elmo_signatures(model, inputs, pooled_only, max_tokens)
         else:
-            signatures = {"serving_default": module.function(function, inputs, named_outputs)}
+            functions = {"serving_default": (calling(model, named_outputs), inputs)}
+            if hasattr(model, "serving_signatures"):
+                functions = model.serving_signatures()
+            functions = {
+                name: (limited(function, max_tokens), specs)
+                for name, (function, specs) in functions.items()
+            }
+        # Two names of one function have one trace.
+        made = {
+            function: module.function(function, specs) for function, specs in functions.values()
+        }
+        signatures = {name: made[function] for name, (function, _) in functions.items()}
         # Traced here, where the models have the tokenizers of the export.
         for name, function in signatures.items():
             signatures[name] = function.get_concrete_function()

@@ -81,48 +81,62 @@ def has_token_axis(tensor):
     return tensor.dtype == "string" and len(tensor.shape) == 2 and tensor.shape[1] != 1
 
 
-def calling(model, max_tokens):
+def calling(model, select_outputs):
     """A function that calls the model with a tensor for each of its inputs.
 
     Args:
         model: the Keras model.
-        max_tokens: int or `None`. A longer sentence of padded tokens is refused.
+        select_outputs: a function of the model's outputs to a dict of tensors.
     """
 
     def call(*tensors):
-        if max_tokens is not None:
-            checks = [
-                check_lengths(text.to_tokens(tensor, None).row_lengths(), max_tokens)
-                for tensor in filter(has_token_axis, tensors)
-            ]
-            with tf.control_dependencies(checks):
-                tensors = [tf.identity(tensor) for tensor in tensors]
         structure = _symbolic_inputs(model)
         if structure is None:
-            return model(*tensors)
-        return model(keras.tree.pack_sequence_as(structure, tensors))
+            return select_outputs(model(*tensors))
+        return select_outputs(model(keras.tree.pack_sequence_as(structure, tensors)))
 
     return call
 
 
-def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_tokens):
-    """The functions of every signature of an `Elmo`, by name; see `export_saved_model`.
+def limited(function, max_tokens):
+    """The function of a signature, which refuses longer sentences of padded tokens.
 
     Args:
-        module: the `ExportedModule`.
-        elmo: the `Elmo`.
-        model_function: the function that calls the `Elmo` in every signature but `tokens`.
-        inputs: list of `tf.TensorSpec`s. What that function takes.
-        pooled_only: see `export_saved_model`.
-        max_tokens: see `export_saved_model`.
+        function: a function of tensors.
+        max_tokens: int, or `None` for any length. (Raw strings are limited by the tokenizer.)
     """
 
+    def call(*tensors):
+        checks = [
+            check_lengths(text.to_tokens(tensor, None).row_lengths(), max_tokens)
+            for tensor in filter(has_token_axis, tensors)
+        ]
+        with tf.control_dependencies(checks):
+            return function(*map(tf.identity, tensors))
+
+    return function if max_tokens is None else call
+
+
+def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
+    """What every signature of an `Elmo` runs and takes, by name; see `export_saved_model`.
+
+    Args:
+        elmo: the `Elmo`.
+        inputs: list of `tf.TensorSpec`s. What the `Elmo` takes.
+        pooled_only, max_tokens: see `export_saved_model`.
+
+    Returns:
+        A dict of pairs: a function of tensors to a dict of tensors, and a list of `tf.TensorSpec`s.
+    """
+
+    def returning(select):
+        return limited(calling(elmo, select), max_tokens), inputs
+
     def only_with_lengths(name):
-        return lambda outputs: {key: outputs[key] for key in (name, "sequence_len")}
+        return returning(lambda outputs: {key: outputs[key] for key in (name, "sequence_len")})
 
     if pooled_only:
-        default = module.function(model_function, inputs, only_with_lengths("default"))
-        return {"default": default, "serving_default": default}
+        return dict.fromkeys(("default", "serving_default"), only_with_lengths("default"))
 
     def from_tokens(tokens, sequence_len):
         lengths = tf.cast(sequence_len, tf.int64)
@@ -135,15 +149,10 @@ def elmo_signatures(module, elmo, model_function, inputs, pooled_only, max_token
         return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))
 
     tokens_inputs = [TOKENS_INPUT, tf.TensorSpec([None], tf.int32, "sequence_len")]
-    default = module.function(model_function, inputs, dict)
     return {
-        "default": default,
-        "serving_default": default,
-        **{
-            name: module.function(model_function, inputs, only_with_lengths(name))
-            for name in elmo.output_keys.sequences
-        },
-        "tokens": module.function(from_tokens, tokens_inputs, dict),
+        **dict.fromkeys(("default", "serving_default"), returning(dict)),
+        **{name: only_with_lengths(name) for name in elmo.output_keys.sequences},
+        "tokens": (from_tokens, tokens_inputs),
     }
 
 

@@ -260,6 +260,14 @@ class CRFDecoder(keras.layers.Layer):
         return config
 
 
+def best_tags(outputs):
+    """The most likely tags, int32, (batch, tokens), of what a `CRF` returns, (batch, tokens, tags,
+    tags), or of scores of the tags, (batch, tokens, tags)."""
+    if len(outputs.shape) == 4:
+        return CRFDecoder()(outputs)
+    return ops.cast(ops.argmax(outputs, axis=-1), "int32")
+
+
 def tag_probabilities(outputs):
     """The probability of each tag of each token, over all sequences of tags.
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import CRFDecoder, check_outputs, masked_scan, token_mask
+from keras_elmo.layers.crf import best_tags, check_outputs, masked_scan, token_mask
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -58,26 +58,31 @@ class CRFLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CRFAccuracy(keras.metrics.Mean):
-    """The share of the real tokens whose tag is right in the most likely sequence.
+    """The share of the real tokens whose tag is right in the most likely sequence, exact over all
+    the data, also without a CRF.
+
+    (Keras's own accuracy is the mean over batches, in which a token of a wide batch counts less.)
 
     Args:
         name: string.
 
     Call arguments:
-        y_true: int, (batch, tokens).
-        y_pred: float, (batch, tokens, tags, tags). What a `CRF` returns.
+        y_true: int, (batch, tokens). The indices of the right tags; without a CRF negative for
+            padding.
+        y_pred: float. What a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags,
+            (batch, tokens, tags).
         sample_weight: float, (batch,) or (batch, tokens), or `None`.
     """
 
     def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
-        self._decoder = CRFDecoder()
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
         y_true = _tag_indices(y_true)
-        is_right = self._best_tags(y_pred) == y_true  # (batch, tokens)
-        weights = ops.cast(self._is_real(y_true, y_pred), "float32")  # (batch, tokens)
+        is_right = best_tags(y_pred) == y_true  # (batch, tokens)
+        is_real = token_mask(y_pred) if len(y_pred.shape) == 4 else y_true >= 0
+        weights = ops.cast(is_real, "float32")  # (batch, tokens)
         if sample_weight is not None:
             sample_weight = ops.cast(sample_weight, "float32")
             if len(sample_weight.shape) == 1:
@@ -86,14 +91,6 @@ class CRFAccuracy(keras.metrics.Mean):
         is_right = ops.cast(is_right, "float32")
         # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
         super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
-
-    def _best_tags(self, y_pred):
-        """The most likely tags, int32, (batch, tokens)."""
-        return self._decoder(y_pred)
-
-    def _is_real(self, y_true, y_pred):
-        """Which tokens count, bool, (batch, tokens)."""
-        return token_mask(y_pred)
 
     def get_config(self):
         return {"name": self.name, "dtype": self.dtype}

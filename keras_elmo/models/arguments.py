@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_elmo.models.sentences import MAX_TOKENS
 from keras_elmo.weights import addresses, presets
 
-TRAINABLE_PARTS = ("mix", "bilm", "all")
+TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
 # At 24 tokens a sentence, which is usual, they are as many as the largest batches of `embed` hold.
 MAX_CALL_SENTENCES = MAX_TOKENS // 24
 _has_warned_of_large_call = False

@@ -27,6 +27,9 @@ from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.text.inputs import call_strings, num_columns, symbolic_width, tokens_and_width
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Elmo(ContextualModel):
@@ -64,9 +67,9 @@ class Elmo(ContextualModel):
             the last token that is kept.
         trainable: bool. `False` freezes the whole model. `True` makes the part that
             `trainable_part` names trainable, and no more.
-        trainable_part: the part that trains while `trainable` is `True`: `"mix"` (scalars and
-            gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too). Set this, and
-            not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
+        trainable_part: the part that trains while `trainable` is `True`: `"none"`, `"mix"` (scalars
+            and gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too). Set this,
+            and not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
             calls skip frozen layers in the backward pass, and only `trainable` and
             `trainable_part` retrace these graphs.
         xla: compile the numeric layers that are frozen with XLA: `False`, `True`, or `"auto"`: if
@@ -138,6 +141,7 @@ class Elmo(ContextualModel):
             max_tokens = int(max_tokens)
         self._trainable = check_trainable(trainable)
         self._trainable_part = check_part(trainable_part)
+        self._are_mixes_frozen = False
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
         self.initial_scalars = initial_scalars
@@ -256,6 +260,15 @@ class Elmo(ContextualModel):
         outputs["mask"] = mask
         outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         return outputs
+
+    def copy(self) -> "Self":
+        """An `Elmo` with the same arguments and weights. What trains the one leaves the other."""
+        config = {**self.get_config(), "tokenizer": self.tokenizer, "kernel_initializer": "zeros"}
+        copy = type(self)(**config)
+        for own, variable in zip(copy.variables, self.variables, strict=True):
+            own.assign(variable)
+        copy.kernel_initializer, copy.source = self.kernel_initializer, self.source
+        return copy
 
     def reset_states(self) -> None:
         """Forgets the state of a stateful model: the next batch begins with zeros."""
@@ -406,7 +419,8 @@ class Elmo(ContextualModel):
 
     @property
     def trainable_part(self) -> str:
-        """The part that trains while `trainable` is `True`: `"mix"`, `"bilm"` or `"all"`."""
+        """The part that trains while `trainable` is `True`: `"none"`, `"mix"`, `"bilm"` or
+        `"all"`."""
         return self._trainable_part
 
     @trainable_part.setter
@@ -414,10 +428,15 @@ class Elmo(ContextualModel):
         self._trainable_part = check_part(part)
         self._update_trainable_layers()
 
+    def freeze_mixes(self) -> None:
+        """From now on the mixes train with no part, for a model that does not read them."""
+        self._are_mixes_frozen = True
+        self._update_trainable_layers()
+
     def _update_trainable_layers(self):
-        part = self.trainable_part if self.trainable else None
+        part = self.trainable_part if self.trainable else "none"
         for mix in self.mixes:
-            mix.trainable = part is not None
+            mix.trainable = part != "none" and not self._are_mixes_frozen
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.

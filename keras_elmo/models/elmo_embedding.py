@@ -38,7 +38,7 @@ class ElmoEmbedding(keras.layers.Layer):
             training.
         trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`. `True` makes
             the part that `trainable_part` names trainable, and no more.
-        trainable_part: `"mix"`, `"bilm"` or `"all"`, see `Elmo`; or `None`: as the `Elmo` has it.
+        trainable_part: `"none"`, `"mix"`, `"bilm"` or `"all"`, see `Elmo`; `None`: as it is.
         **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...), if
             `elmo` is not an `Elmo` yet; and those of a Keras layer (`name`, `dtype`).
 

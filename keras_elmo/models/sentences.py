@@ -6,7 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.characters import text_to_bytes
 from keras_elmo.checks import short_repr
+from keras_elmo.text.inputs import not_text
 
 # Enough rows for matrix products near the machine's peak, if sentences are of usual length.
 TOKEN_BUDGET = 4096
@@ -18,6 +20,7 @@ MAX_TOKENS = 6 * TOKEN_BUDGET
 READ_AHEAD = 256  # sentences that are tokenised together: enough to hide the cost of a call
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together: enough to be of like length
 _BOUNDARIES = 2  # of a sentence: the biLM reads them, too
+_RULE = "Each sentence must be a string or a list of strings."
 
 
 def tokenize(tokenizer, sentences, max_tokens=None):
@@ -138,10 +141,11 @@ def num_tokens(sentence):
 def read_tokens(tokenizer, sentences, max_tokens=None):
     """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
     is_checked, may_refuse = isinstance(sentences, Tokens), True
-    sentences = iter(sentences)
+    sentences, first = iter(sentences), 0
     while ahead := list(itertools.islice(sentences, READ_AHEAD)):
-        ahead = [_as_python(sentence) for sentence in ahead]
-        tokenized = _tokenize(tokenizer, ahead)
+        ahead = [_as_python(sentence, row) for row, sentence in enumerate(ahead, first)]
+        tokenized = _tokenize(tokenizer, ahead, first)
+        first += len(ahead)
         if not is_checked:
             rows = [row for row, s in zip(tokenized, ahead, strict=True) if isinstance(s, list)]
             words = [token for row in rows for token in row]
@@ -152,14 +156,23 @@ def read_tokens(tokenizer, sentences, max_tokens=None):
             yield tokens[:max_tokens]
 
 
-def _tokenize(tokenizer, sentences):
-    """The tokens of each sentence, lists of bytes. Raw strings are split in one call."""
+def _tokenize(tokenizer, sentences, first):
+    """The tokens of each sentence, lists of bytes. Raw strings are split in one call.
+
+    Args:
+        tokenizer: see `Elmo`.
+        sentences: list of strings, and of lists.
+        first: int. The row of the first sentence, for errors.
+    """
     raw = [index for index, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
-    tokens = [None if isinstance(s, str | bytes) else _checked_tokens(s) for s in sentences]
+    tokens = [
+        None if isinstance(sentence, str | bytes) else _checked_tokens(sentence, row)
+        for row, sentence in enumerate(sentences, first)
+    ]
     if raw and tokenizer is None:
         raise ValueError(
             "With `tokenizer=None` each sentence must be a list of tokens. "
-            f"Received: {sentences[raw[0]]!r}"
+            f"Received: {short_repr(sentences[raw[0]])} in row {first + raw[0]}"
         )
     if raw:
         strings = text.strings([sentences[index] for index in raw])
@@ -171,26 +184,20 @@ def _tokenize(tokenizer, sentences):
     return tokens
 
 
-def _as_python(sentence):
+def _as_python(sentence, row):
     """A sentence as a string or a list; an array or tensor of shape () is a string."""
-    if isinstance(sentence, str | bytes | list):
-        return sentence
     if isinstance(sentence, tuple):
         return list(sentence)
     if hasattr(sentence, "__array__"):
-        return np.asarray(sentence).tolist()
-    raise _not_a_sentence(f"{short_repr(sentence)} ({type(sentence).__name__})")
+        sentence = np.asarray(sentence).tolist()
+    if not isinstance(sentence, str | bytes | list):
+        raise not_text(_RULE, sentence, f"row {row}")
+    return sentence
 
 
-def _checked_tokens(sentence):
+def _checked_tokens(sentence, row):
     """The tokens of a sentence that is a list of strings, as bytes."""
-    if not isinstance(sentence, list):
-        raise _not_a_sentence(f"{short_repr(sentence)} ({type(sentence).__name__})")
-    tokens = text.strings(sentence)
-    if isinstance(tokens, tf.RaggedTensor):
-        raise _not_a_sentence(f"a list of lists, {short_repr(sentence)}")
-    return tokens.numpy().tolist()
-
-
-def _not_a_sentence(received):
-    return TypeError(f"Each sentence must be a string or a list of strings. Received: {received}")
+    for index, token in enumerate(sentence):
+        if not isinstance(token, str | bytes):
+            raise not_text(_RULE, token, f"token {index} of row {row}")
+    return [text_to_bytes(token) for token in sentence]

@@ -5,8 +5,8 @@ entities of a text. Both take texts and labels in any form, are compiled from th
 through Keras's files and `export_saved_model` with their labels.
 """
 
-from keras_elmo.tasks.metrics import EntityF1, TagAccuracy
+from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.tagger import Entity, Tagger
 from keras_elmo.tasks.text_classifier import TextClassifier
 
-__all__ = ["Entity", "EntityF1", "TagAccuracy", "Tagger", "TextClassifier"]
+__all__ = ["Entity", "EntityF1", "Tagger", "TextClassifier"]

@@ -10,36 +10,35 @@ class LabelIndex:
     """The labels of a task, in an order that gives each its number.
 
     Args:
-        labels: list of strings, ints or bools, two at least, each once.
+        labels: strings, ints or bools, at least two different ones: a list of the labels, or any
+            column of data that has them, also of lists of them. The order is that in which they
+            first appear; a set is sorted.
 
     Attributes:
-        names: list. The labels, as plain Python values.
+        names: list. Each label once, as a plain Python value.
 
     Raises:
-        TypeError: a label is of another type.
-        ValueError: there are too few, or one is there twice.
+        TypeError: there is no column, or a label has another type.
+        ValueError: there are too few labels, or two that are the same string.
     """
 
     def __init__(self, labels):
         if isinstance(labels, str | bytes | dict) or not hasattr(labels, "__iter__"):
-            raise TypeError(f"`labels` must be a list of labels. Received: labels={labels!r}")
-        self.names = [_plain(label, position) for position, label in enumerate(labels)]
+            raise TypeError(
+                "`labels` must be a list of labels, or a column of data that has them. "
+                f"Received: labels={short_repr(labels)}"
+            )
+        names = dict.fromkeys(_plain(label, row) for row, label in _single_labels(labels))
+        self.names = list(names)
+        if isinstance(labels, set | frozenset):
+            self.names.sort(key=lambda label: (type(label).__name__, label))
         self._index_of = {label: index for index, label in enumerate(self.names)}
-        if len(self.names) < 2 or len(self._index_of) < len(self.names):
+        # Files, servers and class weights show labels as strings.
+        if len(self.names) < 2 or len(set(self.as_strings())) < len(self.names):
             raise ValueError(
-                "There must be two labels at least, and each of them once. "
+                "There must be at least two labels, which differ also as strings. "
                 f"Received: {short_repr(self.names)}"
             )
-
-    @classmethod
-    def of(cls, values):
-        """The labels that occur in data, in sorted order.
-
-        Args:
-            values: iterable of labels.
-        """
-        found = {_plain(value, row) for row, value in enumerate(values)}
-        return cls(sorted(found, key=lambda label: (type(label).__name__, label)))
 
     def __len__(self):
         return len(self.names)
@@ -66,8 +65,8 @@ class LabelIndex:
             index = self._index_of.get(_plain(value, row))
             if index is None:
                 raise ValueError(
-                    f"Each label must be one of {self._shown()}. Received: {short_repr(value)} in "
-                    f"row {row}"
+                    f"Each label must be one of {join_names(self.as_strings())}. "
+                    f"Received: {short_repr(value)} in row {row}"
                 )
             indices.append(index)
         return np.array(indices, np.int32)
@@ -76,23 +75,25 @@ class LabelIndex:
         """Sets of labels to ones and zeros.
 
         Args:
-            rows: a list with a list, tuple or set of labels for each row; or ones and zeros,
-                (N, labels), as an array.
+            rows: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
+                tensor, a table); or a column of lists, tuples or sets of labels.
 
         Returns:
             float32, (N, labels).
 
         Raises:
             TypeError: a row is not such a collection.
-            ValueError: see `encode`.
+            ValueError: see `encode`; or a row names a label twice, or lists hold ones and zeros.
         """
-        if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "bif":
+        if is_numeric_table(rows):
+            rows = np.asarray(rows)
             if rows.shape[1] != len(self) or not np.isin(rows, (0, 1)).all():
                 raise ValueError(
                     f"An array of labels must hold 1 or 0 for each of the {len(self)} labels. "
                     f"Received: an array of shape {rows.shape}"
                 )
             return rows.astype(np.float32)
+        rows = to_list(rows)
         result = np.zeros((len(rows), len(self)), np.float32)
         for row, labels in enumerate(rows):
             if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
@@ -101,23 +102,36 @@ class LabelIndex:
                     f"Received: {short_repr(labels)} in row {row}"
                 )
             try:
-                result[row, self.encode(labels)] = 1
-            except ValueError:
-                unknown = [label for label in labels if label not in self._index_of]
+                indices = self.encode(labels)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{error} of the labels of text {row}") from None
+            if len(set(indices)) < len(indices) or self._is_zeros_and_ones(labels):
                 raise ValueError(
-                    f"Each label must be one of {self._shown()}. "
-                    f"Received: {short_repr(unknown[0])} in row {row}"
-                ) from None
+                    "A list of labels must name each label once; ones and zeros must be an array, "
+                    f"`np.array(labels)`. Received: {short_repr(labels)} in row {row}"
+                )
+            result[row, indices] = 1
         return result
 
-    def _shown(self):
-        return join_names(self.as_strings())
+    def _is_zeros_and_ones(self, labels):
+        """Whether a list has a 0 or a 1 for each label. With the two labels 0 and 1 it names
+        both, which nobody means."""
+        return len(labels) == len(self) == 2 and set(labels) == {0, 1}
+
+
+def is_numeric_table(labels):
+    """Whether labels are numbers with two axes: an array, a tensor, a pandas table."""
+    if isinstance(labels, tf.RaggedTensor) or not hasattr(labels, "__array__"):
+        return False
+    return len(labels.shape) == 2 and np.asarray(labels).dtype.kind in "biuf"
 
 
 def to_list(values):
     """A column of labels as a list: a list, an array, a tensor, or a pandas column."""
-    if isinstance(values, tf.RaggedTensor) or tf.is_tensor(values):
-        values = values.numpy() if not isinstance(values, tf.RaggedTensor) else values.to_list()
+    if isinstance(values, tf.RaggedTensor):
+        values = values.to_list()
+    elif hasattr(values, "__array__"):
+        values = np.asarray(values)
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         raise TypeError(
             "There must be a list of labels, with one for each text. "
@@ -128,6 +142,20 @@ def to_list(values):
     if values and all(isinstance(v, np.ndarray) and v.shape == (1,) for v in values):
         values = [v[0] for v in values]
     return values
+
+
+def _single_labels(labels):
+    """Yields pairs: a row, and a label of it; a row may be a list of labels."""
+    is_padded = hasattr(labels, "__array__")
+    for row, value in enumerate(to_list(labels)):
+        if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+            yield row, value
+            continue
+        if tf.is_tensor(value):
+            value = value.numpy()
+        for label in value:
+            if not (is_padded and label in ("", b"")):
+                yield row, label
 
 
 def _plain(label, row):

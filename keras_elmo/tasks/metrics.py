@@ -1,33 +1,10 @@
-"""`TagAccuracy` and `EntityF1`: metrics of taggers, exact over all the data."""
+"""`EntityF1`: a metric of taggers, exact over all the data."""
 
 import keras
 from keras import ops
 
-from keras_elmo.layers import CRFAccuracy, CRFDecoder
+from keras_elmo.layers.crf import best_tags
 from keras_elmo.tasks import tags
-
-
-@keras.saving.register_keras_serializable("keras_elmo")
-class TagAccuracy(CRFAccuracy):
-    """The share of the real tokens whose tag is right, also without a CRF.
-
-    (Keras's own accuracy is the mean over batches, in which a token of a wide batch counts less.)
-
-    Args:
-        name: string.
-
-    Call arguments:
-        y_true: int, (batch, tokens). The numbers of the right tags; negative for padding.
-        y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
-            tokens, tags).
-        sample_weight: float, (batch,) or (batch, tokens), or `None`.
-    """
-
-    def _best_tags(self, y_pred):
-        return _best_tags(y_pred)
-
-    def _is_real(self, y_true, y_pred):
-        return y_true >= 0
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -75,7 +52,7 @@ class EntityF1(keras.metrics.Metric):
             weights = sample_weight[:, None] if is_of_sentences else sample_weight
             is_real = ops.logical_and(is_real, weights != 0)
         begins, ends, types = self._look_up(y_true, is_real)  # (batch, tokens), like the following
-        found_begins, found_ends, found_types = self._look_up(_best_tags(y_pred), is_real)
+        found_begins, found_ends, found_types = self._look_up(best_tags(y_pred), is_real)
         differs = (begins != found_begins) | (ends != found_ends) | (types != found_types)
         is_wrong = ops.cast(ops.logical_and(differs, types > 0), "int32")
         # Each expected entity is a segment, numbered through the batch; an entity is right if none
@@ -108,10 +85,3 @@ class EntityF1(keras.metrics.Metric):
 
     def get_config(self):
         return {"labels": self.labels, "name": self.name, "dtype": self.dtype}
-
-
-def _best_tags(y_pred):
-    """The most likely tags, int32, (batch, tokens)."""
-    if len(y_pred.shape) == 4:
-        return CRFDecoder()(y_pred)
-    return ops.cast(ops.argmax(y_pred, axis=-1), "int32")

@@ -10,15 +10,16 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import Array, Labels, Source, Texts
-from keras_elmo.layers import CRF, CRFDecoder, CRFLoss
-from keras_elmo.layers.crf import tag_probabilities
+from keras_elmo.checks import check_integers
+from keras_elmo.layers import CRF, CRFAccuracy, CRFLoss
+from keras_elmo.layers.crf import best_tags, tag_probabilities
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.tasks import tags
+from keras_elmo.tasks.examples import tokens_of, with_a_column
 from keras_elmo.tasks.labels import to_list
-from keras_elmo.tasks.metrics import EntityF1, TagAccuracy
-from keras_elmo.tasks.task_model import TaskModel, padded
-from keras_elmo.text.inputs import strings_for, to_tokens
+from keras_elmo.tasks.metrics import EntityF1
+from keras_elmo.tasks.task_model import TaskModel
+from keras_elmo.text.inputs import to_tokens
 from keras_elmo.text.tokenizers import token_spans_of_texts
 
 # The score of a transition that the scheme forbids. No sum of other scores makes up for it, and
@@ -53,19 +54,20 @@ class Tagger(TaskModel):
     then takes no transition that the scheme forbids, such as I-PER after B-LOC.
 
     Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
-            an address, a pair.
-        labels: list of tags: strings, ints or bools; `None`: those of the first `fit`, sorted.
+        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip, an address, a pair; or an
+            `Elmo`, which is copied, and stays as it is.
+        labels: tags, which are strings, ints or bools: a list of them; or a column of data that has
+            them, in whose order they are taken; or a set, which is sorted.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
         layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        word_size: int. The size of a vector that the model learns for each word, in lower case, and
+        word_dim: int. The size of a vector that the model learns for each word, in lower case, and
             puts beside those of the `Elmo`; 0: none.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
             that is dropped in training.
         **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
-            example `tokenizer` and `trainable_part`.
+            example `tokenizer` and `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`).
 
     Call arguments:
         inputs: sentences, raw or as tokens, as `keras_elmo.strings` says.
@@ -77,7 +79,7 @@ class Tagger(TaskModel):
     Raises:
         ValueError: an argument is out of range, or the `Elmo` is stateful or does not read whole
             sentences.
-        TypeError: `labels` is not a list of labels.
+        TypeError: `labels` is not a column of labels.
 
     Example:
 
@@ -91,138 +93,100 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
-    _head_rate = 2e-3
-
     def __init__(
         self,
         model: Elmo | Source | Mapping[str, Any],
-        labels: Labels | None = None,
+        labels: Labels,
         crf: bool = True,
         layers: str = "all",
-        word_size: int = 64,
+        word_dim: int = 64,
         units: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
     ) -> None:
-        self.has_crf = bool(crf)
-        super().__init__(model, labels, layers, word_size, units, dropout, **kwargs)
-
-    def _check_elmo(self, elmo):
-        super()._check_elmo(elmo)
+        super().__init__(model, labels, layers, word_dim, dropout, **kwargs)
+        check_integers(1, units=units)
+        elmo = self.elmo
         if elmo.max_tokens is not None or elmo.keep_sentence_boundaries:
             raise ValueError(
                 "The model must give a vector for each token. Received: an Elmo with max_tokens="
                 f"{elmo.max_tokens}, keep_sentence_boundaries={elmo.keep_sentence_boundaries}"
             )
+        self.has_crf, self.units = bool(crf), int(units)
+        self.is_of_entities = tags.scheme_of(self._labels.names) is not None
 
-    def _build_head(self):
-        super()._build_head()
         dtype = self.dtype_policy
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype),
-            dtype=dtype,
-            name="lstm",
+        x, mask = self._head_inputs()  # (batch, tokens, D), (batch, tokens)
+        lstm = keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype)
+        x = keras.layers.Bidirectional(lstm, dtype=dtype, name="lstm")(x, mask=mask)
+        x = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")(x)
+        x = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")(x)
+        crf = CRF(name="crf")
+        self._set_head(
+            crf(x, mask=mask) if self.has_crf else ops.softmax(x), 2e-3, self._new_losses
         )
-        self.token_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")
-        self.scores = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")
-        self.lstm.build(self._input_shape())
-        self.token_dropout.build((None, None, 2 * self.units))
-        self.scores.build((None, None, 2 * self.units))
-        if self.has_crf:
-            self.crf = CRF(name="crf")
-            self.crf.build((None, None, len(self._labels)))
-            if tags.scheme_of(self._labels.names) is not None:
-                weights = (self.crf.start, self.crf.transitions, self.crf.end)
-                for weight, allowed in zip(
-                    weights, tags.transitions(self._labels.names), strict=True
-                ):
-                    weight.assign(np.where(allowed, 0.0, _FORBIDDEN))
+        if self.has_crf and self.is_of_entities:
+            self._forbid(tags.transitions(self._labels.names))
 
-    def _default_compile(self):
-        metrics = [TagAccuracy()]
-        if self._labels is not None and tags.scheme_of(self._labels.names) is not None:
-            metrics.append(EntityF1(self._labels.names))
+    def _new_losses(self):
         loss = CRFLoss()
         if not self.has_crf:
             loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
-        return {"loss": loss, "metrics": metrics}
+        metrics = [CRFAccuracy()]
+        if self.is_of_entities:
+            metrics.append(EntityF1(self._labels.names))
+        return loss, metrics
 
-    def call(self, inputs, training=False):
-        x, mask = self._read(inputs, training)  # (batch, tokens, D), (batch, tokens)
-        x = self.lstm(x, mask=mask, training=training)  # (batch, tokens, 2 * units)
-        scores = self.scores(self.token_dropout(x, training=training))  # (batch, tokens, tags)
-        result = self.crf(scores, mask=mask) if self.has_crf else ops.softmax(scores)
-        result._keras_mask = mask  # losses and metrics leave the padding out
-        return result
+    def _forbid(self, allowed):
+        """Sets the transitions of the CRF that are not allowed, and frees those that are.
 
-    def compute_output_spec(self, inputs, training=None):
-        self._check_labels()
-        mixed = self.elmo.compute_output_spec(inputs)["elmo"]
-        sizes = (len(self._labels),) * (2 if self.has_crf else 1)
-        result = keras.KerasTensor((*mixed.shape[:2], *sizes), "float32")
-        give_symbolic_mask(result)
-        return result
+        Args:
+            allowed: bool, (tags + 1, tags + 1), see `tags.transitions`.
+        """
+        crf = self.head.get_layer("crf")
+        parts = allowed[-1, :-1], allowed[:-1, :-1], allowed[:-1, -1]
+        for weight, part in zip((crf.start, crf.transitions, crf.end), parts, strict=True):
+            values = ops.convert_to_numpy(weight)
+            free = np.where(values < _FORBIDDEN / 2, 0.0, values)
+            weight.assign(np.where(part, free, _FORBIDDEN))
 
-    def _texts(self, texts):
-        """Sentences in any form as a RaggedTensor of tokens."""
-        tensor, tokenizer = strings_for(texts, self.elmo.tokenizer), self.elmo.tokenizer
-        if isinstance(tensor, tf.RaggedTensor):
-            return tensor
-        is_padded = tensor.shape.rank == 2 and (tokenizer is None or tensor.shape[1] != 1)
-        return to_tokens(tensor, None if is_padded else tokenizer)
-
-    def _find_labels(self, labels):
-        if isinstance(labels, tf.RaggedTensor):
-            return to_list(labels.flat_values)
-        found = (label for row in to_list(labels) for label in _column(row))
-        return [label for label in found if label not in ("", b"")]  # padding
-
-    def _encode(self, texts, labels):
-        rows = [_column(row) for row in to_list(labels)]
-        lengths = texts.row_lengths().numpy()
+    def _encode_labels(self, tokens, labels):
+        is_ragged = isinstance(labels, tf.RaggedTensor)
+        is_padded = not is_ragged and len(getattr(labels, "shape", ())) == 2
+        rows = list(np.asarray(labels)) if is_padded else to_list(labels)
+        lengths = tokens.row_lengths().numpy()
         if len(rows) != len(lengths):
             raise ValueError(
                 "There must be as many lists of tags as sentences. "
                 f"Received: {len(lengths):,} sentences, {len(rows):,} lists of tags"
             )
-        # An array is padded; lists are not.
-        if isinstance(labels, np.ndarray) or tf.is_tensor(labels):
-            rows = [row[:count] for row, count in zip(rows, lengths, strict=True)]
+        encoded = [np.zeros(0, np.int32)]
         for index, (row, count) in enumerate(zip(rows, lengths, strict=True)):
+            if isinstance(row, str | bytes) or not hasattr(row, "__iter__"):
+                raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
+            row = list(row.numpy() if tf.is_tensor(row) else row)
+            if is_padded:  # with "", or with any number
+                while row and row[-1] in ("", b""):
+                    row.pop()
+                row = row if row and isinstance(row[0], str | bytes) else row[:count]
             if len(row) != count:
-                tokens = [token.decode("utf-8", "replace") for token in texts[index].numpy()]
+                (words,) = _words(tokens[index : index + 1])
                 raise ValueError(
-                    "Each sentence must have as many tags as tokens. "
-                    f"Received: {count} tokens and {len(row)} tags in sentence {index}: "
-                    f"{' '.join(tokens)[:80]}"
+                    "Each sentence must have as many tags as tokens. Received: "
+                    f"{count} tokens and {len(row)} tags in sentence {index}: "
+                    f"{' '.join(words)[:80]}"
                 )
-        flat = []
-        for index, row in enumerate(rows):
             try:
-                flat.append(self._labels.encode(row))
+                encoded.append(self._labels.encode(row))
             except (ValueError, TypeError) as error:
-                place = f"of the tags of sentence {index}"
-                raise type(error)(f"{error} {place}") from None
-        values = np.concatenate([np.zeros(0, np.int32), *flat])
-        return tf.RaggedTensor.from_row_lengths(values, lengths)
+                raise type(error)(f"{error} of the tags of sentence {index}") from None
+        return tf.RaggedTensor.from_row_lengths(np.concatenate(encoded), lengths)
 
-    def _encode_batch(self, texts, labels):
-        if not isinstance(labels, tf.RaggedTensor):
-            labels = tf.RaggedTensor.from_tensor(labels, lengths=texts.row_lengths())
-        values = tf.numpy_function(self._labels.encode, [labels.flat_values], tf.int32)
-        values.set_shape([None])
-        return texts, labels.with_flat_values(values)
-
-    def _before_fit(self, examples):
-        if self.has_crf and tags.scheme_of(self._labels.names) is not None:
-            self._check_scheme(examples)
-
-    def _check_scheme(self, examples):
+    def _check_targets(self, examples):
         """Warns of tags that the scheme forbids; many of them are allowed from now on."""
-        none, allowed = len(self._labels), np.ones((len(self._labels) + 1,) * 2, bool)
-        allowed[none, :-1], allowed[:-1, :-1], allowed[:-1, none] = tags.transitions(
-            self._labels.names
-        )
+        if not (self.has_crf and self.is_of_entities):
+            return
+        none, allowed = len(self._labels), tags.transitions(self._labels.names)
         # Each sentence between two tags that stand for its boundaries.
         rows = examples.targets.to_tensor(none).numpy()  # (N, tokens)
         rows = np.pad(rows, [(0, 0), (1, 1)], constant_values=none)
@@ -239,64 +203,56 @@ class Tagger(TaskModel):
             f"example {after} after {before} in sentence {row}"
         )
         if len(faulty) > _MAX_FAULTY_SHARE * len(rows):
-            for weight in (self.crf.start, self.crf.transitions, self.crf.end):
-                values = ops.convert_to_numpy(weight)
-                weight.assign(np.where(values < _FORBIDDEN / 2, 0.0, values))
+            self._forbid(np.zeros_like(allowed) == 0)
             message += "; so the tagger may take every transition"
         warnings.warn(message, stacklevel=4)
 
-    def predict_step(self, data):
-        texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        outputs, lengths = self(texts, training=False), texts.row_lengths()
-        probabilities, best = self._decode(outputs)
-        return {
-            "probabilities": tf.RaggedTensor.from_tensor(probabilities, lengths),
-            "tags": tf.RaggedTensor.from_tensor(best, lengths),
-        }
+    def _decode(self, outputs, name):
+        """The best `"tags"`, int32 (batch, tokens); or `"probabilities"`, (batch, tokens, tags)."""
+        if name == "tags":
+            return best_tags(outputs)
+        return tag_probabilities(outputs) if self.has_crf else outputs
 
-    def _decode(self, outputs):
-        """The probabilities of the tags, (batch, tokens, tags), and the best, (batch, tokens)."""
-        if self.has_crf:
-            return tag_probabilities(outputs), CRFDecoder()(outputs)
-        return outputs, ops.argmax(outputs, axis=-1)
-
-    def predict(self, x: Texts | Iterable[Any], batch_size: int = 32, **kwargs: Any) -> Array:
+    def predict(
+        self,
+        x: Texts | Iterable[Any],
+        batch_size: int = 32,
+        verbose: str | int = "auto",
+        steps: int | None = None,
+    ) -> Array:
         """The probabilities of the tags: with a CRF, over all sequences of tags.
 
         Args:
             x: sentences, raw or as tokens, in any form; or a `tf.data.Dataset` of batches of them.
             batch_size: int.
-            **kwargs: see `keras.Model.predict`.
+            verbose: 0: no progress is shown.
+            steps: int. The batches of a dataset that are read; `None`: all.
 
         Returns:
             NumPy array, float32, (N, tokens, tags). Zeros after the end of a sentence.
         """
-        rows = (self._predict(x, batch_size, **kwargs) or {"probabilities": []})["probabilities"]
+        rows = self._probabilities(x, batch_size, verbose, steps)
         width = max([1, *(len(row) for row in rows)])
         result = np.zeros((len(rows), width, len(self._labels)), np.float32)
         for index, row in enumerate(rows):
             result[index, : len(row)] = row
         return result
 
-    def _best_tags(self, tokens, batch_size):
-        outputs = self._predict(tokens, batch_size, verbose=0)
-        return [row.tolist() for row in outputs["tags"]] if outputs else []
-
     def tag(self, sentences: Texts, batch_size: int = 32) -> list[list[tuple[str, Any]]]:
         """The most likely tags of sentences.
 
         Args:
-            sentences: raw or as tokens, in any form; see `keras_elmo.strings`.
+            sentences: raw or as tokens, in any form; see `Elmo.embed`.
             batch_size: int.
 
         Returns:
             A list of lists of pairs, a token and its tag.
         """
-        tokens, names = self._texts(sentences), self.labels
-        best = self._best_tags(tokens, batch_size)
+        tokens, names = tokens_of(self.elmo, sentences), self.labels
+        found = self._outputs(tokens, "tags", batch_size)
         return [
-            [(token, names[k]) for token, k in zip(row, found, strict=True)]
-            for row, found in zip(_words(tokens), best, strict=True)
+            [(word, names[tag]) for word, tag in zip(words, row, strict=True)]
+            for words, row in zip(_words(tokens), found, strict=True)
         ]
 
     def entities(self, texts: Texts, batch_size: int = 32) -> list[list[Entity]]:
@@ -319,34 +275,28 @@ class Tagger(TaskModel):
         >>> tagger.entities(["Ada met Charles."])[0][0]
         Entity(label='PER', start=0, end=3, text='Ada')
         """
-        self._check_labels()
-        if tags.scheme_of(self._labels.names) is None:
+        if not self.is_of_entities:
             raise ValueError(
                 "The labels must be tags like B-PER, I-PER and O. "
                 f"Received: labels={self._labels.names}"
             )
-        tensor, tokens = strings_for(texts, self.elmo.tokenizer), self._texts(texts)
-        best = self._best_tags(tokens, batch_size)
-        found = [tags.entities(row, self._labels.names) for row in best]
-        is_raw = not isinstance(tensor, tf.RaggedTensor) and self.elmo.tokenizer is not None
-        if is_raw and (tensor.shape.rank == 1 or tensor.shape[1] == 1):
-            sources = [
-                source.decode("utf-8", "surrogateescape")
-                for source in tf.reshape(tensor, (-1,)).numpy().tolist()
-            ]
-            spans = token_spans_of_texts(sources, self.elmo.tokenizer)
-            in_characters = [
-                [(label, row[first][0], row[end - 1][1]) for label, first, end in entities]
-                for entities, row in zip(found, spans, strict=True)
-            ]
-            return [
-                [Entity(label, start, end, source[start:end]) for label, start, end in entities]
-                for entities, source in zip(in_characters, sources, strict=True)
-            ]
-        return [
-            [Entity(label, first, end, " ".join(row[first:end])) for label, first, end in entities]
-            for entities, row in zip(found, _words(tokens), strict=True)
-        ]
+        if isinstance(texts, str | bytes):
+            texts = [texts]
+        sources, tokens = _raw_texts(self.elmo, texts), tokens_of(self.elmo, texts)
+        raw = [source for source in sources if source is not None]
+        spans = iter(token_spans_of_texts(raw, self.elmo.tokenizer) if raw else ())
+        result = []
+        for source, words, row in zip(
+            sources, _words(tokens), self._outputs(tokens, "tags", batch_size), strict=True
+        ):
+            found = tags.entities(row, self._labels.names)
+            if source is None:
+                result.append([Entity(label, a, b, " ".join(words[a:b])) for label, a, b in found])
+                continue
+            places = next(spans)
+            found = [(label, places[a][0], places[b - 1][1]) for label, a, b in found]
+            result.append([Entity(label, a, b, source[a:b]) for label, a, b in found])
+        return result
 
     def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes, by the names of their signatures.
@@ -357,15 +307,15 @@ class Tagger(TaskModel):
         Strings are padded with `""`. `tokens` takes `tokens`, string (batch, tokens), padded with
         `""`, and returns `tokens`, `tags` and `probabilities`.
         """
-        self._check_labels()
         names = tf.constant([*self._labels.as_strings(), ""])
 
         def outputs(tokens):
-            probabilities, best = self._decode(self(tokens))
+            found = self(tokens)
+            probabilities, best = (self._decode(found, name) for name in ("probabilities", "tags"))
             mask = tf.sequence_mask(tokens.row_lengths(), tf.shape(best)[1])
-            best = tf.where(mask, tf.cast(best, tf.int32), len(self._labels))
+            best = tf.where(mask, best, len(self._labels))
             return {
-                "tokens": padded(tokens, ""),
+                "tokens": with_a_column(tokens.to_tensor(""), ""),
                 "tags": tf.gather(names, best),
                 "probabilities": tf.reduce_max(
                     tf.where(tf.one_hot(best, len(self._labels)) > 0, probabilities, 0), -1
@@ -376,7 +326,7 @@ class Tagger(TaskModel):
             tokens, *offsets = self.elmo.tokenizer.tokenize_with_offsets(texts)
             result = outputs(tokens)
             for name, offset in zip(("starts", "ends"), offsets, strict=True):
-                result[name] = padded(tf.cast(offset, tf.int32), 0)
+                result[name] = with_a_column(tf.cast(offset, tf.int32).to_tensor(), 0)
             return result
 
         tokens_input = tf.TensorSpec([None, None], tf.string, "tokens")
@@ -387,7 +337,7 @@ class Tagger(TaskModel):
         return {"serving_default": (from_text, [text_input]), "tokens": from_tokens}
 
     def get_config(self):
-        return {**super().get_config(), "crf": self.has_crf}
+        return {**super().get_config(), "crf": self.has_crf, "units": self.units}
 
 
 def _words(tokens):
@@ -395,7 +345,16 @@ def _words(tokens):
     return [[w.decode("utf-8", "surrogateescape") for w in row] for row in tokens.to_list()]
 
 
-def _column(row):
-    if isinstance(row, str | bytes):
-        raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
-    return list(row.numpy()) if tf.is_tensor(row) else list(row)
+def _raw_texts(elmo, texts):
+    """For each text the raw string, or `None` if it is tokens."""
+    shape = getattr(texts, "shape", ())
+    if elmo.tokenizer is None or (len(shape) == 2 and shape[1] != 1):
+        return [None] * int(shape[0] if len(shape) else len(texts))
+    return [
+        row.decode("utf-8", "surrogateescape")
+        if isinstance(row, bytes)
+        else row
+        if isinstance(row, str)
+        else None
+        for row in to_list(texts)
+    ]

@@ -34,16 +34,17 @@ def _split(label):
 
 
 def transitions(labels):
-    """Which tags the scheme allows.
+    """Which tags the scheme allows after which.
 
     Args:
         labels: list of tags, of a scheme.
 
     Returns:
-        Three arrays of bool: whether a sentence may begin with a tag, (tags,); whether a tag may
-        follow another, (tag before, tag); and whether a sentence may end with a tag, (tags,).
+        bool, (tags + 1, tags + 1), by the tag before and the tag. The last index stands for no tag:
+        before the first, or after the last.
     """
-    parts, has_ends = [_split(label) for label in labels], scheme_of(labels) == "IOBES"
+    parts = [*map(_split, labels), _OUTSIDE]
+    has_ends = scheme_of(labels) == "IOBES"
 
     def may_follow(before, tag):
         (prefix_before, type_before), (prefix, kind) = before, tag
@@ -52,11 +53,7 @@ def transitions(labels):
             return is_inside and kind == type_before
         return not (has_ends and is_inside)
 
-    return (
-        np.array([may_follow(_OUTSIDE, tag) for tag in parts]),
-        np.array([[may_follow(before, tag) for tag in parts] for before in parts]),
-        np.array([may_follow(tag, _OUTSIDE) for tag in parts]),
-    )
+    return np.array([[may_follow(before, tag) for tag in parts] for before in parts])
 
 
 def boundaries(labels):

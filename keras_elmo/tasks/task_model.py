@@ -1,10 +1,10 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
 import inspect
-import warnings
-import weakref
+import itertools
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,123 +12,43 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import HasArray, Labels, Source, Texts
-from keras_elmo.characters import BOS, EOS
-from keras_elmo.checks import check_dropout, check_integers, is_number
+from keras_elmo.checks import check_dropout, check_integers, is_number, short_repr
+from keras_elmo.files import tensorflow_reason
 from keras_elmo.models.elmo import Elmo, to_elmo
+from keras_elmo.models.outputs import give_symbolic_mask
+from keras_elmo.progress import ProgressDisplay
+from keras_elmo.signals import check_signals
+from keras_elmo.tasks import examples as data
+from keras_elmo.tasks.examples import Examples
 from keras_elmo.tasks.labels import LabelIndex
-from keras_elmo.text.inputs import call_strings, tokens_and_width
+from keras_elmo.text.inputs import call_strings
+from keras_elmo.traced_function import without_trace_warnings
 
-# Of Adam, where more of the `Elmo` trains than its mix. A larger one would make its layers forget.
+# Adam's learning rate when LSTM layers train too. A larger one makes them forget.
 FINE_TUNING_RATE = 5e-4
 LAYERS = ("all", "elmo")
-# Of the table of word vectors. Words that share a row are told apart by their ELMo vectors.
-WORD_ROWS = 2**15
-# So many batches at a time are drawn, sorted by length and cut.
-_POOL = 50
-# `fit` keeps vectors for all epochs, if they take no more.
-MAX_VECTOR_BYTES = 10**9
-
-
-class Examples(NamedTuple):
-    """Texts and what belongs to each.
-
-    Attributes:
-        texts: string tensor (N,); or a RaggedTensor of tokens, (N, None).
-        targets: a tensor or RaggedTensor of N rows, or `None`.
-        weights: the same.
-        vectors: float32 NumPy array, (all tokens, D), or `None`. TensorFlow would copy a tensor.
-    """
-
-    texts: Any
-    targets: Any = None
-    weights: Any = None
-    vectors: Any = None
-
-    def count(self):
-        """How many texts there are."""
-        return int(tf.shape(self.texts)[0] if tf.is_tensor(self.texts) else self.texts.nrows())
-
-    def rows(self, rows):
-        """The examples of some rows."""
-        columns = [None if each is None else tf.gather(each, rows) for each in self[:3]]
-        if self.vectors is None:
-            return Examples(*columns)
-        ends = self.texts.row_starts(), self.texts.row_limits()
-        places = tf.ragged.range(*(tf.gather(each, rows) for each in ends)).flat_values
-        # TensorFlow keeps the function to the end of the program. A dataset keeps these examples.
-        kept = weakref.ref(self.vectors)
-        vectors = tf.numpy_function(lambda places: kept()[places], [places], tf.float32)
-        return Examples(*columns, tf.ensure_shape(vectors, (None, self.vectors.shape[1])))
-
-    def batch(self):
-        """As Keras takes a batch: padded, without what is not there."""
-        texts, targets, weights = self.texts, self.targets, self.weights
-        if self.vectors is not None:
-            texts = {"tokens": texts, "vectors": texts.with_flat_values(self.vectors)}
-        if isinstance(targets, tf.RaggedTensor):
-            targets = padded(targets, -1)
-            if isinstance(weights, tf.RaggedTensor):
-                weights = padded(weights, 0.0)
-        return tuple(each for each in (texts, targets, weights) if each is not None)
-
-    def lengths(self):
-        """The tokens of each text, or its bytes if it is raw, int (N,)."""
-        is_ragged = isinstance(self.texts, tf.RaggedTensor)
-        return self.texts.row_lengths() if is_ragged else tf.strings.length(self.texts)
-
-    def order_by_length(self):
-        """The rows from the shortest text to the longest. Batches of like length have little
-        padding."""
-        return tf.argsort(self.lengths(), stable=True)
-
-    def dataset(self, batch_size, shuffle=False):
-        """Batches of the examples, a `tf.data.Dataset`, in their order; or anew in each epoch in a
-        random order of batches of like length."""
-        rows = tf.data.Dataset.range(self.count())
-        if shuffle:
-            lengths, pool = self.lengths(), _POOL * batch_size
-            rows = rows.shuffle(max(self.count(), 1)).batch(pool)
-            rows = rows.map(lambda rows: tf.gather(rows, tf.argsort(tf.gather(lengths, rows))))
-            rows = rows.unbatch()
-        rows = rows.batch(batch_size)
-        if shuffle:
-            count = -(-self.count() // batch_size)
-            rows = rows.shuffle(_POOL).apply(tf.data.experimental.assert_cardinality(count))
-        return rows.map(lambda rows: self.rows(rows).batch()).prefetch(1)
-
-
-def padded(rows, value):
-    """A RaggedTensor as a tensor, (batch, tokens, ...), as wide as the outputs of an `Elmo`: these
-    have one column at least."""
-    tensor = rows.to_tensor(value)
-    missing = tf.maximum(1 - tf.shape(tensor)[1], 0)
-    paddings = [[0, 0], [0, missing], *[[0, 0]] * (tensor.shape.rank - 2)]
-    return tf.pad(tensor, paddings, constant_values=value)
+_LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
 
 
 class TaskModel(keras.Model):
-    """An `Elmo`, layers above it, and the labels that they tell apart.
+    """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
-    Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
-            an address, a pair.
-        labels: list of labels; `None`: those of the first `fit`, sorted.
-        layers: what the head reads of each token: `"all"` layers of the `Elmo`, side by side, or
-            `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        word_size: int. The size of a vector that the model learns for each word, in lower case, and
-            puts beside those of the `Elmo`; 0: none.
-        units: int. See the subclass.
-        dropout: float, from 0 to below 1.
-        **kwargs: `name` and `dtype`, and with a name or a path the arguments of `Elmo`.
+    A subclass makes its head in `__init__`, between `_head_inputs` and `_set_head`, and has these
+    methods: `_encode_labels`, `_decode`, and perhaps `_check_targets`.
+
+    Attributes:
+        elmo: the `Elmo`. One that was handed over was copied.
+        head: a functional Keras model of `"vectors"`, float (batch, tokens, D), the layers of the
+            `Elmo` side by side; `"words"`, int32 (batch, tokens), see `word_rows`; and `"mask"`,
+            bool (batch, tokens).
     """
 
     def __init__(
         self,
         model: Elmo | Source | Mapping[str, Any],
-        labels: Labels | None = None,
+        labels: Labels,
         layers: str = "all",
-        word_size: int = 64,
-        units: int = 64,
+        word_dim: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
     ) -> None:
@@ -136,165 +56,149 @@ class TaskModel(keras.Model):
         super().__init__(**own)
         if layers not in LAYERS:
             raise ValueError(f"`layers` must be one of {list(LAYERS)}. Received: layers={layers!r}")
-        check_integers(0, word_size=word_size)
-        check_integers(1, units=units)
+        check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
-        self.elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
-        self._check_elmo(self.elmo)
-        self.elmo_layers, self.word_size = layers, int(word_size)
-        self.units, self.dropout = int(units), float(dropout)
-        self._freeze_unread_mix()
-        self._labels = None
-        self._compile_arguments = {}
-        self.supports_jit = False
-        if labels is not None:
-            self._set_labels(LabelIndex(labels))
-
-    # What a subclass says
-
-    _head_rate = 1e-3  # of Adam, where no more of the `Elmo` trains than its mix
-
-    def _check_elmo(self, elmo):
-        """Raises a `ValueError` if an `Elmo` has settings that the task cannot use."""
+        self._labels = LabelIndex(labels)
+        if layers == "all" and not isinstance(model, Elmo | dict):
+            kwargs.setdefault("trainable_part", "none")
+        elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
         if elmo.stateful:
             raise ValueError(
                 "The model must be stateless, since texts are shuffled. "
                 "Received: an Elmo with stateful=True"
             )
+        self.elmo = elmo.copy() if elmo is model else elmo
+        self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
+        if layers == "all":
+            self.elmo.freeze_mixes()
+            if self.elmo.trainable_part == "mix":
+                self.elmo.trainable_part = "none"
+        self.supports_jit = False  # strings
 
-    def _build_head(self):
-        """Makes the layers above the `Elmo`, and builds them; here those that all tasks have."""
-        dtype = self.dtype_policy
-        if self.word_size:
-            self.word_vectors = keras.layers.Embedding(
-                WORD_ROWS, self.word_size, dtype=dtype, name="word_vectors"
+    # The head
+
+    def _head_inputs(self):
+        """The inputs of the head: the vectors of each token with that of its word, (batch, tokens,
+        D), and the mask, (batch, tokens)."""
+        size = data.vector_size(self.elmo.config, self._names())
+        vectors = keras.Input((None, size), name="vectors")
+        words = keras.Input((None,), dtype="int32", name="words")
+        mask = keras.Input((None,), dtype="bool", name="mask")
+        self._symbolic_inputs = [vectors, words, mask]
+        dtype, x = self.dtype_policy, vectors
+        if self.word_dim:
+            table = keras.layers.Embedding(
+                data.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
             )
-            self.word_vectors.build((None, None))
-        self.vector_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
-        self.vector_dropout.build(self._input_shape())
+            x = keras.layers.Concatenate(dtype=dtype, name="all_vectors")([x, table(words)])
+        x = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")(x)
+        return x, mask
 
-    def _vector_names(self):
+    def _set_head(self, outputs, learning_rate, make_losses):
+        """Sets the head by its outputs, and compiles the model.
+
+        Args:
+            outputs: what the head makes of `_head_inputs`.
+            learning_rate: Adam's, if nothing of the biLM trains.
+            make_losses: function of nothing to a new loss, and a list of new metrics, of which the
+                last says how good the model is.
+        """
+        inputs = {tensor.name: tensor for tensor in self._symbolic_inputs}
+        self.head = keras.Model(inputs, outputs, name="head")
+        del self._symbolic_inputs
+        self._head_rate, self._make_losses = learning_rate, make_losses
+        self.built = True
+        self._traces = {}  # of eager calls, by what they return
+        self.compile()
+
+    def _names(self):
         """The outputs of the `Elmo` that the head reads side by side."""
         if self.elmo_layers == "elmo":
             return ["elmo"]
         return ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers))]
 
-    def _vector_size(self):
-        """The size of the vectors of the `Elmo`, side by side."""
-        config = self.elmo.config
-        is_word = [name == "word_emb" for name in self._vector_names()]
-        return sum(config.projection_dim if each else config.output_dim for each in is_word)
-
-    def _input_shape(self):
-        """Of what the head reads: see `_read`."""
-        return None, None, self._vector_size() + self.word_size
-
-    def _read(self, inputs, training):
-        """Text, or tokens and vectors of `_computed_once`, to all vectors of each token, (batch,
-        tokens, D), and the mask."""
-        if isinstance(inputs, dict):
-            tokens, vectors = padded(inputs["tokens"], ""), [padded(inputs["vectors"], 0.0)]
-            mask = tf.sequence_mask(inputs["tokens"].row_lengths(), tf.shape(tokens)[1])
-        else:
-            outputs = self.elmo(inputs)
-            tokens, mask = outputs["tokens"], outputs["mask"]  # (batch, tokens)
-            vectors = [outputs[name] for name in self._vector_names()]
-        if self.word_size:
-            words = tf.strings.lower(tokens, encoding="utf-8")
-            rows = tf.strings.to_hash_bucket_fast(words, WORD_ROWS)
-            vectors.append(self.word_vectors(rows))
-        return self.vector_dropout(ops.concatenate(vectors, axis=-1), training=training), mask
-
-    def _computed_once(self, examples, progress):
-        """The examples with the vectors of their tokens, where these stay the same in each epoch,
-        and are small enough."""
-        elmo = self.elmo
-        if elmo.trainable_variables or self.compute_dtype != "float32":
-            return examples
-        sentences, _ = tokens_and_width(examples.texts, elmo.tokenizer, elmo.max_tokens)
-        tokens = sentences  # that have vectors
-        if elmo.keep_sentence_boundaries:
-            ends = [tf.fill((tokens.nrows(), 1), end) for end in (BOS, EOS)]
-            tokens = tf.concat([ends[0], tokens, ends[1]], axis=1)
-        count = int(tf.size(tokens.flat_values))
-        size, names = self._vector_size(), self._vector_names()
-        if 4 * size * count > MAX_VECTOR_BYTES:
-            warnings.warn(
-                f"The vectors of {count:,} tokens take {4e-9 * size * count:.1f} GB, and `fit` "
-                f"keeps {1e-9 * MAX_VECTOR_BYTES:.1f} GB at most. So it computes them anew in each "
-                "epoch, which is slower.",
-                stacklevel=3,
-            )
-            return examples
-        vectors, end = np.empty((count, size), np.float32), 0
-        for sentence in elmo.embed_stream(sentences, names, progress=progress):
-            rows = np.concatenate([sentence[name] for name in names], axis=-1)
-            vectors[end : end + len(rows)] = rows
-            end += len(rows)
-        return examples._replace(texts=tokens, vectors=vectors)
-
-    def _default_compile(self):
-        """The loss and the metrics, as keyword arguments of `compile`."""
+    def _encode_labels(self, tokens, labels):
+        """Labels in any form as the targets of sentences: a tensor or a RaggedTensor."""
         raise NotImplementedError
 
-    def _texts(self, texts):
-        """Text in any form as the tensor that the model reads."""
+    def _decode(self, outputs, name):
+        """What is said of the head's outputs under a name, such as `"probabilities"`: a tensor."""
         raise NotImplementedError
 
-    def _encode(self, texts, labels):
-        """Labels in any form as the targets of these texts: a tensor or a RaggedTensor."""
-        raise NotImplementedError
+    def _check_targets(self, examples):
+        """Looks at the `Examples` that `fit` trains on."""
 
-    def _find_labels(self, labels):
-        """The single labels of a column of them, an iterable."""
-        raise NotImplementedError
-
-    def _encode_batch(self, texts, labels):
-        """Inside the graph of a dataset: the texts of a batch, and their targets."""
-        raise NotImplementedError
-
-    def _before_fit(self, examples):
-        """Looks at the examples that `fit` trains on."""
-
-    def _freeze_unread_mix(self):
-        if self.elmo_layers == "all":
-            for mix in self.elmo.mixes:
-                mix.trainable = False
-
-    # Labels
-
-    @property
-    def labels(self) -> list[Any] | None:
-        """The labels, a list in the order of the outputs; `None` as long as they are not known."""
-        return None if self._labels is None else list(self._labels.names)
-
-    def _set_labels(self, labels):
-        self._labels = labels
-        self._build_head()
-        self.built = True
-        self.compile(**self._compile_arguments)  # the defaults may depend on the labels
-
-    def _check_labels(self):
-        if self._labels is None:
-            raise ValueError(
-                "The labels must be known: pass `labels`, or call `fit` first. "
-                "Received: labels=None"
-            )
-
-    # Keras's methods, on text in any form
+    # Calls
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
-        self._check_labels()
-        if not isinstance(inputs, dict):  # of `_computed_once`
+        if not isinstance(inputs, dict):  # of `fit`
             inputs = call_strings(inputs, self.elmo.tokenizer)
         return super().__call__(inputs, *args, **kwargs)
 
+    def call(self, inputs, training=False):
+        features = inputs if isinstance(inputs, dict) else self._features(inputs)
+        if "tokens" in features:
+            tokens, lengths = inputs["tokens"], inputs["lengths"]
+            features = self._features(tf.RaggedTensor.from_tensor(tokens, lengths))
+            features = _as_wide_as(tokens, features)
+        elif "lengths" in features:  # vectors that were computed before
+            width = tf.shape(features["words"])[1]
+            mask = tf.sequence_mask(features["lengths"], width)
+            features = {"vectors": features["vectors"], "words": features["words"], "mask": mask}
+        result = self.head(features, training=training)
+        if self._gives_tags():
+            result._keras_mask = features["mask"]  # losses and metrics leave the padding out
+        return result
+
+    def _gives_tags(self):
+        """Whether the outputs have a token axis."""
+        return self.head.output.shape[1] is None
+
+    def _features(self, texts):
+        """Text as what the head reads."""
+        outputs = self.elmo(texts)
+        return {
+            "vectors": ops.concatenate([outputs[name] for name in self._names()], axis=-1),
+            "words": data.word_rows(outputs["tokens"]),
+            "mask": outputs["mask"],
+        }
+
+    def _trace(self, name):
+        """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
+
+        def run(tokens, row_lengths):
+            ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
+            return self._decode(self.head(self._features(ragged), training=False), name)
+
+        if name not in self._traces:
+            signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
+            traced = self.elmo.kernel_rounding.traced  # frozen kernels are rounded once
+            self._traces[name] = traced(run, input_signature=signature)
+        return self._traces[name]
+
+    def compute_output_spec(self, inputs, training=None):
+        if isinstance(inputs, dict):
+            batch, width = inputs.get("tokens", inputs.get("words")).shape
+        else:
+            batch, width, _ = self.elmo.compute_output_spec(inputs)["elmo"].shape
+        shape = [width if size is None else size for size in self.head.output.shape[1:]]
+        result = keras.KerasTensor((batch, *shape), "float32")
+        if self._gives_tags():
+            give_symbolic_mask(result)
+        return result
+
+    # What trains, and how
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels, a list in the order of the outputs."""
+        return list(self._labels.names)
+
     @property
     def trainable_part(self) -> str:
-        """The part of the `Elmo` that trains: `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
+        """The part of the `Elmo` that trains: `"none"`, `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
 
-        A mix that the head does not read does not train, so with `layers="all"` and `"mix"` nothing
-        of the `Elmo` does.
+        With `layers="all"` the head does not read the mix, which trains with no part then.
 
         A new part compiles the model anew, with the rate that is right for it. If you compiled it
         with an optimizer of your own, call `compile` again.
@@ -303,9 +207,13 @@ class TaskModel(keras.Model):
 
     @trainable_part.setter
     def trainable_part(self, part: str) -> None:
+        if part == "mix" and self.elmo_layers == "all":
+            raise ValueError(
+                'With `layers="all"`, which leaves the mix out, `trainable_part` must be "none", '
+                f'"bilm" or "all". Received: trainable_part={part!r}'
+            )
         self.elmo.trainable_part = part
-        self._freeze_unread_mix()
-        if self.compiled and self._compile_arguments.get("optimizer", "auto") == "auto":
+        if "optimizer" in self._auto:
             self.compile(**self._compile_arguments)
 
     def compile(
@@ -319,35 +227,24 @@ class TaskModel(keras.Model):
             loss, metrics: `"auto"`: those of the task.
             **kwargs: see `keras.Model.compile`.
         """
-        self._compile_arguments = {
-            "optimizer": optimizer,
-            "loss": loss,
-            "metrics": metrics,
-            **kwargs,
-        }
-        rate = self._head_rate if self.trainable_part == "mix" else FINE_TUNING_RATE
-        defaults = {
-            "optimizer": keras.optimizers.Adam(rate),
-            **self._default_compile(),
-        }
+        arguments = {"optimizer": optimizer, "loss": loss, "metrics": metrics, **kwargs}
         # Not by `==`, which arrays and some objects of Keras do not answer with a bool.
-        chosen = {
-            name: defaults.get(name) if isinstance(value, str) and value == "auto" else value
-            for name, value in self._compile_arguments.items()
+        self._auto = {
+            name: "auto" for name, v in arguments.items() if isinstance(v, str) and v == "auto"
         }
-        super().compile(**chosen)
+        self._compile_arguments = arguments
+        loss, metrics = self._make_losses()
+        rate = FINE_TUNING_RATE if self.trainable_part in ("bilm", "all") else self._head_rate
+        defaults = {"optimizer": keras.optimizers.Adam(rate), "loss": loss, "metrics": metrics}
+        super().compile(**{**arguments, **{name: defaults.get(name) for name in self._auto}})
 
     def get_compile_config(self):
         # A file of a model that never trained has the optimizer's variables, too: Keras looks for
         # them when it loads the file, and warns if they are missing.
-        if self.compiled and self.built and self.optimizer and not self.optimizer.built:
+        if self.optimizer and not self.optimizer.built:
             self.optimizer.build(self.trainable_variables)
         config = super().get_compile_config()
-        arguments = self._compile_arguments.items()
-        auto = {
-            name: "auto" for name, value in arguments if isinstance(value, str) and value == "auto"
-        }
-        return config and {**config, **auto}
+        return config and {**config, **self._auto}
 
     def compile_from_config(self, config):
         self.compile(**keras.saving.deserialize_keras_object(config))
@@ -362,20 +259,24 @@ class TaskModel(keras.Model):
         *,
         validation_data: Any = None,
         validation_split: float = 0.0,
+        validation_batch_size: int | None = None,
         shuffle: bool = True,
         class_weight: Mapping[Any, float] | None = None,
         sample_weight: Sequence[float] | HasArray | None = None,
+        cache_bytes: int = 10**9,
         **kwargs: Any,
     ) -> Any:
         """Keras's `fit`.
 
-        As long as nothing of the `Elmo` trains, the vectors of the texts are computed once, and not
-        in each epoch, if they take at most 1 GB; so are those of the validation data. A
-        `tf.data.Dataset` is embedded anew in each epoch.
+        As long as nothing of the `Elmo` trains, the vectors of all texts, also of the validation
+        data, are computed once, before the first epoch.
 
         Args:
             x: texts, in any form that `keras_elmo.strings` takes; or a `tf.data.Dataset` of batches
-                of texts and labels, and perhaps sample weights.
+                of texts and labels, and perhaps sample weights. A dataset is read once, and its
+                texts are taken in batches of the size of its first. Only a dataset without an end
+                (`dataset.repeat()`), or with `steps_per_epoch`, is read as the training goes on,
+                and embedded anew.
             y: the labels of each text.
             batch_size: int. Texts of a batch.
             epochs: int.
@@ -383,9 +284,12 @@ class TaskModel(keras.Model):
                 `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
                 becomes the validation data.
-            shuffle: bool. Another order in each epoch; a dataset has its own.
+            validation_batch_size: int, or `None`: `batch_size`.
+            shuffle: bool. Another order in each epoch.
             class_weight: dict from labels to the weights of their texts in the loss.
             sample_weight: float, (N,). A weight for each text.
+            cache_bytes: int. The memory that the vectors may take. Those of larger data are in a
+                temporary file until `fit` ends.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
         Returns:
@@ -394,45 +298,58 @@ class TaskModel(keras.Model):
         Raises:
             ValueError: there are more texts than labels or fewer, or a label is not known.
             TypeError: a text is not a string, or a label not a label.
+            OSError: the temporary file cannot be written.
         """
-        if isinstance(x, tf.data.Dataset):
-            self._refuse_with_dataset(y=y, sample_weight=sample_weight)
-            if validation_split:
-                self._refuse_with_dataset(validation_split=validation_split)
-            if self._labels is None:
-                if x.cardinality() == tf.data.INFINITE_CARDINALITY:
-                    raise ValueError(
-                        "With a `tf.data.Dataset` without an end, `labels` must be given. "
-                        "Received: labels=None"
-                    )
-                columns = (_column(self._find_labels(batch[1])) for batch in x)
-                self._set_labels(LabelIndex.of(label for column in columns for label in column))
-            data = self._encoded_dataset(x, class_weight)
-        else:
-            if self._labels is None and y is not None:
-                self._set_labels(LabelIndex.of(self._find_labels(y)))
-            data = self._examples(x, y, sample_weight, class_weight)
-            self._before_fit(data)
-            if validation_split:
-                data, validation_data = _split(data, validation_split)
-        if isinstance(validation_data, tf.data.Dataset):
-            validation_data = self._encoded_dataset(validation_data)
-        elif validation_data is not None and not isinstance(validation_data, Examples):
-            try:
-                validation_data = self._examples(*validation_data)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"`validation_data`: {error}") from None
-        # All arguments are right. Now what takes time.
-        progress = kwargs.get("verbose", "auto") != 0
-        if isinstance(data, Examples):
-            data = self._computed_once(data, progress).dataset(batch_size, shuffle)
-        if isinstance(validation_data, Examples):
-            order = validation_data.order_by_length()
-            validation_data = self._computed_once(validation_data.rows(order), progress)
-            validation_data = validation_data.dataset(batch_size)
-        return super().fit(
-            data, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
+        check_integers(1, batch_size=batch_size, validation_batch_size=validation_batch_size or 1)
+        check_integers(0, cache_bytes=cache_bytes)
+        train, batch_size = self._read(
+            x,
+            y,
+            batch_size,
+            sample_weight,
+            class_weight,
+            steps=kwargs.get("steps_per_epoch"),
+            check=self._check_targets,
         )
+        validation_batch_size = validation_batch_size or batch_size
+        if validation_split:
+            _check_split(train, validation_split)
+            train, validation_data = train.split(validation_split)
+        elif validation_data is not None:
+            validation_data, validation_batch_size = self._read_validation_data(
+                validation_data, validation_batch_size, kwargs.get("validation_steps")
+            )
+        # All arguments are valid; the expensive part starts here.
+        with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
+            cache = {"bytes": cache_bytes, "progress": kwargs.get("verbose", "auto") != 0}
+            train = self._batches(train, batch_size, shuffle, {**cache, "path": f"{folder}/train"})
+            if validation_data is not None:
+                if isinstance(validation_data, Examples):
+                    validation_data = validation_data.by_length()
+                validation_data = self._batches(
+                    validation_data,
+                    validation_batch_size,
+                    cache={**cache, "path": f"{folder}/validation"},
+                )
+            return super().fit(
+                train, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
+            )
+
+    def _read_validation_data(self, validation_data, batch_size, steps):
+        if not isinstance(validation_data, tf.data.Dataset):
+            is_pair = isinstance(validation_data, list | tuple) and len(validation_data) in (2, 3)
+            if not is_pair:
+                raise ValueError(
+                    "`validation_data` must be a pair of texts and labels, a triple with sample "
+                    f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"
+                )
+        try:
+            if isinstance(validation_data, tf.data.Dataset):
+                return self._read(validation_data, None, batch_size, steps=steps)
+            texts, labels, *weights = validation_data
+            return self._read(texts, labels, batch_size, *weights)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"`validation_data`: {error}") from None
 
     def evaluate(
         self,
@@ -446,137 +363,237 @@ class TaskModel(keras.Model):
         """Keras's `evaluate`; see `fit` for the arguments."""
         if "_use_cached_eval_dataset" in kwargs:  # Keras's `fit`, on data that it has
             return super().evaluate(x, **kwargs)
-        self._check_labels()
-        if isinstance(x, tf.data.Dataset):
-            self._refuse_with_dataset(y=y, sample_weight=sample_weight)
-            data = self._encoded_dataset(x)
-        else:
-            examples = self._examples(x, y, sample_weight)
-            data = examples.rows(examples.order_by_length()).dataset(batch_size)
-        return super().evaluate(data, **kwargs)
+        check_integers(1, batch_size=batch_size)
+        found, batch_size = self._read(x, y, batch_size, sample_weight, steps=kwargs.get("steps"))
+        if isinstance(found, Examples):
+            found = found.by_length()
+        with without_trace_warnings():
+            return super().evaluate(self._batches(found, batch_size), **kwargs)
 
-    def train_on_batch(
+    def _read(
         self,
-        x: Texts,
-        y: Labels | None = None,
-        sample_weight: Sequence[float] | HasArray | None = None,
-        class_weight: Mapping[Any, float] | None = None,
-        return_dict: bool = False,
-    ) -> Any:
-        """Keras's `train_on_batch`; see `fit` for the arguments."""
-        self._check_labels()
-        batch = self._examples(x, y, sample_weight, class_weight).batch()
-        return super().train_on_batch(*batch, return_dict=return_dict)
-
-    def test_on_batch(
-        self,
-        x: Texts,
-        y: Labels | None = None,
-        sample_weight: Sequence[float] | HasArray | None = None,
-        return_dict: bool = False,
-    ) -> Any:
-        """Keras's `test_on_batch`; see `fit` for the arguments."""
-        self._check_labels()
-        batch = self._examples(x, y, sample_weight).batch()
-        return super().test_on_batch(*batch, return_dict=return_dict)
-
-    def predict_on_batch(self, x: Texts) -> Any:
-        """What `predict` gives for texts."""
-        return self.predict(x, verbose=0)
-
-    def _predict(self, x, batch_size=32, **kwargs):
-        """Keras's `predict`: what `predict_step` gives, as a dict of lists, an array a text."""
-        self._check_labels()
-        if isinstance(x, tf.data.Dataset):
-            data, order = x.map(lambda *batch: self._texts(batch[0])), None
-        else:
-            examples = Examples(self._texts(x))
-            order = examples.order_by_length().numpy()
-            if not len(order):
-                return None
-            data = examples.rows(order).dataset(batch_size)
-        outputs = super().predict(data, **kwargs)
-        results = {}
-        for name, values in outputs.items():
-            values = list(values) if order is None else _unsort(values, order)
-            results[name] = [np.asarray(value) for value in values]
-        return results
-
-    def _refuse_with_dataset(self, **arguments):
-        for name, value in arguments.items():
+        x,
+        y,
+        batch_size,
+        sample_weight=None,
+        class_weight=None,
+        steps=None,
+        check=lambda examples: None,
+    ):
+        """Texts and labels in any form as `Examples`, or a dataset without an end as a dataset of
+        batches; and the size of a batch. `check` is called with the examples that are known."""
+        if not isinstance(x, tf.data.Dataset):
+            examples = self._encode(x, y, sample_weight, class_weight)
+            check(examples)
+            return examples, batch_size
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
                     f"With a `tf.data.Dataset`, which holds all of it, `{name}` must be None. "
                     f"Received: {name}={type(value).__name__}"
                 )
+        spec = x.element_spec
+        if not (isinstance(spec, tuple) and len(spec) in (2, 3)) or not spec[0].shape.rank:
+            raise ValueError(
+                "A `tf.data.Dataset` must hold batches of texts and labels, and perhaps sample "
+                f"weights: `dataset.batch(32)`. Received: a dataset of {spec}"
+            )
+        parts = []
+        is_endless = steps is not None or x.cardinality() == tf.data.INFINITE_CARDINALITY
+        for index, (texts, labels, *weights) in enumerate(x.take(_LOOK_AHEAD) if is_endless else x):
+            try:
+                parts.append(self._encode(texts, labels, *(weights or [None]), class_weight))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{error} of batch {index}") from None
+        if not parts:
+            raise ValueError("There must be texts. Received: a dataset without batches")
+        examples = data.join(parts)
+        check(examples)
+        if is_endless:
+            return self._stream(x, parts[0], class_weight), batch_size
+        return examples, parts[0].count()
 
-    def _examples(self, x, y, sample_weight=None, class_weight=None):
-        if y is None:
+    def _stream(self, dataset, first, class_weight):
+        """A dataset of batches that are encoded as they come."""
+        structure = first.batch()
+        flat = tf.nest.flatten(structure)
+
+        def encode(*batch):
+            texts, labels, *weights = batch
+            return tf.nest.flatten(
+                self._encode(texts, labels, *(weights or [None]), class_weight).batch()
+            )
+
+        def encode_in_graph(*batch):
+            found = tf.py_function(encode, batch, [tensor.dtype for tensor in flat])
+            for tensor, like in zip(found, flat, strict=True):
+                is_table = like.dtype == tf.float32 and not self._gives_tags()  # (batch, labels)
+                width = like.shape[-1] if is_table else None
+                tensor.set_shape([None, width][: like.shape.rank])
+            return tf.nest.pack_sequence_as(structure, found)
+
+        return dataset.map(encode_in_graph).prefetch(1)
+
+    def _encode(self, texts, labels, sample_weight=None, class_weight=None):
+        """Texts and labels in any form as `Examples`. Every check is made here."""
+        if labels is None:
             raise ValueError("There must be labels for the texts. Received: y=None")
-        texts = self._texts(x)
-        targets = self._encode(texts, y)
-        examples = Examples(texts, targets, self._weights(targets, sample_weight, class_weight))
-        if not examples.count():
+        tokens = data.tokens_of(self.elmo, texts)
+        targets = self._encode_labels(tokens, labels)
+        weights = self._weights(targets, sample_weight, class_weight)
+        if not tokens.nrows():
             raise ValueError("There must be texts. Received: none")
-        return examples
+        return Examples(tokens, targets, weights)
 
     def _weights(self, targets, sample_weight, class_weight):
         """The weights of the targets in the loss, float32, or `None`."""
-        weights = None
+        if sample_weight is None and class_weight is None:
+            return None
+        is_ragged = isinstance(targets, tf.RaggedTensor)
+        count = int(targets.nrows() if is_ragged else targets.shape[0])
+        values = np.ones(count, np.float32)
         if sample_weight is not None:
-            weights = tf.convert_to_tensor(np.asarray(sample_weight, np.float32))
-            count = targets.shape[0]
-            if weights.shape != (count,):
+            try:
+                values = np.asarray(sample_weight, np.float32)
+            except (ValueError, TypeError):
+                values = np.zeros((0, 0), np.float32)  # lists of different lengths, or no numbers
+            if values.shape != (count,):
                 raise ValueError(
                     f"`sample_weight` must hold a number for each of the {count:,} texts. "
-                    f"Received: an array of shape {tuple(weights.shape)}"
+                    f"Received: {short_repr(sample_weight)}"
                 )
-            # Of the rank of the targets: Keras's graph takes one rank in all calls of `fit`.
-            if isinstance(targets, tf.RaggedTensor):
-                weights = targets.with_flat_values(tf.repeat(weights, targets.row_lengths()))
-        return _times_class_weights(targets, weights, self._weights_of_classes(class_weight))
+        # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
+        flat = targets.flat_values if is_ragged else targets
+        values = tf.repeat(values, targets.row_lengths()) if is_ragged else tf.constant(values)
+        if class_weight is not None:
+            values *= tf.gather(self._weights_of_classes(flat, class_weight), flat)
+        return targets.with_flat_values(values) if is_ragged else values
 
-    def _weights_of_classes(self, class_weight):
-        """The weight of each label, float32, (labels,); or `None`."""
-        if class_weight is None:
-            return None
-        if unknown := [label for label in class_weight if label not in self.labels]:
+    def _weights_of_classes(self, targets, class_weight):
+        """The weight of each label, float32, (labels,)."""
+        names = ", ".join(self._labels.as_strings())
+        if targets.shape.rank != 1:
+            raise ValueError(
+                "With several labels a text, `class_weight` must be None; pass `sample_weight`. "
+                f"Received: class_weight={short_repr(class_weight)}"
+            )
+        if not isinstance(class_weight, Mapping):
             raise ValueError(
                 "`class_weight` must be a dict from labels to weights, with labels that are one of "
-                f"{', '.join(map(str, self.labels))}. Received: {unknown[0]!r}"
+                f"{names}. Received: class_weight={short_repr(class_weight)}"
+            )
+        if unknown := [label for label in class_weight if label not in self._labels.names]:
+            raise ValueError(
+                "`class_weight` must be a dict from labels to weights, with labels that are one of "
+                f"{names}. Received: {short_repr(unknown[0])}"
             )
         return np.array([class_weight.get(label, 1.0) for label in self.labels], np.float32)
 
-    def _encoded_dataset(self, dataset, class_weight=None):
-        """A dataset of batches of texts and labels, the labels as numbers."""
-        of_classes = self._weights_of_classes(class_weight)
+    def _batches(self, found, batch_size, shuffle=False, cache=None):
+        """What `_read` gives as batches for Keras.
 
-        def encode(texts, labels, weights=None):
-            texts, targets = self._encode_batch(self._texts(texts), labels)
-            weights = _times_class_weights(targets, weights, of_classes)
-            return Examples(texts, targets, weights).batch()
+        Args:
+            found: `Examples`, or a dataset of batches, which is returned unchanged.
+            batch_size: int.
+            shuffle: bool.
+            cache: dict: in how many `"bytes"` the vectors of a frozen `Elmo` are kept, else in a
+                file, whose `"path"` this is; and whether to show `"progress"`. `None`: each batch
+                is embedded when it is read.
+        """
+        if not isinstance(found, Examples):
+            return found
+        if cache is None or self.elmo.trainable_variables:
+            lengths = found.tokens.row_lengths().numpy()
+            return data.batches(data.rows(found), lengths, batch_size, shuffle)
+        names = self._names()
+        extra = 2 if self.elmo.keep_sentence_boundaries else 0
+        lengths = found.tokens.row_lengths().numpy() + extra
+        row_bytes = 4 * (data.vector_size(self.elmo.config, names) + 1) * lengths.mean()
+        path, buffer_size = "", None
+        if row_bytes * len(lengths) > cache["bytes"]:
+            path, buffer_size = cache["path"], max(batch_size, int(cache["bytes"] / row_bytes))
+            if shuffle:  # The file is read in its order, of which a part is shuffled at a time.
+                order = np.random.permutation(len(lengths))
+                found, lengths = found.rows(order), lengths[order]
+        try:
+            rows = data.with_vectors(
+                data.rows(found), self.elmo, found, names, path, cache["progress"]
+            )
+        except tf.errors.OpError as error:
+            raise OSError(
+                f"The vectors could not be written to a temporary file, {path}: "
+                f"{tensorflow_reason(error)}"
+            ) from None
+        return data.batches(rows, lengths, batch_size, shuffle, buffer_size)
 
-        return dataset.map(encode)
+    # Predictions
+
+    def _outputs(self, texts, name, batch_size, verbose=0):
+        """What `name` stands for, see `_decode`, of each text: a list of arrays."""
+        check_integers(1, batch_size=batch_size)
+        tokens = data.tokens_of(self.elmo, texts)
+        lengths = tokens.row_lengths().numpy()
+        results, trace = [None] * len(lengths), self._trace(name)
+        with ProgressDisplay(
+            "predicting", len(lengths), unit="texts", is_shown=verbose != 0
+        ) as display:
+            order = np.argsort(lengths, kind="stable")
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                batch = tf.gather(tokens, rows)
+                outputs = trace(batch.flat_values, batch.row_lengths()).numpy()
+                for row, output in zip(rows, outputs, strict=True):
+                    results[row] = output[: lengths[row]] if self._gives_tags() else output
+                display.advance(len(rows), len(rows))
+                check_signals()
+        return results
+
+    def _probabilities(self, x, batch_size, verbose, steps):
+        """Those of texts, or of the batches of a dataset: a list of arrays."""
+        if not isinstance(x, tf.data.Dataset):
+            if steps is not None:
+                raise ValueError(
+                    "`steps` must be None, but for a `tf.data.Dataset`. "
+                    f"Received: steps={steps!r}, and {type(x).__name__}"
+                )
+            return self._outputs(x, "probabilities", batch_size, verbose)
+        spec = x.element_spec[0] if isinstance(x.element_spec, tuple) else x.element_spec
+        if not getattr(spec, "shape", tf.TensorShape([])).rank:
+            raise ValueError(
+                "A `tf.data.Dataset` must hold batches of texts: `dataset.batch(32)`. "
+                f"Received: a dataset of {x.element_spec}"
+            )
+        if steps is None and x.cardinality() == tf.data.INFINITE_CARDINALITY:
+            raise ValueError(
+                "With a `tf.data.Dataset` without an end, `steps` must be given. "
+                "Received: steps=None"
+            )
+        results = []
+        for batch in itertools.islice(x, steps):
+            texts = batch[0] if isinstance(batch, tuple) else batch
+            results += self._outputs(texts, "probabilities", max(1, int(tf.shape(texts)[0])))
+        return results
 
     @property
-    def score(self) -> str:
-        """The name of the figure that says how good the model is: `"accuracy"`,
+    def main_metric(self) -> str:
+        """The name of the metric that says how good the model is: `"accuracy"`,
         `"binary_accuracy"` (several labels a text), or `"f1"` (of entities)."""
-        metric = self._default_compile()["metrics"][-1]
+        _, (*_, metric) = self._make_losses()
         return metric if isinstance(metric, str) else metric.name
 
     def early_stopping(self, patience: int = 5) -> keras.callbacks.EarlyStopping:
-        """A callback for `fit`, which ends the training when the validation data's score no longer
-        gets better, and then restores the weights of the best epoch.
+        """A callback for `fit`, which ends the training when the validation data's `main_metric` no
+        longer gets better, and then restores the weights of the best epoch.
 
-        The score is the accuracy, or the F1 of entities. Their best epoch is often later than that
-        of the loss.
+        The best epoch of the metric is often later than that of the loss.
 
         Args:
-            patience: int. Epochs without a better score.
+            patience: int. Epochs without a better value.
         """
         check_integers(1, patience=patience)
-        return _EarlyStopping(mode="max", patience=patience, restore_best_weights=True)
+        return keras.callbacks.EarlyStopping(
+            f"val_{self.main_metric}", mode="max", patience=patience, restore_best_weights=True
+        )
 
     # Files
 
@@ -586,8 +603,7 @@ class TaskModel(keras.Model):
             "model": keras.saving.serialize_keras_object(self.elmo),
             "labels": self.labels,
             "layers": self.elmo_layers,
-            "word_size": self.word_size,
-            "units": self.units,
+            "word_dim": self.word_dim,
             "dropout": self.dropout,
         }
 
@@ -596,53 +612,31 @@ class TaskModel(keras.Model):
         known = {*inspect.signature(cls).parameters, "name", "dtype", "trainable"}
         if unknown := [key for key in config if key not in known]:
             raise ValueError(
-                f"A saved {cls.__name__} must be of this version of keras_elmo, or of an earlier "
-                f"one. Received: the unknown argument {unknown[0]!r}"
+                f"A saved {cls.__name__} must be of this version of keras_elmo. "
+                f"Received: the unknown argument {unknown[0]!r}"
             )
         return cls(**config)
 
 
-class _EarlyStopping(keras.callbacks.EarlyStopping):
-    def on_train_begin(self, logs=None):
-        self.monitor = f"val_{self.model.score}"  # which the labels say
-        super().on_train_begin(logs)
+def _as_wide_as(tokens, features):
+    """Features with as many columns as a batch of tokens has, of which a part may be padding."""
+    missing = tf.maximum(tf.shape(tokens)[1] - tf.shape(features["mask"])[1], 0)
+    paddings = [[0, 0], [0, missing], [0, 0]]
+    return {name: tf.pad(x, paddings[: x.shape.rank]) for name, x in features.items()}
 
 
-def _times_class_weights(targets, weights, of_classes):
-    """The weights of targets, or `None`, times those of their classes, or `None`."""
-    if of_classes is None:
-        return weights
-    result = tf.ragged.map_flat_values(lambda values: tf.gather(of_classes, values), targets)
-    if weights is None:
-        return result
-    weights = tf.cast(weights, tf.float32)
-    if isinstance(result, tf.RaggedTensor) and weights.shape.rank == 1:
-        weights = weights[:, None]  # of sentences, in a dataset
-    return result * weights
-
-
-def _column(values):
-    return values.numpy().tolist() if tf.is_tensor(values) else values
-
-
-def _split(examples, share):
-    """Examples in two parts, of which the second has a share of them."""
+def _check_split(examples, share):
+    if not isinstance(examples, Examples):
+        raise ValueError(
+            "With a `tf.data.Dataset` without an end, `validation_split` must be 0. "
+            f"Received: validation_split={share!r}"
+        )
     if not (is_number(share) and 0 < share < 1):
         raise ValueError(
             f"`validation_split` must be from 0 to below 1. Received: validation_split={share!r}"
         )
-    count = int(examples.count() * (1 - share))
-    if not 0 < count < examples.count():
+    if not 0 < int(examples.count() * (1 - share)) < examples.count():
         raise ValueError(
             "With `validation_split` both parts must have a text. "
             f"Received: validation_split={share} of {examples.count()} texts"
         )
-    return examples.rows(tf.range(count)), examples.rows(tf.range(count, examples.count()))
-
-
-def _unsort(values, order):
-    """Rows in the order that they had before they were sorted."""
-    result = [None] * len(order)
-    for row, value in zip(order, values, strict=True):
-        result[row] = value
-    return result

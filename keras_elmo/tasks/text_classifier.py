@@ -9,11 +9,11 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import Array, Labels, Source, Texts
+from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks.labels import to_list
 from keras_elmo.tasks.task_model import TaskModel
-from keras_elmo.text.inputs import fit_strings, strings_for
 
 _WIDTHS = (1, 2, 3)  # of the convolutions, in tokens
 
@@ -27,20 +27,21 @@ class TextClassifier(TaskModel):
     compiled anew.
 
     Args:
-        model: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
-            an address, a pair.
-        labels: list of strings, ints or bools; `None`: those of the first `fit`, sorted.
+        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip, an address, a pair; or an
+            `Elmo`, which is copied, and stays as it is.
+        labels: strings, ints or bools: a list of the labels; or a column of data that has them, in
+            whose order they are taken; or a set, which is sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
-            text, or ones and zeros, (N, labels).
+            text, or ones and zeros, (N, labels), as an array.
         layers: what the head reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        word_size: int. The size of a vector that the model learns for each word, in lower case, and
+        word_dim: int. The size of a vector that the model learns for each word, in lower case, and
             puts beside those of the `Elmo`; 0: none.
-        units: int. Filters of the convolutions of each width.
+        filters: int. Filters of the convolutions of each width.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
             is dropped in training.
         **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
-            example `tokenizer` and `trainable_part`.
+            example `tokenizer` and `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`).
 
     Call arguments:
         inputs: text, as `keras_elmo.strings` says.
@@ -50,7 +51,7 @@ class TextClassifier(TaskModel):
 
     Raises:
         ValueError: an argument is out of range, or the `Elmo` is stateful.
-        TypeError: `labels` is not a list of labels.
+        TypeError: `labels` is not a column of labels.
 
     Reference: Kim 2014, https://aclanthology.org/D14-1181.
 
@@ -72,23 +73,27 @@ class TextClassifier(TaskModel):
     def __init__(
         self,
         model: Elmo | Source | Mapping[str, Any],
-        labels: Labels | None = None,
+        labels: Labels,
         multi_label: bool = False,
         layers: str = "all",
-        word_size: int = 64,
-        units: int = 64,
+        word_dim: int = 64,
+        filters: int = 64,
         dropout: float = 0.5,
         **kwargs: Any,
     ) -> None:
-        self.multi_label = bool(multi_label)
-        super().__init__(model, labels, layers, word_size, units, dropout, **kwargs)
+        super().__init__(model, labels, layers, word_dim, dropout, **kwargs)
+        check_integers(1, filters=filters)
+        self.multi_label, self.filters = bool(multi_label), int(filters)
 
-    def _build_head(self):
-        super()._build_head()
         dtype = self.dtype_policy
-        self.convolutions = [
+        x, mask = self._head_inputs()  # (batch, tokens, D), (batch, tokens)
+        # Zeros for the padding, of which the convolutions read a token. Their outputs are not
+        # negative, so it does not change the maximum; a text without tokens gets zeros.
+        is_token = mask[..., None]
+        x = ops.where(is_token, x, 0)
+        convolutions = [
             keras.layers.Conv1D(
-                self.units,
+                self.filters,
                 width,
                 padding="same",
                 activation="relu",
@@ -97,112 +102,56 @@ class TextClassifier(TaskModel):
             )
             for width in _WIDTHS
         ]
-        for convolution in self.convolutions:
-            convolution.build(self._input_shape())
-        size = self.units * len(_WIDTHS)
-        self.masked_mean = MaskedMean(dtype=dtype, name="masked_mean")
-        self.text_dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")
-        self.classifier = keras.layers.Dense(
-            len(self._labels),
-            "sigmoid" if self.multi_label else "softmax",
-            dtype="float32",
-            name="classifier",
-        )
-        self.masked_mean.build((None, None, size))
-        self.text_dropout.build((None, 2 * size))
-        self.classifier.build((None, 2 * size))
-
-    def _default_compile(self):
-        if self.multi_label:
-            return {"loss": "binary_crossentropy", "metrics": ["binary_accuracy"]}
-        return {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
-
-    def call(self, inputs, training=False):
-        x, mask = self._read(inputs, training)  # (batch, tokens, D), (batch, tokens)
-        # Zeros for the padding, of which the convolutions read a token. Their outputs are not
-        # negative, so it does not change the maximum; a text without tokens gets zeros.
-        is_token = mask[..., None]
-        x = ops.where(is_token, x, 0)
-        x = ops.concatenate([convolution(x) for convolution in self.convolutions], axis=-1)
-        mean = self.masked_mean(x, mask=mask)  # (batch, 3 * units)
+        x = ops.concatenate([convolution(x) for convolution in convolutions], axis=-1)
+        mean = MaskedMean(dtype=dtype, name="masked_mean")(x, mask=mask)  # (batch, 3 * filters)
         highest = ops.max(ops.where(is_token, x, 0), axis=1)
-        x = self.text_dropout(ops.concatenate([mean, highest], axis=-1), training=training)
-        return self.classifier(x)
+        x = ops.concatenate([mean, highest], axis=-1)
+        x = keras.layers.Dropout(self.dropout, dtype=dtype, name="text_dropout")(x)
+        activation, loss, metric = "softmax", "sparse_categorical_crossentropy", "accuracy"
+        if self.multi_label:
+            activation, loss, metric = "sigmoid", "binary_crossentropy", "binary_accuracy"
+        classifier = keras.layers.Dense(
+            len(self._labels), activation, dtype="float32", name="classifier"
+        )
+        self._set_head(classifier(x), 1e-3, lambda: (loss, [metric]))
 
-    def compute_output_spec(self, inputs, training=None):
-        self._check_labels()
-        return keras.KerasTensor((inputs.shape[0], len(self._labels)), "float32")
-
-    def _texts(self, texts):
-        return fit_strings(strings_for(texts, self.elmo.tokenizer), self.elmo.tokenizer)
-
-    def _find_labels(self, labels):
-        if not self.multi_label:
-            return to_list(labels)
-        if _are_ones_and_zeros(labels):
-            raise ValueError(
-                "With ones and zeros for the labels of each text, `labels` must be given. "
-                "Received: labels=None"
-            )
-        return [label for row in to_list(labels) for label in row]
-
-    def _encode(self, texts, labels):
-        count = texts.nrows() if isinstance(texts, tf.RaggedTensor) else tf.shape(texts)[0]
-        rows = np.asarray(labels) if self._has_ones_and_zeros(labels) else to_list(labels)
-        if len(rows) != int(count):
+    def _encode_labels(self, tokens, labels):
+        encode = self._labels.encode
+        if self.multi_label:
+            encode = self._labels.encode_sets
+        else:
+            labels = to_list(labels)
+        count = int(tokens.nrows())
+        if hasattr(labels, "__len__") and len(labels) != count:
             raise ValueError(
                 "There must be as many labels as texts. "
-                f"Received: {int(count):,} texts, {len(rows):,} labels"
+                f"Received: {count:,} texts, {len(labels):,} labels"
             )
-        encode = self._labels.encode_sets if self.multi_label else self._labels.encode
-        return tf.constant(encode(rows))
+        return tf.constant(encode(labels))
 
-    def _encode_batch(self, texts, labels):
-        if self._has_ones_and_zeros(labels):
-            targets = tf.numpy_function(self._labels.encode_sets, [labels], tf.float32)
-            targets.set_shape([None, len(self._labels)])
-            return texts, targets
-        is_ragged = isinstance(labels, tf.RaggedTensor)
-        values = labels.flat_values if is_ragged else tf.reshape(labels, (-1,))
-        targets = tf.numpy_function(self._labels.encode, [values], tf.int32)
-        targets.set_shape([None])
-        if self.multi_label:  # a ragged list for each text
-            # The sum of each text's labels; 1 also where a label is there twice.
-            ones = tf.math.unsorted_segment_sum(
-                tf.one_hot(targets, len(self._labels)), labels.value_rowids(), labels.nrows()
-            )
-            targets = tf.minimum(ones, 1)
-        return texts, targets
+    def _decode(self, outputs, name):
+        return outputs  # the only name is "probabilities"
 
-    def _has_ones_and_zeros(self, labels):
-        return self.multi_label and _are_ones_and_zeros(labels)
-
-    def _weights_of_classes(self, class_weight):
-        if self.multi_label and class_weight is not None:
-            raise ValueError(
-                "With `multi_label=True`, `class_weight` must be None; pass `sample_weight`. "
-                f"Received: class_weight={class_weight!r}"
-            )
-        return super()._weights_of_classes(class_weight)
-
-    def predict_step(self, data):
-        texts, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        return {"probabilities": self(texts, training=False)}
-
-    def predict(self, x: Texts | Iterable[Any], batch_size: int = 32, **kwargs: Any) -> Array:
+    def predict(
+        self,
+        x: Texts | Iterable[Any],
+        batch_size: int = 32,
+        verbose: str | int = "auto",
+        steps: int | None = None,
+    ) -> Array:
         """The probabilities of the labels.
 
         Args:
             x: texts, in any form; or a `tf.data.Dataset` of batches of them.
             batch_size: int.
-            **kwargs: see `keras.Model.predict`.
+            verbose: 0: no progress is shown.
+            steps: int. The batches of a dataset that are read; `None`: all.
 
         Returns:
             NumPy array, float32, (N, labels).
         """
-        outputs = self._predict(x, batch_size, **kwargs)
-        rows = outputs["probabilities"] if outputs else []
-        return np.reshape(np.array(rows, np.float32), (-1, len(self._labels)))
+        rows = self._probabilities(x, batch_size, verbose, steps)
+        return np.array(rows, np.float32).reshape(-1, len(self._labels))
 
     def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:
         """The most likely label of each text; with `multi_label` a list of those above one half.
@@ -214,11 +163,20 @@ class TextClassifier(TaskModel):
         Returns:
             A list with a label, or a list of labels, for each text.
         """
-        return self.classify_probabilities(self.predict(texts, batch_size, verbose=0))
+        return self.labels_of(self.predict(texts, batch_size, verbose=0))
 
-    def classify_probabilities(self, probabilities: Array) -> list[Any]:
-        """`classify` for what `predict` returned."""
-        names = self._labels.names
+    def labels_of(self, probabilities: Array) -> list[Any]:
+        """The labels, as `classify` gives them, of probabilities that `predict` returned.
+
+        Args:
+            probabilities: float, (N, labels).
+        """
+        names, probabilities = self._labels.names, np.asarray(probabilities)
+        if probabilities.ndim != 2 or probabilities.shape[1] != len(names):
+            raise ValueError(
+                f"`probabilities` must be of shape (texts, {len(names)}), as `predict` returns "
+                f"them. Received: an array of shape {probabilities.shape}"
+            )
         if self.multi_label:
             return [[names[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
         return [names[k] for k in probabilities.argmax(-1)]
@@ -230,7 +188,6 @@ class TextClassifier(TaskModel):
         (batch, labels); `labels`, string (batch, labels), what they are of; and `label`, string
         (batch,), the most likely one (not with `multi_label`).
         """
-        self._check_labels()
         names = tf.constant(self._labels.as_strings())
 
         def outputs(texts):
@@ -247,11 +204,4 @@ class TextClassifier(TaskModel):
         return {"serving_default": (outputs, [spec])}
 
     def get_config(self):
-        return {**super().get_config(), "multi_label": self.multi_label}
-
-
-def _are_ones_and_zeros(labels):
-    """Whether labels are an array or a tensor, (N, labels), of numbers."""
-    if isinstance(labels, tf.RaggedTensor) or not hasattr(labels, "dtype"):
-        return False
-    return len(labels.shape) == 2 and tf.as_dtype(labels.dtype) != tf.string
+        return {**super().get_config(), "multi_label": self.multi_label, "filters": self.filters}

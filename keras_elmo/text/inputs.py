@@ -101,12 +101,25 @@ def _checked_bytes(word, row):
     """The bytes of a string, or a `TypeError` that names its row in the batch."""
     if isinstance(word, str | bytes):
         return characters.text_to_bytes(word)
+    raise not_text(_RULE, word, f"row {row}")
+
+
+def not_text(rule, value, place):
+    """A `TypeError` for something that is not a string.
+
+    Args:
+        rule: str. What must hold.
+        value: what stands there.
+        place: str, such as `"row 3"`.
+    """
     cure = ""
     # A missing text in a table is None, NaN, or pandas's NA.
-    is_nan = isinstance(word, float | np.floating) and word != word
-    if word is None or is_nan or type(word).__name__ == "NAType":
+    is_nan = isinstance(value, float | np.floating) and value != value
+    if value is None or is_nan or type(value).__name__ == "NAType":
         cure = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
-    raise TypeError(f"{_RULE} Received: {word!r} ({type(word).__name__}) in row {row}{cure}")
+    return TypeError(
+        f"{rule} Received: {short_repr(value)} ({type(value).__name__}) in {place}{cure}"
+    )
 
 
 def strings_for(texts, tokenizer):

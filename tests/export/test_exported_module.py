@@ -13,7 +13,7 @@ def export(kernel, storage, path):
     layer.set_weights([kernel, np.zeros(3, np.float32)])
     module = ExportedModule(layer, storage)
     inputs = [tf.TensorSpec([None, 2], tf.float32, "x")]
-    function = module.function(layer, inputs, lambda y: {"y": y}).get_concrete_function()
+    function = module.function(lambda x: {"y": layer(x)}, inputs).get_concrete_function()
     module.track([function])
     tf.saved_model.save(module, path, signatures=function)
     return path

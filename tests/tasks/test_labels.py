@@ -9,15 +9,24 @@ from keras_elmo.tasks.labels import LabelIndex, to_list
 @pytest.mark.parametrize(
     ("values", "names"),
     [
-        (["b", "a", "b"], ["a", "b"]),
-        ([b"b", np.str_("a")], ["a", "b"]),
-        ([1, np.int64(0), 1.0], [0, 1]),
-        ([True, False], [False, True]),
-        ([10, 9, 2], [2, 9, 10]),
+        (["b", "a", "b"], ["b", "a"]),
+        ({"b", "a"}, ["a", "b"]),
+        (frozenset({10, 9, 2}), [2, 9, 10]),
+        ([b"b", np.str_("a")], ["b", "a"]),
+        ([1, np.int64(0), 1.0], [1, 0]),
+        ([True, False], [True, False]),
+        (np.array(["b", "a"])[:, None], ["b", "a"]),
+        (pd.Series(["b", "a", "b"]).astype("category"), ["b", "a"]),
+        (tf.constant(["b", "a"]), ["b", "a"]),
+        ([["O", "B-X"], [], ["O"]], ["O", "B-X"]),
+        (np.array([["O", "B-X"], ["O", ""]]), ["O", "B-X"]),
+        (tf.ragged.constant([["O", "B-X"], ["I-X"]]), ["O", "B-X", "I-X"]),
+        (pd.Series([["O"], ["B-X", "O"]]), ["O", "B-X"]),
+        ([{"b"}, {"a"}], ["b", "a"]),
     ],
 )
-def test_labels_of_data_are_sorted(values, names):
-    assert LabelIndex.of(values).names == names
+def test_labels_are_those_of_a_column_each_once(values, names):
+    assert LabelIndex(values).names == names
 
 
 def test_encode_takes_what_equals_a_label():
@@ -30,7 +39,11 @@ def test_sets_become_ones_and_zeros():
     index = LabelIndex(["a", "b", "c"])
     expected = [[1, 0, 1], [0, 0, 0]]
     assert index.encode_sets([["c", "a"], []]).tolist() == expected
-    assert index.encode_sets(np.array(expected)).tolist() == expected
+    assert index.encode_sets(pd.Series([("c", "a"), set()])).tolist() == expected
+    for table in (np.array(expected), np.array(expected) > 0, tf.constant(expected)):
+        assert index.encode_sets(table).tolist() == expected
+    assert index.encode_sets(pd.DataFrame(expected, columns=["a", "b", "c"])).tolist() == expected
+    assert LabelIndex([0, 1, 2]).encode_sets([[2], [0, 1]]).tolist() == [[0, 0, 1], [1, 1, 0]]
 
 
 COLUMN = ["a", "b"]
@@ -47,7 +60,7 @@ def test_columns(values):
 
 
 def test_tensors_are_columns():
-    assert to_list(tf.constant(COLUMN)) == [b"a", b"b"]
+    assert list(to_list(tf.constant(COLUMN))) == [b"a", b"b"]
     assert to_list(tf.ragged.constant([[1, 2], [3]])) == [[1, 2], [3]]
 
 
@@ -56,18 +69,28 @@ def test_tensors_are_columns():
     [
         (lambda: LabelIndex("ab"), TypeError, "`labels` must be a list of labels"),
         (lambda: LabelIndex(3), TypeError, "`labels` must be a list of labels"),
-        (lambda: LabelIndex(["a"]), ValueError, "two labels at least.*Received: \\['a'\\]"),
-        (lambda: LabelIndex(["a", "a"]), ValueError, "each of them once"),
+        (lambda: LabelIndex(None), TypeError, "`labels` must be a list of labels"),
+        (lambda: LabelIndex(["a"]), ValueError, "at least two labels.*Received: \\['a'\\]"),
+        (lambda: LabelIndex(["a", "a"]), ValueError, "at least two labels"),
+        (lambda: LabelIndex([1, "1"]), ValueError, "differ also as strings.*1, '1'"),
         (lambda: LabelIndex(["a", None]), TypeError, "Received: None .NoneType. in row 1"),
-        (lambda: LabelIndex.of(["a", float("nan")]), TypeError, "nan .float. in row 1"),
-        (lambda: LabelIndex.of([]), ValueError, "two labels at least"),
+        (lambda: LabelIndex(["a", float("nan")]), TypeError, "nan .float. in row 1"),
+        (lambda: LabelIndex([]), ValueError, "at least two labels"),
+        (
+            lambda: LabelIndex([0, 1, 2]).encode_sets([[2], [1, 0, 0]]),
+            *(ValueError, "name each label once; ones and zeros must be an array.*0.*in row 1"),
+        ),
+        (
+            lambda: LabelIndex([0, 1]).encode_sets([[1, 0]]),
+            *(ValueError, "ones and zeros must be an array"),
+        ),
         (
             lambda: LabelIndex(["a", "b"]).encode(["a", "B"]),
             *(ValueError, "must be one of a, b. Received: 'B' in row 1"),
         ),
         (
             lambda: LabelIndex(["a", "b"]).encode_sets([["a"], ["b", "z"]]),
-            *(ValueError, "Received: 'z' in row 1"),
+            *(ValueError, "Received: 'z' in row 1 of the labels of text 1"),
         ),
         (
             lambda: LabelIndex(["a", "b"]).encode_sets(["ab"]),

@@ -4,7 +4,7 @@ import pytest
 from seqeval.metrics import f1_score
 
 from keras_elmo import CRF, CRFAccuracy
-from keras_elmo.tasks import EntityF1, TagAccuracy
+from keras_elmo.tasks import EntityF1
 
 LABELS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
@@ -30,7 +30,7 @@ def names(rows, lengths):
 @pytest.mark.parametrize("has_crf", [False, True])
 def test_they_equal_seqeval_over_all_batches(has_crf):
     rng = np.random.default_rng(0)
-    f1, accuracy = EntityF1(LABELS), TagAccuracy()
+    f1, accuracy = EntityF1(LABELS), CRFAccuracy()
     accuracies = [accuracy, CRFAccuracy()] if has_crf else [accuracy]
     expected, found, crf = [], [], CRF()
     for right, scores in batches(rng):

@@ -14,7 +14,6 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import Tagger
 from keras_elmo.tasks import Entity
-from keras_elmo.tasks.task_model import Examples
 
 # From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
 TEXTS = [
@@ -56,7 +55,7 @@ def tagger(one_layer_folder):
 )
 def trained(request, one_layer_folder):
     keras.utils.set_random_seed(0)
-    model = Tagger(one_layer_folder, crf=request.param, units=6, dropout=0.0)
+    model = Tagger(one_layer_folder, set(NAMES), crf=request.param, units=6, dropout=0.0)
     model.compile(keras.optimizers.Adam(0.05))
     model.fit(SENTENCES, TAGS, batch_size=10, epochs=25, verbose=0)
     return model
@@ -85,39 +84,34 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_evaluate_gives_the_same_in_every_form(tagger, form):
-    x, y = FORMS[form]
+def test_every_form_is_read_alike(tagger, form):
+    examples, batch_size = tagger._read(*FORMS[form], 7)
+    assert examples.tokens.to_list() == [[w.encode() for w in row] for row in SENTENCES]
+    assert examples.targets.to_list() == [[NAMES.index(tag) for tag in row] for row in TAGS]
+    assert batch_size == (3 if FORMS[form][1] is None else 7)
+
+
+def test_evaluate_gives_the_same_from_lists_and_datasets(tagger):
     expected = tagger.evaluate(SENTENCES, TAGS, batch_size=3, verbose=0, return_dict=True)
-    found = tagger.evaluate(x, y, batch_size=3, verbose=0, return_dict=True)
-    assert set(found) == {"loss", "accuracy", "f1"}
+    assert set(expected) == {"loss", "accuracy", "f1"}
+    found = tagger.evaluate(*FORMS["tf.data, padded"], verbose=0, return_dict=True)
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-def test_one_batch(one_layer_folder, tagger):
-    expected = tagger.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)
-    for x in (SENTENCES, TEXTS, tf.ragged.constant(SENTENCES)):
-        found = tagger.test_on_batch(x, TAGS, return_dict=True)
-        assert found == pytest.approx(expected, abs=1e-5)
-        p = tagger.predict(SENTENCES, verbose=0)
-        np.testing.assert_allclose(tagger.predict_on_batch(x), p, atol=1e-5)
-    model = Tagger(one_layer_folder, tagger.labels, units=4, dropout=0.0)
-    losses = [model.train_on_batch(SENTENCES, TAGS, return_dict=True)["loss"] for _ in range(9)]
-    assert losses[-1] < losses[0]
+def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
+    model = Tagger(one_layer_folder, TAGS, units=4)
+    assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
+    for form in ("tf.data", "tf.data, padded"):
+        stream, _ = model._read(FORMS[form][0].repeat(), None, 32)
+        inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
+        assert inputs["lengths"].numpy().tolist() == [5, 5]
+        assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
+    history = model.fit(stream_of(FORMS), steps_per_epoch=3, epochs=2, verbose=0).history
+    assert np.isfinite(history["loss"]).all() and "f1" in history
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "tf.data",
-        *(pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "tf.data"),
-    ],
-)
-def test_fit_takes_the_tags_of_the_data(one_layer_folder, form):
-    model = Tagger(one_layer_folder, units=4)
-    x, y = FORMS[form]
-    history = model.fit(x, y, validation_data=(x, y) if y is not None else x, verbose=0).history
-    assert model.labels == NAMES
-    assert np.isfinite(history["loss"][0]) and "val_f1" in history
+def stream_of(forms):
+    return forms["tf.data"][0].repeat()
 
 
 def test_it_learns_tags_and_entities(trained):
@@ -125,7 +119,8 @@ def test_it_learns_tags_and_entities(trained):
         list(zip(*pair, strict=True)) for pair in zip(SENTENCES, TAGS, strict=True)
     ]
     assert trained.tag(TEXTS) == trained.tag(SENTENCES)
-    assert trained.tag([]) == [] and trained.tag([""]) == [[]]
+    assert trained.tag([]) == [] and trained.tag([""]) == [[]] and trained.tag([[], ""]) == [[], []]
+    assert trained.tag(padded(SENTENCES)) == trained.tag(SENTENCES)
     found = trained.entities(TEXTS[::4])
     assert found[2] == [Entity("PER", 0, 3, "Ada"), Entity("PER", 8, 15, "Charles")]
     assert found[3][1] == Entity("PER", 13, 25, "Ada Lovelace")
@@ -136,19 +131,23 @@ def test_it_learns_tags_and_entities(trained):
         [Entity("LOC", 0, 1, "London"), Entity("PER", 2, 4, "Ada Lovelace")]
     ]
     assert trained.entities([]) == []
+    mixed = trained.entities([TEXTS[12], SENTENCES[12], TEXTS[8]])
+    assert mixed == [*trained.entities(TEXTS[12:13]), *trained.entities(SENTENCES[12:13]), found[2]]
+    assert trained.entities(np.array(TEXTS[8:9])[:, None]) == [found[2]]
+    assert trained.entities(TEXTS[8]) == [found[2]]
     figures = trained.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
 
 
 def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
     keras.utils.set_random_seed(0)
-    model = Tagger(one_layer_folder, units=4)
+    model = Tagger(one_layer_folder, NAMES, units=4)
     model.compile(keras.optimizers.Adam(0.1))
     stopping, data = model.early_stopping(patience=2), (SENTENCES, TAGS)
     found = model.fit(
         *data, batch_size=4, epochs=20, validation_data=data, callbacks=stopping, verbose=0
     ).history["val_f1"]
-    assert stopping.monitor == "val_f1" == f"val_{model.score}" and len(found) < 20
+    assert stopping.monitor == "val_f1" == f"val_{model.main_metric}" and len(found) < 20
     kept = model.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)["f1"]
     assert kept == pytest.approx(max(found)) and kept > found[0]
 
@@ -156,8 +155,7 @@ def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
 def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
-    examples = trained._computed_once(Examples(trained._texts(SENTENCES)), progress=False)
-    (inputs,) = examples.batch()
+    inputs, _ = trained._encode(SENTENCES, TAGS).batch()
     np.testing.assert_allclose(trained(inputs), trained(SENTENCES), atol=1e-4)
     for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]
@@ -173,7 +171,7 @@ def test_entities_with_a_tokenizer_that_changes_the_text(one_layer_folder):
     texts = ['He\u00df said: "caf\u00e9," don\'t.', "", "\U0001f600 (New York)"]
     tokens = model.elmo.tokenize(texts)
     best = [[NAMES.index("B-PER")] * len(row) for row in tokens]
-    model._best_tags = lambda *_: best
+    model._outputs = lambda *_: best
     for text, spans, row in zip(texts, model.entities(texts), tokens, strict=True):
         assert [text[span.start : span.end] for span in spans] == [span.text for span in spans]
         assert len(spans) == len(row)
@@ -182,10 +180,9 @@ def test_entities_with_a_tokenizer_that_changes_the_text(one_layer_folder):
 def test_forbidden_transitions_are_not_taken(one_layer_folder):
     keras.utils.set_random_seed(1)
     model = Tagger(one_layer_folder, NAMES, units=4)
-    before = model.crf.get_weights()
-    model.scores.set_weights(
-        [10 * np.random.normal(size=w.shape) for w in model.scores.get_weights()]
-    )
+    crf, scores = model.head.get_layer("crf"), model.head.get_layer("scores")
+    before = crf.get_weights()
+    scores.set_weights([10 * np.random.normal(size=w.shape) for w in scores.get_weights()])
     sentences = [[f"w{k}" for k in range(n)] for n in range(1, 40)]
     rows = [[tag for _, tag in row] for row in model.tag(sentences)]
     pairs = {pair for row in rows for pair in zip(["O", *row], row, strict=False)}
@@ -194,36 +191,46 @@ def test_forbidden_transitions_are_not_taken(one_layer_folder):
     with warnings.catch_warnings():  # good tags warn of nothing
         warnings.simplefilter("error")
         model.fit(SENTENCES, TAGS, epochs=2, verbose=0)
-    for old, new in zip(before, model.crf.get_weights(), strict=True):
+    for old, new in zip(before, crf.get_weights(), strict=True):
         np.testing.assert_array_equal(old < -1e3, new < -1e3)
 
 
-def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder):
+@pytest.mark.parametrize("form", ["lists", "tf.data", "a dataset without an end"])
+def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, form):
+    def read(model, sentences, tags):
+        x, y = sentences, tags
+        if form != "lists":
+            x = batched(tf.ragged.constant(sentences), tf.ragged.constant(tags))
+            x, y = x.repeat() if "without" in form else x, None
+        model._read(x, y, 32, check=model._check_targets)
+        return model.head.get_layer("crf").get_weights()[1].min()
+
     model = Tagger(one_layer_folder, NAMES, units=4)
     tags = [["I-PER" if tag == "B-PER" else tag for tag in row] for row in TAGS]
-    with pytest.warns(UserWarning, match="12 of 20 .* I-PER after no tag in sentence 0; so"):
-        model._before_fit(model._examples(SENTENCES, tags))
-    assert model.crf.get_weights()[1].min() > -1
+    with pytest.warns(UserWarning, match=".* sentences break .* I-PER after no tag in sente.*; so"):
+        assert read(model, SENTENCES, tags) > -1
     sentences, tags = SENTENCES * 6, [list(row) for row in TAGS * 6]
+    if form == "a dataset without an end":  # of which 32 batches are looked at
+        sentences, tags = sentences[:96] + sentences[:24], tags[:96] + tags[:24]
     tags[1][0] = "I-LOC"
     model = Tagger(one_layer_folder, NAMES, units=4)
-    with pytest.warns(UserWarning, match="1 of 120 sentences .* in sentence 1$"):
-        history = model.fit(sentences, tags, verbose=0)
-    assert model.crf.get_weights()[1].min() < -1e3
-    assert np.isfinite(history.history["loss"][0])
+    with pytest.warns(UserWarning, match="1 of .* sentences .* in sentence 1"):
+        lowest = read(model, sentences, tags)
+    if form != "a dataset without an end":
+        assert lowest < -1e3
 
 
 def test_weights_of_sentences_and_tags(tagger):
-    rows = tagger._encode(tagger._texts(SENTENCES), TAGS)
     weights = np.linspace(0, 2, len(SENTENCES))
-    found = tagger._weights(rows, weights, {"O": 3.0}).to_list()
+    found = tagger._encode(SENTENCES, TAGS, weights, {"O": 3.0}).weights.to_list()
     for weight, row, tags in zip(weights, found, TAGS, strict=True):
         assert row == pytest.approx([weight * (3 if tag == "O" else 1) for tag in tags])
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
     tokens, tags = tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)
     dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).ragged_batch(20)
-    (batch,) = tagger._encoded_dataset(dataset, {"O": 2.0})
-    for weight, row, expected in zip(weights, batch[2].numpy(), TAGS, strict=True):
+    stream, _ = tagger._read(dataset.repeat(), None, 32, class_weight={"O": 2.0})
+    (_, _, batch) = next(iter(stream))
+    for weight, row, expected in zip(weights, batch.numpy(), TAGS, strict=True):
         expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
         np.testing.assert_allclose(row[: len(expected)], expected, atol=1e-6)
     some = tagger.evaluate(SENTENCES, TAGS, sample_weight=[1.0] + [0.0] * 19, verbose=0)[0]
@@ -288,39 +295,68 @@ def test_the_saved_model_gives_tags_and_bytes(trained, tmp_path):
         np.testing.assert_allclose(
             outputs["probabilities"][row, :count], p[row, :count].max(-1), atol=1e-5
         )
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 6 tokens"):
-        signatures["serving_default"](text=tf.constant(["a b c d e f g"]))
+    for name, inputs in (
+        ("serving_default", {"text": ["a b c d e f g"]}),
+        ("tokens", {"tokens": ["a b c d e f g".split()]}),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at most 6 tokens"):
+            signatures[name](**{key: tf.constant(value) for key, value in inputs.items()})
+
+
+def of_dataset(x, y):
+    return batched(tf.ragged.constant(x), tf.ragged.constant(y)), None
+
+
+PADDED = padded([["a"], ["b", "c"]], 3)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("x", "y", "error", "message"),
     [
-        (lambda t: t.fit(SENTENCES, TAGS[:-1]), ValueError, "20 sentences, 19 lists of tags"),
-        (lambda t: t.fit(["a", "b"], ["O", "B-X"]), TypeError, "must be a list. Received: 'O'"),
-        (
-            lambda t: t.fit([["a"], ["b", "c"]], [["O"], ["O"]]),
-            *(ValueError, "2 tokens and 1 tags in sentence 1: b c"),
-        ),
-        (
-            lambda t: t.fit([["a"], ["b", "c"]], [["O"], ["O", "X"]]),
-            *(ValueError, "'X' in row 1 of the tags of sentence 1"),
-        ),
-        (lambda t: t.fit([], []), ValueError, "There must be texts"),
-        (lambda t: t.tag([["a", 1]]), TypeError, "Received: 1 .int. in row 0"),
+        (SENTENCES, TAGS[:-1], ValueError, "20 sentences, 19 lists of tags"),
+        (["a", "b"], ["O", "B-X"], TypeError, "must be a list. Received: 'O'"),
+        ([["a"], ["b", "c"]], [["O"], ["O"]], ValueError, "2 tokens and 1 tags in sentence 1: b c"),
+        (["a", "b c"], [["O"], ["O"] * 3], ValueError, "2 tokens and 3 tags in sentence 1: b c"),
+        (PADDED, padded([["O"], ["O"]], 3), ValueError, "2 tokens and 1 tags in sentence 1: b c"),
+        (PADDED, padded([["O", "O"], ["O"] * 2], 3), ValueError, "1 tokens and 2 tags in sente"),
+        (*of_dataset([["a"], ["b", "c"]], [["O"], ["O"]]), ValueError, "1 tags in .* of batch 0"),
+        (*of_dataset([["a"], ["b"]], [["O"], ["O"] * 2]), ValueError, "2 tags in .* of batch 0"),
+        ([["a"], ["b", "c"]], [["O"], ["O", "X"]], ValueError, "'X' in row 1 .* sentence 1"),
+        ([], [], ValueError, "There must be texts"),
+        ([["a", 1]], [["O", "O"]], TypeError, "Received: 1 .int. in token 1 of row 0"),
     ],
 )
-def test_wrong_input_is_one_line(tagger, call, error, message):
-    with pytest.raises(error, match=message) as caught:
-        call(tagger)
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("crf", [True, False])
+def test_wrong_input_is_one_line(tagger, monkeypatch, crf, x, y, error, message):
+    monkeypatch.setattr(tagger, "has_crf", crf)
+    for call in (tagger.fit, tagger.evaluate):
+        with pytest.raises(error, match=message) as caught:
+            call(x, y)
+        assert "\n" not in str(caught.value)
+
+
+def test_tags_are_compared_in_a_dataset_without_an_end_too(one_layer_folder):
+    model = Tagger(one_layer_folder, NAMES, units=2, crf=False)
+    right = batched(*map(tf.ragged.constant, (SENTENCES, TAGS))).repeat(8)
+    wrong, _ = of_dataset([["a"], ["b", "c"]], [["O"], ["O"]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="2 tokens and 1 tags in sentence 1"):
+        model.fit(right.concatenate(wrong), steps_per_epoch=60, verbose=0)
+
+
+def test_numbers_that_are_padded_with_any_number(one_layer_folder):
+    model = Tagger(one_layer_folder, [0, 3, 1], units=2)
+    found = model._encode(PADDED, np.array([[3, 0, 0], [1, 0, -1]])).targets
+    assert found.to_list() == [[1], [2, 0]]
+    with pytest.raises(ValueError, match="2 tokens and 1 tags"):
+        model._encode(PADDED, np.array([[3], [1]]))
 
 
 def test_the_elmo_must_give_a_vector_a_token(one_layer_folder):
     for arguments in ({"max_tokens": 3}, {"keep_sentence_boundaries": True}):
         with pytest.raises(ValueError, match="a vector for each token"):
             Tagger(one_layer_folder, NAMES, **arguments)
-    with pytest.raises(ValueError, match="labels must be known"):
-        Tagger(one_layer_folder).entities(["a"])
+    with pytest.raises(TypeError, match="labels"):
+        Tagger(one_layer_folder)
     with pytest.raises(ValueError, match="stateless"):
         Tagger(one_layer_folder, NAMES, stateful=True)
 

@@ -58,9 +58,8 @@ def test_the_allowed_sequences_are_those_that_some_entities_have(labels, scheme)
             taken = [token for _, a, b in chosen for token in range(a, b)]
             if len(taken) == len(set(taken)):
                 possible.add(tuple(encode(chosen, length, scheme)))
-    start, pairs, end = tags.transitions(labels)
-    allowed = set()
+    pairs, allowed, none = tags.transitions(labels), set(), len(labels)
     for row in itertools.product(range(len(labels)), repeat=length):
-        if start[row[0]] and end[row[-1]] and all(pairs[a, b] for a, b in itertools.pairwise(row)):
+        if all(pairs[a, b] for a, b in itertools.pairwise((none, *row, none))):
             allowed.add(tuple(labels[k] for k in row))
     assert allowed == possible

@@ -1,0 +1,212 @@
+"""`Examples`: tokens and what belongs to them, on their way into Keras as dense batches.
+
+Texts in any form become `Examples`, in one place. `rows` and `batches` make a `tf.data.Dataset` of
+them. Between the two, `with_vectors` puts the vectors of a frozen `Elmo` in the place of the
+tokens, once for all epochs.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo.characters import BOS, EOS
+from keras_elmo.models.sentences import as_sentences, read_tokens
+from keras_elmo.signals import check_signals
+
+# Rows of the table of word vectors. A few words share a row; their ELMo vectors still differ.
+WORD_ROWS = 2**15
+WORD_KEY = (0, 0)  # of the hash that chooses a word's row; any key does
+# What fills the columns after the end of a sentence. No target is negative.
+_PADDING = {"tokens": "", "vectors": 0.0, "words": 0, "lengths": 0, "targets": -1, "weights": 0.0}
+_INPUTS = ("tokens", "vectors", "words", "lengths")
+# Batches hold texts of like length: each comes from one of so many ranges of lengths, ...
+_MAX_BUCKETS = 16
+_BUCKET_BATCHES = 4  # ... which hold so many batches or more, since the last of each is not full.
+_AHEAD = 64  # sentences that are handed to TensorFlow together: enough to hide the cost of a call
+
+
+class Examples(NamedTuple):
+    """Texts and what belongs to each.
+
+    Attributes:
+        tokens: string RaggedTensor, (N, None).
+        targets: int32 or float32, (N,) or (N, labels); or a RaggedTensor, (N, None).
+        weights: float32, of the same shape without labels; or `None`.
+    """
+
+    tokens: Any
+    targets: Any = None
+    weights: Any = None
+
+    def count(self):
+        """How many texts there are."""
+        return int(self.tokens.nrows())
+
+    def rows(self, rows):
+        """The examples of some rows."""
+        return Examples(*(None if each is None else tf.gather(each, rows) for each in self))
+
+    def by_length(self):
+        """The examples from the shortest to the longest. Batches of like length have little
+        padding."""
+        return self.rows(tf.argsort(self.tokens.row_lengths(), stable=True))
+
+    def split(self, share):
+        """The examples without the last of them, and a share of all: these."""
+        first = int(self.count() * (1 - share))
+        return self.rows(tf.range(first)), self.rows(tf.range(first, self.count()))
+
+    def columns(self):
+        """What there is, by name."""
+        return {name: each for name, each in self._asdict().items() if each is not None}
+
+    def batch(self):
+        """One batch of all examples, as Keras takes it."""
+        columns = {"lengths": tf.cast(self.tokens.row_lengths(), tf.int32), **self.columns()}
+        for name, values in columns.items():
+            if isinstance(values, tf.RaggedTensor):
+                columns[name] = values.to_tensor(_PADDING[name])
+        return as_batch(columns)
+
+
+def join(parts):
+    """All examples of a list of `Examples`."""
+    columns = zip(*parts, strict=True)
+    return Examples(*(None if each[0] is None else tf.concat(each, 0) for each in columns))
+
+
+def tokens_of(elmo, texts):
+    """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None).
+
+    Args:
+        elmo: an `Elmo`.
+        texts: a string, or what `Elmo.embed` takes; and an array or tensor (batch, tokens) is
+            tokens, padded with `""`, also beside a tokenizer.
+    """
+    if isinstance(texts, str | bytes):
+        texts = [texts]
+    shape, tokenizer = getattr(texts, "shape", ()), elmo.tokenizer
+    if len(shape) == 2 and shape[1] != 1:
+        tokenizer = None
+    sentences = list(read_tokens(tokenizer, as_sentences(tokenizer, texts), elmo.max_tokens))
+    words = tf.constant([word for sentence in sentences for word in sentence], tf.string)
+    return tf.RaggedTensor.from_row_lengths(
+        words, tf.constant([len(sentence) for sentence in sentences], tf.int64)
+    )
+
+
+def word_rows(tokens):
+    """The rows of words in the table of word vectors, int32. Upper and lower case are one."""
+    words = tf.strings.lower(tokens, encoding="utf-8")
+    return tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
+
+
+def rows(examples):
+    """A `tf.data.Dataset` of single examples: dicts of tensors."""
+    columns = {**examples.columns(), "lengths": examples.tokens.row_lengths()}
+    # The function makes plain tensors of ragged rows.
+    return tf.data.Dataset.from_tensor_slices(columns).map(
+        lambda row: {**row, "lengths": tf.cast(row["lengths"], tf.int32)}
+    )
+
+
+def with_vectors(dataset, elmo, examples, names, path, progress):
+    """Rows with the vectors of their tokens, which are computed now, and once.
+
+    Args:
+        dataset: what `rows` gives for the examples.
+        elmo: the `Elmo`.
+        examples: the `Examples`.
+        names: list of strings. The outputs of the `Elmo` that are put side by side.
+        path: where `tf.data` keeps the vectors, the beginning of names of files; `""`: in memory.
+        progress: bool. Whether to show it.
+
+    Raises:
+        tf.errors.OpError: a file cannot be written.
+    """
+    queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
+    size = vector_size(elmo.config, names)
+
+    def add(row):
+        tokens = row.pop("tokens")
+        if elmo.keep_sentence_boundaries:
+            tokens = tf.concat([[BOS], tokens, [EOS]], 0)
+        vectors = tf.ensure_shape(queue.dequeue(), (None, size))
+        return {
+            **row,
+            "vectors": vectors,
+            "words": word_rows(tokens),
+            "lengths": tf.size(tokens),
+        }
+
+    dataset = dataset.map(add).cache(path)
+    # The vectors are computed here and not in the function above, which would run on the processor
+    # alone, and could not be interrupted. The iterator takes what is in the queue.
+    filling = iter(dataset.map(lambda _: 0).batch(_AHEAD))
+    sentences = as_sentences(None, examples.tokens)
+    for count, outputs in enumerate(elmo.embed_stream(sentences, names, progress=progress), 1):
+        queue.enqueue(np.concatenate([outputs[name] for name in names], axis=-1))
+        if count % _AHEAD == 0:
+            next(filling)
+            check_signals()
+    next(filling, None)  # the end, with which the cache is complete
+    return dataset
+
+
+def vector_size(config, names):
+    """The size of the outputs of an `Elmo`, side by side."""
+    is_word = [name == "word_emb" for name in names]
+    return sum(config.projection_dim if each else config.output_dim for each in is_word)
+
+
+def batches(dataset, lengths, batch_size, shuffle, buffer_size=None):
+    """Padded batches of rows.
+
+    Args:
+        dataset: rows, see `rows`.
+        lengths: int array, (N,). The tokens of each row.
+        batch_size: int.
+        shuffle: bool. In each epoch anew, in batches of like length; else in their order.
+        buffer_size: int. The rows that are shuffled together; `None`: all.
+
+    Returns:
+        `tf.data.Dataset` of what `as_batch` gives.
+    """
+    padding = {
+        name: tf.constant(_PADDING[name], spec.dtype) for name, spec in dataset.element_spec.items()
+    }
+    if not shuffle:
+        dataset = dataset.padded_batch(batch_size, padding_values=padding)
+        return dataset.map(as_batch).prefetch(1)
+    count = min(_MAX_BUCKETS, len(lengths) // (_BUCKET_BATCHES * batch_size))
+    shares = np.arange(1, count) / max(1, count)
+    bounds = np.unique(np.quantile(lengths, shares).astype(int)).tolist()
+    of_buckets = np.bincount(np.searchsorted(bounds, lengths, side="right"))
+    dataset = dataset.shuffle(buffer_size or max(1, len(lengths))).bucket_by_sequence_length(
+        lambda row: row["lengths"],
+        bounds,
+        [batch_size] * (len(bounds) + 1),
+        padding_values=padding,
+    )
+    num_batches = sum(-(-count // batch_size) for count in of_buckets.tolist())
+    dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches))
+    return dataset.map(as_batch).prefetch(1)
+
+
+def as_batch(columns):
+    """A dict of padded columns as Keras takes a batch: inputs, targets, and perhaps weights."""
+    targets = columns.get("targets")
+    are_tags = targets is not None and targets.dtype == tf.int32 and targets.shape.rank == 2
+    of_tokens = {"tokens", "vectors", "words", *(("targets", "weights") if are_tags else ())}
+    for name in of_tokens & columns.keys():
+        columns[name] = with_a_column(columns[name], _PADDING[name])
+    inputs = {name: columns[name] for name in _INPUTS if name in columns}
+    return (inputs, *(columns[name] for name in ("targets", "weights") if name in columns))
+
+
+def with_a_column(tensor, fill):
+    """A tensor, (batch, tokens, ...), with at least one column, as an `Elmo` has."""
+    missing = tf.maximum(1 - tf.shape(tensor)[1], 0)
+    paddings = [[0, 0], [0, missing], *[[0, 0]] * (tensor.shape.rank - 2)]
+    return tf.pad(tensor, paddings, constant_values=tf.constant(fill, tensor.dtype))

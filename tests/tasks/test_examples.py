@@ -1,0 +1,133 @@
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+from keras_elmo.tasks import examples as data
+from keras_elmo.tasks.examples import Examples
+
+
+def random_examples(rng, count, target):
+    lengths = rng.integers(0, 12, count)
+    words = [f"w{k}".encode() for k in range(lengths.sum())]
+    tokens = tf.RaggedTensor.from_row_lengths(tf.constant(words, tf.string), lengths)
+    targets = tf.constant(rng.integers(0, 3, count), tf.int32)
+    if target == "tags":
+        tags = tf.constant(rng.integers(0, 3, lengths.sum()), tf.int32)
+        targets = tokens.with_flat_values(tags)
+    if target == "table":
+        targets = tf.constant(rng.integers(0, 2, (count, 3)), tf.float32)
+    weights = None
+    if target == "tags":
+        weights = tokens.with_flat_values(tf.constant(rng.random(lengths.sum()), tf.float32))
+    return Examples(tokens, targets, weights)
+
+
+@pytest.mark.parametrize("target", ["labels", "tags", "table"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_batches_hold_each_example_once_and_padded(target, shuffle):
+    rng = np.random.default_rng(0)
+    for count, batch_size in ((1, 4), (7, 3), (150, 2), (40, 50)):
+        examples = random_examples(rng, count, target)
+        lengths = examples.tokens.row_lengths().numpy()
+        batches = data.batches(data.rows(examples), lengths, batch_size, shuffle)
+        found, sizes = [], []
+        for inputs, *others in batches:
+            sizes.append(len(inputs["lengths"]))
+            assert inputs["tokens"].shape[1] == max(1, max(inputs["lengths"]))
+            for row, length in enumerate(inputs["lengths"].numpy()):
+                assert not "".join(map(bytes.decode, inputs["tokens"][row, length:].numpy()))
+                columns = [each[row].numpy() for each in others]
+                if target == "tags":
+                    assert (columns[0][length:] == -1).all() and not columns[1][length:].any()
+                    columns = [column[:length] for column in columns]
+                words = inputs["tokens"][row, :length].numpy().tolist()
+                found.append((words, [column.tolist() for column in columns]))
+        assert len(sizes) == batches.cardinality() and max(sizes) <= batch_size
+        expected = [
+            (words, [np.asarray(column).tolist() for column in columns])
+            for words, *columns in zip(
+                examples.tokens.to_list(),
+                *(
+                    [np.asarray(row) for row in column]
+                    for column in (examples.targets, examples.weights)
+                    if column is not None
+                ),
+                strict=True,
+            )
+        ]
+        assert sorted(found, key=repr) == sorted(expected, key=repr)
+        if not shuffle:
+            assert found == expected
+        assert examples.rows([count - 1]).batch()[0]["lengths"].numpy() == lengths[-1:]
+
+
+def test_shuffled_batches_are_new_in_each_epoch_and_of_like_length():
+    examples = random_examples(np.random.default_rng(1), 400, "labels")
+    lengths = examples.tokens.row_lengths().numpy()
+    batches = data.batches(data.rows(examples), lengths, 4, True)
+    epochs = [[inputs for inputs, _ in batches] for _ in range(2)]
+    first, second = ([b["tokens"][0, 0].numpy() for b in epoch] for epoch in epochs)
+    assert first != second
+    columns = sum(np.prod(batch["tokens"].shape) for batch in epochs[0])
+    assert columns < 1.2 * lengths.sum()  # 1.8 in an order of chance
+
+
+@pytest.mark.parametrize("path", ["", "file"])
+@pytest.mark.parametrize("keep_boundaries", [False, True])
+def test_vectors_are_computed_once(shared_elmo, tmp_path, path, keep_boundaries, monkeypatch):
+    elmo = shared_elmo
+    if keep_boundaries:
+        elmo = type(elmo).from_pretrained(elmo.source, keep_sentence_boundaries=True)
+    examples = random_examples(np.random.default_rng(2), 2 * 64 if path else 70, "labels")
+    names = ["word_emb", "lstm_outputs1"]
+    dataset = data.with_vectors(
+        data.rows(examples), elmo, examples, names, path and str(tmp_path / path), False
+    )
+    assert bool(list(tmp_path.iterdir())) == bool(path)
+    monkeypatch.setattr(type(elmo), "embed_stream", None)
+    outputs = elmo(examples.tokens)
+    expected = tf.concat([outputs[name] for name in names], -1).numpy()
+    for _ in range(2):
+        for row, columns in enumerate(dataset):
+            length = int(columns["lengths"])
+            assert length == outputs["sequence_len"][row]
+            np.testing.assert_allclose(columns["vectors"], expected[row, :length], atol=1e-5)
+            words = data.word_rows(outputs["tokens"][row, :length])
+            np.testing.assert_array_equal(columns["words"], words)
+        assert row == examples.count() - 1
+
+
+TEXTS = ["a good film", "", "caf\u00e9 \u00fc"]
+TOKENS = [text.split() for text in TEXTS]
+PADDED = [row + [""] * (4 - len(row)) for row in TOKENS]
+FORMS = {
+    "list": TEXTS,
+    "tuple": tuple(TEXTS),
+    "bytes": [text.encode() for text in TEXTS],
+    "array": np.array(TEXTS),
+    "column": np.array(TEXTS)[:, None],
+    "pandas": pd.Series(TEXTS, index=[3, 4, 9]),
+    "tensor": tf.constant(TEXTS),
+    "generator": (text for text in TEXTS),
+    "tokens": TOKENS,
+    "tuples of tokens": tuple(map(tuple, TOKENS)),
+    "column of tokens": pd.Series(TOKENS),
+    "both": [TEXTS[0], TOKENS[1], TEXTS[2]],
+    "ragged": tf.RaggedTensor.from_row_lengths(
+        tf.constant([word for row in TOKENS for word in row]), [3, 0, 2]
+    ),
+    "padded": np.array(PADDED),
+    "padded tensor": tf.constant(PADDED),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_in_any_form_gives_the_same_tokens(shared_elmo, form):
+    expected = [[word.encode() for word in row] for row in TOKENS]
+    assert data.tokens_of(shared_elmo, FORMS[form]).to_list() == expected
+
+
+def test_one_string_is_one_text(shared_elmo):
+    assert data.tokens_of(shared_elmo, "a b").to_list() == [[b"a", b"b"]]
+    assert data.tokens_of(shared_elmo, []).nrows() == 0

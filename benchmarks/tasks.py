@@ -64,6 +64,7 @@ class WordVectors(keras.layers.Layer):
         super().__init__(trainable=False)
         self.config = types.SimpleNamespace(output_dim=vectors.shape[1])
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
+        self.token_encoder = types.SimpleNamespace(scheme=types.SimpleNamespace(ids=self.ids))
         table = tf.lookup.KeyValueTensorInitializer(
             tf.constant(list(row_of)), tf.constant(list(row_of.values()), tf.int64)
         )
@@ -73,20 +74,23 @@ class WordVectors(keras.layers.Layer):
 
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
         tokens, _ = tokens_and_width(texts, self.tokenizer, self.max_tokens)
-        rows = self._rows(tokens)
+        ids = tokens.with_flat_values(self.ids(tokens.flat_values)).to_tensor()
         tokens = with_a_column(tokens.to_tensor(""), "")
-        mask = tf.sequence_mask(rows.row_lengths(), tf.shape(tokens)[1])
-        vectors = tf.gather(self._vectors, with_a_column(rows.to_tensor(), 0))
-        return {"elmo": vectors, "mask": mask, "tokens": tokens}
+        return {**self.from_character_ids(with_a_column(ids, 0)), "tokens": tokens}
 
-    def embed_stream(self, tokens, layers, progress):
-        for rows in self._rows(keras_elmo.strings(tokens)):
+    def from_character_ids(self, ids):
+        rows = ids[..., 0] - 1  # (batch, tokens)
+        return {"elmo": tf.gather(self._vectors, tf.maximum(rows, 0)), "mask": rows >= 0}
+
+    def embed_stream(self, sentences, layers, progress):
+        for sentence in sentences:
+            rows = self.ids(tf.constant(sentence, tf.string))[:, 0] - 1
             yield {"elmo": tf.gather(self._vectors, rows).numpy()}
 
-    def _rows(self, tokens):
-        words = tokens.flat_values
+    def ids(self, words):
+        """The rows of words, counted from 1, in the place of character ids: int32, (N, 1)."""
         rows, of_lower = (self._table.lookup(w) for w in (words, tf.strings.lower(words)))
-        return tokens.with_flat_values(tf.where(rows == self._none, of_lower, rows))
+        return tf.cast(tf.where(rows == self._none, of_lower, rows) + 1, tf.int32)[:, None]
 
 
 def without_elmo(make, model, table, labels, **kwargs):

@@ -2,7 +2,7 @@
 
 Texts in any form become `Examples`, in one place. `rows` and `batches` make a `tf.data.Dataset` of
 them. Between the two, `with_vectors` puts the vectors of a frozen `Elmo` in the place of the
-tokens, once for all epochs.
+tokens, once for all epochs. Batches hold numbers alone, since `tf.distribute` takes no strings.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ WORD_ROWS = 2**15
 WORD_KEY = (0, 0)  # of the hash that chooses a word's row; any key does
 # What fills the columns after the end of a sentence. No target is negative.
 _PADDING = {"tokens": "", "vectors": 0.0, "words": 0, "lengths": 0, "targets": -1, "weights": 0.0}
-_INPUTS = ("tokens", "vectors", "words", "lengths")
+_INPUTS = ("ids", "vectors", "words", "lengths")
 # Batches hold texts of like length: each comes from one of so many ranges of lengths, ...
 _MAX_BUCKETS = 16
 _BUCKET_BATCHES = 4  # ... which hold so many batches or more, since the last of each is not full.
@@ -61,13 +61,13 @@ class Examples(NamedTuple):
         """What there is, by name."""
         return {name: each for name, each in self._asdict().items() if each is not None}
 
-    def batch(self):
-        """One batch of all examples, as Keras takes it."""
+    def padded(self):
+        """All examples as one batch: a dict of padded columns."""
         columns = {"lengths": tf.cast(self.tokens.row_lengths(), tf.int32), **self.columns()}
         for name, values in columns.items():
             if isinstance(values, tf.RaggedTensor):
                 columns[name] = values.to_tensor(_PADDING[name])
-        return as_batch(columns)
+        return columns
 
 
 def join(parts):
@@ -102,6 +102,14 @@ def word_rows(tokens):
     return tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
 
 
+def words_of(elmo, tokens):
+    """The rows of all words of sentences, string (N, None), with the boundaries that stay."""
+    if elmo.keep_sentence_boundaries:
+        ends = [tf.fill((tokens.nrows(), 1), end) for end in (BOS, EOS)]
+        tokens = tf.concat([ends[0], tokens, ends[1]], axis=1)
+    return tokens.with_flat_values(word_rows(tokens.flat_values))
+
+
 def rows(examples):
     """A `tf.data.Dataset` of single examples: dicts of tensors."""
     columns = {**examples.columns(), "lengths": examples.tokens.row_lengths()}
@@ -129,16 +137,9 @@ def with_vectors(dataset, elmo, examples, names, path, progress):
     size = vector_size(elmo.config, names)
 
     def add(row):
-        tokens = row.pop("tokens")
-        if elmo.keep_sentence_boundaries:
-            tokens = tf.concat([[BOS], tokens, [EOS]], 0)
+        words = words_of(elmo, tf.RaggedTensor.from_tensor(row.pop("tokens")[None]))[0]
         vectors = tf.ensure_shape(queue.dequeue(), (None, size))
-        return {
-            **row,
-            "vectors": vectors,
-            "words": word_rows(tokens),
-            "lengths": tf.size(tokens),
-        }
+        return {**row, "vectors": vectors, "words": words, "lengths": tf.size(words)}
 
     dataset = dataset.map(add).cache(path)
     # The vectors are computed here and not in the function above, which would run on the processor
@@ -160,11 +161,12 @@ def vector_size(config, names):
     return sum(config.projection_dim if each else config.output_dim for each in is_word)
 
 
-def batches(dataset, lengths, batch_size, shuffle, buffer_size=None):
+def batches(dataset, elmo, lengths, batch_size, shuffle, buffer_size=None):
     """Padded batches of rows.
 
     Args:
         dataset: rows, see `rows`.
+        elmo: the `Elmo`.
         lengths: int array, (N,). The tokens of each row.
         batch_size: int.
         shuffle: bool. In each epoch anew, in batches of like length; else in their order.
@@ -178,7 +180,7 @@ def batches(dataset, lengths, batch_size, shuffle, buffer_size=None):
     }
     if not shuffle:
         dataset = dataset.padded_batch(batch_size, padding_values=padding)
-        return dataset.map(as_batch).prefetch(1)
+        return dataset.map(lambda columns: as_batch(columns, elmo)).prefetch(1)
     count = min(_MAX_BUCKETS, len(lengths) // (_BUCKET_BATCHES * batch_size))
     shares = np.arange(1, count) / max(1, count)
     bounds = np.unique(np.quantile(lengths, shares).astype(int)).tolist()
@@ -191,16 +193,25 @@ def batches(dataset, lengths, batch_size, shuffle, buffer_size=None):
     )
     num_batches = sum(-(-count // batch_size) for count in of_buckets.tolist())
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches))
-    return dataset.map(as_batch).prefetch(1)
+    return dataset.map(lambda columns: as_batch(columns, elmo)).prefetch(1)
 
 
-def as_batch(columns):
-    """A dict of padded columns as Keras takes a batch: inputs, targets, and perhaps weights."""
+def as_batch(columns, elmo):
+    """A dict of padded columns as Keras takes a batch: inputs, targets, and perhaps weights.
+
+    The inputs are `"lengths"`, int32 (batch,), `"words"`, int32 (batch, tokens), and `"vectors"`
+    or, of tokens, `"ids"`, int32 (batch, tokens, ids_per_token).
+    """
+    if "tokens" in columns:
+        tokens = tf.RaggedTensor.from_tensor(columns["tokens"], columns["lengths"])
+        ids = elmo.token_encoder.scheme.ids(tokens.flat_values)
+        columns["ids"] = tokens.with_flat_values(ids).to_tensor()
+        columns["words"] = words_of(elmo, tokens).to_tensor()
     targets = columns.get("targets")
     are_tags = targets is not None and targets.dtype == tf.int32 and targets.shape.rank == 2
-    of_tokens = {"tokens", "vectors", "words", *(("targets", "weights") if are_tags else ())}
+    of_tokens = {"ids", "vectors", "words", *(("targets", "weights") if are_tags else ())}
     for name in of_tokens & columns.keys():
-        columns[name] = with_a_column(columns[name], _PADDING[name])
+        columns[name] = with_a_column(columns[name], _PADDING.get(name, 0))
     inputs = {name: columns[name] for name in _INPUTS if name in columns}
     return (inputs, *(columns[name] for name in ("targets", "weights") if name in columns))
 

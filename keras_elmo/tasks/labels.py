@@ -23,7 +23,8 @@ class LabelIndex:
     """
 
     def __init__(self, labels):
-        if isinstance(labels, str | bytes | dict) or not hasattr(labels, "__iter__"):
+        is_column = hasattr(labels, "__iter__") or isinstance(labels, tf.RaggedTensor)
+        if isinstance(labels, str | bytes | dict) or not is_column:
             raise TypeError(
                 "`labels` must be a list of labels, or a column of data that has them. "
                 f"Received: labels={short_repr(labels)}"

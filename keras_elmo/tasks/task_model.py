@@ -136,15 +136,7 @@ class TaskModel(keras.Model):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=False):
-        features = inputs if isinstance(inputs, dict) else self._features(inputs)
-        if "tokens" in features:
-            tokens, lengths = inputs["tokens"], inputs["lengths"]
-            features = self._features(tf.RaggedTensor.from_tensor(tokens, lengths))
-            features = _as_wide_as(tokens, features)
-        elif "lengths" in features:  # vectors that were computed before
-            width = tf.shape(features["words"])[1]
-            mask = tf.sequence_mask(features["lengths"], width)
-            features = {"vectors": features["vectors"], "words": features["words"], "mask": mask}
+        features = self._features(inputs)
         result = self.head(features, training=training)
         if self._gives_tags():
             result._keras_mask = features["mask"]  # losses and metrics leave the padding out
@@ -154,14 +146,17 @@ class TaskModel(keras.Model):
         """Whether the outputs have a token axis."""
         return self.head.output.shape[1] is None
 
-    def _features(self, texts):
-        """Text as what the head reads."""
-        outputs = self.elmo(texts)
-        return {
-            "vectors": ops.concatenate([outputs[name] for name in self._names()], axis=-1),
-            "words": data.word_rows(outputs["tokens"]),
-            "mask": outputs["mask"],
-        }
+    def _features(self, inputs):
+        """Text, or a batch of `fit` (see `as_batch`), as what the head reads."""
+        is_batch = isinstance(inputs, dict)
+        if is_batch and "vectors" in inputs:
+            mask = tf.sequence_mask(inputs["lengths"], tf.shape(inputs["words"])[1])
+            return {"vectors": inputs["vectors"], "words": inputs["words"], "mask": mask}
+        outputs = self.elmo.from_character_ids(inputs["ids"]) if is_batch else self.elmo(inputs)
+        words = inputs["words"] if is_batch else data.word_rows(outputs["tokens"])
+        vectors = ops.concatenate([outputs[name] for name in self._names()], axis=-1)
+        width = tf.shape(words)[1]  # With `max_tokens` the outputs are wider than a batch.
+        return {"vectors": vectors[:, :width], "words": words, "mask": outputs["mask"][:, :width]}
 
     def _trace(self, name):
         """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
@@ -178,7 +173,7 @@ class TaskModel(keras.Model):
 
     def compute_output_spec(self, inputs, training=None):
         if isinstance(inputs, dict):
-            batch, width = inputs.get("tokens", inputs.get("words")).shape
+            batch, width = inputs["words"].shape
         else:
             batch, width, _ = self.elmo.compute_output_spec(inputs)["elmo"].shape
         shape = [width if size is None else size for size in self.head.output.shape[1:]]
@@ -415,13 +410,13 @@ class TaskModel(keras.Model):
 
     def _stream(self, dataset, first, class_weight):
         """A dataset of batches that are encoded as they come."""
-        structure = first.batch()
+        structure = first.padded()
         flat = tf.nest.flatten(structure)
 
         def encode(*batch):
             texts, labels, *weights = batch
             return tf.nest.flatten(
-                self._encode(texts, labels, *(weights or [None]), class_weight).batch()
+                self._encode(texts, labels, *(weights or [None]), class_weight).padded()
             )
 
         def encode_in_graph(*batch):
@@ -430,7 +425,7 @@ class TaskModel(keras.Model):
                 is_table = like.dtype == tf.float32 and not self._gives_tags()  # (batch, labels)
                 width = like.shape[-1] if is_table else None
                 tensor.set_shape([None, width][: like.shape.rank])
-            return tf.nest.pack_sequence_as(structure, found)
+            return data.as_batch(tf.nest.pack_sequence_as(structure, found), self.elmo)
 
         return dataset.map(encode_in_graph).prefetch(1)
 
@@ -504,7 +499,7 @@ class TaskModel(keras.Model):
             return found
         if cache is None or self.elmo.trainable_variables:
             lengths = found.tokens.row_lengths().numpy()
-            return data.batches(data.rows(found), lengths, batch_size, shuffle)
+            return data.batches(data.rows(found), self.elmo, lengths, batch_size, shuffle)
         names = self._names()
         extra = 2 if self.elmo.keep_sentence_boundaries else 0
         lengths = found.tokens.row_lengths().numpy() + extra
@@ -524,7 +519,7 @@ class TaskModel(keras.Model):
                 f"The vectors could not be written to a temporary file, {path}: "
                 f"{tensorflow_reason(error)}"
             ) from None
-        return data.batches(rows, lengths, batch_size, shuffle, buffer_size)
+        return data.batches(rows, self.elmo, lengths, batch_size, shuffle, buffer_size)
 
     # Predictions
 
@@ -616,13 +611,6 @@ class TaskModel(keras.Model):
                 f"Received: the unknown argument {unknown[0]!r}"
             )
         return cls(**config)
-
-
-def _as_wide_as(tokens, features):
-    """Features with as many columns as a batch of tokens has, of which a part may be padding."""
-    missing = tf.maximum(tf.shape(tokens)[1] - tf.shape(features["mask"])[1], 0)
-    paddings = [[0, 0], [0, missing], [0, 0]]
-    return {name: tf.pad(x, paddings[: x.shape.rank]) for name, x in features.items()}
 
 
 def _check_split(examples, share):

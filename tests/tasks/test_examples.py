@@ -25,29 +25,30 @@ def random_examples(rng, count, target):
 
 @pytest.mark.parametrize("target", ["labels", "tags", "table"])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_batches_hold_each_example_once_and_padded(target, shuffle):
-    rng = np.random.default_rng(0)
+def test_batches_hold_each_example_once_and_padded(shared_elmo, target, shuffle):
+    rng, scheme = np.random.default_rng(0), shared_elmo.token_encoder.scheme
     for count, batch_size in ((1, 4), (7, 3), (150, 2), (40, 50)):
         examples = random_examples(rng, count, target)
         lengths = examples.tokens.row_lengths().numpy()
-        batches = data.batches(data.rows(examples), lengths, batch_size, shuffle)
+        batches = data.batches(data.rows(examples), shared_elmo, lengths, batch_size, shuffle)
         found, sizes = [], []
         for inputs, *others in batches:
             sizes.append(len(inputs["lengths"]))
-            assert inputs["tokens"].shape[1] == max(1, max(inputs["lengths"]))
+            assert inputs["words"].shape[1] == max(1, max(inputs["lengths"]))
             for row, length in enumerate(inputs["lengths"].numpy()):
-                assert not "".join(map(bytes.decode, inputs["tokens"][row, length:].numpy()))
+                assert not inputs["words"][row, length:].numpy().any()
+                assert not inputs["ids"][row, length:].numpy().any()
                 columns = [each[row].numpy() for each in others]
                 if target == "tags":
                     assert (columns[0][length:] == -1).all() and not columns[1][length:].any()
                     columns = [column[:length] for column in columns]
-                words = inputs["tokens"][row, :length].numpy().tolist()
-                found.append((words, [column.tolist() for column in columns]))
+                ids = inputs["ids"][row, :length].numpy().tolist()
+                found.append((ids, [column.tolist() for column in columns]))
         assert len(sizes) == batches.cardinality() and max(sizes) <= batch_size
         expected = [
-            (words, [np.asarray(column).tolist() for column in columns])
+            (scheme.ids(words).numpy().tolist(), [column.tolist() for column in columns])
             for words, *columns in zip(
-                examples.tokens.to_list(),
+                examples.tokens,
                 *(
                     [np.asarray(row) for row in column]
                     for column in (examples.targets, examples.weights)
@@ -59,17 +60,17 @@ def test_batches_hold_each_example_once_and_padded(target, shuffle):
         assert sorted(found, key=repr) == sorted(expected, key=repr)
         if not shuffle:
             assert found == expected
-        assert examples.rows([count - 1]).batch()[0]["lengths"].numpy() == lengths[-1:]
+        assert examples.rows([count - 1]).padded()["lengths"].numpy() == lengths[-1:]
 
 
-def test_shuffled_batches_are_new_in_each_epoch_and_of_like_length():
+def test_shuffled_batches_are_new_in_each_epoch_and_of_like_length(shared_elmo):
     examples = random_examples(np.random.default_rng(1), 400, "labels")
     lengths = examples.tokens.row_lengths().numpy()
-    batches = data.batches(data.rows(examples), lengths, 4, True)
+    batches = data.batches(data.rows(examples), shared_elmo, lengths, 4, True)
     epochs = [[inputs for inputs, _ in batches] for _ in range(2)]
-    first, second = ([b["tokens"][0, 0].numpy() for b in epoch] for epoch in epochs)
+    first, second = ([int(b["words"][0, 0]) for b in epoch] for epoch in epochs)
     assert first != second
-    columns = sum(np.prod(batch["tokens"].shape) for batch in epochs[0])
+    columns = sum(np.prod(batch["words"].shape) for batch in epochs[0])
     assert columns < 1.2 * lengths.sum()  # 1.8 in an order of chance
 
 

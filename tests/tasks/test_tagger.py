@@ -14,6 +14,7 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import Tagger
 from keras_elmo.tasks import Entity
+from keras_elmo.tasks.examples import as_batch
 
 # From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
 TEXTS = [
@@ -155,7 +156,7 @@ def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
 def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
-    inputs, _ = trained._encode(SENTENCES, TAGS).batch()
+    inputs, _ = as_batch(trained._encode(SENTENCES, TAGS).padded(), trained.elmo)
     np.testing.assert_allclose(trained(inputs), trained(SENTENCES), atol=1e-4)
     for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]

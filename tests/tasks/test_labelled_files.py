@@ -82,10 +82,14 @@ def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
         ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nNew_York B-LOC", ()),
         (
             "a.conll",
-            "# id 1f\tdomain=en\nAda _ _ B-PER\nmet _ _ O\n\n# id 2f\tdomain=en\nNew_York _ _ B-LOC",
+            "# id 1\tdomain=en\nAda _ _ B-PER\nmet _ _ O\n\n# id 2\tdomain=en\nNew_York _ _ B-LOC",
             (),
         ),
-        ("a.tsv", "# id 1f\tdomain=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nNew York\tB-LOC\n\n# end", ()),
+        (
+            "a.tsv",
+            "# id 1f\tdomain=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nNew York\tB-LOC\n\n# end",
+            (),
+        ),
         ("a.conll", "#begin document (x);\nAda B-PER\nmet O\n\nNew_York B-LOC\n", ()),
     ],
 )

@@ -135,15 +135,28 @@ def _vectors(elmo, text, progress):
     return vectors
 
 
-def _baseline_scores(words):
-    """The accuracy of each word's most frequent tag, for each text."""
+def most_frequent_tags(pairs):
+    """Each word's most frequent tag.
+
+    Args:
+        pairs: list of pairs of a word and its tag.
+
+    Returns:
+        A function of a word that gives its tag; of other words, the most frequent tag of all.
+    """
     counts = collections.defaultdict(collections.Counter)
-    for word, tag in words[None]:
+    for word, tag in pairs:
         counts[word][tag] += 1
     best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    usual = collections.Counter(tag for _, tag in words[None]).most_common(1)[0][0]
+    usual = collections.Counter(tag for _, tag in pairs).most_common(1)[0][0]
+    return lambda word: best.get(word, usual)
+
+
+def _baseline_scores(words):
+    """The accuracy of each word's most frequent tag, for each text."""
+    tag_of = most_frequent_tags(words[None])
     return {
-        name: sum(best.get(word, usual) == tag for word, tag in pairs) / len(pairs)
+        name: sum(tag_of(word) == tag for word, tag in pairs) / len(pairs)
         for name, pairs in words.items()
     }
 

@@ -89,7 +89,7 @@ def load_any_model(options):
     Raises:
         ValueError: see `load_keras_model`; or an option is typed that a *.keras file does not take.
     """
-    if not options.model.endswith(".keras"):
+    if not options.model.endswith(".keras") or is_address(options.model):
         return load_elmo(options)
     for name, value in _typed_arguments(options).items():
         raise ValueError(

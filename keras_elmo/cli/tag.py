@@ -1,9 +1,9 @@
 """`keras-elmo tag`: trains a tagger of tokens, and tags texts with it."""
 
-import collections
 import json
 
 from keras_elmo.analysis.annotated_files import read_conllu
+from keras_elmo.analysis.probing import most_frequent_tags
 from keras_elmo.cli import tasks
 from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
@@ -59,15 +59,9 @@ def _train(options):
 
 def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
-    counts, total = collections.defaultdict(collections.Counter), collections.Counter()
-    for words, row in zip(*train, strict=True):
-        for word, tag in zip(words, row, strict=True):
-            counts[word][tag] += 1
-            total[tag] += 1
-    best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    (usual, _), *_ = total.most_common(1)
-    found = [[best.get(word, usual) for word in words] for words in others[0]]
-    pairs = [p for rows in zip(others[1], found, strict=True) for p in zip(*rows, strict=True)]
+    tag_of = most_frequent_tags(_flat_pairs(*train))
+    found = [list(map(tag_of, words)) for words in others[0]]
+    pairs = _flat_pairs(others[1], found)
     scores = {"accuracy": sum(a == b for a, b in pairs) / len(pairs)}
     labels = sorted({tag for rows in (*train[1], *others[1]) for tag in rows})
     if scheme_of(labels) is not None:
@@ -82,6 +76,11 @@ def baseline(train, others):
         ]
         scores["f1"] = 2 * len(spans[0] & spans[1]) / max(1, sum(map(len, spans)))
     return "each word's most frequent tag", scores
+
+
+def _flat_pairs(*sides):
+    """The pairs of what stands in the same place of two lists of lists."""
+    return [p for rows in zip(*sides, strict=True) for p in zip(*rows, strict=True)]
 
 
 def _add_label_arguments(parser):

@@ -1,7 +1,6 @@
 """Files of texts with labels, and of tokens with tags: columns of text, JSON Lines, CSV and TSV."""
 
 import collections
-import itertools
 
 from keras_elmo.checks import short_repr
 from keras_elmo.records import Fields, decode_records, suffix_of
@@ -117,14 +116,14 @@ def _as_label(value):
 def _sentences(records, name, field, label_field):
     """The tokens and the tags of each record that has tokens."""
     for record in records:
-        row = [x.split() if isinstance(x, str) else x for x in (record.text, *record.kept)]
-        tokens, tags = map(as_token, row[0]), row[1] if isinstance(row[1], list) else []
-        tokens, tags = list(filter(None, tokens)), list(filter(None, map(_as_label, tags)))
-        if len(tokens) != len(tags):
+        words, tags = (x.split() if isinstance(x, str) else x for x in (record.text, *record.kept))
+        tokens = list(map(as_token, words))
+        tags = list(map(_as_label, tags)) if isinstance(tags, list) else []
+        if len(tokens) != len(tags) or not all(tokens) or not all(tags):
             raise ValueError(
-                f"Each record of {name} must have as many tags in {label_field!r} as tokens in "
-                f"{field!r}. Received: line {record.line_number:,}, with {len(tokens)} tokens and "
-                f"{len(tags)} tags"
+                f"Each record of {name} must have tokens in {field!r}, and a tag for each of them "
+                f"in {label_field!r}. Received: line {record.line_number:,}, with tokens "
+                f"{short_repr(tokens)} and tags {short_repr(record.kept[0])}"
             )
         if tokens:
             yield tokens, tags
@@ -139,52 +138,40 @@ def _conll_sentences(records, name, field, label_field):
             f"`label_field` must be the number of a column of {name}, from 0, or from -1 at the "
             f"end. Received: label_field={label_field!r}"
         ) from None
-    rows = [(record, _columns(record.text)) for record in records]
-    groups = itertools.groupby(rows, lambda row: bool(row[1]))
-    sentences = [list(group) for has_columns, group in groups if has_columns]
-    # The lines before the first that does not begin with #. They are comments, or tokens.
-    starts = [list(itertools.takewhile(_begins_with_hash, sentence)) for sentence in sentences]
-    tokens = [
-        columns
-        for sentence, start in zip(sentences, starts, strict=True)
-        for _, columns in sentence[len(start) :]
-    ]
-    usual = collections.Counter(map(len, tokens)).most_common(1)
 
     def tag_of(columns):
         has_tag = len(columns) > 1 and -len(columns) <= column < len(columns)
         return columns[column].strip() if has_tag else ""
 
-    known = {"O", *map(tag_of, tokens)}
-
-    def is_comment(record, columns):
-        if usual and len(columns) != usual[0][0]:
-            return True
-        return record.text.startswith("# ") and tag_of(columns) not in known
-
-    for sentence, start in zip(sentences, starts, strict=True):
-        words, tags = [], []
-        for index, (record, columns) in enumerate(sentence):
-            if columns[0] == "-DOCSTART-" or (index < len(start) and is_comment(record, columns)):
-                continue
-            word, tag = as_token(columns[0]), tag_of(columns)
-            if not (word and tag):
-                raise ValueError(
-                    f"Each line of {name} must hold a token and a tag, or be blank. "
-                    f"Received: line {record.line_number:,}, {record.text[:60]!r}"
-                )
-            words.append(word)
-            tags.append(tag)
-        if words:
-            yield words, tags
-
-
-def _columns(line):
-    """The columns of a line, between tabs or spaces; of a blank line there are none."""
-    if not line.strip():
-        return []
-    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
-
-
-def _begins_with_hash(row):
-    return row[0].text.startswith("#")
+    # Lines that begin with # before all other lines of a sentence are comments, or tokens.
+    rows, is_unclear = [], True
+    for record in records:
+        line = record.text
+        columns = line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+        columns = columns if line.strip() else []
+        is_unclear = not columns or (is_unclear and line.startswith("#"))
+        rows.append((record, columns, is_unclear))
+    clear = [columns for _, columns, is_unclear in rows if not is_unclear]
+    lengths, known = collections.Counter(map(len, clear)), {"O", *map(tag_of, clear)}
+    length = max(lengths, key=lengths.get, default=None)
+    tokens, tags = [], []
+    for record, columns, is_unclear in [*rows, (None, [], True)]:
+        if not columns:
+            if tokens:
+                yield tokens, tags
+            tokens, tags = [], []
+            continue
+        is_comment = is_unclear and (
+            (length is not None and len(columns) != length)
+            or (record.text.startswith("# ") and tag_of(columns) not in known)
+        )
+        if is_comment or columns[0] == "-DOCSTART-":
+            continue
+        token, tag = as_token(columns[0]), tag_of(columns)
+        if not (token and tag):
+            raise ValueError(
+                f"Each line of {name} must hold a token and a tag, or be blank. "
+                f"Received: line {record.line_number:,}, {record.text[:60]!r}"
+            )
+        tokens.append(token)
+        tags.append(tag)

@@ -88,7 +88,8 @@ def _add_label_arguments(parser):
     parser.add_argument(
         "--entities",
         action="store_true",
-        help="print the entities of each line as JSON, with their characters",
+        help="print the entities of each text as JSON, with their characters; of a list of tokens, "
+        "with the numbers of its tokens",
     )
 
 

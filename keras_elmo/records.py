@@ -2,7 +2,8 @@
 
 A file of JSON Lines holds an object on each line. CSV and TSV hold the names of their columns in
 the first line. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of
-lines. TSV has no quotes. Blank lines, and rows whose fields are all blank, are not records.
+lines, which stay as they are. TSV has no quotes. Blank lines, and rows whose fields are all blank,
+are not records.
 """
 
 import csv
@@ -16,6 +17,12 @@ from keras_elmo.text_files import decode_lines
 
 FORMATS = ("text", "jsonl", "csv", "tsv")
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+_MAX_FIELD = 2**31 - 1  # characters: the largest limit of `csv` on every system; 131,072 without it
+
+
+def suffix_of(path):
+    """How a path ends, in lower case, such as `".csv"`; `.gz` does not count."""
+    return os.path.splitext(os.fspath(path).lower().removesuffix(".gz"))[1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,8 +62,7 @@ class Fields:
         Raises:
             ValueError: the file has fields and there is no `field`, or the other way round.
         """
-        suffix = os.path.splitext(os.fspath(path).lower().removesuffix(".gz"))[1]
-        format = self.format or _SUFFIXES.get(suffix, "text")
+        format = self.format or _SUFFIXES.get(suffix_of(path), "text")
         if format != "text" and self.field is None:
             raise ValueError(
                 f"`field` must name the field of {path} that is the text. Received: no name. "
@@ -105,7 +111,8 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
             `Fields.format_of`.
     """
     format = fields.format_of(name)
-    lines = decode_lines(file, name, encoding, errors)
+    is_csv = format == "csv"
+    lines = decode_lines(file, name, encoding, errors, keep_ends=is_csv)
     if format == "text":
         for line_number, line in enumerate(lines, start=1):
             yield Record(line_number, line)
@@ -114,7 +121,9 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
     if format == "jsonl":
         records = _json_records(lines, name)
     else:
-        records = _table_records(read_rows(lines, name, format == "csv"), name, names)
+        rows = _csv_rows(lines, name) if is_csv else _tsv_rows(lines)
+        separator = "comma" if is_csv else "tab"
+        records = _table_records(rows, name, names, separator)
     for line_number, record in records:
         if missing := [field for field in names if field not in record]:
             raise ValueError(
@@ -152,22 +161,17 @@ def _json_records(lines, name):
         yield line_number, record
 
 
-def read_rows(lines, name, is_csv):
-    """Yields the rows of CSV or TSV that are not blank: pairs of the line number and the fields.
+def _tsv_rows(lines):
+    """Yields pairs for the lines that are not blank: the number of the line, and its fields."""
+    for line_number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield line_number, line.split("\t")
 
-    Args:
-        lines: iterable of strings, without their ends.
-        name: str or path, as errors name it.
-        is_csv: bool. `False`: TSV.
 
-    Raises:
-        ValueError: quotes are not closed, or stand in a place where CSV has none.
-    """
-    if not is_csv:
-        rows = ((number, line.split("\t")) for number, line in enumerate(lines, start=1))
-        yield from ((number, row) for number, row in rows if any(map(str.strip, row)))
-        return
-    reader = csv.reader((f"{line}\n" for line in lines), strict=True)
+def _csv_rows(lines, name):
+    """Yields the same of CSV, whose rows may take several lines: the number of the first."""
+    csv.field_size_limit(_MAX_FIELD)
+    reader = csv.reader(lines, strict=True)
     while True:
         line_number = reader.line_num + 1
         try:
@@ -183,11 +187,16 @@ def read_rows(lines, name, is_csv):
             yield line_number, row
 
 
-def _table_records(rows, name, names):
+def _table_records(rows, name, names, separator):
     """Yields pairs: the line number of a row, and a dict of its fields by the names above them."""
     _, columns = next(rows, (1, None))
     if columns is None:  # an empty file
         return
+    if len(columns) == 1 and ";" in columns[0] and columns[0] not in names:
+        raise ValueError(
+            f"The columns of {name} must have a {separator} between them. "
+            f"Received: semicolons, {short_repr(columns[0])}"
+        )
     for field in names:
         if columns.count(field) != 1:
             raise ValueError(

@@ -76,20 +76,28 @@ def find_files(inputs):
 
 @contextlib.contextmanager
 def open_text(path):
-    """Opens a text file for reading bytes; `*.gz` is decompressed.
+    """Opens a text file for reading bytes; `*.gz` is decompressed, and `-` is standard input.
 
-    A signal ends the waiting for a named pipe.
+    A signal ends the waiting for a named pipe, and for standard input.
 
     Raises:
         ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
         OSError: the file cannot be read.
     """
+    if path == "-":
+        yield standard_input()
+        return
     if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
         file = open(path, "rb")
     else:  # Opened as usual, a named pipe would wait here for somebody who writes.
         file = io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
     with file, _decompressed(file, path) as text:
         yield text
+
+
+def input_name(path):
+    """What errors call a text file that `open_text` opens."""
+    return "standard input" if path == "-" else path
 
 
 @contextlib.contextmanager
@@ -165,13 +173,13 @@ class HashedFile(io.FileIO):
         return self._size, self._sha256.hexdigest()
 
 
-def read_lines(path):
-    """Yields the lines of a UTF-8 file as strings; see `decode_lines`."""
+def read_lines(path, encoding=None, errors="strict"):
+    """Yields the lines of a text file as strings; see `decode_lines`."""
     with open_text(path) as file:
-        yield from decode_lines(file, path)
+        yield from decode_lines(file, input_name(path), encoding, errors)
 
 
-def decode_lines(file, name, encoding=None, errors="strict"):
+def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
     """Yields the lines of a binary file as strings, without their ends (`\\n`, `\\r\\n`).
 
     Args:
@@ -179,6 +187,7 @@ def decode_lines(file, name, encoding=None, errors="strict"):
         name: str or path, as errors name it.
         encoding: str. `None`: UTF-8, and the caller has no choice of another encoding.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
+        keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
 
     Raises:
         ValueError: lines cannot be decoded. The message counts them and has the first.
@@ -187,11 +196,12 @@ def decode_lines(file, name, encoding=None, errors="strict"):
         file,
         encoding or "utf-8",
         "keras_elmo.mark" if errors == "strict" else errors,
-        newline="\n",
+        newline="" if keep_ends else "\n",
     )
     try:
         for line_number, line in enumerate(text, start=1):
-            line = line.rstrip("\r\n")
+            if not keep_ends:
+                line = line.rstrip("\r\n")
             if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             if _FAULT in line:

@@ -30,8 +30,12 @@ def read(name, content, fields=KEPT, **options):
             (1, "\xe9\n\U0001f600", [1.5])
         ]),
         ("a.csv", '\ufeffn,text,id\r\n\r\n1,"a, ""b""\r\nc",x\r\n,,\r\n2,d,\r\n', [
-            (3, 'a, "b"\nc', ["x"]), (6, "d", [""])
+            (3, 'a, "b"\r\nc', ["x"]), (6, "d", [""])
         ]),
+        ("a.csv", f'text,id\n{200_000 * "a"},"{300_000 * "b"}"\n', [
+            (2, 200_000 * "a", [300_000 * "b"])
+        ]),
+        ("a.csv", "text,id\na;b,1\n", [(2, "a;b", ["1"])]),
         ("a.tsv", 'id\ttext\nx\t"a, b\n\t\ny\tc"\n', [(2, '"a, b', ["x"]), (4, 'c"', ["y"])]),
         ("a.csv", "text,id\n", []),
         *[(name, "", []) for name in ("a.jsonl", "a.csv", "a.tsv.gz")],
@@ -72,10 +76,11 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.tsv", "text\tid\na\n", "Received: line 2, with 1: ['a']"),
         ("a.csv", 'text,id\na,1\n"b,2\nc,3\n', "doubled (\"\"). Received: line 3, unexpected end"),
         ("a.csv", 'text,id\n"a" b,1\n', "Received: line 2, ',' expected after '\"'"),
-        ("a.csv", f"text,id\n{200_000 * 'a'},1\n", "field larger than field limit"),
+        ("a.csv", "text;id\na;1\n", "a comma between them. Received: semicolons, 'text;id'"),
+        ("a.tsv", "text;id\na;1\n", "a tab between them. Received: semicolons, 'text;id'"),
         ("a.txt", "a", "With `field`, a.txt must be JSON Lines, CSV or TSV, which its name says"),
     ],
-    ids=range(18),
+    ids=range(19),
 )  # fmt: skip
 def test_what_is_no_record_is_named_by_its_line(name, content, message):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
@@ -103,15 +108,29 @@ def test_a_file_with_fields_needs_the_name_of_one(name):
         Fields().format_of(name)
 
 
-# A carriage return at the end of a line is taken for a part of its end.
-TEXTS = st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"]), max_size=12)
+# Fields with many quotes, separators and ends of lines, of every kind.
+SIGNS = st.sampled_from([*"\r\n\t\v\f\x1c\x85\u2028\u2029\ufeff,;\"'", "\r\n"])
+TEXTS = st.one_of(
+    st.lists(SIGNS | st.sampled_from("ab "), max_size=8).map("".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+)
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=8))
-def test_what_python_writes_is_read(rows):
-    table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows([("text", "id"), *rows])
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), max_size=8),
+    # (Python does not quote the ends of lines that are not its own.)
+    st.sampled_from([("\r\n", csv.QUOTE_MINIMAL), ("\n", csv.QUOTE_ALL), ("\r", csv.QUOTE_ALL)]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_what_python_writes_is_read(rows, form, encoding):
     lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for text, id in rows)
-    assert [(record.text, *record.kept) for record in read("a.jsonl", lines)] == rows
-    rows = [row for row in rows if any(map(str.strip, row))]
-    assert [(record.text, *record.kept) for record in read("a.csv", table.getvalue())] == rows
+    content = read("a.jsonl", lines.encode(encoding), encoding=encoding)
+    assert [(record.text, *record.kept) for record in content] == rows
+    table, (end, quoting) = io.StringIO(newline=""), form
+    writer = csv.writer(table, lineterminator=end, quoting=quoting)
+    writer.writerows([("text", "id"), *rows])
+    table.seek(0)
+    assert [tuple(row) for row in csv.reader(table)][1:] == rows
+    content = read("a.csv", table.getvalue().encode(encoding), encoding=encoding)
+    found = [(record.text, *record.kept) for record in content]
+    assert found == [row for row in rows if any(map(str.strip, row))]

@@ -108,6 +108,12 @@ def test_only_line_ends_and_a_byte_order_mark_are_not_text(content, lines):
     assert decoded(content) == lines
 
 
+def test_ends_of_lines_are_kept_when_told():
+    file = io.BytesIO(b"\xef\xbb\xbfa\r\nb\rc\x0b\n\xe2\x80\xa8")
+    lines = list(decode_lines(file, "a.csv", "utf-8", keep_ends=True))
+    assert lines == ["a\r\n", "b\r", "c\x0b\n", "\u2028"]
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
 def test_text_of_any_encoding(encoding):
     content = LATIN.replace("\n", "\r\n").encode(encoding)

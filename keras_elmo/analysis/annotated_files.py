@@ -3,13 +3,13 @@
 import json
 import pathlib
 
-from keras_elmo.text_files import read_lines
+from keras_elmo.text_files import input_name, read_lines
 
 # The columns of CoNLL-U that hold a tag for each word.
 TAG_COLUMNS = {"upos": 3, "xpos": 4, "deprel": 7}
 
 
-def read_conllu(path, column="upos"):
+def read_conllu(path, label_field="upos", encoding=None, errors="strict"):
     """Reads the words and the tags of a CoNLL-U file.
 
     Words of several tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word
@@ -17,7 +17,8 @@ def read_conllu(path, column="upos"):
 
     Args:
         path: the file.
-        column: `"upos"`, `"xpos"` or `"deprel"`.
+        label_field: `"upos"`, `"xpos"` or `"deprel"`. `None`: each tag is `"_"`.
+        encoding, errors: see `keras_elmo.text_files.decode_lines`.
 
     Returns:
         A pair of lists with an element for each sentence: its words, and their tags.
@@ -25,12 +26,13 @@ def read_conllu(path, column="upos"):
     Raises:
         ValueError: the file is not CoNLL-U, or has no such tags.
     """
-    if column not in TAG_COLUMNS:
+    if label_field not in (None, *TAG_COLUMNS):
         raise ValueError(
-            f"`column` must be one of {', '.join(TAG_COLUMNS)}. Received: column={column!r}"
+            f"`label_field` must be one of {', '.join(TAG_COLUMNS)}. "
+            f"Received: label_field={label_field!r}"
         )
-    sentences, tags = [[]], [[]]
-    for number, line in enumerate(read_lines(path), start=1):
+    name, sentences, tags = input_name(path), [[]], [[]]
+    for number, line in enumerate(read_lines(path, encoding, errors), start=1):
         if not line.strip():
             if sentences[-1]:
                 sentences.append([])
@@ -41,16 +43,18 @@ def read_conllu(path, column="upos"):
         fields = line.split("\t")
         if len(fields) != 10:
             raise ValueError(
-                f"{path} must be CoNLL-U, with ten columns between tabs. "
+                f"{name} must be CoNLL-U, with ten columns between tabs. "
                 f"Received: {len(fields)} in line {number:,}"
             )
         if fields[0].isdecimal():
             sentences[-1].append(fields[1].replace(" ", "\u00a0"))
-            tags[-1].append(fields[TAG_COLUMNS[column]])
+            tags[-1].append(fields[TAG_COLUMNS[label_field]] if label_field else "_")
     if not sentences[-1]:
         del sentences[-1], tags[-1]
-    if not any(tag != "_" for row in tags for tag in row):
-        raise ValueError(f"{path} must hold words with {column} tags. Received: a file without any")
+    if label_field and not any(tag != "_" for row in tags for tag in row):
+        raise ValueError(
+            f"{name} must hold words with {label_field} tags. Received: a file without any"
+        )
     return sentences, tags
 
 

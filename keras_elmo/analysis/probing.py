@@ -32,7 +32,7 @@ _MIX_LEARNING_RATE = 1e-2
 # Tags
 
 
-def probe_tags(elmo, train, test, column="upos", progress=False):
+def probe_tags(elmo, train, test, label_field="upos", progress=False):
     """What each layer knows of the tags of words: the accuracy of a linear classifier.
 
     For each layer, a logistic regression learns the tag of a word from its vector. The row `"mix"`
@@ -46,7 +46,7 @@ def probe_tags(elmo, train, test, column="upos", progress=False):
         train: path of a CoNLL-U file; or a pair of lists, the tokens of each sentence and their
             tags. Words with the tag `_` are not counted.
         test: the same, or a dict of several by their names.
-        column: of CoNLL-U files: `"upos"`, `"xpos"` or `"deprel"`.
+        label_field: of CoNLL-U files: `"upos"`, `"xpos"` or `"deprel"`.
         progress: bool. Show progress bars on standard error.
 
     Returns:
@@ -71,8 +71,8 @@ def probe_tags(elmo, train, test, column="upos", progress=False):
     check_scikit_learn()
     if not isinstance(test, dict):
         test = {os.fspath(test) if isinstance(test, str | os.PathLike) else "test": test}
-    texts = {None: _tagged(train, column)}
-    texts |= {name: _tagged(data, column) for name, data in test.items()}
+    texts = {None: _tagged(train, label_field)}
+    texts |= {name: _tagged(data, label_field) for name, data in test.items()}
     words = {name: _tagged_words(text) for name, text in texts.items()}
     labels = {name: np.array([tag for _, tag in pairs], str) for name, pairs in words.items()}
     if len(set(labels[None])) < 2:
@@ -100,10 +100,10 @@ def probe_tags(elmo, train, test, column="upos", progress=False):
     ]
 
 
-def _tagged(data, column):
+def _tagged(data, label_field):
     """The sentences and the tags of a file, or of a pair."""
     if isinstance(data, str | os.PathLike):
-        return read_conllu(data, column)
+        return read_conllu(data, label_field)
     sentences, tags = ([list(row) for row in rows] for rows in data)
     if [len(row) for row in sentences] != [len(row) for row in tags]:
         raise ValueError(
@@ -135,15 +135,28 @@ def _vectors(elmo, text, progress):
     return vectors
 
 
-def _baseline_scores(words):
-    """The accuracy of each word's most frequent tag, for each text."""
+def most_frequent_tags(pairs):
+    """Each word's most frequent tag.
+
+    Args:
+        pairs: list of pairs of a word and its tag.
+
+    Returns:
+        A function of a word that gives its tag; of other words, the most frequent tag of all.
+    """
     counts = collections.defaultdict(collections.Counter)
-    for word, tag in words[None]:
+    for word, tag in pairs:
         counts[word][tag] += 1
     best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    usual = collections.Counter(tag for _, tag in words[None]).most_common(1)[0][0]
+    usual = collections.Counter(tag for _, tag in pairs).most_common(1)[0][0]
+    return lambda word: best.get(word, usual)
+
+
+def _baseline_scores(words):
+    """The accuracy of each word's most frequent tag, for each text."""
+    tag_of = most_frequent_tags(words[None])
     return {
-        name: sum(best.get(word, usual) == tag for word, tag in pairs) / len(pairs)
+        name: sum(tag_of(word) == tag for word, tag in pairs) / len(pairs)
         for name, pairs in words.items()
     }
 

@@ -3,16 +3,20 @@
 import contextlib
 import os
 import re
+import warnings
+
+import keras
 
 from keras_elmo.analysis.annotated_files import read_senses
 from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.lines import add_encoding_arguments, open_lines
+from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.text import tokenizers
+from keras_elmo.text_files import read_lines
 from keras_elmo.weights import sources
 from keras_elmo.weights.addresses import is_address
 
@@ -21,6 +25,7 @@ MODEL_HELP = (
     "tiny (in the package), a published name, a folder, a zip, an address (https://.../model.zip, "
     "hf://user/model), or OPTIONS,WEIGHTS: two files or addresses with a comma between them"
 )
+ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
 
 
 def add_tokenizer_argument(parser):
@@ -28,7 +33,6 @@ def add_tokenizer_argument(parser):
     parser.add_argument(
         "-t",
         "--tokenizer",
-        default="whitespace",
         choices=list(tokenizers.TOKENIZERS),
         help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
         "the ASCII space alone, as TF Hub's module does",
@@ -72,12 +76,54 @@ def load_elmo(options, check=None, **kwargs):
     Returns:
         The `Elmo`; with `check`, a pair of it and what `check` returned.
     """
-    typed = {name: value for name, value in vars(options).items() if name in _MODEL_ARGUMENTS}
-    kwargs = typed | kwargs
+    kwargs = _typed_arguments(options) | kwargs
     with open_model_argument(options.model) as (config, weights):
         result = check(config) if check else None
         elmo = Elmo.from_files(config, weights, source=options.model, **kwargs)
     return (elmo, result) if check else elmo
+
+
+def load_any_model(options):
+    """Loads the model that `options.model` names: an `Elmo`, or that of a *.keras file.
+
+    Raises:
+        ValueError: see `load_keras_model`; or an option is typed that a *.keras file does not take.
+    """
+    if not options.model.endswith(".keras") or is_address(options.model):
+        return load_elmo(options)
+    for name, value in _typed_arguments(options).items():
+        raise ValueError(
+            f"With a *.keras file, `{name}` must not be given: the model has its own. "
+            f"Received: {name}={value}"
+        )
+    return load_keras_model(options.model)
+
+
+def load_keras_model(path, kind=keras.Model):
+    """Loads a model of a class from a *.keras file.
+
+    Raises:
+        ValueError: the file cannot be loaded, or has a model of another class.
+        OSError: the file cannot be read.
+    """
+    check_readable(path)
+    name = "Keras model" if kind is keras.Model else kind.__name__
+    try:
+        with warnings.catch_warnings():  # nothing is trained here
+            warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
+            model = keras.models.load_model(path, compile=False)
+        reason = None if isinstance(model, kind) else f"a file of a {type(model).__name__}"
+    except Exception as error:  # Keras has many, of many lines
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    if reason:
+        raise ValueError(f"{path} must be a {name} in a *.keras file. Received: {reason}")
+    return model
+
+
+def _typed_arguments(options):
+    """The arguments of an `Elmo` that were typed: a dict."""
+    typed = {name: vars(options).get(name) for name in _MODEL_ARGUMENTS}
+    return {name: value for name, value in typed.items() if value is not None}
 
 
 def typed_layers(typed):
@@ -166,9 +212,9 @@ def add_occurrence_arguments(parser):
 
 def add_model_arguments(parser):
     """Adds the options of the model and of how a text is read."""
+    add_reading_arguments(parser)
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     add_tokenizer_argument(parser)
-    add_encoding_arguments(parser, "the text")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
@@ -184,6 +230,14 @@ def add_matmul_dtype_argument(parser):
 
 def add_embedding_arguments(parser, layers_help):
     """Adds the options that `embed` and `embed-corpus` have in common."""
+    parser.add_argument(
+        "--keep",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
+        "given several times",
+    )
     add_model_arguments(parser)
     add_matmul_dtype_argument(parser)
     parser.add_argument("-l", "--layers", default="all", help=layers_help)
@@ -223,9 +277,11 @@ def add_senses_argument(parser):
     )
 
 
-def read_lines(options, path):
-    """The lines of a text file as they are typed on the command line: a list of strings."""
-    with open_lines(path, False, options.encoding, options.errors) as lines:
+def read_sentences(options, path):
+    """The sentences of a file, as the options say: a list of strings, or of lists of tokens."""
+    with open_lines(
+        path, False, options.encoding, options.errors, fields=fields_of(options)
+    ) as lines:
         return list(lines)
 
 
@@ -239,18 +295,19 @@ def find(options, words, sentences, elmo):
 def read_sentences_and_senses(options):
     """The sentences of a text or of a folder, and a sense for each of them or `None`."""
     if os.path.isdir(options.file):
-        if options.senses:
+        if options.senses or options.field:
             raise ValueError(
-                "With --senses, FILE must be a text file. Received: a folder, which has senses"
+                "With --senses or --field, FILE must be a text file. Received: a folder"
             )
         sentences, _, senses = read_senses(options.file, "test")
         prefix = os.path.basename(os.path.abspath(options.file)) + "_"
         # CoarseWSD-20's java_java_(programming_language), as people write it
         return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]
-    sentences = read_lines(options, options.file)
+    sentences = read_sentences(options, options.file)
     if not options.senses:
         return sentences, None
-    senses = [line.strip() for line in read_lines(options, options.senses)]
+    lines = read_lines(options.senses, options.encoding, options.errors)
+    senses = [line.strip() for line in lines]
     if len(senses) != len(sentences):
         raise ValueError(
             f"{options.senses} must have a sense for each line of {options.file}. "

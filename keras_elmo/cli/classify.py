@@ -1,8 +1,10 @@
 """`keras-elmo classify`: trains a classifier of texts, and labels texts with it."""
 
 import collections
+import sys
 
 from keras_elmo.cli import tasks
+from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
 from keras_elmo.tasks import TextClassifier
 from keras_elmo.tasks.labelled_files import read_texts
@@ -12,6 +14,11 @@ WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
 
 HELP = "train a classifier of texts, or label texts with one"
 DESCRIPTION = "Trains a `TextClassifier` on files of texts with labels, and labels new texts."
+EXAMPLES = (
+    "keras-elmo classify train train.tsv --dev dev.tsv -o reviews.keras",
+    "keras-elmo classify label new.txt -m reviews.keras",
+)
+_SPACES = str.maketrans("\t\r\n", "   ")
 
 
 def add_arguments(parser):
@@ -22,23 +29,24 @@ def _add_train_arguments(parser):
     tasks.add_train_arguments(
         parser,
         "classifier",
-        "a text, a tab and a label on each line; or *.csv; *.gz is decompressed",
+        "a text, a tab and a label on each line; or see --field",
+        "with --field, the field or column that is the label",
     )
-    parser.add_argument(
-        "--text-column", metavar="NAME", help="the column of the texts, if the first line has names"
-    )
-    parser.add_argument("--label-column", metavar="NAME", help="that of the labels")
 
 
 def _train(options):
-    files = {"train": options.train, "dev": options.dev, "test": options.test}
-    data = {
-        part: read_texts(file, options.text_column, options.label_column)
-        for part, file in files.items()
-        if file is not None
-    }
-    labels = sorted(set(data["train"][1]))
-    tasks.train(options, lambda elmo: TextClassifier(elmo, labels), data, baseline)
+    data = tasks.read_parts(options, read_texts)
+    counts = collections.Counter(label for _, labels in data.values() for label in labels)
+    firsts = collections.Counter(labels[0] for _, labels in data.values())
+    for label, count in firsts.items():
+        if counts[label] == count and options.field is None:
+            print(
+                f"Only the first line of a file has the label {label!r}. If that line names the "
+                "columns, give --field, --label-field and --format tsv",
+                file=sys.stderr,
+            )
+    # Those of the other files too: a rare label may be in one of them alone.
+    tasks.train(options, lambda elmo: TextClassifier(elmo, sorted(counts)), data, baseline)
 
 
 def baseline(train, others):
@@ -56,13 +64,14 @@ def baseline(train, others):
 
 
 def _label(options):
-    model = tasks.load(options.model, TextClassifier)
-    for texts in tasks.batches_of_lines(options):
+    model = load_keras_model(options.model, TextClassifier)
+    for records in tasks.batches_of_records(options):
+        texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)
         for text, label, row in zip(texts, model.classify_probabilities(rows), rows, strict=True):
             names = label if isinstance(label, list) else [label]
             share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
-            print(f"{','.join(map(str, names))}{share}\t{text}")
+            print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")
 
 
 STEPS = [
@@ -72,13 +81,17 @@ STEPS = [
         "Trains a classifier on texts with labels, and says how well it does on the dev and the "
         "test file, beside a logistic regression on words and pairs of words (which needs "
         "scikit-learn; without it, beside the most frequent label).",
+        EXAMPLES[:1]
+        + ("keras-elmo classify train a.csv --field text --label-field stars -o a.keras",),
         _add_train_arguments,
         _train,
     ),
     Subcommand(
         "label",
         "label new texts",
-        "Prints the label, its probability and the text of each line, with tabs between them.",
+        "Prints the label, its probability and the text, with tabs between them, a line for each "
+        "text. (Tabs and line ends within a text become spaces.)",
+        EXAMPLES[1:] + ("keras-elmo classify label new.csv --field text -m a.keras",),
         lambda parser: tasks.add_label_arguments(parser, "classifier"),
         _label,
     ),

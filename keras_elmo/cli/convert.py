@@ -15,6 +15,10 @@ DESCRIPTION = (
     "Writes the model of a checkpoint of the original trainer (bilm-tf): options.json and "
     "weights.hdf5, which the originals read too; with --vocab also vocab.txt and the softmax."
 )
+EXAMPLES = (
+    "keras-elmo convert checkpoint my-elmo",
+    "keras-elmo convert checkpoint my-elmo --vocab vocab.txt",
+)
 
 
 def add_arguments(parser):

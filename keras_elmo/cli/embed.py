@@ -12,7 +12,7 @@ from keras_elmo.cli.arguments import (
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.lines import add_field_arguments, fields_of, open_lines
+from keras_elmo.cli.lines import fields_of, open_lines
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files import replacing_file
@@ -26,6 +26,10 @@ DESCRIPTION = (
     "sentence is a field of each record. For many files see "
     "`keras-elmo embed-corpus`."
 )
+EXAMPLES = (
+    "keras-elmo embed sentences.txt -m tiny -o vectors.hdf5",
+    "keras-elmo embed a.csv --field text --keep id -m tiny -o a.npz -l default",
+)
 
 
 def add_arguments(parser):
@@ -35,7 +39,6 @@ def add_arguments(parser):
         help="a text file, one sentence a line, or with --field *.jsonl, *.csv or *.tsv; *.gz is "
         "decompressed; - for standard input",
     )
-    add_field_arguments(parser)
     parser.add_argument(
         "-o", "--output", required=True, help="the file to write: *.hdf5, *.h5 or *.npz"
     )

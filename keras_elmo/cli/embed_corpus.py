@@ -6,7 +6,7 @@ import signal
 import sys
 
 from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
-from keras_elmo.cli.lines import add_field_arguments, fields_of
+from keras_elmo.cli.lines import fields_of
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
 from keras_elmo.corpora.shards import DTYPES, check_pyarrow, vector_columns
@@ -21,6 +21,10 @@ DESCRIPTION = (
     "same command resumes where an earlier one was stopped. keras_elmo.corpora.dataset reads the "
     'folder. It needs pyarrow: pip install "keras-elmo[corpora]"'
 )
+EXAMPLES = (
+    "keras-elmo embed-corpus 'texts/*.txt.gz' -m tiny -o vectors",
+    "keras-elmo embed-corpus a.jsonl --field text -m tiny -o vectors --pooled",
+)
 
 
 def add_arguments(parser):
@@ -31,7 +35,6 @@ def add_arguments(parser):
         help="text files, or with --field *.jsonl, *.csv or *.tsv; or quoted patterns such as "
         "'corpus/*.txt.gz'; *.gz is decompressed",
     )
-    add_field_arguments(parser)
     parser.add_argument("-o", "--output", required=True, help="the folder to write")
     add_embedding_arguments(
         parser,

@@ -14,7 +14,7 @@ from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
-from keras_elmo.weights import sources
+from keras_elmo.weights import presets, sources
 from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
 HELP = "measure the perplexity of text files"
@@ -25,8 +25,10 @@ DESCRIPTION = (
     "words that the vocabulary does not have are one, which is easy to predict: compare models "
     "of the same share of unknown words."
 )
-
-
+EXAMPLES = (
+    "keras-elmo evaluate my-elmo test.txt",
+    "keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64",
+)
 _DEFAULTS = defaults_of(training.evaluate)
 
 
@@ -65,9 +67,15 @@ def run(options):
         check_readable(options.vocabulary)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
-        raise FileNotFoundError(
-            f"There is no folder {options.model}; MODEL must be one that `keras-elmo train` wrote, "
-            "a checkpoint's, or a model with a published softmax"
+        received = f"no folder {options.model}"
+        if presets.has_softmax(options.model):
+            received = f"{options.model}, whose softmax has words of its own, and --vocab"
+        elif options.model in presets.names():
+            received = f"{options.model}, which is published without one"
+        names = ", ".join(filter(presets.has_softmax, presets.names()))
+        raise ValueError(
+            "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
+            f"checkpoint, hf://user/model with a softmax, or {names}. Received: {received}"
         )
     if not options.vocabulary and find_file(folder, VOCABULARY_FILE) is None:
         own = os.path.join(options.model, VOCABULARY_FILE)

@@ -5,10 +5,10 @@ import sys
 
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import (
-    MODEL_HELP,
+    ANY_MODEL_HELP,
     add_matmul_dtype_argument,
     add_tokenizer_argument,
-    load_elmo,
+    load_any_model,
 )
 from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import export_saved_model
@@ -18,14 +18,19 @@ from keras_elmo.text.whitespace_tokenizer import OPS
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
     "Writes a SavedModel that takes raw strings, as DIR/1 (a number, as TensorFlow Serving wants "
-    "it), with the signatures default, serving_default, tokens, and one for each output."
+    "it). An Elmo has the signatures default, serving_default, tokens, and one for each output; "
+    "what `classify train` and `tag train` wrote gives labels and tags."
+)
+EXAMPLES = (
+    "keras-elmo export tiny served/elmo --max-tokens 200",
+    "keras-elmo export reviews.keras served/reviews --ops core",
 )
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 _DEFAULTS = defaults_of(export_saved_model)
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    parser.add_argument("model", metavar="MODEL", help=ANY_MODEL_HELP)
     parser.add_argument("folder", metavar="DIR", help="the model's folder; a version goes into it")
     parser.add_argument(
         "--version-number", type=int, default=1, metavar="N", help="(default: %(default)s)"
@@ -79,9 +84,9 @@ def run(options):
     for name in ("max_tokens", "max_batch_size"):
         if getattr(options, name) is not None:
             check_integers(1, **{name: getattr(options, name)})
-    elmo = load_elmo(options)
+    model = load_any_model(options)
     export_saved_model(
-        elmo,
+        model,
         path,
         ops=options.ops,
         storage=options.storage,

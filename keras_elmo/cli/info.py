@@ -5,6 +5,10 @@ from keras_elmo.weights.model_files import weights_size
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
+EXAMPLES = (
+    "keras-elmo info tiny",
+    "keras-elmo info my-elmo/options.json,my-elmo/weights.hdf5",
+)
 
 
 def add_arguments(parser):

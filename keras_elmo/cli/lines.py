@@ -7,7 +7,7 @@ import os
 
 from keras_elmo.records import FORMATS, PLAIN, Fields, decode_records
 from keras_elmo.signals import check_signals
-from keras_elmo.text_files import open_text, standard_input
+from keras_elmo.text_files import input_name, open_text
 
 
 class Lines:
@@ -82,24 +82,27 @@ class CountedLines(Lines):
 
 
 @contextlib.contextmanager
-def open_lines(path, is_counted, *args):
+def open_lines(path, is_counted, *args, **kwargs):
     """Opens a text file, `*.gz` too, or standard input (`-`), as `Lines`.
 
     Args:
         path: str.
         is_counted: bool. Count the lines first, for a progress bar, where they can be read twice.
-        *args: those of `Lines` after `name`.
+        *args, **kwargs: those of `Lines` after `name`.
     """
-    if path == "-":
-        yield Lines(standard_input(), "standard input", *args)
-        return
     with open_text(path) as file:
-        kind = CountedLines if is_counted and os.path.isfile(path) else Lines
-        yield kind(file, path, *args)
+        can_be_counted = path != "-" and os.path.isfile(path)
+        kind = CountedLines if is_counted and can_be_counted else Lines
+        yield kind(file, input_name(path), *args, **kwargs)
 
 
-def add_field_arguments(parser):
-    """Adds the options of what is read of JSON Lines, CSV and TSV; `fields_of` takes them."""
+def add_reading_arguments(parser, formats=FORMATS):
+    """Adds the options of how text files are read; `fields_of` takes some of them.
+
+    Args:
+        parser: the parser.
+        formats: sequence of strings. The choices of `--format`.
+    """
     parser.add_argument(
         "--field",
         metavar="NAME",
@@ -107,37 +110,16 @@ def add_field_arguments(parser):
         "(*.tsv), whose first line names the columns; in JSON Lines it may be a list of tokens",
     )
     parser.add_argument(
-        "--keep",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
-        "given several times",
-    )
-    parser.add_argument(
         "--format",
-        choices=FORMATS,
+        choices=formats,
         help="of the input, where its name does not say it, as of standard input; text reads each "
         "line as it is",
     )
-
-
-def fields_of(options):
-    """The `Fields` that were typed."""
-    return Fields(options.field, options.keep, options.format)
-
-
-def add_encoding_arguments(parser, text):
-    """Adds the options of how a text is decoded.
-
-    Args:
-        text: string. What the help calls the text.
-    """
     parser.add_argument(
         "--encoding",
         default="utf-8",
         type=check_encoding,
-        help=f"of {text} (default: %(default)s), such as latin-1 or utf-16",
+        help="of the text (default: %(default)s), such as latin-1 or utf-16",
     )
     parser.add_argument(
         "--errors",
@@ -146,6 +128,11 @@ def add_encoding_arguments(parser, text):
         help="what to do with lines of another encoding: refuse them (strict, the default), or "
         "replace what cannot be read by U+FFFD",
     )
+
+
+def fields_of(options):
+    """The `Fields` that were typed."""
+    return Fields(options.field, vars(options).get("keep", ()), options.format)
 
 
 def check_encoding(name):

@@ -1,6 +1,5 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
-import argparse
 import contextlib
 import io
 import os
@@ -27,7 +26,7 @@ from keras_elmo.cli import (
     train,
     vocabulary,
 )
-from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed
+from keras_elmo.cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
 from keras_elmo.files import has_no_room
 from keras_elmo.signals import check_signals, noting_signals, stop_line
 
@@ -121,12 +120,13 @@ def _discard_output():
 
 def make_parser():
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = ExampleParser(
         prog="keras-elmo",
         description="ELMo: contextual word vectors from the original weights.",
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
         "its traceback stands above the line.",
     )
+    parser.examples = (embed.EXAMPLES[0], export.EXAMPLES[0])
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
     add_commands(parser, "COMMAND", [_subcommand(module) for module in _MODULES])
@@ -137,4 +137,5 @@ def _subcommand(module):
     """The subcommand of a module, which has its name, with `_` for `-`."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
-    return Subcommand(name, module.HELP, module.DESCRIPTION, module.add_arguments, run)
+    description, examples = module.DESCRIPTION, module.EXAMPLES
+    return Subcommand(name, module.HELP, description, examples, module.add_arguments, run)

@@ -3,7 +3,7 @@
 import argparse
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -14,6 +14,7 @@ class Subcommand(NamedTuple):
         name: str, as it is typed.
         help: str. One line of the list of all subcommands.
         description: str. What its own help begins with.
+        examples: sequence of strings. Two command lines, which its own help ends with.
         add_arguments: function of its parser.
         run: function of the parsed options; `None` where it has subcommands of its own.
     """
@@ -21,32 +22,24 @@ class Subcommand(NamedTuple):
     name: str
     help: str
     description: str
+    examples: Sequence[str]
     add_arguments: Callable
     run: Callable | None
 
 
-class SubcommandParser(argparse.ArgumentParser):
-    """The parser of a subcommand, whose arguments are added when it is asked for."""
+class ExampleParser(argparse.ArgumentParser):
+    """A parser whose help ends with examples."""
 
-    subcommand = None
+    examples = ()
 
-    def fill(self):
-        """Adds the arguments, once."""
-        if self.subcommand is None:
-            return
-        subcommand, self.subcommand = self.subcommand, None
-        subcommand.add_arguments(self)
-        if subcommand.run is not None:
-            typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
-            self.set_defaults(run=subcommand.run, typed=typed, prog=self.prog)
-
-    def parse_known_args(self, args=None, namespace=None):
-        self.fill()
-        return super().parse_known_args(args, namespace)
+    def set_run(self, run):
+        """Sets what the parsed options say to run, and how their names are typed, for errors."""
+        typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
+        self.set_defaults(run=run, typed=typed, prog=self.prog)
 
     def format_help(self):
-        self.fill()
-        return super().format_help()
+        lines = "".join(f"  {example}\n" for example in self.examples)
+        return f"{super().format_help()}\nexamples:\n{lines}"
 
 
 def add_commands(parser, metavar, subcommands):
@@ -58,12 +51,15 @@ def add_commands(parser, metavar, subcommands):
         subcommands: list of `Subcommand`.
     """
     parser.set_defaults(run=lambda _: parser.exit(2, parser.format_help()))
-    commands = parser.add_subparsers(metavar=metavar, parser_class=SubcommandParser)
+    commands = parser.add_subparsers(metavar=metavar, parser_class=ExampleParser)
     for subcommand in subcommands:
         command = commands.add_parser(
             subcommand.name, help=subcommand.help, description=subcommand.description
         )
-        command.subcommand = subcommand
+        command.examples = subcommand.examples
+        subcommand.add_arguments(command)
+        if subcommand.run is not None:
+            command.set_run(subcommand.run)
 
 
 # An argument in backquotes that are not part of a path, and one with its value after "Received: ".

@@ -6,7 +6,6 @@ import os
 import pathlib
 import sys
 
-import keras
 import numpy as np
 
 from keras_elmo.analysis.plot import (
@@ -26,11 +25,11 @@ from keras_elmo.cli.arguments import (
     add_occurrence_arguments,
     add_senses_argument,
     check_overwrite,
-    check_readable,
     find,
     layer_numbers,
     load_elmo,
-    read_lines,
+    load_keras_model,
+    read_sentences,
     read_sentences_and_senses,
 )
 from keras_elmo.cli.parsing import Subcommand, add_commands
@@ -38,6 +37,10 @@ from keras_elmo.training.events import read_event_log
 
 HELP = "draw vectors, mixes, probes and trainings"
 DESCRIPTION = "Draws a picture: PNG, 800 pixels wide, or SVG."
+EXAMPLES = (
+    "keras-elmo plot word bank sentences.txt -m tiny -o bank.png",
+    "keras-elmo plot training my-elmo -o training.svg",
+)
 _MAX_SENTENCES = 1000  # of the text: more do not change its mean visibly
 _PROBE_TITLES = {
     "tags": "tags, by a linear classifier",
@@ -117,7 +120,7 @@ def _add_cosines_arguments(parser):
 
 def _run_cosines(options):
     _check_output(options)
-    text = read_lines(options, options.text)[:_MAX_SENTENCES] if options.text else None
+    text = read_sentences(options, options.text)[:_MAX_SENTENCES] if options.text else None
     elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
     pair = [options.sentence, options.other]
     tokens, other_tokens = elmo.tokenize(pair)
@@ -154,7 +157,7 @@ def _run_mix(options):
     files = [file for model in options.models for file in _keras_files(model)]
     mixes = {}
     for file in files:
-        weights = mix_weights(_load(file))
+        weights = mix_weights(load_keras_model(file))
         model = os.path.splitext(os.path.basename(file))[0]
         for name, values in weights.items():
             key = model if len(weights) == 1 else f"{model}, {name}"
@@ -169,17 +172,6 @@ def _keras_files(model):
     if not files:
         raise FileNotFoundError(f"{model} must be a *.keras file, or hold such files")
     return files
-
-
-def _load(file):
-    check_readable(file)
-    try:
-        return keras.models.load_model(file, compile=False)
-    except Exception as error:  # Keras has many, of many lines
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ValueError(
-            f"{file} must be a Keras model that can be loaded. Received: {reason[:200]}"
-        ) from None
 
 
 # The scores of probes
@@ -240,6 +232,7 @@ PICTURES = [
         "Draws the vectors of a word's occurrences in a text, by their first two principal "
         "components, one panel for each layer. Where senses are given, each has a colour and a "
         "marker.",
+        EXAMPLES[:1] + ("keras-elmo plot word java coarse-wsd-20/java -m tiny -o java.png --tsne",),
         _add_word_arguments,
         _run_word,
     ),
@@ -248,6 +241,10 @@ PICTURES = [
         "the cosines between the tokens of two sentences",
         "Draws the cosines between the tokens of two sentences, one panel for each layer, after "
         "the mean vector of a text is subtracted: without that, all cosines are high.",
+        (
+            "keras-elmo plot cosines 'the cat sat' 'a dog ran' -m tiny -o cosines.png",
+            "keras-elmo plot cosines 'a cat' 'a dog' -m tiny -o a.png --text sentences.txt",
+        ),
         _add_cosines_arguments,
         _run_cosines,
     ),
@@ -255,6 +252,10 @@ PICTURES = [
         "mix",
         "the weights of the layers in trained mixes",
         "Draws the weights that each ScalarMix of one or several trained Keras models has.",
+        (
+            "keras-elmo plot mix reviews.keras -o mix.png",
+            "keras-elmo plot mix models -o mix.svg --title 'Two tasks'",
+        ),
         _add_mix_arguments,
         _run_mix,
     ),
@@ -262,6 +263,10 @@ PICTURES = [
         "probe",
         "the scores of a probe for each layer",
         "Draws what `keras-elmo probe --json` printed, of one or several models, as bars.",
+        (
+            "keras-elmo plot probe tags.json -o tags.png",
+            "keras-elmo plot probe tiny.json original.json -o tags.svg",
+        ),
         _add_probe_arguments,
         _run_probe,
     ),
@@ -270,6 +275,7 @@ PICTURES = [
         "the curves of trainings",
         "Draws the training loss and the perplexity of held-out text, from the logs of one or "
         "several folders of `keras-elmo train`.",
+        EXAMPLES[1:] + ("keras-elmo plot training run-1 run-2 -o training.png",),
         _add_training_arguments,
         _run_training,
     ),

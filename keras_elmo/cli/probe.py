@@ -13,6 +13,10 @@ DESCRIPTION = (
     "Probes the layers of a model: a simple classifier reads the vectors of each layer, and its "
     "score says how plainly they hold the information."
 )
+EXAMPLES = (
+    "keras-elmo probe tags train.conllu test.conllu -m tiny",
+    "keras-elmo probe senses coarse-wsd-20 -m tiny --json",
+)
 
 
 def add_arguments(parser):
@@ -23,7 +27,7 @@ def _add_tags_arguments(parser):
     parser.add_argument("train", metavar="TRAIN", help="a CoNLL-U file")
     parser.add_argument("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
     parser.add_argument(
-        "--column",
+        "--label-field",
         default="upos",
         choices=list(TAG_COLUMNS),
         help="which tags to probe: parts of speech (upos, the default, or xpos, the language's "
@@ -35,10 +39,10 @@ def _add_tags_arguments(parser):
 def _run_tags(options):
     probing.check_scikit_learn()
     for path in (options.train, *options.tests):  # before a model is loaded
-        read_conllu(path, options.column)
+        read_conllu(path, options.label_field)
     elmo = load_elmo(options, tokenizer=None)
     tests = {path: path for path in options.tests}
-    rows = probing.probe_tags(elmo, options.train, tests, options.column, not options.quiet)
+    rows = probing.probe_tags(elmo, options.train, tests, options.label_field, not options.quiet)
     _report(options, "tags", rows, "test", "accuracy")
 
 
@@ -108,6 +112,8 @@ TASKS = [
         "Trains a logistic regression from the vectors of words to their tags, for each layer and "
         "for the learned mix of all layers, and shows its accuracy on test files, in percent. "
         "Beside it stands the accuracy of each word's most frequent tag, which no context helps.",
+        EXAMPLES[:1]
+        + ("keras-elmo probe tags train.conllu test.conllu -m tiny --label-field xpos",),
         _add_tags_arguments,
         _run_tags,
     ),
@@ -117,6 +123,7 @@ TASKS = [
         "Gives an ambiguous word the sense whose mean vector over the training sentences is "
         "nearest, for each layer and for the average of all layers, and shows the macro F1 in "
         "percent. Beside it stands the F1 of the most frequent sense.",
+        EXAMPLES[1:] + ("keras-elmo probe senses coarse-wsd-20/java -m original",),
         _add_senses_arguments,
         _run_senses,
     ),

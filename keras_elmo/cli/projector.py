@@ -19,6 +19,10 @@ DESCRIPTION = (
     "Writes the vectors of words in a text, or of all its tokens, to a folder which "
     "`tensorboard --logdir FOLDER` shows under Projector, one tensor for each layer."
 )
+EXAMPLES = (
+    "keras-elmo projector sentences.txt bank -m tiny -o vectors",
+    "keras-elmo projector sentences.txt bank -m tiny -o vectors --senses senses.txt",
+)
 
 
 def add_arguments(parser):

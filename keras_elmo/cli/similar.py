@@ -12,7 +12,7 @@ from keras_elmo.cli.arguments import (
     find,
     layer_numbers,
     load_elmo,
-    read_lines,
+    read_sentences,
 )
 from keras_elmo.cli.parsing import pluralize
 
@@ -22,6 +22,10 @@ DESCRIPTION = (
     "Finds every occurrence of a word in a text, and shows for each layer the other occurrences "
     "whose vectors are nearest, with the cosines. Occurrences in the same sense are near in the "
     "higher layers."
+)
+EXAMPLES = (
+    "keras-elmo similar bank sentences.txt -m tiny",
+    "keras-elmo similar bank sentences.txt -m tiny --layers 2 --top 5 --json",
 )
 
 
@@ -42,7 +46,7 @@ def add_arguments(parser):
 
 def run(options):
     check_integers(1, top=options.top, limit=options.limit)
-    lines = read_lines(options, options.file)
+    lines = read_sentences(options, options.file)
     elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
     found = find(options, options.word, lines, elmo)
     if len(found) < 2:

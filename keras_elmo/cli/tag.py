@@ -1,17 +1,24 @@
 """`keras-elmo tag`: trains a tagger of tokens, and tags texts with it."""
 
-import collections
 import json
 
-from keras_elmo.analysis.annotated_files import TAG_COLUMNS, read_conllu
+from keras_elmo.analysis.annotated_files import read_conllu
+from keras_elmo.analysis.probing import most_frequent_tags
 from keras_elmo.cli import tasks
+from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo.records import FORMATS, suffix_of
 from keras_elmo.tasks import Tagger
-from keras_elmo.tasks.labelled_files import read_tagged
+from keras_elmo.tasks.labelled_files import as_token, read_tagged
 from keras_elmo.tasks.tags import entities, scheme_of
 
 HELP = "train a tagger of tokens, or tag texts with one"
 DESCRIPTION = "Trains a `Tagger` on files of tokens with tags, and tags new texts."
+EXAMPLES = (
+    "keras-elmo tag train train.conll --dev dev.conll -o entities.keras",
+    "keras-elmo tag label new.txt -m entities.keras --entities",
+)
+_FORMATS = ("conll", "conllu")  # of files with a token a line
 
 
 def add_arguments(parser):
@@ -22,28 +29,29 @@ def _add_train_arguments(parser):
     tasks.add_train_arguments(
         parser,
         "tagger",
-        "a token a line, with its tag in the last column, and a blank line after each sentence; or "
-        "*.conllu; *.gz is decompressed",
-    )
-    parser.add_argument(
-        "--column",
-        default="upos",
-        choices=list(TAG_COLUMNS),
-        help="which tags of *.conllu files (%(default)s)",
+        "CoNLL: a token a line, with its tag in another column, and a blank line after each "
+        "sentence; or *.conllu; or see --field",
+        "with --field, the field or column with the tags, a list, or tags with spaces between; of "
+        "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the "
+        "column, from 0, or from -1, the last, which is the default",
+        (*_FORMATS, *FORMATS[1:]),
     )
     parser.add_argument(
         "--no-crf", action="store_true", help="choose each tag by itself, which is faster"
     )
 
 
-def _train(options):
-    def read(file):
-        if file.removesuffix(".gz").endswith(".conllu"):
-            return read_conllu(file, options.column)
-        return read_tagged(file)
+def _read(file, field=None, label_field=None, format=None, **decoding):
+    """Reads a file of tokens with tags in any format."""
+    if (format or suffix_of(file)[1:]) != "conllu":
+        return read_tagged(file, field, label_field, format, **decoding)
+    if field is not None:
+        raise ValueError(f"CoNLL-U must be read without `field`. Received: field={field}")
+    return read_conllu(file, label_field or "upos", **decoding)
 
-    files = {"train": options.train, "dev": options.dev, "test": options.test}
-    data = {part: read(file) for part, file in files.items() if file is not None}
+
+def _train(options):
+    data = tasks.read_parts(options, _read)
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
     tasks.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
@@ -51,15 +59,9 @@ def _train(options):
 
 def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
-    counts, total = collections.defaultdict(collections.Counter), collections.Counter()
-    for words, row in zip(*train, strict=True):
-        for word, tag in zip(words, row, strict=True):
-            counts[word][tag] += 1
-            total[tag] += 1
-    best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    (usual, _), *_ = total.most_common(1)
-    found = [[best.get(word, usual) for word in words] for words in others[0]]
-    pairs = [p for rows in zip(others[1], found, strict=True) for p in zip(*rows, strict=True)]
+    tag_of = most_frequent_tags(_flat_pairs(*train))
+    found = [list(map(tag_of, words)) for words in others[0]]
+    pairs = _flat_pairs(others[1], found)
     scores = {"accuracy": sum(a == b for a, b in pairs) / len(pairs)}
     labels = sorted({tag for rows in (*train[1], *others[1]) for tag in rows})
     if scheme_of(labels) is not None:
@@ -76,18 +78,35 @@ def baseline(train, others):
     return "each word's most frequent tag", scores
 
 
+def _flat_pairs(*sides):
+    """The pairs of what stands in the same place of two lists of lists."""
+    return [p for rows in zip(*sides, strict=True) for p in zip(*rows, strict=True)]
+
+
 def _add_label_arguments(parser):
-    tasks.add_label_arguments(parser, "tagger")
+    tasks.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS))
     parser.add_argument(
         "--entities",
         action="store_true",
-        help="print the entities of each line as JSON, with their characters",
+        help="print the entities of each text as JSON, with their characters; of a list of tokens, "
+        "with the numbers of its tokens",
     )
 
 
+def _batches(options):
+    """Lists of texts, or of lists of tokens. The tags of files that have some are not read."""
+    if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
+        decoding = {"encoding": options.encoding, "errors": options.errors}
+        yield _read(options.file, options.field, None, options.format, **decoding)[0]
+        return
+    for records in tasks.batches_of_records(options):
+        texts = [record.text for record in records]
+        yield [text if isinstance(text, str) else list(map(as_token, text)) for text in texts]
+
+
 def _label(options):
-    model = tasks.load(options.model, Tagger)
-    for texts in tasks.batches_of_lines(options):
+    model = load_keras_model(options.model, Tagger)
+    for texts in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
                 row = {"text": text, "entities": [entity._asdict() for entity in found]}
@@ -106,6 +125,7 @@ STEPS = [
         "Trains a tagger on tokens with tags, and says how well it does on the dev and the test "
         "file, beside each word's most frequent tag: the accuracy of tokens and, for tags like "
         "B-PER, the F1 score of entities.",
+        EXAMPLES[:1] + ("keras-elmo tag train en.conllu --label-field xpos -o xpos.keras",),
         _add_train_arguments,
         _train,
     ),
@@ -113,6 +133,7 @@ STEPS = [
         "label",
         "tag new texts",
         "Prints a token and its tag on each line, and a blank line after each sentence.",
+        EXAMPLES[1:] + ("keras-elmo tag label test.conllu -m xpos.keras",),
         _add_label_arguments,
         _label,
     ),

@@ -3,32 +3,38 @@
 import contextlib
 import os
 import sys
-import zipfile
 
 import keras
 
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
-from keras_elmo.cli.lines import add_encoding_arguments, open_lines
+from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
 from keras_elmo.files import replacing_file
+from keras_elmo.records import FORMATS
 from keras_elmo.signals import check_signals
 
 
-def add_train_arguments(parser, what, form):
+def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     """Adds the arguments of a training.
 
     Args:
         parser: the parser.
         what: str. What is made, such as `"classifier"`.
         form: str. What a file holds.
+        label_form: str. What `--label-field` names.
+        formats: sequence of strings. The formats of files.
     """
-    parser.add_argument("train", metavar="TRAIN", help=form)
+    parser.add_argument(
+        "train", metavar="TRAIN", help=f"{form}; *.gz is decompressed; - for standard input"
+    )
     parser.add_argument("--dev", metavar="FILE", help="chooses the best epoch")
     parser.add_argument("--test", metavar="FILE", help="is scored at the end")
     parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help=f"the {what} to write (*.keras)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    add_reading_arguments(parser, formats)
+    parser.add_argument("--label-field", metavar="NAME", help=label_form)
     parser.add_argument("-m", "--model", default="tiny", help=f"{MODEL_HELP} (default: tiny)")
     add_tokenizer_argument(parser)
     parser.add_argument("--epochs", type=int, default=20, metavar="N", help="at most (%(default)s)")
@@ -38,6 +44,19 @@ def add_train_arguments(parser, what, form):
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="(%(default)s)")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def read_parts(options, read):
+    """Reads the files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists.
+
+    Args:
+        options: the parsed arguments.
+        read: `read_texts`, or a function of the same arguments.
+    """
+    names = ("field", "label_field", "format", "encoding", "errors")
+    arguments = {name: getattr(options, name) for name in names}
+    files = {"train": options.train, "dev": options.dev, "test": options.test}
+    return {part: read(file, **arguments) for part, file in files.items() if file is not None}
 
 
 def train(options, make, data, baseline):
@@ -111,44 +130,31 @@ class _Signals(keras.callbacks.Callback):
         check_signals()
 
 
-def add_label_arguments(parser, what):
-    """Adds the arguments with which new text gets labels."""
-    parser.add_argument("model", metavar="MODEL", help=f"the {what} (*.keras)")
+def add_label_arguments(parser, what, formats=FORMATS):
+    """Adds the arguments with which new text gets labels; see `add_train_arguments`."""
     parser.add_argument(
-        "file", metavar="FILE", help="a text, one sentence a line; *.gz too; - for standard input"
+        "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
     )
-    add_encoding_arguments(parser, "the text")
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="FILE", help=f"the {what} (*.keras)"
+    )
+    add_reading_arguments(parser, formats)
 
 
-def batches_of_lines(options, count=1024):
-    """The lines of a text in lists of at most so many."""
-    with open_lines(options.file, False, options.encoding, options.errors) as lines:
-        batch = []
-        for line in lines:
-            batch.append(line)
-            if len(batch) == count:
+def batches_of_records(options, count=1024):
+    """The `Record`s of a text in lists of at most so many, all strings or all lists of tokens."""
+    fields, batch = fields_of(options), []
+    with open_lines(options.file, False, options.encoding, options.errors, fields=fields) as lines:
+        for record in lines.read():
+            if fields.field is None and "\t" in record.text:
+                raise ValueError(
+                    f"Each line of {lines.name} must be a text without tabs. If they separate "
+                    "columns, name the one of the text with `field` and the format with `format`. "
+                    f"Received: line {record.line_number:,}, {short_repr(record.text)}"
+                )
+            if len(batch) == count or (batch and type(batch[0].text) is not type(record.text)):
                 yield batch
                 batch = []
+            batch.append(record)
         if batch:
             yield batch
-
-
-def load(path, kind):
-    """A task's model from its file."""
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"There is no file {path}")
-    if not zipfile.is_zipfile(path):
-        raise ValueError(
-            f"{path} must be a {kind.__name__} in a *.keras file. Received: a file of another "
-            "format, or one that is cut off"
-        )
-    try:
-        model = keras.models.load_model(path)
-    except (ValueError, TypeError, KeyError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise ValueError(f"{path} must be a {kind.__name__}. Received: {reason}") from None
-    if not isinstance(model, kind):
-        raise ValueError(
-            f"{path} must be a {kind.__name__}. Received: a file of a {type(model).__name__}"
-        )
-    return model

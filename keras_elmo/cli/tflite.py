@@ -4,14 +4,16 @@ import os
 import sys
 
 from keras_elmo.cli.arguments import (
-    MODEL_HELP,
+    ANY_MODEL_HELP,
     add_tokenizer_argument,
     check_overwrite,
-    load_elmo,
+    load_any_model,
 )
 from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import tflite
+from keras_elmo.models import Elmo
 from keras_elmo.quiet import hide_tensorflow_log
+from keras_elmo.tasks import Tagger, TextClassifier
 
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
@@ -19,12 +21,16 @@ DESCRIPTION = (
     "without TensorFlow. keras-elmo-lite is the library for such files. A file says how to call it "
     "in its metadata 'keras_elmo' (JSON)."
 )
+EXAMPLES = (
+    "keras-elmo tflite tiny elmo.tflite --quantize int8",
+    "keras-elmo tflite reviews.keras reviews.tflite",
+)
 _FLOAT32 = "float32"  # weights as they are: the library's `None`
 _DEFAULTS = defaults_of(tflite.export_tflite)
 
 
 def add_arguments(parser):
-    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    parser.add_argument("model", metavar="MODEL", help=ANY_MODEL_HELP)
     parser.add_argument("file", metavar="FILE", help="the file to write: *.tflite")
     parser.add_argument(
         "-i",
@@ -69,16 +75,31 @@ def run(options):
     folder = os.path.dirname(os.path.abspath(options.file))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
-    elmo = load_elmo(options)
+    model = load_any_model(options)
+    if not isinstance(model, Elmo | TextClassifier | Tagger):
+        raise ValueError(
+            f"{options.model} must be an Elmo, a TextClassifier or a Tagger. "
+            f"Received: {type(model).__name__}"
+        )
+    typed = {
+        "inputs": options.inputs.replace("-", "_"),
+        "batch": None if options.dynamic_batch else 1,
+        "max_tokens": options.max_tokens,
+    }
+    if not isinstance(model, Elmo):
+        if any(value != _DEFAULTS[name] for name, value in typed.items()):
+            raise ValueError(
+                "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. "
+                f"Received: {options.model}, a {type(model).__name__}"
+            )
+        typed = {}
     with hide_tensorflow_log():  # the converter writes its notes to standard error
         tflite.export_tflite(
-            elmo,
+            model,
             options.file,
-            inputs=options.inputs.replace("-", "_"),
             quantize=None if options.quantize == _FLOAT32 else options.quantize,
-            batch=None if options.dynamic_batch else 1,
-            max_tokens=options.max_tokens,
             overwrite=options.overwrite,
+            **typed,
         )
     if not options.quiet:
         description = tflite.metadata(options.file)

@@ -18,6 +18,10 @@ DESCRIPTION = (
     "bilm-tf's `dump_token_embeddings` does: HDF5 with one dataset `embedding`, float32, (words, "
     "D), whose rows are those of the vocabulary. The originals take it as embedding_weight_file."
 )
+EXAMPLES = (
+    "keras-elmo token-embeddings vocab.txt -m tiny -o tokens.hdf5",
+    "keras-elmo token-embeddings vocab.txt -m original -o tokens.h5 --overwrite",
+)
 
 
 def add_arguments(parser):

@@ -43,6 +43,10 @@ DESCRIPTION = (
     "several GPUs it trains on all of them, and on several machines where TF_CONFIG says so; DIR "
     "is shared then."
 )
+EXAMPLES = (
+    "keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3",
+    "keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny",
+)
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
 _LINE_INTERVAL = 100  # steps between two lines, where there is no terminal

@@ -12,6 +12,10 @@ DESCRIPTION = (
     "Counts the words of text files (a sentence a line, tokens separated by spaces; *.gz too) and "
     "writes a word a line: <S>, </S>, <UNK>, then the words, the most frequent first."
 )
+EXAMPLES = (
+    "keras-elmo vocabulary 'texts/*.txt.gz' -o vocab.txt --min-count 3",
+    "keras-elmo vocabulary train.txt -o vocab.txt --size 50000",
+)
 _DEFAULTS = defaults_of(build_vocabulary)
 
 

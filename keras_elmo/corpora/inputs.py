@@ -12,6 +12,7 @@ from keras_elmo.text_files import open_hashed
 # types, or lists, or objects, or larger than an int64.
 TYPES = ("string", "int64", "float64", "bool", "json")
 _TYPE_OF = {str: "string", bool: "bool", float: "float64"}  # of a value, by its class
+_SMALL_INT = "small int"  # an int64 that a float64 can hold, too, with all of its digits
 
 
 class InputFile(NamedTuple):
@@ -69,10 +70,12 @@ def scan_files(paths, encoding, errors, fields=PLAIN):
 
 
 def _type_of(value):
-    """The type of a value of JSON or CSV, one of `TYPES`, or `None` for null."""
+    """The type of a value of JSON or CSV: one of `TYPES`, `_SMALL_INT`, or `None` for null."""
     if value is None:
         return None
     if type(value) is int:
+        if abs(value) <= 2**53:
+            return _SMALL_INT
         return "int64" if -(2**63) <= value < 2**63 else "json"
     return _TYPE_OF.get(type(value), "json")
 
@@ -80,8 +83,9 @@ def _type_of(value):
 def _common_type(types):
     """The type of a column whose values have these types, a set."""
     types = types - {None} or {"string"}
-    if types == {"int64", "float64"}:
+    if types == {_SMALL_INT, "float64"}:
         return "float64"
+    types = {"int64" if type == _SMALL_INT else type for type in types}
     return types.pop() if len(types) == 1 else "json"
 
 

@@ -1,20 +1,22 @@
-"""Files of texts with labels (TSV, CSV), and of tokens with tags (CoNLL)."""
+"""Files of texts with labels, and of tokens with tags: columns of text, JSON Lines, CSV and TSV."""
 
-import os
+import collections
 
 from keras_elmo.checks import short_repr
-from keras_elmo.records import Fields, decode_records, read_rows
-from keras_elmo.text_files import decode_lines, open_text, read_lines
+from keras_elmo.records import Fields, decode_records, suffix_of
+from keras_elmo.text_files import input_name, open_text
 
 
-def read_texts(path, text_column=None, label_column=None):
+def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
     """Reads texts and their labels.
 
     Args:
-        path: a file with a text on each line; `*.csv` (or `*.csv.gz`) is CSV, others have tabs
-            between their columns.
-        text_column, label_column: the names of the columns, which the first line then holds.
-            `None`: there is no such line, and there are two columns: the text and its label.
+        path: a file with a text, a tab and its label on each line; or with `field` a file of JSON
+            Lines, CSV or TSV. `*.gz` is decompressed, and `-` is standard input.
+        field, label_field: strings. The names of the fields that are the text and its label. A text
+            that is a list of tokens becomes a string with spaces between them.
+        format, encoding, errors: see `keras_elmo.records.Fields`, and
+            `keras_elmo.text_files.decode_lines`.
 
     Returns:
         A pair of lists of strings: the texts, and their labels.
@@ -22,46 +24,48 @@ def read_texts(path, text_column=None, label_column=None):
     Raises:
         ValueError: the file is of another format.
     """
-    if (text_column is None) != (label_column is None):
-        raise ValueError(
-            "`text_column` and `label_column` must be given together. "
-            f"Received: text_column={text_column!r}, label_column={label_column!r}"
-        )
-    texts, labels = [], []
-    is_csv = os.fspath(path).removesuffix(".gz").endswith(".csv")
-    with open_text(path) as file:
-        if text_column is None:
-            rows = read_rows(decode_lines(file, path), path, is_csv)
-        else:
-            fields = Fields(text_column, [label_column], "csv" if is_csv else "tsv")
-            records = decode_records(file, path, fields=fields)
-            rows = ((record.line_number, [record.text, *record.kept]) for record in records)
-        for number, row in rows:
-            if len(row) != 2 or not row[-1].strip():
-                raise ValueError(
-                    f"Each line of {path} must hold a text and a label; if there are more columns, "
-                    f"give the names of two, which the first line holds. Received: line "
-                    f"{number:,}, {short_repr(row)}"
-                )
-            texts.append(row[0])
-            labels.append(row[-1].strip())
+    _check_fields(field, label_field)
+    texts, labels, name = [], [], input_name(path)
+    for record in _read_records(path, field, label_field, format, encoding, errors):
+        if not (field or record.text.strip()):
+            continue  # a blank line
+        text, *row = [record.line, *record.kept] if field else record.text.split("\t")
+        if len(row) != 1:
+            hint = "Semicolons do not separate them. " if ";" in text and not row else ""
+            raise ValueError(
+                f"Each line of {name} must hold a text, a tab and a label. {hint}For other columns "
+                "put their names into the first line, and give `field` and `label_field`. "
+                f"Received: line {record.line_number:,}, {short_repr(record.text)}"
+            )
+        if not (label := _as_label(row[0])):
+            raise ValueError(
+                f"Each text of {name} must have a label, a word or an integer. Received: line "
+                f"{record.line_number:,}, with {short_repr(row[0]) if row[0] else 'an empty label'}"
+            )
+        texts.append(text)
+        labels.append(label)
     if not texts:
-        raise ValueError(f"{path} must hold texts with labels. Received: blank lines only")
-    if len(labels) > 2 and labels.count(labels[0]) == 1 and text_column is None:
-        raise ValueError(
-            f"{path} must have labels that occur more than once. Received: {labels[0]!r} in the "
-            "first line alone; if that names the columns, give the names of both"
-        )
+        raise ValueError(f"{name} must hold texts with labels. Received: blank lines only")
     return texts, labels
 
 
-def read_tagged(path, tag_column=-1):
-    """Reads tokens and their tags: one token a line, and a blank line after each sentence.
+def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
+    """Reads sentences as tokens, and their tags.
 
     Args:
-        path: a file whose first column is the token, with tabs between the columns, or spaces. Of
-            CoNLL-U see `keras_elmo.analysis.annotated_files.read_conllu`.
-        tag_column: int. Which column is the tag, from 0, or from -1 at the end.
+        path: a file in the format of CoNLL: one token a line, its columns with tabs or spaces
+            between them, and a blank line after each sentence; or with `field` a file of JSON
+            Lines, CSV or TSV. (Of CoNLL-U see `keras_elmo.analysis.annotated_files.read_conllu`.)
+        field, label_field: strings. The names of the fields with the tokens and their tags: lists,
+            or strings with spaces between. In CoNLL the token is in the first column, and
+            `label_field` is the number of the column of the tag, from 0, or from -1 at the end,
+            which is the default.
+        format: `"conll"`, or see `read_texts`.
+        encoding, errors: see `keras_elmo.text_files.decode_lines`.
+
+    Before the tokens of a sentence, CoNLL may have comments. A line that begins with `#` is one if
+    it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
+    the other lines do not have. (Lines such as `# O` are tokens.)
 
     Returns:
         A pair of lists with a list for each sentence: its tokens, and their tags.
@@ -69,32 +73,105 @@ def read_tagged(path, tag_column=-1):
     Raises:
         ValueError: the file is of another format.
     """
-    sentences, tags, tokens, row = [], [], [], []
+    if field is not None:
+        _check_fields(field, label_field)
+    records = _read_records(path, field, label_field, format, encoding, errors)
+    read = _conll_sentences if field is None else _sentences
+    pairs = list(read(records, input_name(path), field, label_field))
+    if not pairs:
+        raise ValueError(
+            f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
+        )
+    sentences, tags = map(list, zip(*pairs, strict=True))
+    return sentences, tags
 
-    def end_sentence():
+
+def as_token(text):
+    """A text as one token: a space within it becomes a no-break space."""
+    return "\u00a0".join(text.split())
+
+
+def _check_fields(field, label_field):
+    if (field is None) != (label_field is None):
+        raise ValueError(
+            "`field` and `label_field` must be given together. "
+            f"Received: field={field!r}, label_field={label_field!r}"
+        )
+
+
+def _read_records(path, field, label_field, format, encoding, errors):
+    """The records of a file. Without `field`, those of TSV and CoNLL are lines."""
+    if field is None and (format or suffix_of(path)[1:]) in ("tsv", "conll"):
+        format = "text"
+    fields = Fields(field, [] if field is None else [label_field], format)
+    with open_text(path) as file:
+        yield from decode_records(file, input_name(path), encoding, errors, fields)
+
+
+def _as_label(value):
+    """A label as a string without spaces around it; `""` for what is not one."""
+    return str(value).strip() if isinstance(value, str | int) else ""
+
+
+def _sentences(records, name, field, label_field):
+    """The tokens and the tags of each record that has tokens."""
+    for record in records:
+        words, tags = (x.split() if isinstance(x, str) else x for x in (record.text, *record.kept))
+        tokens = list(map(as_token, words))
+        tags = list(map(_as_label, tags)) if isinstance(tags, list) else []
+        if len(tokens) != len(tags) or not all(tokens) or not all(tags):
+            raise ValueError(
+                f"Each record of {name} must have tokens in {field!r}, and a tag for each of them "
+                f"in {label_field!r}. Received: line {record.line_number:,}, with tokens "
+                f"{short_repr(tokens)} and tags {short_repr(record.kept[0])}"
+            )
         if tokens:
-            sentences.append(list(tokens))
-            tags.append(list(row))
-            tokens.clear()
-            row.clear()
+            yield tokens, tags
 
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            end_sentence()
+
+def _conll_sentences(records, name, field, label_field):
+    """The same of columns, where a line is a token."""
+    try:
+        column = -1 if label_field is None else int(label_field)
+    except ValueError:
+        raise ValueError(
+            f"`label_field` must be the number of a column of {name}, from 0, or from -1 at the "
+            f"end. Received: label_field={label_field!r}"
+        ) from None
+
+    def tag_of(columns):
+        has_tag = len(columns) > 1 and -len(columns) <= column < len(columns)
+        return columns[column].strip() if has_tag else ""
+
+    # Lines that begin with # before all other lines of a sentence are comments, or tokens.
+    rows, is_unclear = [], True
+    for record in records:
+        line = record.text
+        columns = line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+        columns = columns if line.strip() else []
+        is_unclear = not columns or (is_unclear and line.startswith("#"))
+        rows.append((record, columns, is_unclear))
+    clear = [columns for _, columns, is_unclear in rows if not is_unclear]
+    lengths, known = collections.Counter(map(len, clear)), {"O", *map(tag_of, clear)}
+    length = max(lengths, key=lengths.get, default=None)
+    tokens, tags = [], []
+    for record, columns, is_unclear in [*rows, (None, [], True)]:
+        if not columns:
+            if tokens:
+                yield tokens, tags
+            tokens, tags = [], []
             continue
-        columns = line.split("\t") if "\t" in line else [c for c in line.split(" ") if c]
-        if columns[0] == "-DOCSTART-":
+        is_comment = is_unclear and (
+            (length is not None and len(columns) != length)
+            or (record.text.startswith("# ") and tag_of(columns) not in known)
+        )
+        if is_comment or columns[0] == "-DOCSTART-":
             continue
-        has_tag = len(columns) > 1 and -len(columns) <= tag_column < len(columns)
-        token, tag = columns[0].strip(), columns[tag_column].strip() if has_tag else ""
+        token, tag = as_token(columns[0]), tag_of(columns)
         if not (token and tag):
             raise ValueError(
-                f"Each line of {path} must hold a token and a tag, or be blank. "
-                f"Received: line {number:,}, {line[:60]!r}"
+                f"Each line of {name} must hold a token and a tag, or be blank. "
+                f"Received: line {record.line_number:,}, {record.text[:60]!r}"
             )
-        tokens.append("\u00a0".join(token.split()))
-        row.append(tag)
-    end_sentence()
-    if not sentences:
-        raise ValueError(f"{path} must hold tokens with tags. Received: blank lines only")
-    return sentences, tags
+        tokens.append(token)
+        tags.append(tag)

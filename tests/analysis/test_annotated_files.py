@@ -16,8 +16,11 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
     assert read_conllu(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
     assert read_conllu(path, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
+    assert read_conllu(path, None) == (sentences, [["_", "_", "_"], ["_"]])
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n\r\n", encoding="utf-8")
     assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
+    path.write_text(row(1, "caf\xe9", "NOUN"), encoding="latin-1")
+    assert read_conllu(path, encoding="latin-1") == ([["caf\xe9"]], [["NOUN"]])
 
 
 @pytest.mark.parametrize(
@@ -27,7 +30,7 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
         (row(1, "a").encode(), "xpos", "xpos tags"),
         (b"# text\n1\ta\tNOUN\n", "upos", "3 in line 2"),
         (b"\xff\xfe", "upos", "UTF-8"),
-        (row(1, "a", "X").encode(), "case", "`column`"),
+        (row(1, "a", "X").encode(), "case", "`label_field`"),
     ],
 )
 def test_files_that_are_not_conllu_are_refused(tmp_path, content, column, message):

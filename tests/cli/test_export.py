@@ -1,10 +1,11 @@
 import subprocess
 import sys
 
+import keras
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo, export_saved_model
+from keras_elmo import Elmo, ElmoEmbedding, Tagger, export_saved_model
 from keras_elmo.cli import export
 from keras_elmo.cli.main import main
 from keras_elmo.cli.parsing import defaults_of
@@ -71,6 +72,23 @@ def test_arguments_reach_the_exporter(
     defaults = defaults_of(export_saved_model)
     assert calls == [{**{name: defaults[name] for name in calls[0]}, **expected}]
     assert dtypes == ["bfloat16" if "bfloat16" in options else None]
+
+
+def test_a_keras_file_is_exported(one_layer_folder, tmp_path, monkeypatch):
+    """(What `classify train` wrote is served in test_tag.py.)"""
+    models = []
+    monkeypatch.setattr(export, "export_saved_model", lambda m, *_, **__: models.append(m))
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    inputs = keras.Input((), dtype="string")
+    for name, model in {
+        "elmo": elmo,
+        "tagger": Tagger(elmo, ["O", "B-X"]),
+        "keras model": keras.Model(inputs, ElmoEmbedding(str(one_layer_folder))(inputs)),
+    }.items():
+        models.clear()
+        model.save(tmp_path / f"{name}.keras")
+        assert main(["export", str(tmp_path / f"{name}.keras"), str(tmp_path / name), "-q"]) == 0
+        assert [type(found) for found in models] == [type(model)]
 
 
 def _error(capsys):

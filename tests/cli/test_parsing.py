@@ -1,12 +1,14 @@
 import argparse
 import dataclasses
+import shlex
 
 import hypothesis
 import hypothesis.strategies as st
 import pytest
 from scripts import load_script
 
-from keras_elmo.cli.parsing import Subcommand, add_commands, as_typed, defaults_of, pluralize
+from keras_elmo.cli.main import make_parser
+from keras_elmo.cli.parsing import as_typed, defaults_of, pluralize
 
 
 def test_defaults_of_functions_and_classes():
@@ -77,24 +79,40 @@ def test_numbers_of_things():
     assert [pluralize(n, "word") for n in (0, 1, 2000)] == ["0 words", "1 word", "2,000 words"]
 
 
-def test_only_the_subcommand_that_is_asked_for_adds_its_arguments():
-    filled = []
+def parsers(parser):
+    """A parser, and those of its subcommands and their steps."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from parsers(command)
 
-    def add_arguments(parser):
-        filled.append(parser.prog)
-        parser.add_argument("--number", type=int)
 
-    parser = argparse.ArgumentParser(prog="p")
-    names = ["one", "two", "three"]
-    add_commands(
-        parser,
-        "NAME",
-        [Subcommand(name, f"help of {name}", "", add_arguments, print) for name in names],
-    )
-    assert all(f"help of {name}" in parser.format_help() for name in names) and filled == []
-    options = parser.parse_args(["two", "--number", "3"])
-    assert filled == ["p two"] and options.number == 3
-    assert options.run is print and options.typed == {"help": "--help", "number": "--number"}
+def test_every_help_ends_with_two_examples_that_can_be_typed(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main_parser, progs = make_parser(), []
+    for parser in parsers(main_parser):
+        *_, title, first, second = parser.format_help().splitlines()
+        assert title == "examples:"
+        for line in (first, second):
+            assert line.startswith(f"  {parser.prog} ") and len(line) <= 80
+            options = main_parser.parse_args(shlex.split(line)[1:])
+            assert callable(options.run) and options.prog in line
+        progs.append(parser.prog)
+    assert {"keras-elmo", "keras-elmo embed", "keras-elmo tag", "keras-elmo tag label"} < {*progs}
+    assert len(progs) == len(set(progs)) == 1 + 16 + 2 + 2 + 2 + 5
+
+
+def test_one_thing_is_one_option():
+    reading = {"--field", "--format", "--encoding", "--errors"}
+    for parser in parsers(make_parser()):
+        options = {option for action in parser._actions for option in action.option_strings}
+        assert reading <= options or not reading & options, parser.prog
+        assert not {"--text-column", "--label-column", "--column"} & options
+        assert ("-m" in options) == ("--model" in options)
+        names = parser.prog.split()[1:]
+        if names and names[0] in ("embed", "similar") or names[1:] in (["label"], ["train"]):
+            assert reading | {"-m"} <= options
 
 
 def test_the_help_of_every_subcommand_has_its_arguments(monkeypatch):
@@ -102,4 +120,4 @@ def test_the_help_of_every_subcommand_has_its_arguments(monkeypatch):
     text = load_script("docs/hooks.py").command_line()
     for name in ("embed", "embed-corpus", "plot word", "probe tags", "train"):
         assert f"## keras-elmo {name}\n" in text
-    assert "--shard-size N" in text and "--tsne" in text and "--column" in text
+    assert "--shard-size N" in text and "--tsne" in text and "--label-field" in text

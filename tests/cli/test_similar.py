@@ -55,6 +55,12 @@ def test_the_table_is_written_in_any_encoding(similar, monkeypatch, tmp_path, en
     assert ("\xe9" in out) == (encoding != "ascii")
 
 
+def test_the_text_may_be_a_field(similar, tmp_path):
+    (tmp_path / "text.csv").write_text('id,text\n1,"a bank , or"\n2,no\n3,the bank\n')
+    status, out, _ = similar("bank", "--field", "text", "--layers", "1", file="text.csv")
+    assert status == 0 and out.startswith("2 occurrences of 'bank'") and "  3  " in out
+
+
 def test_json_holds_the_cosines(similar, elmo):
     status, out, _ = similar("bank", "-i", "--json", "--layers", "0,2", "--top", "9")
     result = json.loads(out)

@@ -1,22 +1,25 @@
 """`keras-elmo tag` and `keras-elmo classify` on files."""
 
+import gzip
 import io
 import json
+import re
 
 import keras
 import pytest
+import tensorflow as tf
 
-from keras_elmo.cli import classify, tag
-from keras_elmo.cli.main import main
+from keras_elmo.cli import classify, tag, tasks
+from keras_elmo.cli.main import main, make_parser
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 4
-TEXTS = "a good film\tpos\nan awful mess\tneg\ngood fun\tpos\nso awful\tneg\n" * 3
+TEXTS = "id,text,stars\n" + 3 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, text in (("a.conll", TOKENS), ("a.tsv", TEXTS)):
+    for name, text in (("a.conll", TOKENS), ("a.csv", TEXTS)):
         (tmp_path / name).write_text(text)
     (tmp_path / "new.txt").write_text("Ada  in London\n\ngood\n")
     return tmp_path
@@ -36,28 +39,132 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, capsys):
     assert "Epoch 2/2" in err and "val_f1" in err.splitlines()[-1]
     model = keras.models.load_model("t.keras")
     assert model.labels == ["B-LOC", "B-PER", "O"]
-    assert run("tag", "label", "t.keras", "new.txt") == 0
+    assert run("tag", "label", "new.txt", "-m", "t.keras") == 0
     out = capsys.readouterr().out
     rows = [[line.split("\t")[0] for line in part.splitlines()] for part in out.split("\n\n")]
     assert rows == [["Ada", "in", "London"], ["", "good"], []]
-    assert run("tag", "label", "t.keras", "new.txt", "--entities") == 0
+    assert run("tag", "label", "new.txt", "-m", "t.keras", "--entities") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["text"] for line in lines] == ["Ada  in London", "", "good"]
     expected = model.entities(["Ada  in London"])[0]
     assert lines[0]["entities"] == [entity._asdict() for entity in expected]
+    # The file of the training has tokens and tags, which are no texts.
+    assert run("tag", "label", "a.conll", "-m", "t.keras") == 0
+    rows = [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()]
+    assert rows[:7] == ["Ada", "met", "Charles", "", "in", "London", ""]
 
 
-def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, capsys, monkeypatch):
-    files = ["a.tsv", "--test", "a.tsv", "-o", "c.keras", "--epochs", 1, "-q"]
+def test_a_classifier_goes_from_csv_to_a_server(folder, one_layer_folder, capsys, monkeypatch):
+    fields = ["--field", "text", "--label-field", "stars"]
+    files = ["a.csv", "--test", "a.csv", "-o", "c.keras", "--epochs", 1, "-q", *fields]
     assert run("classify", "train", *files, "-m", one_layer_folder, "--fine-tune") == 0
     out, err = capsys.readouterr()
     assert out.startswith("test: accuracy ") and err == ""
     assert out.endswith("a bag of words: accuracy 100.0 %\n")
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nawful\n")))
-    assert run("classify", "label", "c.keras", "-") == 0
+    content = b'text,id\ngood,1\n"very\r\nawful\tone",2\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    reading = ["--format", "csv", "--field", "text"]
+    assert run("classify", "label", "-", *reading, "-m", "c.keras") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [row[2] for row in rows] == ["good", "awful"]
-    assert all(row[0] in ("pos", "neg") and 0.5 <= float(row[1]) <= 1 for row in rows)
+    assert [row[2] for row in rows] == ["good", "very  awful one"]
+    assert all(row[0] in ("1", "5") and 0.5 <= float(row[1]) <= 1 for row in rows)
+    assert run("export", "c.keras", "served", "--ops", "core", "-q") == 0
+    served = tf.saved_model.load("served/1").signatures["serving_default"]
+    (label,) = served(text=tf.constant(["good"]))["label"].numpy()
+    assert label.decode() == rows[0][0]
+
+
+def read_label_step(line):
+    """The texts that `classify label` or `tag label` reads."""
+    command, *_ = line.split()
+    options = make_parser().parse_args([*line.split(), "-m", "model.keras"])
+    if command == "tag":
+        return [text for texts in tag._batches(options) for text in texts]
+    return [record.line for records in tasks.batches_of_records(options) for record in records]
+
+
+def read_train_step(line):
+    """The texts and the labels that `classify train` or `tag train` reads."""
+    command, *_ = line.split()
+    options = make_parser().parse_args([*line.split(), "-o", "model.keras"])
+    read = tag._read if command == "tag" else classify.read_texts
+    return tasks.read_parts(options, read)["train"]
+
+
+TABLES = {
+    "a.csv": "id,text,y\n1,caf\xe9 au,x\n2,lait,x\n",
+    "a.tsv": "id\ty\ttext\n1\tx\tcaf\xe9 au\n2\tx\tlait\n",
+    "a.jsonl": '{"text": "caf\xe9 au", "y": "x"}\n{"y": "x", "text": ["lait"]}\n',
+}
+
+
+@pytest.mark.parametrize("form", ["", "bom", "gz", "latin-1", "utf-16", "-"])
+@pytest.mark.parametrize("name", TABLES)
+def test_train_and_label_read_the_same_texts(folder, monkeypatch, name, form):
+    encoding = form if form in ("latin-1", "utf-16") else "utf-8"
+    content = (form == "bom") * b"\xef\xbb\xbf" + TABLES[name].encode(encoding)
+    file = f"b{name}.gz" if form == "gz" else f"b{name}"
+    (folder / file).write_bytes(gzip.compress(content) if form == "gz" else content)
+    options = f"--field text --encoding {encoding}"
+    if form == "-":
+        options += f" --format {name[2:]}"
+        file = "-"
+
+    def read(step, line):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return step(line)
+
+    texts = ["caf\xe9 au", "lait"]
+    train = f"{file} {options} --label-field y"
+    assert read(read_train_step, f"classify train {train}") == (texts, ["x", "x"])
+    assert read(read_label_step, f"classify label {file} {options}") == texts
+    last = ["lait"] if name == "a.jsonl" else "lait"
+    assert read(read_label_step, f"tag label {file} {options}") == ["caf\xe9 au", last]
+
+
+COLUMNS = "caf\xe9\tx\nau\ty\n\nlait\tx\n"
+CONLLU = "1\tcaf\xe9\t_\tNOUN\tNN\t_\t_\t_\t_\t_\n\n1\tlait\t_\tNOUN\tNN\t_\t_\t_\t_\t_\n"
+TOKEN_LISTS = '{"t": ["caf\xe9", "au"], "y": ["x", "y"]}\n{"t": ["lait"], "y": ["x"]}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "tags"),
+    [
+        ("b.conll", COLUMNS, "", [["x", "y"], ["x"]]),
+        ("b.tsv", COLUMNS, "--format conll", [["x", "y"], ["x"]]),
+        ("b.conllu", CONLLU, "", [["NOUN"], ["NOUN"]]),
+        ("b.txt", CONLLU, "--format conllu", [["NOUN"], ["NOUN"]]),
+        ("b.jsonl", TOKEN_LISTS, "--field t", [["x", "y"], ["x"]]),
+    ],
+)
+@pytest.mark.parametrize("form", ["", "gz", "latin-1"])
+def test_tag_reads_the_same_tokens(folder, name, content, options, tags, form):
+    encoding = "latin-1" if form == "latin-1" else "utf-8"
+    content, file = content.encode(encoding), name
+    if form == "gz":
+        content, file = gzip.compress(content), f"{name}.gz"
+    (folder / file).write_bytes(content)
+    options = f"{file} --encoding {encoding} {options}"
+    labels = " --label-field y" if "--field" in options else ""
+    sentences, found = read_train_step(f"tag train {options}{labels}")
+    assert found == tags
+    assert read_label_step(f"tag label {options}") == sentences
+    assert [words[0] for words in sentences] == ["caf\xe9", "lait"]
+
+
+def test_another_column_of_tags(folder):
+    (folder / "b.conllu").write_text(CONLLU)
+    assert read_train_step("tag train b.conllu --label-field xpos")[1] == [["NN"], ["NN"]]
+    (folder / "b.conll").write_text("a x 1\n")
+    assert read_train_step("tag train b.conll --label-field 1")[1] == [["x"]]
+
+
+def test_a_batch_holds_texts_or_tokens(folder):
+    rows = [{"t": text} for text in ("a b", ["New York"], ["c"], "d")]
+    (folder / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    line = "tag label b.jsonl --field t -m t.keras"
+    options = make_parser().parse_args(line.split())
+    assert list(tag._batches(options)) == [["a b"], [["New\u00a0York"], ["c"]], ["d"]]
 
 
 @pytest.mark.parametrize(
@@ -65,20 +172,53 @@ def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, capsy
     [
         ("classify train a.tsv -o c.bin", "a *.keras file. Received: --output c.bin"),
         ("classify train a.tsv -o a.keras", "a.keras exists already; give --overwrite"),
-        ("classify train new.txt -o c.keras", "new.txt must hold a text and a label"),
+        ("classify train new.txt -o c.keras", "new.txt must hold a text, a tab and a label"),
         ("classify train no.tsv -o c.keras", "no.tsv"),
+        ("classify train a.csv -o c.keras", "--field must name the field of a.csv"),
+        ("classify train a.csv --field text -o c.keras", "--field and --label-field must be"),
+        ("classify label a.csv -m c.keras", "--field must name the field of a.csv"),
+        ("classify label a.tsv -m c.keras", "--field must name the field of a.tsv"),
+        ("classify label a.tsv --format text -m c.keras", "a text without tabs. .* line 1, 'a"),
+        ("tag train a.csv -o c.keras", "--field must name the field of a.csv"),
+        ("tag train b.conllu --field x -o c.keras", "without --field. Received: --field x"),
+        ("tag train b.conllu --label-field x -o c.keras", "--label-field must be one of upos, xp"),
+        ("tag train a.conll --label-field x -o c.keras", "--label-field must be the number of a"),
         ("tag train a.conll -o c.keras --epochs 0", "--epochs must be an integer of at least 1"),
-        ("tag label no.keras new.txt", "There is no file no.keras"),
-        ("tag label a.keras new.txt", "a.keras must be a Tagger in a *.keras file. Received: "),
+        ("tag label a.csv -m c.keras", "--field must name the field of a.csv"),
+        ("tag label new.txt -m no.keras", "No such file or directory: 'no.keras'"),
+        ("tag label new.txt -m a.keras", "a.keras must be a Tagger in a .*keras file. Received: "),
         ("classify train a.tsv -o nodir/c.keras", "nodir must be an existing folder"),
     ],
 )
-def test_wrong_arguments_are_one_line(folder, capsys, command, message):
+def test_wrong_arguments_are_one_line(folder, monkeypatch, capsys, command, message):
     (folder / "a.keras").write_text("no model")
+    (folder / "a.tsv").write_text("a\tx\nb\tx\n")
+    (folder / "b.conllu").write_text(CONLLU)
+    if "c.keras" in command and "label" in command.split()[1]:
+        for module in (classify, tag):
+            monkeypatch.setattr(module, "load_keras_model", lambda path, kind: None)
     assert main(command.split()) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+    assert re.search(message.replace("*.", r"\*\."), line), line
     assert not (folder / "c.keras").exists()
+
+
+def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, capsys):
+    labels = []
+
+    def train(options, make, data, baseline):
+        monkeypatch.setattr(classify, "TextClassifier", lambda elmo, names: labels.append(names))
+        make(None)
+
+    monkeypatch.setattr(tasks, "train", train)
+    (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
+    (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
+    assert run("classify", "train", "a.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Only the first line of a file has the label 'label'. If that line ")
+    assert run("classify", "train", "b.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0
+    assert capsys.readouterr().err == ""
+    assert labels == [["+", "-", "0", "label"], ["+", "-", "0"]]
 
 
 def test_the_baselines():

@@ -1,10 +1,11 @@
 import os
 import re
 
+import keras
 import numpy as np
 import pytest
 
-from keras_elmo import Elmo
+from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.main import main
 from keras_elmo.export import tflite
 
@@ -73,3 +74,27 @@ def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     monkeypatch.setattr(tflite, "export_tflite", convert)
     assert run("model.tflite", "-q", *arguments) == (0, "")
     assert calls == [expected]
+
+
+def test_a_keras_file_is_converted(run, monkeypatch, one_layer_folder):
+    calls = []
+    monkeypatch.setattr(tflite, "export_tflite", lambda *a, **kw: calls.append((type(a[0]), kw)))
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    for name, model in {
+        "elmo": elmo,
+        "classifier": TextClassifier(elmo, ["a", "b"]),
+        "other": keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
+    }.items():
+        model.save(f"{name}.keras")
+    assert run("a.tflite", "-q", "--max-tokens", "9", model="elmo.keras") == (0, "")
+    assert run("a.tflite", "-q", "--quantize", "int8", model="classifier.keras") == (0, "")
+    elmos = {"inputs": "character_ids", "batch": 1, "max_tokens": 9}
+    assert calls == [
+        (Elmo, {**elmos, "quantize": None, "overwrite": False}),
+        (TextClassifier, {"quantize": "int8", "overwrite": False}),
+    ]
+    for option in (["--max-tokens", "9"], ["--dynamic-batch"], ["-i", "text"]):
+        message = "must be an Elmo. Received: classifier.keras, a TextClassifier"
+        assert_error(run("a.tflite", *option, model="classifier.keras"), message)
+    message = "other.keras must be an Elmo, a TextClassifier or a Tagger. Received: Sequential"
+    assert_error(run("a.tflite", model="other.keras"), message)

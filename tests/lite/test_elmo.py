@@ -203,8 +203,10 @@ def test_random_texts_are_split_as_in_the_graph(lite, models, name):
         | st.text("aZ.,' \u2019-0\u00e9", max_size=5)
     ).map(" ".join)
 
+    surrogates = st.text("a. \ud83d\udcff\ude00", max_size=5)
+
     @settings(max_examples=300, deadline=None)
-    @given(st.lists(texts | noise | english, min_size=1, max_size=70))
+    @given(st.lists(texts | noise | english | surrogates, min_size=1, max_size=70))
     def check(batch):
         # TensorFlow may know letters of a later Unicode than Python does.
         text = "".join(

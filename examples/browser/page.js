@@ -152,23 +152,23 @@ async function update() {
 async function start() {
   button.hidden = true;
   status.textContent = "Loading the model and LiteRT.js ...";
+  let timer;
   try {
     elmo = await Elmo.load("elmo.tflite", "litert/wasm", (bytes) => {
       const megabytes = (bytes / 1e6).toFixed(1);
       status.textContent = `Loading ${megabytes} MB of the model, and LiteRT.js ...`;
     });
+    textarea.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(update, TYPING_PAUSE);
+    });
+    select.addEventListener("change", drawWord);
     await update();
   } catch (error) {
     status.textContent = "";
     problem.textContent = `The model could not be loaded. ${error.message ?? error}`;
     return;
   }
-  let timer;
-  textarea.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(update, TYPING_PAUSE);
-  });
-  select.addEventListener("change", drawWord);
 }
 
 // Inside another page of the site, the frame is as high as its contents, has that page's colour

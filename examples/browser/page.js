@@ -167,7 +167,6 @@ async function start() {
   } catch (error) {
     status.textContent = "";
     problem.textContent = `The model could not be loaded. ${error.message ?? error}`;
-    return;
   }
 }
 

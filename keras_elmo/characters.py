@@ -8,6 +8,8 @@ Reference: `UnicodeCharsVocabulary` in bilm-tf's `bilm/data.py`, where the ids a
 when a batch is made.
 """
 
+import re
+
 PADDING = 0
 BEGIN_SENTENCE = 257
 END_SENTENCE = 258
@@ -19,6 +21,8 @@ DEFAULT_MAX_CHARACTERS = 50
 
 BOS = "<S>"
 EOS = "</S>"
+
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not stand for a byte
 
 
 def _add_word_marks(characters, max_characters):
@@ -42,7 +46,10 @@ def check_range(low, high, num_characters=NUM_CHARACTERS, what="Character ids"):
 
 
 def text_to_bytes(text):
-    """Encodes a text as UTF-8. Lone surrogates become the bytes that they stand for.
+    """Encodes a text as UTF-8.
+
+    A lone surrogate becomes the byte that it stands for (Python's `surrogateescape`), or else
+    U+FFFD, since it is not text.
 
     Args:
         text: `str`, or `bytes`, which are returned unchanged.
@@ -51,8 +58,8 @@ def text_to_bytes(text):
         return bytes(text)
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # this surrogate does not stand for a byte
-        return text.encode("utf-8", "surrogatepass")
+    except UnicodeEncodeError:
+        return _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape")
 
 
 def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):

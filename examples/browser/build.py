@@ -38,9 +38,16 @@ def build(folder, model="tiny"):
     """Writes the folder. Files of the same names are replaced.
 
     Raises:
+        ValueError: the characters of the model are not bytes.
         FileNotFoundError: there is no npm.
         subprocess.CalledProcessError: npm could not fetch LiteRT.js.
     """
+    elmo = keras_elmo.Elmo.from_pretrained(model)
+    if elmo.config.dictionary is not None:
+        raise ValueError(
+            "The page makes the character ids of models whose characters are bytes. "
+            f"Received: {model}, a model with a dictionary, as those of ELMoForManyLangs"
+        )
     npm = shutil.which("npm")
     if npm is None:
         raise FileNotFoundError("npm must be installed: it fetches LiteRT.js.")
@@ -54,7 +61,6 @@ def build(folder, model="tiny"):
         subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit"], cwd=temporary, check=True)
         for source, target in LITERT_FILES.items():
             shutil.copy(f"{temporary}/node_modules/@litertjs/{source}", folder / "litert" / target)
-    elmo = keras_elmo.Elmo.from_pretrained(model)
     keras_elmo.export_tflite(
         elmo, folder / "elmo.tflite", quantize="int8", max_tokens=MAX_TOKENS, overwrite=True
     )

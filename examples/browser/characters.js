@@ -7,9 +7,13 @@ const WORD_PADDING = 261;
 // The characters that Python's str.split() takes for whitespace. JavaScript's \s differs.
 const WHITESPACE = /[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** The words of a sentence: it is split at whitespace. */
+/** The words of a sentence, which is split at whitespace, and the marks that end a word. */
 export function splitWords(sentence) {
-  return sentence.split(WHITESPACE).filter((word) => word !== "");
+  const words = sentence.split(WHITESPACE).flatMap((word) => {
+    const body = word.replace(/[.,!?;:]+$/, "");
+    return [body, ...(word.slice(body.length).match(/\.{2,}|./g) ?? [])];
+  });
+  return words.filter((word) => word !== "");
 }
 
 /**

@@ -3,8 +3,6 @@
 import { loadAndCompile, loadLiteRt, Tensor } from "@litertjs/core";
 import { characterIds } from "./characters.js";
 
-const LAYERS = ["word_emb", "lstm_outputs1", "lstm_outputs2"];
-
 export class Elmo {
   /**
    * Loads LiteRT.js and a model.
@@ -32,6 +30,7 @@ export class Elmo {
 
   constructor(model) {
     this.model = model;
+    this.lastRun = Promise.resolve();
     const [input] = model.getInputDetails();
     [, this.maxTokens, this.maxCharacters] = input.shape;
   }
@@ -39,13 +38,25 @@ export class Elmo {
   /**
    * The vectors of a sentence's words in each layer: layers[layer][word] is a Float32Array.
    *
+   * Calls wait for each other, since a WebAssembly instance can run one at a time.
+   *
    * @param words array of strings, at most maxTokens.
    */
-  async embed(words) {
+  embed(words) {
+    const run = this.lastRun.then(() => this.run(words));
+    this.lastRun = run.catch(() => {});
+    return run;
+  }
+
+  async run(words) {
     const shape = [1, this.maxTokens, this.maxCharacters];
     const input = new Tensor(characterIds(words, this.maxTokens, this.maxCharacters), shape);
     const outputs = await this.model.run({ character_ids: input });
-    const layers = LAYERS.map((name) => {
+    const names = ["word_emb"];
+    while (`lstm_outputs${names.length}` in outputs) {
+      names.push(`lstm_outputs${names.length}`);
+    }
+    const layers = names.map((name) => {
       const values = outputs[name].toTypedArray();
       const width = values.length / this.maxTokens;
       return words.map((_, index) => values.slice(index * width, (index + 1) * width));

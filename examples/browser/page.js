@@ -3,8 +3,6 @@
 import { splitWords } from "./characters.js";
 import { cosine, Elmo } from "./elmo.js";
 
-const LAYER_NAMES = ["Layer 0: the word alone", "Layer 1", "Layer 2"];
-const FIRST_WORD = "bank";
 const TYPING_PAUSE = 300; // milliseconds
 
 const [textarea, button, status, problem, results, select, list, matrices] = [
@@ -22,7 +20,7 @@ function element(name, text = "", attributes = {}) {
   return node;
 }
 
-/** The words that occur more than once. Those in the most sentences come first. */
+/** The words that occur more than once: first those in the most sentences, of these the longest. */
 function repeatedWords() {
   const counts = new Map();
   for (const { words } of sentences) {
@@ -35,7 +33,10 @@ function repeatedWords() {
   }
   return [...counts]
     .filter(([, count]) => count.occurrences > 1)
-    .sort(([, one], [, other]) => other.sentences - one.sentences)
+    .sort(
+      ([word, count], [other, otherCount]) =>
+        otherCount.sentences - count.sentences || other.length - word.length,
+    )
     .map(([word]) => word);
 }
 
@@ -67,7 +68,8 @@ function rowLabel({ words, index }, number) {
 /** The table of cosines of one layer. */
 function matrix(occurrences, layer) {
   const table = element("table");
-  table.append(element("caption", LAYER_NAMES[layer]));
+  const name = layer === 0 ? "Layer 0: the word alone" : `Layer ${layer}`;
+  table.append(element("caption", name));
   const head = table.createTHead().insertRow();
   head.append(element("td", "", { class: "corner" }));
   occurrences.forEach((_, column) => head.append(element("th", column + 1, { scope: "col" })));
@@ -90,12 +92,13 @@ function matrix(occurrences, layer) {
 function drawWord() {
   const occurrences = findOccurrences(select.value);
   list.replaceChildren(...occurrences.map(sentenceItem));
-  matrices.replaceChildren(...LAYER_NAMES.map((_, layer) => matrix(occurrences, layer)));
+  const vectors = occurrences[0]?.vectors ?? [];
+  matrices.replaceChildren(...vectors.map((_, layer) => matrix(occurrences, layer)));
 }
 
 function draw() {
   const words = repeatedWords();
-  const chosen = select.value || FIRST_WORD;
+  const chosen = select.value;
   select.replaceChildren(...words.map((word) => element("option", word, { value: word })));
   if (words.includes(chosen)) {
     select.value = chosen;
@@ -125,6 +128,9 @@ async function update() {
   const problems = [];
   const embedded = [];
   for (const [index, line] of text.split("\n").entries()) {
+    if (text !== textarea.value) {
+      return; // somebody went on typing, and another update follows
+    }
     if (splitWords(line).length === 0) {
       continue;
     }
@@ -135,7 +141,7 @@ async function update() {
     }
   }
   if (text !== textarea.value) {
-    return; // somebody went on typing, and another update follows
+    return;
   }
   known = new Map(embedded);
   sentences = embedded.map(([, sentence]) => sentence);
@@ -146,23 +152,22 @@ async function update() {
 async function start() {
   button.hidden = true;
   status.textContent = "Loading the model and LiteRT.js ...";
+  let timer;
   try {
     elmo = await Elmo.load("elmo.tflite", "litert/wasm", (bytes) => {
       const megabytes = (bytes / 1e6).toFixed(1);
       status.textContent = `Loading ${megabytes} MB of the model, and LiteRT.js ...`;
     });
+    textarea.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(update, TYPING_PAUSE);
+    });
+    select.addEventListener("change", drawWord);
     await update();
   } catch (error) {
     status.textContent = "";
     problem.textContent = `The model could not be loaded. ${error.message ?? error}`;
-    return;
   }
-  let timer;
-  textarea.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(update, TYPING_PAUSE);
-  });
-  select.addEventListener("change", drawWord);
 }
 
 // Inside another page of the site, the frame is as high as its contents, has that page's colour

@@ -1,5 +1,6 @@
 """`Elmo` to TFLite files, for phones and small machines."""
 
+import contextlib
 import os
 import tempfile
 
@@ -10,6 +11,7 @@ from keras_elmo.checks import check_integers
 from keras_elmo.export import tflite_graph
 from keras_elmo.export.tflite_metadata import describe, metadata, with_metadata
 from keras_elmo.files import replacing_file, tensorflow_reason
+from keras_elmo.layers.projected_lstm import projecting_in_parts
 from keras_elmo.models import Elmo
 from keras_elmo.signals import check_signals
 
@@ -98,7 +100,9 @@ def export_tflite(
     tflite_graph.check(elmo, inputs)
     check_path(path, overwrite)
     with replacing_file(path) as temporary:
-        functions = tflite_graph.concrete_functions(elmo, inputs, batch, max_tokens)
+        is_int8 = quantize == "int8"
+        with projecting_in_parts() if is_int8 else contextlib.nullcontext():
+            functions = tflite_graph.concrete_functions(elmo, inputs, batch, max_tokens)
         check_signals()
         try:
             model = _convert(elmo, functions, quantize)

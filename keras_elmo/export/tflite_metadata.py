@@ -1,6 +1,7 @@
-"""The metadata of a TFLite file: how to call it, as JSON."""
+"""The metadata of a TFLite file: how to call it, as JSON; and the checksum at its end."""
 
 import json
+import zlib
 
 import keras
 import tensorflow as tf
@@ -9,8 +10,8 @@ from keras_elmo._version import __version__
 from keras_elmo.text.tokenizers import TOKENIZERS
 
 METADATA_NAME = "keras_elmo"
-# Of the metadata: keras_elmo_lite refuses files of a later one. Files of 0.1.0 have none.
-FORMAT = 2
+FORMAT = 1  # of the metadata: keras_elmo_lite refuses files of a later one
+_WHOLE = 0x2144DF1C  # the CRC-32 of any bytes with their own CRC-32 at the end
 
 _MEANINGS = {
     "text": "UTF-8 bytes of each sentence, shorter ones padded at the end with spaces (32); an "
@@ -42,27 +43,24 @@ def metadata(path):
         name of the model's, or `None`), `"quantize"`, `"mixes"` (of each learned mix its `"name"`,
         the `"shares"` of the layers, `"gamma"` and `"do_layer_norm"`), `"options"` (the model's
         options.json), the `"format"` of this dict, and the versions of `"keras_elmo"` and
-        `"tensorflow"` that wrote it. Files of keras_elmo 0.1.0 have one signature: its name is
-        `"signature"`, and its `"inputs"` and `"outputs"` stand beside the others.
+        `"tensorflow"` that wrote it.
 
     Raises:
-        ValueError: the file is not a TFLite file, or `export_tflite` did not write it.
+        ValueError: the file is not a TFLite file, or `export_tflite` did not write it, or it is
+            damaged.
         OSError: it cannot be opened.
     """
     with open(path, "rb") as file:
         data = file.read()
-    rule = f"{path} must be a whole TFLite file that keras_elmo wrote. "
+    rule = f"{path} must be a whole TFLite file that keras_elmo wrote. Received: a file "
     if data[4:8] != b"TFL3":
-        raise ValueError(f"{rule}Received: a file that begins with {data[:8]!r}")
-    try:
-        model = _schema().Model.GetRootAs(data)
-        entries = [model.Metadata(index) for index in range(model.MetadataLength())]
-        buffers = {entry.Name().decode(): entry.Buffer() for entry in entries}
-        if METADATA_NAME in buffers:
-            return json.loads(bytes(model.Buffers(buffers[METADATA_NAME]).DataAsNumpy()))
-    except Exception as error:  # flatbuffers raises any kind, if a file is cut short
-        raise ValueError(f"{rule}It cannot be read: {error}") from None
-    raise ValueError(f"{rule}Received: a file without the metadata {METADATA_NAME!r}")
+        raise ValueError(f"{rule}that begins with {data[:8]!r}")
+    if zlib.crc32(data) != _WHOLE:
+        raise ValueError(f"{rule}without the right checksum. Copy it again, or write it again")
+    model = _schema().Model.GetRootAs(data)
+    entries = [model.Metadata(index) for index in range(model.MetadataLength())]
+    (buffer,) = (entry.Buffer() for entry in entries if entry.Name().decode() == METADATA_NAME)
+    return json.loads(bytes(model.Buffers(buffer).DataAsNumpy()))
 
 
 def describe(elmo, functions, quantize):
@@ -114,7 +112,7 @@ def describe(elmo, functions, quantize):
 
 
 def with_metadata(data, description):
-    """The bytes of a TFLite file, with its description inside.
+    """The bytes of a TFLite file, with its description inside, and its CRC-32 at the end.
 
     Args:
         data: bytes of the file.
@@ -140,7 +138,8 @@ def with_metadata(data, description):
     model.metadata = [*(model.metadata or []), entry]
     builder = flatbuffers.Builder(len(data) + (1 << 16))
     builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-    return builder.Output()
+    result = bytes(builder.Output())
+    return result + zlib.crc32(result).to_bytes(4, "little")
 
 
 def _schema():

@@ -5,7 +5,9 @@ computes what the gates get from the inputs, and `projected_lstm_step` the rest.
 holds the weights. The loops that run the step along a sentence are in `layers/loops/`.
 """
 
+import contextlib
 import functools
+import threading
 
 import keras
 from keras import ops
@@ -17,6 +19,31 @@ from keras_elmo.layers.matmul import as_factor, matmul, rounds, with_fast_gradie
 # hold the bias without it, and so do the variables. If loading added it and saving subtracted it,
 # the bias would lose its last bits.
 FORGET_BIAS = 1.0
+
+_SMALL = 1 / 16  # See `projecting_in_parts`. The numbers that are projected are from -1 to 1.
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def projecting_in_parts():
+    """A context in which this thread's steps project small and large numbers apart.
+
+    The sum is the same. An int8 TFLite file rounds each row of a product to 256 steps, which are as
+    large as the row's largest number needs. Most of what is projected is near zero, and has finer
+    steps in a row of its own.
+    """
+    _thread.projects_in_parts = True
+    try:
+        yield
+    finally:
+        _thread.projects_in_parts = False
+
+
+def _project(x, kernel):
+    if not getattr(_thread, "projects_in_parts", False):
+        return matmul(x, kernel)
+    small = ops.clip(x, -_SMALL, _SMALL)
+    return sum(ops.split(matmul(ops.concatenate([small, x - small]), kernel), 2))
 
 
 def projected_lstm_step(
@@ -65,7 +92,7 @@ def projected_lstm_step(
         c = ops.clip(c, -cell_clip, cell_clip)
     m = ops.sigmoid(o) * ops.tanh(c)
     if projection_kernel is not None:
-        m = matmul(m, projection_kernel)
+        m = _project(m, projection_kernel)
         if projection_clip is not None:
             m = ops.clip(m, -projection_clip, projection_clip)
     return m, c

@@ -83,16 +83,14 @@ def token_spans_of_texts(texts, tokenizer="whitespace"):
     if not data:
         return []
     _, *offsets = tokenizer.tokenize_with_offsets(data)
-    rows = zip(texts, data, *(offset.to_list() for offset in offsets), strict=True)
+    rows = zip(texts, *(offset.to_list() for offset in offsets), strict=True)
     return [_in_characters(*row) for row in rows]
 
 
-def _in_characters(text, data, starts, ends):
+def _in_characters(text, starts, ends):
     """The spans of a text's tokens in characters, from those in bytes."""
     # By the index of a byte, the character that it belongs to; and at the end, their number.
     sizes = [len(text_to_bytes(character)) for character in text]
-    if sum(sizes) != len(data):  # a surrogate that stands for a byte, beside one that does not
-        sizes = [len(character.encode("utf-8", "surrogatepass")) for character in text]
     character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])
     return list(zip(character_at[starts].tolist(), character_at[ends].tolist(), strict=True))
 

@@ -1,6 +1,7 @@
 """`python -m keras_elmo_lite embed FILE -o vectors.npz`: a file of sentences to vectors."""
 
 import argparse
+import codecs
 import os
 import signal
 import sys
@@ -54,8 +55,8 @@ def _embed(options):
     source = sys.stdin.fileno() if options.input == "-" else options.input
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # runs what follows `finally`
     try:
-        with open(source, encoding="utf-8") as lines, zipfile.ZipFile(temporary, "w") as archive:
-            sentences = (line.rstrip("\n") for line in lines)
+        with open(source, "rb") as text, zipfile.ZipFile(temporary, "w") as archive:
+            sentences = _lines(text, "standard input" if options.input == "-" else source)
             for array in elmo.embed_stream(sentences, layers, not options.quiet):
                 with archive.open(f"{count}.npy", "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, array)
@@ -68,6 +69,20 @@ def _embed(options):
     if not options.quiet:
         print(f"{options.output}: {count:,} sentences", file=sys.stderr)
     return 0
+
+
+def _lines(file, name):
+    """The lines of a binary file, as keras_elmo reads them: only `\\n` and `\\r\\n` end one."""
+    for number, line in enumerate(file, start=1):
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            yield line.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{name} must be UTF-8. Received: line {number:,}: {line[:60]!r}. "
+                "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+            ) from None
 
 
 if __name__ == "__main__":

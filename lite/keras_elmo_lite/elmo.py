@@ -4,11 +4,11 @@ import itertools
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+from typing import Any, SupportsIndex
 
 import numpy as np
-import numpy.typing as npt
 
 from keras_elmo_lite import words as text
 from keras_elmo_lite.model_file import ModelFile
@@ -18,17 +18,10 @@ _ROWS = 32  # sentences of a batch, at most: more are not faster
 # which they end.
 _TOKENS_PER_CALL = 128
 _GROUP_SENTENCES, _GROUP_TOKENS = 1024, 4096  # of a group, which is sorted by length; at most
+_READ_AHEAD = 256  # sentences whose tokens are checked together, as keras_elmo does
 _EPSILON = 1e-12  # of a mix with layer norm
-# What other packages call the arguments of `embed`, and what to write here.
-_OTHER_ARGUMENTS = {
-    "batch_size": "leave it out",
-    "token_budget": "leave it out",
-    "convert_to_numpy": "leave it out, since all vectors are NumPy arrays",
-    "show_progress_bar": "write `progress`",
-}
 
-Array = npt.NDArray[np.float32]
-Sentence = str | bytes | Sequence[str] | Sequence[bytes] | npt.NDArray[Any]
+Sentence = str | bytes | Sequence[str] | Sequence[bytes] | np.ndarray[Any, Any]
 LayerSpec = str | SupportsIndex  # an element of `layers`
 
 
@@ -40,9 +33,9 @@ class Elmo:
         num_threads: int. Threads of a call; `None`: one for each processor.
 
     Raises:
-        ValueError: the file is not such a file, or not whole, or of a later version; or
-            `num_threads` is below 1.
-        OSError: it cannot be opened.
+        ValueError: the file is not such a file, or damaged, or of a later version; or `num_threads`
+            is below 1.
+        FileNotFoundError: there is no such file.
 
     Example:
 
@@ -53,7 +46,11 @@ class Elmo:
 
     def __init__(self, path: str | os.PathLike[str], num_threads: int | None = None) -> None:
         self._file = ModelFile(path, num_threads)
+        self._arguments = os.path.abspath(path), num_threads
         self.tokenizer = self._file.tokenizer
+
+    def __reduce__(self):
+        return Elmo, self._arguments  # a copy opens the file again
 
     def __repr__(self):
         file = self._file
@@ -67,55 +64,35 @@ class Elmo:
 
         Args:
             sentences: iterable of raw strings, or of lists of tokens, which are not split again.
+                An array (batch,) or (batch, 1) holds raw strings. An array (batch, tokens) holds
+                tokens, padded with `""`, for a model without a tokenizer.
 
         Returns:
             A list of lists of `str`. Bytes that are not UTF-8 are lone surrogates.
 
         Raises:
             TypeError: a sentence is neither a string nor a list of strings.
+            ValueError: most tokens hold whitespace, as sentences do, or an array has another shape.
         """
-        tokens = map(self._tokens, _checked_sentences(sentences))
+        tokens = self._read_tokens(self._as_iterable(sentences))
         return [[token.decode("utf-8", "surrogateescape") for token in row] for row in tokens]
 
-    if not TYPE_CHECKING:  # With this method, a checker takes every name for an attribute.
-
-        def __getattr__(self, name):
-            """Says what to write for `encode`, as other packages call it."""
-            if name == "encode":
-                raise AttributeError(
-                    "'Elmo' object has no attribute 'encode': write "
-                    '`embed(sentences, layers="default")`'
-                )
-            return super().__getattribute__(name)  # raises Python's own error
-
-    @overload
     def embed(
-        self, sentences: Iterable[Sentence], layers: Literal["default"], progress: bool = False
-    ) -> Array: ...
-
-    @overload
-    def embed(
-        self, sentences: Iterable[Sentence], layers: LayerSpec = "elmo", progress: bool = False
-    ) -> list[Array]: ...
-
-    @overload
-    def embed(
-        self, sentences: Iterable[Sentence], layers: Sequence[LayerSpec], progress: bool = False
-    ) -> list[dict[str | int, Array]]: ...
-
-    def embed(self, sentences, layers="elmo", progress=False, **unknown):
+        self,
+        sentences: Iterable[Sentence],
+        layers: LayerSpec | Sequence[LayerSpec] = "elmo",
+        progress: bool = False,
+    ) -> Any:
         """Embeds sentences, any number of them. Sentences of like length go together.
 
         Args:
-            sentences: iterable of raw strings, or of lists of tokens, which are not split again.
+            sentences: see `tokenize`.
             layers: what to return, or a list of such choices: `"elmo"` (or `"elmo_2"`, ...), the
                 learned mix; `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...;
                 `"default"`, one vector for each sentence, the mean of `"elmo"` over its tokens;
                 `"average"` or `"top"` of the layers; the number of a layer, where 0 is `[token,
                 token]` and -1 is the last; or `"all"` layers.
             progress: bool. Show the progress on standard error.
-            **unknown: nothing. For the arguments of other packages, such as `batch_size`, the error
-                says what to write.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
@@ -124,37 +101,25 @@ class Elmo:
             of arrays by what was chosen, (D,) for `"default"`.
 
         Raises:
-            ValueError: `layers` is not as said above.
-            TypeError: a sentence is neither a string nor a list of strings, or there is no such
-                argument.
+            ValueError: `layers` is not as said above. See also `tokenize`.
+            TypeError: see `tokenize`.
         """
-        results = list(self.embed_stream(sentences, layers, progress, **unknown))
+        results = list(self.embed_stream(sentences, layers, progress))
         if isinstance(layers, str) and layers == "default":
             return np.array(results, np.float32).reshape(-1, 2 * self._file.projection_dim)
         return results
 
-    @overload
     def embed_stream(
-        self, sentences: Iterable[Sentence], layers: LayerSpec = "elmo", progress: bool = False
-    ) -> Iterator[Array]: ...
-
-    @overload
-    def embed_stream(
-        self, sentences: Iterable[Sentence], layers: Sequence[LayerSpec], progress: bool = False
-    ) -> Iterator[dict[str | int, Array]]: ...
-
-    def embed_stream(self, sentences, layers="elmo", progress=False, **unknown):
+        self,
+        sentences: Iterable[Sentence],
+        layers: LayerSpec | Sequence[LayerSpec] = "elmo",
+        progress: bool = False,
+    ) -> Iterator[Any]:
         """Like `embed`, but an iterator over the arrays of each sentence, in constant memory."""
-        for name, value in unknown.items():
-            cure = _OTHER_ARGUMENTS.get(name, "they are `layers` and `progress`")
-            raise TypeError(
-                f"The arguments of `embed` must not include `{name}`: {cure}. "
-                f"Received: {name}={str(value)[:200]}"
-            )
         are_several = isinstance(layers, list | tuple)
         specs = self._checked_layers(layers if are_several else [layers], layers)
-        sentences = _checked_sentences(sentences)
-        results = self._embed(map(self._tokens, sentences), specs)
+        sentences = self._as_iterable(sentences)
+        results = self._embed(self._read_tokens(sentences), specs)
         if progress:
             results = _shown(results, len(sentences) if hasattr(sentences, "__len__") else None)
         return (result if are_several else result[specs[0]] for result in results)
@@ -178,7 +143,7 @@ class Elmo:
 
     def _checked_layers(self, specs, received):
         last = self._file.num_layers
-        mixes = [mix["name"] for mix in self._file.mixes or [{"name": "elmo"}]]
+        mixes = [mix["name"] for mix in self._file.mixes]
         names = ["word_emb", *(f"lstm_outputs{k}" for k in range(1, last + 1)), *mixes]
         names += ["default", "average", "top", "all"]
 
@@ -195,8 +160,77 @@ class Elmo:
             )
         return specs
 
+    def _as_iterable(self, sentences):
+        """Sentences as an iterable. Arrays mean what they mean in keras_elmo."""
+        if isinstance(sentences, str | bytes):
+            raise TypeError(
+                "`sentences` must be a list of sentences; for one, pass [sentence]. "
+                f"Received: {sentences[:200]!r}"
+            )
+        if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
+            raise TypeError(
+                "`sentences` must be a list, an array or another iterable of sentences. "
+                f"Received: {type(sentences).__name__}"
+            )
+        if not hasattr(sentences, "__array__"):
+            return sentences
+        array = np.atleast_1d(np.asarray(sentences))
+        if array.ndim == 2 and self.tokenizer is not None and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim == 1:
+            return array.tolist()
+        if array.ndim == 2 and self.tokenizer is None:
+            # A sentence ends with its last token that is not "".
+            ends = [max((k for k, token in enumerate(row, 1) if token), default=0) for row in array]
+            return [row[:end].tolist() for row, end in zip(array, ends, strict=True)]
+        raise ValueError(
+            "An array of raw strings must have shape (batch,) or (batch, 1). For text that is "
+            "tokenised already, pass lists of tokens, or write the file with `tokenizer=None`. "
+            f"Received: an array of shape {array.shape}"
+        )
+
+    def _read_tokens(self, sentences):
+        """The tokens of each sentence, lists of bytes."""
+        sentences, is_checked, may_refuse = iter(sentences), self.tokenizer is None, True
+        while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
+            rows = [self._tokens(sentence) for sentence in ahead]
+            lists = [r for r, s in zip(rows, ahead, strict=True) if not isinstance(s, str | bytes)]
+            may_refuse &= len(lists) == len(ahead)  # Beside raw strings, lists are meant as such.
+            tokens = list(itertools.chain(*lists))
+            is_checked = is_checked or self._warn_of_spaces(tokens, may_refuse)
+            may_refuse = False  # The vectors of the first sentences may have been taken.
+            yield from rows
+
+    def _warn_of_spaces(self, tokens, may_refuse):
+        """Warns of tokens that hold whitespace, or refuses them if most do, as keras_elmo does.
+
+        Returns:
+            bool. Whether there was a warning.
+        """
+        names = ("whitespace", self.tokenizer)
+        split = [t for t in tokens if all(len(text.tokenize(t, name)) > 1 for name in names)]
+        if not split:
+            return False
+        message = (
+            "Lists of strings in a list are tokens, which are not split again, and must not hold "
+            f"whitespace. Received: {split[0].decode('utf-8', 'replace')[:60]!r} as a token"
+        )
+        if may_refuse and 2 * len(split) > len(tokens):
+            raise ValueError(
+                f'{message}; pass raw strings as "a cat", not as ["a cat"]. If these are tokens, '
+                "write the file from a model with `tokenizer=None`"
+            )
+        warnings.warn(
+            f"{message}, and {len(split):,} of {len(tokens):,} tokens with whitespace. They are "
+            "taken as they are",
+            stacklevel=2,
+        )
+        return True
+
     def _tokens(self, sentence):
         """A sentence as a list of bytes."""
+        if hasattr(sentence, "__array__"):
+            sentence = np.asarray(sentence).tolist()  # of shape (): a string
         if isinstance(sentence, str | bytes):
             if self.tokenizer is None:
                 raise ValueError(
@@ -204,7 +238,7 @@ class Elmo:
                     f"Received: {sentence!r}"
                 )
             return text.tokenize(sentence, self.tokenizer)
-        is_list = isinstance(sentence, list | tuple | np.ndarray)
+        is_list = isinstance(sentence, list | tuple)
         if not is_list or not all(isinstance(token, str | bytes) for token in sentence):
             raise TypeError(
                 "Each sentence must be a string or a list of strings. "
@@ -218,20 +252,15 @@ class Elmo:
             # Each word once, the shortest first: a call reads as many characters as its longest.
             words = sorted({word for tokens in group for word in tokens}, key=lambda w: (len(w), w))
             index_of = {word: index for index, word in enumerate(words)}
-            ids = [] if self._file.is_whole else self._file.words_to_ids(words)
             # The last row is for padding.
-            embeddings = np.pad(self._file.embed_words(ids), [(0, 1), (0, 0)])
+            embeddings = np.pad(self._file.embed_words(words), [(0, 1), (0, 0)])
             results = [None] * len(group)
             order = sorted(range(len(group)), key=lambda row: -len(group[row]))
             for start in range(0, len(order), _ROWS):
                 rows = order[start : start + _ROWS]
-                if self._file.is_whole:
-                    batch = [self._whole_layers(group[row]) for row in rows]
-                else:
-                    indices = [[index_of[word] for word in group[row]] for row in rows]
-                    batch = [(layers, {}) for layers in self._layers(embeddings, indices)]
-                for row, (layers, mixes) in zip(rows, batch, strict=True):
-                    results[row] = {spec: self._choose(layers, mixes, spec) for spec in specs}
+                indices = [[index_of[word] for word in group[row]] for row in rows]
+                for row, layers in zip(rows, self._layers(embeddings, indices), strict=True):
+                    results[row] = {spec: self._choose(layers, spec) for spec in specs}
             yield from results
 
     def _layers(self, embeddings, indices):
@@ -270,18 +299,12 @@ class Elmo:
             start = columns.stop
         return results
 
-    def _whole_layers(self, tokens):
-        outputs = self._file.run_whole(tokens)
-        layers = [np.tile(outputs["word_emb"], (1, 2))]
-        layers += [outputs[f"lstm_outputs{k}"] for k in range(1, self._file.num_layers + 1)]
-        return np.stack(layers), outputs
-
-    def _choose(self, layers, mixes, spec):
+    def _choose(self, layers, spec):
         """What an element of `layers` names, of a sentence: see `embed`."""
         if not isinstance(spec, str):
             return layers[spec].copy()
         if spec == "default":
-            return self._choose(layers, mixes, "elmo").sum(axis=0) / max(layers.shape[1], 1)
+            return self._choose(layers, "elmo").sum(axis=0) / max(layers.shape[1], 1)
         if spec == "all":
             return layers
         if spec == "average":
@@ -292,28 +315,12 @@ class Elmo:
             return layers[0, :, : self._file.projection_dim].copy()
         if spec.startswith("lstm_outputs"):
             return layers[int(spec.removeprefix("lstm_outputs"))].copy()
-        if spec in mixes:
-            return mixes[spec]
         (mix,) = (mix for mix in self._file.mixes if mix["name"] == spec)
-        if mix["do_layer_norm"]:  # over all numbers of a layer of the sentence
+        if mix["do_layer_norm"] and layers.size:  # over all numbers of a layer of the sentence
             layers = layers - layers.mean(axis=(1, 2), keepdims=True)
             layers /= np.sqrt((layers**2).mean(axis=(1, 2), keepdims=True) + _EPSILON)
         shares = mix["gamma"] * np.array(mix["shares"], np.float32)
         return np.tensordot(shares, layers, 1).astype(np.float32)
-
-
-def _checked_sentences(sentences):
-    if isinstance(sentences, str | bytes):
-        raise TypeError(
-            "`sentences` must be a list of sentences; for one, pass [sentence]. "
-            f"Received: {sentences[:200]!r}"
-        )
-    if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
-        raise TypeError(
-            "`sentences` must be a list, an array or another iterable of sentences. "
-            f"Received: {type(sentences).__name__}"
-        )
-    return sentences
 
 
 def _groups(sentences):

@@ -5,6 +5,8 @@ The tokens are those of the tokenizers of `keras_elmo.text`, and the ids those o
 """
 
 import codecs
+import io
+import itertools
 import re
 import unicodedata
 
@@ -15,6 +17,7 @@ _SPACE = re.compile(
     rb"[ \t-\r\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80"
 )
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 # What is not UTF-8 is one unknown character for each run of such bytes.
 _ONE_UNKNOWN = "keras_elmo_lite.one_unknown"
 codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
@@ -22,14 +25,18 @@ codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
 _BEGIN_SENTENCE, _END_SENTENCE, _BEGIN_WORD, _END_WORD, _WORD_PADDING = range(257, 262)
 
 
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not stand for a byte
+_REPLACEMENT = "\ufffd"
+
+
 def text_to_bytes(text):
-    """Encodes a text as UTF-8. Lone surrogates become the bytes that they stand for."""
+    """Encodes a text as UTF-8. See `keras_elmo.characters`."""
     if isinstance(text, bytes):
         return text
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # this surrogate does not stand for a byte
-        return text.encode("utf-8", "surrogatepass")
+    except UnicodeEncodeError:
+        return _NO_BYTE.sub(_REPLACEMENT, text).encode("utf-8", "surrogateescape")
 
 
 def _split_whitespace(text):
@@ -98,14 +105,17 @@ _TREEBANK_RULES = [
 
 
 def _split_treebank(text):
-    blank = _SPACE.sub(b" ", text).decode("utf-8", "surrogateescape")
-    spaced = f" {blank} ".translate(_classes)
+    blank = _SPACE.sub(b" ", text)
+    # TensorFlow takes the bytes of a surrogate for a symbol. Python does not decode them.
+    decoded = _SURROGATE.sub(_REPLACEMENT.encode(), blank).decode("utf-8", "surrogateescape")
+    spaced = f" {decoded} ".translate(_classes)
     for pattern, rewrite in _TREEBANK_RULES:
         spaced = pattern.sub(rewrite, spaced)
     # The rules inserted only spaces, and a mark after each curly apostrophe.
-    characters = iter(blank.replace(" ", ""))
-    tokens = (len(token.replace("\x03", "")) for token in spaced.split(" ") if token)
-    return ["".join(next(characters) for _ in range(size)) for size in tokens]
+    characters, source = iter(decoded.replace(" ", "")), io.BytesIO(blank.replace(b" ", b""))
+    sizes = (len(token.replace("\x03", "")) for token in spaced.split(" "))
+    tokens = ("".join(itertools.islice(characters, size)) for size in sizes)
+    return [source.read(len(text_to_bytes(token))) for token in tokens]
 
 
 TOKENIZERS = {
@@ -122,7 +132,7 @@ def tokenize(text, tokenizer):
         text: str or bytes.
         tokenizer: a key of `TOKENIZERS`.
     """
-    return [text_to_bytes(token) for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]
+    return [token for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]
 
 
 class ByteScheme:

@@ -19,6 +19,7 @@ import urllib.request
 
 import numpy as np
 import pytest
+from manylangs_models import architecture, write_model
 from scripts import ROOT, load_script
 
 import keras_elmo
@@ -45,23 +46,97 @@ def program(*names):
     pytest.skip(f"{' or '.join(names)} is not installed")
 
 
+def split_words(sentence):
+    """The words of a sentence, and the marks after them, as the page splits them."""
+    parts = ((word.rstrip(".,!?;:"), word) for word in sentence.split())
+    words = ([body, *re.findall(r"\.{2,}|.", word[len(body) :])] for body, word in parts)
+    return [word for row in words for word in row if word]
+
+
+def test_a_model_with_a_dictionary_is_refused(tmp_path):
+    write_model(tmp_path / "model", architecture())
+    build = load_script("examples/browser/build.py")
+    with pytest.raises(ValueError, match="characters are bytes. Received: .*with a dictionary"):
+        build.build(tmp_path / "page", tmp_path / "model")
+    assert not (tmp_path / "page").exists()
+
+
 # Under Node.js
 
 
-def test_words_and_character_ids_are_those_of_python(tmp_path):
+def run_node(folder, program_text):
+    """What a program that can import the page's modules writes, as JSON."""
     node = program("node")
+    shutil.copy(FOLDER / "package.json", folder)
+    for name in ("characters.js", "elmo.js"):
+        shutil.copy(FOLDER / name, folder)
+    (folder / "program.js").write_text(program_text, "utf-8")
+    command = [node, "program.js"]
+    output = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, timeout=100)
+    return json.loads(output.stdout)
+
+
+def test_marks_are_split_off_as_people_write_them():
+    text = "Well, it cost 3,000.50 in the U.S.; didn't it?! Wait... (No.) :"
+    expected = "Well , it cost 3,000.50 in the U.S . ; didn't it ? ! Wait ... (No.) :"
+    assert split_words(text) == expected.split()
+
+
+# In the place of LiteRT.js: a model of three layers, which one call can run at a time.
+LITERT = """
+export class Tensor {
+  constructor(values, shape) { Object.assign(this, { values, shape }); }
+  toTypedArray() { return this.values; }
+  delete() {}
+}
+export const loadLiteRt = () => {}, loadAndCompile = () => {};
+"""
+SERIAL = """
+import { Tensor } from "@litertjs/core";
+import { Elmo } from "./elmo.js";
+let running = 0, most = 0;
+const outputs = ["word_emb", "mask", "lstm_outputs1", "elmo", "lstm_outputs2", "lstm_outputs3"];
+const model = {
+  getInputDetails: () => [{ shape: [1, 2, 50] }],
+  run: async () => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    running -= 1;
+    const tensors = outputs.map((name, k) => [name, new Tensor(new Float32Array(4).fill(k))]);
+    return Object.fromEntries(tensors);
+  },
+};
+const elmo = new Elmo(model);
+const calls = [["a"], ["a", "b", "c"], ["a", "b"]].map((words) => elmo.embed(words));
+const results = await Promise.allSettled(calls);
+const firsts = results.map(({ value }) => value?.map((layer) => [layer.length, layer[0][0]]));
+console.log(JSON.stringify([most, firsts]));
+"""
+
+
+def test_calls_wait_for_each_other_and_layers_are_those_of_the_file(tmp_path):
+    (tmp_path / "node_modules/@litertjs/core").mkdir(parents=True)
+    (tmp_path / "node_modules/@litertjs/core/package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules/@litertjs/core/index.js").write_text(LITERT)
+    most, layers = run_node(tmp_path, SERIAL)
+    assert most == 1
+    assert layers[0] == [[1, 0], [1, 2], [1, 4], [1, 5]]
+    assert layers[1] is None  # too long, which does not stop the next one
+    assert layers[2] == [[2, 0], [2, 2], [2, 4], [2, 5]]
+
+
+def test_words_and_character_ids_are_those_of_python(tmp_path):
     rng = random.Random(0)
     # Every kind of whitespace, ASCII, Unicode without surrogates.
     alphabet = [chr(code) for code in range(0x3100) if chr(code).isspace()] * 20
-    alphabet += [chr(code) for code in range(0x21, 0x7F)] + ["\ufeff", "\u200b"]
+    alphabet += [chr(code) for code in range(0x21, 0x7F)] + ["\ufeff", "\u200b", *".,!?;:" * 20]
     alphabet += [chr(rng.randrange(0x80, 0xD800)) for _ in range(300)]
     alphabet += [chr(rng.randrange(0xE000, 0x110000)) for _ in range(300)]
     texts = ["".join(rng.choices(alphabet, k=rng.randrange(200))) for _ in range(200)] + SENTENCES
-    shutil.copy(FOLDER / "characters.js", tmp_path / "characters.mjs")
     (tmp_path / "texts.json").write_text(json.dumps(texts), "utf-8")
     program_text = """
         import { readFileSync } from "node:fs";
-        import { characterIds, splitWords } from "./characters.mjs";
+        import { characterIds, splitWords } from "./characters.js";
         const texts = JSON.parse(readFileSync("texts.json"));
         const results = texts.map((text) => {
           const words = splitWords(text);
@@ -71,13 +146,9 @@ def test_words_and_character_ids_are_those_of_python(tmp_path):
         try { characterIds(["a", "b"], 1, 50); } catch (error) { message = error.message; }
         console.log(JSON.stringify([results, message]));
     """
-    (tmp_path / "program.mjs").write_text(program_text, "utf-8")
-    output = subprocess.run(
-        [node, "program.mjs"], cwd=tmp_path, check=True, stdout=subprocess.PIPE, timeout=100
-    )
-    results, message = json.loads(output.stdout)
+    results, message = run_node(tmp_path, program_text)
     for text, (words, ids) in zip(texts, results, strict=True):
-        assert words == text.split()
+        assert words == split_words(text)
         right = [characters.word_to_ids(word) for word in words] + [[0] * 50]
         assert ids == np.ravel(right).tolist(), text
     assert message == "A sentence can have 1 tokens at most. This one has 2."
@@ -213,7 +284,7 @@ def embed(built):
     }
 
     def embed(sentence, file="elmo.tflite"):
-        words = sentence.split()
+        words = split_words(sentence)
         ids = np.zeros((1, MAX_TOKENS, 50), np.int32)
         for index, word in enumerate(words):
             ids[0, index] = characters.word_to_ids(word)
@@ -239,7 +310,7 @@ def assert_tables(shown, sentences, word, embed):
     vectors = [[], [], []]
     for sentence in sentences:
         layers = embed(sentence)
-        for index, each in enumerate(sentence.split()):
+        for index, each in enumerate(split_words(sentence)):
             if each == word:
                 for layer in range(3):
                     vectors[layer].append(layers[layer][index])
@@ -291,18 +362,19 @@ def test_the_page_shows_cosines(page, embed, record_property):
     assert_tables(page.run(f"return {TABLES};"), first, "bank", embed)
     status = page.run("return document.getElementById('status').textContent;")
     record_property("log", f"the page: {status}")
+    choices = "return [...document.querySelectorAll('option')].map((one) => one.value);"
+    assert page.run(choices)[0] == "bank"  # the word that has two meanings
     # Other words, one of them twice in a sentence; the chosen word is gone, so another is shown.
     typed = ["\u732b or na\u00efve \u732b \U0001f642", "", "a na\u00efve \u732b", "\U0001f642"]
     page.run(TYPE, "\n".join(typed))
-    page.wait_for("document.getElementById('word').value === '\u732b'")
+    page.wait_for("document.getElementById('word').value === 'na\u00efve'")
+    assert_tables(page.run(f"return {TABLES};"), typed, "na\u00efve", embed)
+    assert page.run(choices) == ["na\u00efve", "\U0001f642", "\u732b"]
+    choose = "const select = document.getElementById('word'); select.value = given[0];"
+    page.run(choose + "select.dispatchEvent(new Event('change'));", "\u732b")
     shown = page.run(f"return {TABLES};")
     assert [len(cells) for cells in shown] == [3, 3, 3]
     assert_tables(shown, typed, "\u732b", embed)
-    choices = page.run("return [...document.querySelectorAll('option')].map((one) => one.value);")
-    assert choices == ["\u732b", "na\u00efve", "\U0001f642"]
-    choose = "const select = document.getElementById('word'); select.value = given[0];"
-    page.run(choose + "select.dispatchEvent(new Event('change'));", "na\u00efve")
-    assert_tables(page.run(f"return {TABLES};"), typed, "na\u00efve", embed)
 
 
 @pytest.mark.slow

@@ -7,7 +7,11 @@ import tensorflow as tf
 
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers.matmul import with_fast_gradient
-from keras_elmo.layers.projected_lstm import compute_input_gates, projected_lstm_step
+from keras_elmo.layers.projected_lstm import (
+    compute_input_gates,
+    projected_lstm_step,
+    projecting_in_parts,
+)
 
 ROWS, FEATURES, UNITS, PROJECTION_DIM = 3, 4, 6, 5
 
@@ -47,6 +51,16 @@ def test_a_step_is_its_equations(has_projection, clips, fast_gradient):
         if result is not None:
             largest = np.abs(result).max()
             assert largest > 0.3 if clip is None else largest == np.float32(clip)
+
+
+def test_a_projection_in_parts_is_the_same_until_it_is_rounded():
+    gates, m, c = random(ROWS, 4 * UNITS), random(ROWS, PROJECTION_DIM), random(ROWS, UNITS)
+    kernels = random(PROJECTION_DIM, 4 * UNITS), random(UNITS, PROJECTION_DIM)
+    expected = projected_lstm_step(gates, m, c, *kernels)
+    with projecting_in_parts():
+        actual = projected_lstm_step(gates, m, c, *kernels)
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_none_stands_for_a_zero_state():

@@ -6,8 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from text.cases import FILE
 
-from keras_elmo import read_embeddings
+import keras_elmo
+from keras_elmo.cli.main import main
 
 keras_elmo_lite = pytest.importorskip("keras_elmo_lite.__main__", reason="pip install ./lite")
 
@@ -34,15 +36,32 @@ def test_a_file_of_vectors(run, models):
     assert status == 0
     assert err.splitlines()[-1] == "vectors.npz: 3 sentences"
     expected = models["whitespace"].embed(LINES, layers="all")
-    with read_embeddings("vectors.npz") as vectors:
+    with keras_elmo.read_embeddings("vectors.npz") as vectors:
         for one, other in zip(vectors, expected, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-5)
     assert run("text.txt", "-o", "vectors.npz")[1].endswith("exists already; give --overwrite\n")
     arguments = ["-o", "vectors.npz", "--overwrite", "-q", "--layers", "-1"]
     assert run("text.txt", *arguments) == (0, "")
-    with read_embeddings("vectors.npz") as vectors:
+    with keras_elmo.read_embeddings("vectors.npz") as vectors:
         np.testing.assert_allclose(vectors[0], expected[0][-1], atol=1e-5)
     assert sorted(os.listdir()) == ["text.txt", "vectors.npz"]
+
+
+def test_both_commands_read_the_same_sentences(run, small_folder, monkeypatch):
+    data, sentences = FILE
+    with open("file.txt", "wb") as file:
+        file.write(data)
+    seen = []
+
+    def embed_stream(_, lines, *args):
+        seen.append(list(lines))
+        return (np.zeros((1, 2), np.float32) for _ in seen[-1])
+
+    for kind in (keras_elmo.Elmo, keras_elmo_lite.Elmo):
+        monkeypatch.setattr(kind, "embed_stream", embed_stream)
+    assert run("file.txt", "-o", "lite.npz")[0] == 0
+    assert main(["embed", "file.txt", "-m", str(small_folder), "-o", "package.npz"]) == 0
+    assert seen == [sentences, sentences]
 
 
 @pytest.mark.parametrize(
@@ -52,12 +71,15 @@ def test_a_file_of_vectors(run, models):
         (["nowhere.txt", "-o", "vectors.npz"], "nowhere.txt"),
         (["text.txt", "-o", "nowhere/vectors.npz"], "nowhere"),
         (["text.txt", "-o", "vectors.npz", "--layers", "elmo_2"], "`layers` must be one of"),
-        (["latin.txt", "-o", "vectors.npz"], "utf-8"),
+        (
+            ["latin.txt", "-o", "vectors.npz"],
+            "latin.txt must be UTF-8. Received: line 2: b'caf\\\\xe9.*`iconv",
+        ),
     ],
 )
 def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
     with open("latin.txt", "wb") as file:
-        file.write("caf\u00e9\n".encode("latin-1"))
+        file.write("a\rb\ncaf\u00e9\n".encode("latin-1"))
     status, err = run(*arguments, "--quiet")
     assert status == 2
     assert re.search(message, err)

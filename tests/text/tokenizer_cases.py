@@ -22,6 +22,7 @@ noise = st.lists(
     | st.sampled_from([space.encode() for space in SPACES])
     | st.sampled_from(
         [b"\xc2", b"\xe2", b"\xe2\x80", b"\xe1\x9a", b"\xe3\x80", b"\x00", b"'s", b"."]
+        + [b"\xed\xa0\x80"]  # half of a surrogate pair
     )
 ).map(b"".join)
 

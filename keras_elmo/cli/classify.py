@@ -68,7 +68,7 @@ def _label(options):
     for records in tasks.batches_of_records(options):
         texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)
-        for text, label, row in zip(texts, model.classify_probabilities(rows), rows, strict=True):
+        for text, label, row in zip(texts, model.labels_of(rows), rows, strict=True):
             names = label if isinstance(label, list) else [label]
             share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
             print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")

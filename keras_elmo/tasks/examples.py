@@ -5,14 +5,15 @@ them. Between the two, `with_vectors` puts the vectors of a frozen `Elmo` in the
 tokens, once for all epochs. Batches hold numbers alone, since `tf.distribute` takes no strings.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
+from keras_elmo.files import tensorflow_reason
 from keras_elmo.models.sentences import as_sentences, read_tokens
-from keras_elmo.signals import check_signals
 
 # Rows of the table of word vectors. A few words share a row; their ELMo vectors still differ.
 WORD_ROWS = 2**15
@@ -52,11 +53,6 @@ class Examples(NamedTuple):
         padding."""
         return self.rows(tf.argsort(self.tokens.row_lengths(), stable=True))
 
-    def split(self, share):
-        """The examples without the last of them, and a share of all: these."""
-        first = int(self.count() * (1 - share))
-        return self.rows(tf.range(first)), self.rows(tf.range(first, self.count()))
-
     def columns(self):
         """What there is, by name."""
         return {name: each for name, each in self._asdict().items() if each is not None}
@@ -76,14 +72,21 @@ def join(parts):
     return Examples(*(None if each[0] is None else tf.concat(each, 0) for each in columns))
 
 
-def tokens_of(elmo, texts):
+def tokens_of(elmo, texts, steps=None):
     """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None).
 
     Args:
         elmo: an `Elmo`.
         texts: a string, or what `Elmo.embed` takes; and an array or tensor (batch, tokens) is
-            tokens, padded with `""`, also beside a tokenizer.
+            tokens, padded with `""`, also beside a tokenizer. Or a `tf.data.Dataset` of batches of
+            these, and perhaps more.
+        steps: int or `None`. The batches of a dataset that are read.
     """
+    if isinstance(texts, tf.data.Dataset):
+        check_dataset(texts, (1, 2, 3), "texts", steps)
+        batches = (batch[0] if isinstance(batch, tuple) else batch for batch in texts)
+        parts = [tokens_of(elmo, batch) for batch in itertools.islice(batches, steps)]
+        return tf.concat([tokens_of(elmo, []), *parts], 0)
     if isinstance(texts, str | bytes):
         texts = [texts]
     shape, tokenizer = getattr(texts, "shape", ()), elmo.tokenizer
@@ -94,6 +97,28 @@ def tokens_of(elmo, texts):
     return tf.RaggedTensor.from_row_lengths(
         words, tf.constant([len(sentence) for sentence in sentences], tf.int64)
     )
+
+
+def check_dataset(dataset, sizes, what, steps=0):
+    """Raises a `ValueError` for a dataset that does not hold batches, or has no end.
+
+    Args:
+        dataset: `tf.data.Dataset`.
+        sizes: tuple of ints. How many parts a batch may have.
+        what: str. What these are.
+        steps: int: a dataset need not end; `None`: it must.
+    """
+    spec = dataset.element_spec
+    parts = spec if isinstance(spec, tuple) else (spec,)
+    if len(parts) not in sizes or not getattr(parts[0], "shape", tf.TensorShape([])).rank:
+        raise ValueError(
+            f"A `tf.data.Dataset` must hold batches of {what}: `dataset.batch(32)`. "
+            f"Received: a dataset of {spec}"
+        )
+    if steps is None and dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise ValueError(
+            "With a `tf.data.Dataset` without an end, `steps` must be given. Received: steps=None"
+        )
 
 
 def word_rows(tokens):
@@ -119,19 +144,18 @@ def rows(examples):
     )
 
 
-def with_vectors(dataset, elmo, examples, names, path, progress):
-    """Rows with the vectors of their tokens, which are computed now, and once.
+def with_vectors(examples, elmo, names, path, progress):
+    """`rows` with the vectors of their tokens, which are computed now, and once.
 
     Args:
-        dataset: what `rows` gives for the examples.
-        elmo: the `Elmo`.
         examples: the `Examples`.
+        elmo: the `Elmo`.
         names: list of strings. The outputs of the `Elmo` that are put side by side.
         path: where `tf.data` keeps the vectors, the beginning of names of files; `""`: in memory.
         progress: bool. Whether to show it.
 
     Raises:
-        tf.errors.OpError: a file cannot be written.
+        OSError: a file cannot be written.
     """
     queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
     size = vector_size(elmo.config, names)
@@ -141,17 +165,20 @@ def with_vectors(dataset, elmo, examples, names, path, progress):
         vectors = tf.ensure_shape(queue.dequeue(), (None, size))
         return {**row, "vectors": vectors, "words": words, "lengths": tf.size(words)}
 
-    dataset = dataset.map(add).cache(path)
+    dataset = rows(examples).map(add).cache(path)
     # The vectors are computed here and not in the function above, which would run on the processor
     # alone, and could not be interrupted. The iterator takes what is in the queue.
     filling = iter(dataset.map(lambda _: 0).batch(_AHEAD))
     sentences = as_sentences(None, examples.tokens)
-    for count, outputs in enumerate(elmo.embed_stream(sentences, names, progress=progress), 1):
-        queue.enqueue(np.concatenate([outputs[name] for name in names], axis=-1))
-        if count % _AHEAD == 0:
-            next(filling)
-            check_signals()
-    next(filling, None)  # the end, with which the cache is complete
+    try:
+        for count, outputs in enumerate(elmo.embed_stream(sentences, names, progress=progress), 1):
+            queue.enqueue(np.concatenate([outputs[name] for name in names], axis=-1))
+            if count % _AHEAD == 0:
+                next(filling)
+        next(filling, None)  # the end, with which the cache is complete
+    except tf.errors.OpError as error:
+        reason = tensorflow_reason(error)
+        raise OSError(f"The vectors could not be written to {path}: {reason}") from None
     return dataset
 
 

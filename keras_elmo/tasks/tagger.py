@@ -1,7 +1,7 @@
 """`Tagger`."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import keras
@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.annotations import Array, Labels, Source, Texts
+from keras_elmo.annotations import Labels, Source, Texts
 from keras_elmo.checks import check_integers
 from keras_elmo.layers import CRF, CRFAccuracy, CRFLoss
 from keras_elmo.layers.crf import best_tags, tag_probabilities
@@ -212,31 +212,6 @@ class Tagger(TaskModel):
         if name == "tags":
             return best_tags(outputs)
         return tag_probabilities(outputs) if self.has_crf else outputs
-
-    def predict(
-        self,
-        x: Texts | Iterable[Any],
-        batch_size: int = 32,
-        verbose: str | int = "auto",
-        steps: int | None = None,
-    ) -> Array:
-        """The probabilities of the tags: with a CRF, over all sequences of tags.
-
-        Args:
-            x: sentences, raw or as tokens, in any form; or a `tf.data.Dataset` of batches of them.
-            batch_size: int.
-            verbose: 0: no progress is shown.
-            steps: int. The batches of a dataset that are read; `None`: all.
-
-        Returns:
-            NumPy array, float32, (N, tokens, tags). Zeros after the end of a sentence.
-        """
-        rows = self._probabilities(x, batch_size, verbose, steps)
-        width = max([1, *(len(row) for row in rows)])
-        result = np.zeros((len(rows), width, len(self._labels)), np.float32)
-        for index, row in enumerate(rows):
-            result[index, : len(row)] = row
-        return result
 
     def tag(self, sentences: Texts, batch_size: int = 32) -> list[list[tuple[str, Any]]]:
         """The most likely tags of sentences.

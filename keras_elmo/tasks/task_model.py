@@ -1,19 +1,16 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
-import inspect
-import itertools
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.annotations import HasArray, Labels, Source, Texts
+from keras_elmo.annotations import Array, HasArray, Labels, Source, Texts
 from keras_elmo.checks import check_dropout, check_integers, is_number, short_repr
-from keras_elmo.files import tensorflow_reason
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.progress import ProgressDisplay
@@ -267,11 +264,10 @@ class TaskModel(keras.Model):
         data, are computed once, before the first epoch.
 
         Args:
-            x: texts, in any form that `keras_elmo.strings` takes; or a `tf.data.Dataset` of batches
-                of texts and labels, and perhaps sample weights. A dataset is read once, and its
-                texts are taken in batches of the size of its first. Only a dataset without an end
-                (`dataset.repeat()`), or with `steps_per_epoch`, is read as the training goes on,
-                and embedded anew.
+            x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
+                texts and labels, and perhaps sample weights. It is read once, in batches of the
+                size of its first. Only a dataset without an end (`dataset.repeat()`), or with
+                `steps_per_epoch`, is read as the training goes on, and embedded anew.
             y: the labels of each text.
             batch_size: int. Texts of a batch.
             epochs: int.
@@ -297,54 +293,43 @@ class TaskModel(keras.Model):
         """
         check_integers(1, batch_size=batch_size, validation_batch_size=validation_batch_size or 1)
         check_integers(0, cache_bytes=cache_bytes)
-        train, batch_size = self._read(
-            x,
-            y,
-            batch_size,
-            sample_weight,
-            class_weight,
-            steps=kwargs.get("steps_per_epoch"),
-            check=self._check_targets,
-        )
-        validation_batch_size = validation_batch_size or batch_size
+        steps = kwargs.get("steps_per_epoch")
+        if isinstance(x, tf.data.Dataset) and validation_split:
+            raise _not_beside_a_dataset("validation_split", validation_split)
+        train = self._read(x, y, sample_weight, class_weight, batch_size=batch_size, steps=steps)
+        self._check_targets(train.examples)
+        validation = None
         if validation_split:
-            _check_split(train, validation_split)
-            train, validation_data = train.split(validation_split)
+            train, validation = train.split(validation_split)
         elif validation_data is not None:
-            validation_data, validation_batch_size = self._read_validation_data(
-                validation_data, validation_batch_size, kwargs.get("validation_steps")
-            )
-        # All arguments are valid; the expensive part starts here.
-        with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            cache = {"bytes": cache_bytes, "progress": kwargs.get("verbose", "auto") != 0}
-            train = self._batches(train, batch_size, shuffle, {**cache, "path": f"{folder}/train"})
-            if validation_data is not None:
-                if isinstance(validation_data, Examples):
-                    validation_data = validation_data.by_length()
-                validation_data = self._batches(
-                    validation_data,
-                    validation_batch_size,
-                    cache={**cache, "path": f"{folder}/validation"},
-                )
-            return super().fit(
-                train, epochs=epochs, validation_data=validation_data, shuffle=False, **kwargs
-            )
-
-    def _read_validation_data(self, validation_data, batch_size, steps):
-        if not isinstance(validation_data, tf.data.Dataset):
-            is_pair = isinstance(validation_data, list | tuple) and len(validation_data) in (2, 3)
-            if not is_pair:
+            steps = kwargs.get("validation_steps")
+            if isinstance(validation_data, tf.data.Dataset):
+                validation_data = (validation_data,)
+            elif not isinstance(validation_data, list | tuple) or len(validation_data) not in (
+                2,
+                3,
+            ):
                 raise ValueError(
                     "`validation_data` must be a pair of texts and labels, a triple with sample "
                     f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"
                 )
-        try:
-            if isinstance(validation_data, tf.data.Dataset):
-                return self._read(validation_data, None, batch_size, steps=steps)
-            texts, labels, *weights = validation_data
-            return self._read(texts, labels, batch_size, *weights)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"`validation_data`: {error}") from None
+            try:
+                validation = self._read(*validation_data, batch_size=train.batch_size, steps=steps)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"`validation_data`: {error}") from None
+        # All arguments are valid; the expensive part starts here.
+        with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
+            cache = {"size": cache_bytes, "progress": kwargs.get("verbose", "auto") != 0}
+            train = self._batches(train, shuffle, {**cache, "path": f"{folder}/train"})
+            if validation is not None:
+                validation = validation._replace(
+                    examples=validation.examples.by_length(),
+                    batch_size=validation_batch_size or validation.batch_size,
+                )
+                validation = self._batches(validation, cache={**cache, "path": f"{folder}/dev"})
+            return super().fit(
+                train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
+            )
 
     def evaluate(
         self,
@@ -359,65 +344,42 @@ class TaskModel(keras.Model):
         if "_use_cached_eval_dataset" in kwargs:  # Keras's `fit`, on data that it has
             return super().evaluate(x, **kwargs)
         check_integers(1, batch_size=batch_size)
-        found, batch_size = self._read(x, y, batch_size, sample_weight, steps=kwargs.get("steps"))
-        if isinstance(found, Examples):
-            found = found.by_length()
+        found = self._read(x, y, sample_weight, batch_size=batch_size, steps=kwargs.get("steps"))
+        found = found._replace(examples=found.examples.by_length())
         with without_trace_warnings():
-            return super().evaluate(self._batches(found, batch_size), **kwargs)
+            return super().evaluate(self._batches(found), **kwargs)
 
-    def _read(
-        self,
-        x,
-        y,
-        batch_size,
-        sample_weight=None,
-        class_weight=None,
-        steps=None,
-        check=lambda examples: None,
-    ):
-        """Texts and labels in any form as `Examples`, or a dataset without an end as a dataset of
-        batches; and the size of a batch. `check` is called with the examples that are known."""
-        if not isinstance(x, tf.data.Dataset):
-            examples = self._encode(x, y, sample_weight, class_weight)
-            check(examples)
-            return examples, batch_size
-        for name, value in (("y", y), ("sample_weight", sample_weight)):
-            if value is not None:
-                raise ValueError(
-                    f"With a `tf.data.Dataset`, which holds all of it, `{name}` must be None. "
-                    f"Received: {name}={type(value).__name__}"
-                )
-        spec = x.element_spec
-        if not (isinstance(spec, tuple) and len(spec) in (2, 3)) or not spec[0].shape.rank:
-            raise ValueError(
-                "A `tf.data.Dataset` must hold batches of texts and labels, and perhaps sample "
-                f"weights: `dataset.batch(32)`. Received: a dataset of {spec}"
-            )
+    def _read(self, x, y=None, sample_weight=None, class_weight=None, *, batch_size, steps=None):
+        """Texts and labels in any form as `Data`."""
+        is_dataset, is_endless, batches = isinstance(x, tf.data.Dataset), False, [(x, y)]
+        if is_dataset:
+            for name, value in (("y", y), ("sample_weight", sample_weight)):
+                if value is not None:
+                    raise _not_beside_a_dataset(name, value)
+            data.check_dataset(x, (2, 3), "texts and labels, and perhaps sample weights")
+            is_endless = steps is not None or x.cardinality() == tf.data.INFINITE_CARDINALITY
+            batches = x.take(_LOOK_AHEAD) if is_endless else x
         parts = []
-        is_endless = steps is not None or x.cardinality() == tf.data.INFINITE_CARDINALITY
-        for index, (texts, labels, *weights) in enumerate(x.take(_LOOK_AHEAD) if is_endless else x):
+        for index, (texts, labels, *weights) in enumerate(batches):
             try:
-                parts.append(self._encode(texts, labels, *(weights or [None]), class_weight))
+                weights = weights[0] if weights else sample_weight
+                parts.append(self._encode(texts, labels, weights, class_weight))
             except (ValueError, TypeError) as error:
-                raise type(error)(f"{error} of batch {index}") from None
-        if not parts:
-            raise ValueError("There must be texts. Received: a dataset without batches")
-        examples = data.join(parts)
-        check(examples)
-        if is_endless:
-            return self._stream(x, parts[0], class_weight), batch_size
-        return examples, parts[0].count()
+                place = f" of batch {index}" if is_dataset else ""
+                raise type(error)(f"{error}{place}") from None
+        if not sum(part.count() for part in parts):
+            raise ValueError("There must be texts. Received: none")
+        stream = self._stream(x, parts[0], class_weight) if is_endless else None
+        return Data(data.join(parts), parts[0].count() if is_dataset else batch_size, stream)
 
     def _stream(self, dataset, first, class_weight):
         """A dataset of batches that are encoded as they come."""
         structure = first.padded()
         flat = tf.nest.flatten(structure)
 
-        def encode(*batch):
-            texts, labels, *weights = batch
-            return tf.nest.flatten(
-                self._encode(texts, labels, *(weights or [None]), class_weight).padded()
-            )
+        def encode(texts, labels, *weights):
+            examples = self._encode(texts, labels, *(weights or [None]), class_weight)
+            return tf.nest.flatten(examples.padded())
 
         def encode_in_graph(*batch):
             found = tf.py_function(encode, batch, [tensor.dtype for tensor in flat])
@@ -435,98 +397,105 @@ class TaskModel(keras.Model):
             raise ValueError("There must be labels for the texts. Received: y=None")
         tokens = data.tokens_of(self.elmo, texts)
         targets = self._encode_labels(tokens, labels)
-        weights = self._weights(targets, sample_weight, class_weight)
-        if not tokens.nrows():
-            raise ValueError("There must be texts. Received: none")
-        return Examples(tokens, targets, weights)
-
-    def _weights(self, targets, sample_weight, class_weight):
-        """The weights of the targets in the loss, float32, or `None`."""
         if sample_weight is None and class_weight is None:
-            return None
-        is_ragged = isinstance(targets, tf.RaggedTensor)
-        count = int(targets.nrows() if is_ragged else targets.shape[0])
-        values = np.ones(count, np.float32)
-        if sample_weight is not None:
-            try:
-                values = np.asarray(sample_weight, np.float32)
-            except (ValueError, TypeError):
-                values = np.zeros((0, 0), np.float32)  # lists of different lengths, or no numbers
-            if values.shape != (count,):
-                raise ValueError(
-                    f"`sample_weight` must hold a number for each of the {count:,} texts. "
-                    f"Received: {short_repr(sample_weight)}"
-                )
+            return Examples(tokens, targets)
+        count = int(tokens.nrows())
+        try:
+            weights = np.ones(count) if sample_weight is None else sample_weight
+            weights = np.asarray(weights, np.float32).reshape(count)
+        except (ValueError, TypeError):  # of another length, or no numbers
+            raise ValueError(
+                f"`sample_weight` must hold a number for each of the {count:,} texts. "
+                f"Received: {short_repr(sample_weight)}"
+            ) from None
         # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
-        flat = targets.flat_values if is_ragged else targets
-        values = tf.repeat(values, targets.row_lengths()) if is_ragged else tf.constant(values)
-        if class_weight is not None:
-            values *= tf.gather(self._weights_of_classes(flat, class_weight), flat)
-        return targets.with_flat_values(values) if is_ragged else values
+        if not isinstance(targets, tf.RaggedTensor):
+            return Examples(tokens, targets, weights * self._class_weights(targets, class_weight))
+        weights = tf.repeat(weights, targets.row_lengths())
+        weights *= self._class_weights(targets.flat_values, class_weight)
+        return Examples(tokens, targets, targets.with_flat_values(weights))
 
-    def _weights_of_classes(self, targets, class_weight):
-        """The weight of each label, float32, (labels,)."""
-        names = ", ".join(self._labels.as_strings())
-        if targets.shape.rank != 1:
-            raise ValueError(
-                "With several labels a text, `class_weight` must be None; pass `sample_weight`. "
-                f"Received: class_weight={short_repr(class_weight)}"
-            )
-        if not isinstance(class_weight, Mapping):
+    def _class_weights(self, targets, class_weight):
+        """The weights of targets by their labels, float32, (N,); or 1."""
+        if class_weight is None:
+            return 1.0
+        wrong = class_weight
+        if isinstance(class_weight, Mapping) and targets.shape.rank == 1:
+            wrong = next((label for label in class_weight if label not in self.labels), None)
+        if wrong is not None:
             raise ValueError(
                 "`class_weight` must be a dict from labels to weights, with labels that are one of "
-                f"{names}. Received: class_weight={short_repr(class_weight)}"
+                f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
+                f"(pass `sample_weight`). Received: {short_repr(wrong)}"
             )
-        if unknown := [label for label in class_weight if label not in self._labels.names]:
-            raise ValueError(
-                "`class_weight` must be a dict from labels to weights, with labels that are one of "
-                f"{names}. Received: {short_repr(unknown[0])}"
-            )
-        return np.array([class_weight.get(label, 1.0) for label in self.labels], np.float32)
+        return tf.gather([float(class_weight.get(label, 1)) for label in self.labels], targets)
 
-    def _batches(self, found, batch_size, shuffle=False, cache=None):
-        """What `_read` gives as batches for Keras.
+    def _batches(self, found, shuffle=False, cache=None):
+        """`Data` as batches for Keras.
 
         Args:
-            found: `Examples`, or a dataset of batches, which is returned unchanged.
-            batch_size: int.
+            found: `Data`.
             shuffle: bool.
-            cache: dict: in how many `"bytes"` the vectors of a frozen `Elmo` are kept, else in a
-                file, whose `"path"` this is; and whether to show `"progress"`. `None`: each batch
-                is embedded when it is read.
+            cache: dict: in what `"size"` of memory the vectors of a frozen `Elmo` are kept, else in
+                a file, whose `"path"` this is; and whether to show `"progress"`. `None`: each
+                batch is embedded when it is read.
         """
-        if not isinstance(found, Examples):
-            return found
-        if cache is None or self.elmo.trainable_variables:
-            lengths = found.tokens.row_lengths().numpy()
-            return data.batches(data.rows(found), self.elmo, lengths, batch_size, shuffle)
-        names = self._names()
-        extra = 2 if self.elmo.keep_sentence_boundaries else 0
-        lengths = found.tokens.row_lengths().numpy() + extra
-        row_bytes = 4 * (data.vector_size(self.elmo.config, names) + 1) * lengths.mean()
-        path, buffer_size = "", None
-        if row_bytes * len(lengths) > cache["bytes"]:
-            path, buffer_size = cache["path"], max(batch_size, int(cache["bytes"] / row_bytes))
-            if shuffle:  # The file is read in its order, of which a part is shuffled at a time.
+        examples, batch_size, stream = found
+        if stream is not None:
+            return stream
+        elmo, buffer_size = self.elmo, None
+        lengths = examples.tokens.row_lengths().numpy()
+        if cache is None or elmo.trainable_variables:
+            rows = data.rows(examples)
+        else:
+            lengths += 2 * elmo.keep_sentence_boundaries
+            size = 4 * (1 + data.vector_size(elmo.config, self._names())) * lengths.sum()
+            is_in_file = size > cache["size"]
+            if is_in_file and shuffle:  # It is read in its order, a part of which is shuffled.
                 order = np.random.permutation(len(lengths))
-                found, lengths = found.rows(order), lengths[order]
-        try:
-            rows = data.with_vectors(
-                data.rows(found), self.elmo, found, names, path, cache["progress"]
-            )
-        except tf.errors.OpError as error:
-            raise OSError(
-                f"The vectors could not be written to a temporary file, {path}: "
-                f"{tensorflow_reason(error)}"
-            ) from None
-        return data.batches(rows, self.elmo, lengths, batch_size, shuffle, buffer_size)
+                examples, lengths = examples.rows(order), lengths[order]
+                buffer_size = max(batch_size, int(len(lengths) * cache["size"] / size))
+            path = cache["path"] if is_in_file else ""
+            rows = data.with_vectors(examples, elmo, self._names(), path, cache["progress"])
+        return data.batches(rows, elmo, lengths, batch_size, shuffle, buffer_size)
 
     # Predictions
 
-    def _outputs(self, texts, name, batch_size, verbose=0):
+    def predict(
+        self,
+        x: Texts | Iterable[Any],
+        batch_size: int = 32,
+        verbose: str | int = "auto",
+        steps: int | None = None,
+    ) -> Array:
+        """The probabilities of the labels; of a CRF's tags, over all sequences of tags.
+
+        Args:
+            x: texts, in any form; or a `tf.data.Dataset` of batches of them.
+            batch_size: int.
+            verbose: 0: no progress is shown.
+            steps: int. The batches of a dataset that are read; `None`: all.
+
+        Returns:
+            NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), with zeros after the
+            end of a sentence.
+        """
+        if steps is not None and not isinstance(x, tf.data.Dataset):
+            raise ValueError(
+                "`steps` must be None, but for a `tf.data.Dataset`. "
+                f"Received: steps={steps!r}, and {type(x).__name__}"
+            )
+        rows = self._outputs(x, "probabilities", batch_size, verbose, steps)
+        widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
+        result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
+        for index, row in enumerate(rows):
+            result[index][: len(row)] = row
+        return result
+
+    def _outputs(self, texts, name, batch_size, verbose=0, steps=None):
         """What `name` stands for, see `_decode`, of each text: a list of arrays."""
         check_integers(1, batch_size=batch_size)
-        tokens = data.tokens_of(self.elmo, texts)
+        tokens = data.tokens_of(self.elmo, texts, steps)
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)
         with ProgressDisplay(
@@ -541,32 +510,6 @@ class TaskModel(keras.Model):
                     results[row] = output[: lengths[row]] if self._gives_tags() else output
                 display.advance(len(rows), len(rows))
                 check_signals()
-        return results
-
-    def _probabilities(self, x, batch_size, verbose, steps):
-        """Those of texts, or of the batches of a dataset: a list of arrays."""
-        if not isinstance(x, tf.data.Dataset):
-            if steps is not None:
-                raise ValueError(
-                    "`steps` must be None, but for a `tf.data.Dataset`. "
-                    f"Received: steps={steps!r}, and {type(x).__name__}"
-                )
-            return self._outputs(x, "probabilities", batch_size, verbose)
-        spec = x.element_spec[0] if isinstance(x.element_spec, tuple) else x.element_spec
-        if not getattr(spec, "shape", tf.TensorShape([])).rank:
-            raise ValueError(
-                "A `tf.data.Dataset` must hold batches of texts: `dataset.batch(32)`. "
-                f"Received: a dataset of {x.element_spec}"
-            )
-        if steps is None and x.cardinality() == tf.data.INFINITE_CARDINALITY:
-            raise ValueError(
-                "With a `tf.data.Dataset` without an end, `steps` must be given. "
-                "Received: steps=None"
-            )
-        results = []
-        for batch in itertools.islice(x, steps):
-            texts = batch[0] if isinstance(batch, tuple) else batch
-            results += self._outputs(texts, "probabilities", max(1, int(tf.shape(texts)[0])))
         return results
 
     @property
@@ -602,29 +545,35 @@ class TaskModel(keras.Model):
             "dropout": self.dropout,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        known = {*inspect.signature(cls).parameters, "name", "dtype", "trainable"}
-        if unknown := [key for key in config if key not in known]:
+
+class Data(NamedTuple):
+    """What `fit` and `evaluate` read.
+
+    Attributes:
+        examples: `Examples`; of a dataset without an end the first ones.
+        batch_size: int.
+        stream: such a dataset, as batches for Keras; or `None`.
+    """
+
+    examples: Examples
+    batch_size: int
+    stream: Any = None
+
+    def split(self, share):
+        """The data without the last of it, and a share of all: this."""
+        count = self.examples.count()
+        first = int(count * (1 - share)) if is_number(share) else 0
+        if not 0 < first < count:
             raise ValueError(
-                f"A saved {cls.__name__} must be of this version of keras_elmo. "
-                f"Received: the unknown argument {unknown[0]!r}"
+                "`validation_split` must be from 0 to below 1, and both parts must have a text. "
+                f"Received: validation_split={share!r} of {count:,} texts"
             )
-        return cls(**config)
+        parts = tf.range(first), tf.range(first, count)
+        return [self._replace(examples=self.examples.rows(rows)) for rows in parts]
 
 
-def _check_split(examples, share):
-    if not isinstance(examples, Examples):
-        raise ValueError(
-            "With a `tf.data.Dataset` without an end, `validation_split` must be 0. "
-            f"Received: validation_split={share!r}"
-        )
-    if not (is_number(share) and 0 < share < 1):
-        raise ValueError(
-            f"`validation_split` must be from 0 to below 1. Received: validation_split={share!r}"
-        )
-    if not 0 < int(examples.count() * (1 - share)) < examples.count():
-        raise ValueError(
-            "With `validation_split` both parts must have a text. "
-            f"Received: validation_split={share} of {examples.count()} texts"
-        )
+def _not_beside_a_dataset(name, value):
+    return ValueError(
+        f"With a `tf.data.Dataset`, which holds all of it, `{name}` must be None. "
+        f"Received: {name}={short_repr(value)}"
+    )

@@ -1,6 +1,6 @@
 """`TextClassifier`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -131,27 +131,6 @@ class TextClassifier(TaskModel):
 
     def _decode(self, outputs, name):
         return outputs  # the only name is "probabilities"
-
-    def predict(
-        self,
-        x: Texts | Iterable[Any],
-        batch_size: int = 32,
-        verbose: str | int = "auto",
-        steps: int | None = None,
-    ) -> Array:
-        """The probabilities of the labels.
-
-        Args:
-            x: texts, in any form; or a `tf.data.Dataset` of batches of them.
-            batch_size: int.
-            verbose: 0: no progress is shown.
-            steps: int. The batches of a dataset that are read; `None`: all.
-
-        Returns:
-            NumPy array, float32, (N, labels).
-        """
-        rows = self._probabilities(x, batch_size, verbose, steps)
-        return np.array(rows, np.float32).reshape(-1, len(self._labels))
 
     def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:
         """The most likely label of each text; with `multi_label` a list of those above one half.

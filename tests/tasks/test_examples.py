@@ -82,9 +82,8 @@ def test_vectors_are_computed_once(shared_elmo, tmp_path, path, keep_boundaries,
         elmo = type(elmo).from_pretrained(elmo.source, keep_sentence_boundaries=True)
     examples = random_examples(np.random.default_rng(2), 2 * 64 if path else 70, "labels")
     names = ["word_emb", "lstm_outputs1"]
-    dataset = data.with_vectors(
-        data.rows(examples), elmo, examples, names, path and str(tmp_path / path), False
-    )
+    file = path and str(tmp_path / path)
+    dataset = data.with_vectors(examples, elmo, names, file, False)
     assert bool(list(tmp_path.iterdir())) == bool(path)
     monkeypatch.setattr(type(elmo), "embed_stream", None)
     outputs = elmo(examples.tokens)

@@ -86,7 +86,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(tagger, form):
-    examples, batch_size = tagger._read(*FORMS[form], 7)
+    examples, batch_size, _ = tagger._read(*FORMS[form], batch_size=7)
     assert examples.tokens.to_list() == [[w.encode() for w in row] for row in SENTENCES]
     assert examples.targets.to_list() == [[NAMES.index(tag) for tag in row] for row in TAGS]
     assert batch_size == (3 if FORMS[form][1] is None else 7)
@@ -103,7 +103,7 @@ def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
     model = Tagger(one_layer_folder, TAGS, units=4)
     assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
     for form in ("tf.data", "tf.data, padded"):
-        stream, _ = model._read(FORMS[form][0].repeat(), None, 32)
+        stream = model._read(FORMS[form][0].repeat(), batch_size=32).stream
         inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
         assert inputs["lengths"].numpy().tolist() == [5, 5]
         assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
@@ -204,7 +204,7 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, for
         if form != "lists":
             x = batched(tf.ragged.constant(sentences), tf.ragged.constant(tags))
             x, y = x.repeat() if "without" in form else x, None
-        model._read(x, y, 32, check=model._check_targets)
+        model._check_targets(model._read(x, y, batch_size=32).examples)
         return model.head.get_layer("crf").get_weights()[1].min()
 
     model = Tagger(one_layer_folder, NAMES, units=4)
@@ -230,8 +230,8 @@ def test_weights_of_sentences_and_tags(tagger):
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
     tokens, tags = tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)
     dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).ragged_batch(20)
-    stream, _ = tagger._read(dataset.repeat(), None, 32, class_weight={"O": 2.0})
-    (_, _, batch) = next(iter(stream))
+    found = tagger._read(dataset.repeat(), batch_size=32, class_weight={"O": 2.0})
+    _, _, batch = next(iter(found.stream))
     for weight, row, expected in zip(weights, batch.numpy(), TAGS, strict=True):
         expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
         np.testing.assert_allclose(row[: len(expected)], expected, atol=1e-6)

@@ -16,10 +16,12 @@ class Server:
         requests: list of the names that were asked for.
         fault: str, what is wrong with the answers for the file `faulty`, or `None`.
         headers: dict, of every answer.
+        location: where the fault "redirect" leads; `None`: to moved/ on this server.
     """
 
     def __init__(self, faulty="weights.hdf5"):
         self.files, self.requests, self.fault, self.headers = {}, [], None, {}
+        self.location = None
         self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
         server = self
@@ -32,12 +34,15 @@ class Server:
                 if fault == "404" or name.removeprefix("moved/") not in server.files:
                     self.send_error(404)
                     return
+                if fault == "reason":
+                    self.send_error(500, "\x1b[31m token=s3cret" * 3000)
+                    return
                 if fault == "silent":
                     server.closing.wait()
                     return
                 if fault == "redirect":
                     self.send_response(302)
-                    self.send_header("Location", f"/moved/{name}")
+                    self.send_header("Location", server.location or f"/moved/{name}")
                     self.end_headers()
                     return
                 name = name.removeprefix("moved/")

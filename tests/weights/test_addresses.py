@@ -40,7 +40,7 @@ def home(tmp_path, monkeypatch):
 
 
 def files_in(home):
-    return sorted(path.name for path in home.rglob("*") if path.is_file())
+    return sorted(path.name for path in home.rglob("*") if path.is_file() and path.name != ".lock")
 
 
 def test_a_zip_is_downloaded_once_and_kept_with_its_checksum(server, home, small_config):
@@ -76,7 +76,7 @@ def test_a_checksum_in_the_address(server, home):
     Elmo.from_pretrained(url)
     assert server.requests == ["model.zip"] * 2
     for fragment in ("sha256=", "md5=0", digest):
-        with pytest.raises(ValueError, match=f"must be sha256= .* Received: .*#{fragment}"):
+        with pytest.raises(ValueError, match=f"must be sha256= .* Received: {url}#...$"):
             Elmo.from_pretrained(f"{url}#{fragment}")
 
 
@@ -97,9 +97,9 @@ PAGE = b"<html>There is no model here</html>"
 @pytest.mark.parametrize(
     "fault, content, error, message",
     [
-        ("404", None, OSError, "model.zip: HTTP Error 404"),
-        ("cut", None, OSError, "model.zip: the connection ended after"),
-        ("stalled", None, OSError, "model.zip sent nothing for 0.2 seconds"),
+        ("404", None, OSError, "model.zip: HTTP status 404"),
+        ("cut", None, OSError, "model.zip: .*(the connection ended after|IncompleteRead)"),
+        ("stalled", None, OSError, "model.zip: it sent nothing for 0.2 seconds"),
         ("huge", None, OSError, "model.zip: it must have at most 8,016,777,216 bytes"),
         ("other bytes", None, ValueError, "http.*model.zip must be a folder, or a whole zip file"),
         (None, PAGE, ValueError, "http.*model.zip must be a folder, or a whole zip file"),

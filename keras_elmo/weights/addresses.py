@@ -104,7 +104,7 @@ def fetch_hub(address, with_softmax=False):
             f'{address} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
         ) from None
     repository, _, revision = address.removeprefix(_HUB).partition("@")
-    revision = revision or None
+    revision = revision or "main"
     patterns = {
         "allow_patterns": _HUB_FILES + (_HUB_SOFTMAX_FILES if with_softmax else []),
         "ignore_patterns": None if with_softmax else ["*softmax*"],
@@ -112,12 +112,13 @@ def fetch_hub(address, with_softmax=False):
     try:
         with raising_signals():
             # `snapshot_download` downloads in threads, which a signal does not reach. So each file
-            # is downloaded here before. What fails, fails there again, or is in the cache.
+            # is downloaded here before, if the Hub can be reached.
+            names = []
             with contextlib.suppress(Exception):
                 info = huggingface_hub.HfApi().model_info(repository, revision=revision)
                 names = [file.rfilename for file in info.siblings]
-                for name in huggingface_hub.utils.filter_repo_objects(names, **patterns):
-                    huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
+            for name in huggingface_hub.utils.filter_repo_objects(names, **patterns):
+                huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
             return huggingface_hub.snapshot_download(repository, revision=revision, **patterns)
     except Exception as error:  # its HTTP library and its checks of names have errors of their own
         raise OSError(f"{address} cannot be downloaded: {printable(str(error))}") from None

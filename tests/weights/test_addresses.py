@@ -1,8 +1,11 @@
 import hashlib
 import io
 import json
+import signal
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 
 import pytest
@@ -10,6 +13,7 @@ from weights.file_server import Server
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.cli.main import main
+from keras_elmo.signals import Interrupted, noting_signals
 from keras_elmo.weights import download
 
 FILES = ("options.json", "weights.hdf5")
@@ -139,6 +143,23 @@ def test_a_pair_that_is_no_model(server, home, name, content, message, left):
     assert [file for file in files_in(home) if not file.endswith(".sha256")] == list(left)
 
 
+@pytest.mark.parametrize(
+    "content", [PAGE, zip_of({"a.txt": "a"}), zip_of(dict.fromkeys(FILES, b"{}"))]
+)
+def test_no_message_keeps_the_secrets_of_an_address(server, capsys, content):
+    whole, server.files["model.zip"] = server.files["model.zip"], content
+    secret = server.url.replace("//", "//user:s3cret@") + "/model.zip?token=s3cret"
+    for address in (secret, f"{secret}#s3cret", "ftp" + secret.removeprefix("http")):
+        with pytest.raises((OSError, ValueError)) as caught:
+            Elmo.from_pretrained(address)
+        assert "s3cret" not in str(caught.value) and "/model.zip" in str(caught.value)
+        assert main(["info", address]) == 2
+        assert "s3cret" not in capsys.readouterr().err
+    server.files["model.zip"] = whole
+    elmo = Elmo.from_pretrained(secret)
+    assert elmo.source == f"{server.url}/model.zip" and "s3cret" not in repr(elmo)
+
+
 def test_a_constructor_names_what_loads_a_model():
     with pytest.raises(ValueError, match=r"from_pretrained\('hf://user/model'\)"):
         Elmo("hf://user/model")
@@ -193,6 +214,26 @@ def test_a_model_of_the_hub(hub, small_config):
     bilm = BiLanguageModel.from_pretrained("hf://user/model")
     assert bilm.has_softmax and len(bilm.vocabulary) == 4 and bilm.source == "hf://user/model"
     assert downloaded(hub) == {*FILES, "softmax.hdf5", "vocab.txt"}
+
+
+def test_a_signal_ends_a_download_from_the_hub(hub):
+    """Its library downloads in threads, which no signal reaches."""
+    hub.fault, hub.faulty = "stalled", f"user/model/resolve/{COMMIT}/weights.hdf5"
+    main = threading.main_thread().ident
+
+    def interrupt():
+        while hub.faulty not in hub.requests:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with pytest.raises(Interrupted), noting_signals():
+        thread.start()
+        Elmo.from_pretrained("hf://user/model")
+    thread.join()
+    hub.fault = None
+    assert Elmo.from_pretrained("hf://user/model").source == "hf://user/model"
 
 
 @pytest.mark.parametrize("name", ["hf://user/other", "hf://user/model@v2", "hf://", "hf://a/b/c"])

@@ -210,9 +210,11 @@ def test_threads_that_find_a_damaged_file_share_its_download(server, file, tmp_p
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_download_that_waits(server, file, tmp_path, number):
+def test_a_signal_ends_a_download_that_waits(server, file, tmp_path, monkeypatch, number):
+    monkeypatch.setattr(download, "TIMEOUT", 10)
     server.fault = "stalled"
-    timer = threading.Timer(0.3, signal.raise_signal, [number])
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, [main, number])
     with pytest.raises(Interrupted) as caught, noting_signals():
         timer.start()
         ensure_file(file, tmp_path / "weights.hdf5")

@@ -1,3 +1,4 @@
+import concurrent.futures
 import hashlib
 import io
 import json
@@ -14,7 +15,7 @@ from weights.file_server import Server
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.cli.main import main
 from keras_elmo.signals import Interrupted, noting_signals
-from keras_elmo.weights import download
+from keras_elmo.weights import addresses, download
 
 FILES = ("options.json", "weights.hdf5")
 
@@ -93,6 +94,22 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(server, home):
     assert path.read_bytes() == server.files["model.zip"]
     Elmo.from_pretrained(f"{server.url}/model.zip")
     assert server.requests == ["model.zip"] * 2
+
+
+def test_threads_that_find_a_damaged_file_share_its_download(server, home):
+    def fetch(_):
+        return addresses.fetch_url(f"{server.url}/model.zip", "model.zip", 1 << 20, lambda *_: None)
+
+    content = server.files["model.zip"]
+    for _ in range(10):
+        for path in home.rglob("model.zip"):
+            path.write_bytes(b"damaged")
+        server.requests.clear()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            (path,) = set(pool.map(fetch, range(4)))
+        with open(path, "rb") as file:
+            assert file.read() == content
+        assert server.requests == ["model.zip"]
 
 
 PAGE = b"<html>There is no model here</html>"

@@ -1,4 +1,3 @@
-import concurrent.futures
 import errno
 import hashlib
 import io
@@ -195,18 +194,6 @@ def test_errors_leave_secrets_out(server, file, tmp_path, monkeypatch, secret, f
     message = fail(file._replace(url=SECRETS[secret](file.url)), tmp_path / "weights.hdf5", "http")
     assert "s3cret" not in message and message.isprintable() and len(message) < 500
     assert message.startswith(f"{server.url}/weights.hdf5")
-
-
-def test_threads_that_find_a_damaged_file_share_its_download(server, file, tmp_path):
-    path = tmp_path / "weights.hdf5"
-    file = file._replace(size=None, sha256=None)
-    is_damaged = lambda: path.read_bytes() != CONTENT  # noqa: E731
-    for _ in range(5):
-        path.write_bytes(b"damaged")
-        server.requests.clear()
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda _: ensure_file(file, path, None, is_damaged), range(4)))
-        assert path.read_bytes() == CONTENT and server.requests == ["weights.hdf5"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

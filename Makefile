@@ -1,7 +1,7 @@
 # make demo: set up, embed the example sentences, show what one word means where, export the model.
 #  make test: set up, lint and test.
 #  make test-lowest: the same tests with the lowest versions that pyproject.toml allows.
-#  make campaign MINUTES=20: random cases until the time is over; findings are printed.
+#  make fuzz MINUTES=20: random cases until the time is over; findings are printed.
 #  make docs: build the documentation in site/, strictly; make docs-serve: show it in a browser.
 #  make browser: the page of examples/browser at http://127.0.0.1:8000/.
 PYTHON ?= python3
@@ -11,7 +11,7 @@ BROWSER = .venv/browser/elmo.tflite
 SOURCES = pyproject.toml setup.py README.md LICENSE \
 	$(shell find keras_elmo lite -type f -not -name '*.pyc' -not -path '*/build/*' -not -path '*.egg-info/*')
 
-.PHONY: demo test test-lowest slow-test campaign docs docs-serve browser clean
+.PHONY: demo test test-lowest slow-test fuzz docs docs-serve browser clean
 
 # The wheel is installed, not the checkout: what it lacks is missed here too. What an earlier build left
 # would be in the wheel, also where its source has gone.
@@ -55,8 +55,8 @@ test-lowest: .venv-lowest/installed
 slow-test: .venv/mlserver-installed
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
-campaign: .venv/installed
-	$(BIN)/python tests/campaign --minutes $(MINUTES)
+fuzz: .venv/installed
+	$(BIN)/python fuzz --minutes $(MINUTES)
 
 .venv/docs-installed: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"

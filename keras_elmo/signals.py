@@ -1,9 +1,9 @@
 """SIGINT and SIGTERM: they stop a run between two of its batches.
 
 Python runs a signal handler between any two of its instructions, also of those that TensorFlow's
-C++ calls. An exception that a handler raises there ends in a crash or in another error. So no
-handler of this package raises: the first signal is noted, and `check_signals` raises where only
-plain Python is on the stack.
+C++ calls. An exception that a handler raises there ends in a crash or in another error. So
+the first signal is noted, and `check_signals` raises where only plain Python is on the stack. A
+handler raises in `raising_signals` alone, which knows that TensorFlow does not run.
 """
 
 import contextlib
@@ -16,7 +16,8 @@ from keras_elmo import quiet
 
 _STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _noted = None  # the number of the first signal within `noting_signals`
-_is_noting = _was_raised = False
+_noting_handler = None  # what handles signals within `noting_signals`
+_was_raised = False
 _has_begun = False  # whether this process has entered `noting_signals`
 
 
@@ -45,8 +46,8 @@ def noting_signals(second_handler=None):
         second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
             handled the signals before.
     """
-    global _noted, _is_noting, _was_raised, _has_begun
-    if _is_noting or threading.current_thread() is not threading.main_thread():
+    global _noted, _noting_handler, _was_raised, _has_begun
+    if _noting_handler is not None or threading.current_thread() is not threading.main_thread():
         yield
         return
     defaults = signal.SIG_DFL, signal.default_int_handler, _end
@@ -62,7 +63,7 @@ def noting_signals(second_handler=None):
             is_other = handler is signal.SIG_DFL and each != number
             signal.signal(each, _act_as_the_system if is_other else handler)
 
-    _is_noting = _has_begun = True
+    _noting_handler, _has_begun = note, True
     try:
         for number in previous:
             signal.signal(number, note)
@@ -71,9 +72,32 @@ def noting_signals(second_handler=None):
         for number, handler in previous.items():
             signal.signal(number, handler)
         late = None if _was_raised else _noted
-        _noted, _is_noting, _was_raised = None, False, False
+        _noted, _noting_handler, _was_raised = None, None, False
     if late is not None:
         signal.raise_signal(late)
+
+
+@contextlib.contextmanager
+def raising_signals():
+    """A context in which a signal that would be noted raises `Interrupted` at once.
+
+    It is for code that waits in libraries, such as downloads. No code of TensorFlow may run in it.
+    """
+    check_signals()
+    numbers = []
+    if _noting_handler is not None and threading.current_thread() is threading.main_thread():
+        numbers = [n for n in _STOP_SIGNALS if signal.getsignal(n) is _noting_handler]
+    try:
+        for number in numbers:
+            signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, _noting_handler)
+
+
+def _interrupt(number, _):
+    raise Interrupted(signal_number=number)
 
 
 def _act_as_the_system(number, _):

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 
+import keras
 import tensorflow as tf
 
 
@@ -34,6 +35,9 @@ class TracedFunction:
     The function must call TensorFlow's own conditions and loops: AutoGraph, which would translate
     those of Python, is off. Translating them would only make the first call slower.
 
+    In a `keras.StatelessScope` the function runs without a trace: the trace would keep the values
+    that variables have there.
+
     Args:
         function: a function of tensors, without keyword arguments.
         **options: the arguments of `tf.function`.
@@ -43,4 +47,8 @@ class TracedFunction:
         self._function = tf.function(function, autograph=False, **options)
 
     def __call__(self, *args):
+        with keras.StatelessScope(initialize_variables=False) as scope:
+            is_inside_another = scope.original_scope is not None
+        if is_inside_another:
+            return self._function.python_function(*args)
         return self._function.get_concrete_function(*args)(*args)

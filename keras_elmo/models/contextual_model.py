@@ -353,7 +353,7 @@ class ContextualModel(keras.Model):
         model = cls(config, kernel_initializer="zeros", **kwargs)
         model.load_weights(weights)
         if isinstance(source, str | os.PathLike):
-            model.source = os.fspath(source)
+            model.source = sources.shown_source(source)
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 

@@ -80,9 +80,10 @@ class KernelRounding:
         if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
             return None  # Other devices round faster than they could be asked for changes.
         entries = self._thread.rounded
-        with self._lock, tf.init_scope(), tf.device(variable.value.device):
+        variable = variable.value  # Keras would cast it in the scope of another layer.
+        with self._lock, tf.init_scope(), tf.device(variable.device):
             if id(variable) not in entries:
-                value = variable.value.read_value()
+                value = variable.read_value()
                 rounded = tf.Variable(round_kernel(value, dtype), trainable=False)
                 entries[id(variable)] = _Rounded(variable, value, rounded)
             entry = entries[id(variable)]
@@ -92,7 +93,7 @@ class KernelRounding:
         """Rounds anew what has changed since it was rounded."""
         with self._lock:
             for key, (variable, before, rounded) in entries.items():
-                value = variable.value.read_value()
+                value = variable.read_value()
                 # A variable that changes gets another buffer, as long as `before` holds the old.
                 if _address(value) != _address(before):
                     rounded.assign(round_kernel(value, rounded.dtype))
@@ -103,7 +104,7 @@ class _Rounded(NamedTuple):
     """A kernel that was rounded.
 
     Attributes:
-        variable: the Keras variable.
+        variable: the `tf.Variable` of the Keras variable.
         value: its value when it was rounded. The tensor shares the variable's memory.
         rounded: `tf.Variable`.
     """

@@ -365,7 +365,7 @@ class BiLanguageModel(ContextualModel):
             )
         model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)
         if isinstance(source, str | os.PathLike):
-            model.source = os.fspath(source)
+            model.source = sources.shown_source(source)
         missing = f"holds no softmax ({SOFTMAX_FILE})"
         if tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = tf_checkpoint.has_softmax(folder)

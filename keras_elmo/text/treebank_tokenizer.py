@@ -16,9 +16,19 @@ _ABBREVIATION = (
     r"|Sen|Rep|Gov|Pres|Supt|Insp|St|Ste|Mt|Ft|Jr|Sr|Bros|Co|Corp|Inc|Ltd|vs|v|etc|cf|[Ff]ig"
     r"|[Vv]ol|approx|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
 )
-_TREEBANK_RULES = (
+# "O 'Brien" is what the rules make of "O'Brien", or the beginning of a quotation. It is a quotation
+# where something in the text shows that the text is raw, since the rules would split it off: a
+# mark, a comma or an apostrophe beside a word, or a period at the end of the text.
+_RAW = (
+    r'[\p{L}\p{N}\p{M}.,][;:!?")]|["(][\p{L}\p{N}]|[\p{L}\p{N}\p{M}], |[\p{L}\p{N}]{2}\. *$'
+    r"|[^ '\x03]'\x03*[^\p{L}\x03]"
+)
+_CONTINUATION = (r"([\p{L}\p{M}]) +'(\x03*\p{L})", "\\1 \x02\\2")  # for text that is not raw
+_FIRST_RULES = (
     (r"[\x00-\x03]", "\x04"),
     (r"\x{2019}", "'\x03\x03"),
+)
+_TREEBANK_RULES = (
     # A symbol stands alone, with the marks that belong to it. So does a run of dots or of hyphens.
     (r"([^\p{L}\p{N}\p{M}\x{200c}\x{200d} .,'`\-\x03][\p{M}\x{200d}]*)", r" \1 "),
     (r"(\.{2,}|-{2,})", r" \1 "),
@@ -26,10 +36,11 @@ _TREEBANK_RULES = (
     *[(r"(\p{N}),(\p{N})", "\\1\x01\\2")] * 2,
     (r",", r" , "),
     # don't -> don 't, Europe's -> Europe 's, the 1990's -> the 1990 's. Other apostrophes stand
-    # alone. Text that is split already (don 't) does not change.
+    # alone. Text that is split already (don 't, O 'Brien) does not change.
     *[(r"([\p{L}\p{M}])'(\x03*\p{L})", "\\1 \x02\\2")] * 2,
-    (r"(\p{N})'(\x03*s)\b", "\\1 \x02\\2"),
+    (r"(\p{N}) *'(\x03*s)\b", "\\1 \x02\\2"),
     *[(rf" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,
+    *[_CONTINUATION] * 2,
     (r"('\x03*)", r" \1 "),
     # A period at the end of a word stands alone, except in U.S., before another part of a name
     # (J. K. R., Dr. No), before a small letter, and in No. 5.
@@ -48,7 +59,8 @@ class TreebankTokenizer(WhitespaceTokenizer):
     Splits on whitespace, and splits punctuation, symbols and clitics off words: `don 't`,
     `Europe 's`, `$ 5`, `7-6 ( 7 / 5 )`. Hyphenated words, numbers with commas, and abbreviations
     with their period stay whole. It only splits: no character is changed, and no token spans
-    whitespace. Text that is split like this already does not change.
+    whitespace. Text that is split like this already does not change, nor do the tokens of raw prose
+    when they are joined by spaces and split again.
 
     Args:
         ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
@@ -65,8 +77,12 @@ class TreebankTokenizer(WhitespaceTokenizer):
     def _tokenize(self, strings):
         blank = blank_whitespace(strings)
         spaced = tf.strings.join([" ", blank, " "])
-        for pattern, rewrite in _TREEBANK_RULES:
-            spaced = tf.strings.regex_replace(spaced, pattern, rewrite)
+        for rule in _FIRST_RULES:
+            spaced = tf.strings.regex_replace(spaced, *rule)
+        is_raw = tf.strings.regex_replace(spaced, _RAW, "", replace_global=False) != spaced
+        for rule in _TREEBANK_RULES:
+            replaced = tf.strings.regex_replace(spaced, *rule)
+            spaced = tf.where(is_raw, spaced, replaced) if rule is _CONTINUATION else replaced
         row_lengths, starts, ends = self._split(spaced)
         # The rules inserted only spaces: the n-th byte of all tokens is the n-th byte of all words.
         # So the number of bytes before a token gives the word that it is in, and its offset there.

@@ -1,12 +1,14 @@
 """Models by address: `https://.../model.zip`, and `hf://user/model` of the Hugging Face Hub."""
 
+import contextlib
 import hashlib
 import os
 import re
 
 from keras_elmo.files import replacing_file, sha256_of
+from keras_elmo.signals import raising_signals
 from keras_elmo.weights import presets
-from keras_elmo.weights.download import RemoteFile, ensure_file
+from keras_elmo.weights.download import RemoteFile, ensure_file, printable, shown_address
 
 _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
@@ -53,7 +55,7 @@ def fetch_url(address, name, max_size, check):
     if mark and not re.fullmatch("sha256=[0-9a-fA-F]{64}", fragment):
         raise ValueError(
             "What follows # in the address of a model must be sha256= and 64 hexadecimal digits. "
-            f"Received: {address}"
+            f"Received: {shown_address(url)}#..."
         )
     folder = os.path.join(
         presets.cache_folder("addresses"), hashlib.sha256(url.encode("utf-8")).hexdigest()[:32]
@@ -63,17 +65,18 @@ def fetch_url(address, name, max_size, check):
     wanted = fragment.removeprefix("sha256=").lower() or None
 
     def check_and_record(downloaded):
-        check(downloaded, url)
+        check(downloaded, shown_address(url))
         with replacing_file(record) as temporary, open(temporary, "w") as target:
             target.write(f"{sha256_of(downloaded)}  {name}\n")
 
-    if wanted is None and os.path.isfile(path) and os.path.isfile(record):
+    def is_damaged():
+        if wanted is not None or not os.path.isfile(record):
+            return False
         with open(record, encoding="utf-8", errors="replace") as file:
-            is_damaged = file.read(64) != sha256_of(path)
-        if is_damaged:
-            os.remove(path)
+            return file.read(64) != sha256_of(path)
+
     file = RemoteFile(name, url, sha256=wanted, limit=max_size)
-    ensure_file(file, path, check_and_record)
+    ensure_file(file, path, check_and_record, is_damaged)
     return path
 
 
@@ -101,12 +104,21 @@ def fetch_hub(address, with_softmax=False):
             f'{address} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
         ) from None
     repository, _, revision = address.removeprefix(_HUB).partition("@")
+    revision = revision or "main"
+    patterns = {
+        "allow_patterns": _HUB_FILES + (_HUB_SOFTMAX_FILES if with_softmax else []),
+        "ignore_patterns": None if with_softmax else ["*softmax*"],
+    }
     try:
-        return huggingface_hub.snapshot_download(
-            repository,
-            revision=revision or None,
-            allow_patterns=_HUB_FILES + (_HUB_SOFTMAX_FILES if with_softmax else []),
-            ignore_patterns=None if with_softmax else ["*softmax*"],
-        )
+        with raising_signals():
+            # `snapshot_download` downloads in threads, which a signal does not reach. So each file
+            # is downloaded here before, if the Hub can be reached.
+            names = []
+            with contextlib.suppress(Exception):
+                info = huggingface_hub.HfApi().model_info(repository, revision=revision)
+                names = [file.rfilename for file in info.siblings]
+            for name in huggingface_hub.utils.filter_repo_objects(names, **patterns):
+                huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
+            return huggingface_hub.snapshot_download(repository, revision=revision, **patterns)
     except Exception as error:  # its HTTP library and its checks of names have errors of their own
-        raise OSError(f"{address} cannot be downloaded: {error}") from error
+        raise OSError(f"{address} cannot be downloaded: {printable(str(error))}") from None

@@ -1,24 +1,23 @@
 """`ensure_file`: downloads a file if it is missing or damaged."""
 
-import http.client
 import os
-import threading
-import urllib.error
-import urllib.request
+import re
+import urllib.parse
 from typing import NamedTuple
+
+import filelock
+import pooch
+import requests
 
 from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.files import has_no_room, replacing_file, sha256_of
 from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import check_signals
+from keras_elmo.signals import check_signals, raising_signals
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
 
 _HDF5_BYTES = 16 << 20  # what HDF5 adds to weights, at most
-_BLOCK = 1 << 16  # the bytes between two looks for signals, at most
-
-# One download at a time in this process: threads that ask for the same model share it.
-_DOWNLOADING = threading.Lock()
+_BLOCK = 1 << 16  # the bytes that are written together
 
 
 class RemoteFile(NamedTuple):
@@ -58,68 +57,123 @@ def max_weights_size(num_parameters):
     return 8 * num_parameters + _HDF5_BYTES
 
 
-def ensure_file(file, path, check=None):
+def ensure_file(file, path, check=None, is_damaged=None):
     """Downloads a file, unless it is already at `path` without a fault.
 
-    `keras.utils.get_file` bounds neither the size nor the time: if a server accepted the request
-    and sent nothing, the caller would wait for ever. Each download has its own temporary file, so
-    processes that download the same file at the same time do not disturb each other.
+    One thread of one process downloads into a folder at a time. The others wait, and then find the
+    file. A signal ends both the download and the wait at once.
 
     Args:
         file: a `RemoteFile`.
         path: where the file should be. Its folder is made if it does not exist.
         check: function of the path of what was downloaded, before it takes its place. It raises
             an error if that is not what it must be.
+        is_damaged: function that says whether the file at `path` has a fault that its size and its
+            checksum in `file` do not show.
 
     Raises:
         OSError: the download failed, or what the server sent has a fault. Then `path` does not
             change.
     """
-    with _DOWNLOADING:
-        if os.path.isfile(path) and not _fault(file, path):
+
+    def is_there():
+        is_whole = os.path.isfile(path) and not _fault(file, path)
+        return is_whole and not (is_damaged and is_damaged())
+
+    if is_there():  # also where nothing can be written
+        return
+    folder, url = os.path.dirname(path), shown_address(file.url)
+    os.makedirs(folder, exist_ok=True)
+    with raising_signals(), filelock.FileLock(os.path.join(folder, ".lock")):
+        if is_there():
             return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         with replacing_file(path) as temporary:
             try:
                 _receive(file, temporary)
-            except TimeoutError:
-                raise OSError(f"{file.url} sent nothing for {TIMEOUT} seconds") from None
-            except (OSError, ValueError, http.client.HTTPException) as error:
+            except (OSError, ValueError) as error:  # those of requests, too
                 if has_no_room(error):
                     raise
-                raise OSError(f"{file.url}: {error}") from None
+                raise OSError(f"{url}: {_reason(error)}") from None
             if fault := _fault(file, temporary):
-                raise OSError(f"{file.url} {fault}")
+                raise OSError(f"{url} {fault}")
             if check is not None:
                 check(temporary)
 
 
+def shown_address(address):
+    """An address for messages: without a password, and without what follows `?` or `#`."""
+    return printable(address, len(address))
+
+
+def printable(text, max_characters=300):
+    """What others wrote, for an error message: one line, without the secrets of addresses."""
+    text = re.sub(r"//[^\s/]*@", "//", text)
+    text = re.sub(r"[?#][^\s'\")]+", "", text)
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text if len(text) <= max_characters else f"{text[:max_characters]}..."
+
+
+class _Receiver:
+    """What pooch writes a file to, and the progress bar that it moves.
+
+    Attributes:
+        total: int, the size that the server tells, or 0. pooch sets it.
+    """
+
+    def __init__(self, file, target, display):
+        self.total, self.received = 0, 0
+        self._max_size, self._target, self._display = file.max_size, target, display
+
+    def write(self, block):
+        check_signals()
+        self.received += len(block)
+        if max(self.total, self.received) > self._max_size:
+            raise OSError(
+                f"it must have at most {self._max_size:,} bytes. "
+                f"Received: {max(self.total, self.received):,}"
+            )
+        self._target.write(block)
+        self._display.total = self.total or None
+        self._display.update(self.received)
+
+    def flush(self, *_):
+        """Does nothing, as the other methods that pooch calls: `write` knows more."""
+
+    update = reset = close = flush
+
+
 def _receive(file, path):
-    opener = urllib.request.build_opener(_Redirects)
-    with opener.open(file.url, timeout=TIMEOUT) as response, open(path, "wb") as target:
-        size, received = response.length, 0
-        rule = f"it must have at most {file.max_size:,} bytes. Received: "
-        if size is not None and size > file.max_size:
-            raise OSError(f"{rule}{size:,}")
-        with ProgressDisplay(f"downloading {file.name}", size, "MB") as display:
-            while block := response.read1(_BLOCK):  # what has arrived, at most a block
-                check_signals()
-                received += len(block)
-                if received > file.max_size:
-                    raise OSError(f"{rule}more")
-                target.write(block)
-                display.update(received)
-    if size is not None and received != size:
-        raise OSError(f"the connection ended after {received:,} of {size:,} bytes")
+    name = f"downloading {file.name}"
+    with open(path, "wb") as target, ProgressDisplay(name, unit="MB") as display:
+        receiver = _Receiver(file, target, display)
+        download = pooch.HTTPDownloader(
+            receiver,
+            _BLOCK,
+            timeout=TIMEOUT,
+            headers={"Accept-Encoding": "identity"},  # a compressed file has another size
+            hooks={"response": _refuse_unencrypted},
+        )
+        download(file.url, receiver, None)
+    received, total = receiver.received, receiver.total
+    if total not in (0, received):
+        raise OSError(f"the connection ended after {received:,} of {total:,} bytes")
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, except from an https address to one that is not encrypted."""
+def _refuse_unencrypted(response, **_):
+    """Refuses redirects from an https address to one that is not encrypted."""
+    if response.is_redirect and response.url.lower().startswith("https:"):
+        target = urllib.parse.urljoin(response.url, response.headers["location"])
+        if not target.lower().startswith("https:"):
+            raise OSError(f"it leads to an address without https, {target}")
 
-    def redirect_request(self, req, fp, code, msg, headers, newurl):
-        if req.type == "https" and not newurl.lower().startswith("https:"):
-            raise urllib.error.URLError(f"it leads to an address without https, {newurl}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+def _reason(error):
+    """Why a download failed."""
+    if isinstance(error, requests.HTTPError):
+        return f"HTTP status {error.response.status_code}"
+    if isinstance(error, requests.Timeout) or "timed out" in str(error):
+        return f"it sent nothing for {TIMEOUT} seconds"
+    return printable(str(error))
 
 
 def _fault(file, path):

@@ -20,7 +20,7 @@ from keras_elmo.config import (
     with_dictionary,
 )
 from keras_elmo.weights import addresses, hdf5, manylangs, presets
-from keras_elmo.weights.download import max_weights_size
+from keras_elmo.weights.download import max_weights_size, shown_address
 from keras_elmo.weights.model_files import WEIGHTS_FILE
 
 _UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
@@ -91,10 +91,11 @@ def open_model(source):
         with _open_zip(source) as (config, weights):
             yield config, weights
     else:
+        shown = shown_source(source)
         raise ValueError(
-            f"There is no model {source!r}. It must be a folder, a zip, an address (https://..., "
+            f"There is no model {shown!r}. It must be a folder, a zip, an address (https://..., "
             f"hf://user/model) or one of the names: {', '.join(presets.names())}. "
-            f"Received: {source!r}"
+            f"Received: {shown!r}"
         )
 
 
@@ -122,6 +123,12 @@ def find_folder(source, with_softmax):
         options, _ = presets.fetch(source, with_softmax)
         return os.path.dirname(options)
     return source if os.path.isdir(source) else None
+
+
+def shown_source(source):
+    """A path, a name or an address for messages and `repr`: an address without its secrets."""
+    source = os.fspath(source)
+    return shown_address(source) if "://" in source else source
 
 
 def _is_preset(source):

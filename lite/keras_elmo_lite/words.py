@@ -81,19 +81,24 @@ _ABBREVIATION = (
     "|Sen|Rep|Gov|Pres|Supt|Insp|St|Ste|Mt|Ft|Jr|Sr|Bros|Co|Corp|Inc|Ltd|vs|v|etc|cf|[Ff]ig"
     "|[Vv]ol|approx|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
 )
+_CONTINUATION = (f"([{_L}{_MARK}]) +'(\x03*[{_L}])", "\\1 \x02\\2")  # for text that is not raw
+_RAW = re.compile(
+    f'[{_L}{_N}{_MARK}.,][;:!?")]|["(][{_L}{_N}]|[{_L}{_N}{_MARK}], |[{_L}{_N}]{{2}}\\. *$'
+    f"|[^ '{_INVALID}\x03]'\x03*[^{_L}{_INVALID}\x03]"
+)
 # The rules of `keras_elmo.text.treebank_tokenizer`, in the classes above. They insert spaces, and
 # hide characters from later rules: 1 is a comma or period inside a token, 2 an apostrophe.
 _TREEBANK_RULES = [
     (re.compile(pattern), rewrite)
     for pattern, rewrite in [
-        ("\u2019", "'\x03"),
         (f"([^{_L}{_N}{_MARK}{_INVALID}\u200c\u200d .,'`\\-\x03][{_MARK}\u200d]*)", r" \1 "),
         (r"(\.{2,}|-{2,})", r" \1 "),
         *[(f"([{_N}]),([{_N}])", "\\1\x01\\2")] * 2,
         (",", " , "),
         *[(f"([{_L}{_MARK}])'(\x03*[{_L}])", "\\1 \x02\\2")] * 2,
-        (rf"([{_N}])'(\x03*s)\b", "\\1 \x02\\2"),
+        (rf"([{_N}]) *'(\x03*s)\b", "\\1 \x02\\2"),
         *[(f" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,
+        *[_CONTINUATION] * 2,
         ("('\x03*)", r" \1 "),
         (rf"(\.[{_L}])\. ", "\\1\x01 "),
         *[(rf"\b({_ABBREVIATION})\.( +[^ {_INVALID}])", "\\1\x01\\2")] * 2,
@@ -108,9 +113,11 @@ def _split_treebank(text):
     blank = _SPACE.sub(b" ", text)
     # TensorFlow takes the bytes of a surrogate for a symbol. Python does not decode them.
     decoded = _SURROGATE.sub(_REPLACEMENT.encode(), blank).decode("utf-8", "surrogateescape")
-    spaced = f" {decoded} ".translate(_classes)
+    spaced = f" {decoded} ".translate(_classes).replace("\u2019", "'\x03")
+    is_raw = _RAW.search(spaced)
     for pattern, rewrite in _TREEBANK_RULES:
-        spaced = pattern.sub(rewrite, spaced)
+        if not (is_raw and pattern.pattern == _CONTINUATION[0]):
+            spaced = pattern.sub(rewrite, spaced)
     # The rules inserted only spaces, and a mark after each curly apostrophe.
     characters, source = iter(decoded.replace(" ", "")), io.BytesIO(blank.replace(b" ", b""))
     sizes = (len(token.replace("\x03", "")) for token in spaced.split(" "))

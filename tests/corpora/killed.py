@@ -13,6 +13,7 @@ from keras_elmo.corpora.manifest import MANIFEST
 _SCRIPT = """
 import os, resource, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+sys.argv[0] = "keras-elmo"  # by which the package knows that it is the command line
 from keras_elmo.cli.main import main
 import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py
@@ -33,6 +34,12 @@ def finish(process):
     """Waits for a process: its exit status, and what it wrote to standard error."""
     err = process.communicate(timeout=600)[1]
     return process.returncode, err
+
+
+def wait(process, seconds):
+    """Waits some time, or until a process has ended."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
 
 
 def wait_for(process, condition):

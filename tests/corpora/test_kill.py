@@ -1,6 +1,5 @@
 """Runs that are killed at random moments, and are resumed."""
 
-import contextlib
 import os
 import random
 import re
@@ -119,8 +118,7 @@ def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, even
             process = killed.start(command(one_layer_folder, out, "25"), **limits)
             if event in ("kill -9", "SIGTERM", "SIGINT"):
                 killed.wait_for(process, lambda: len(killed.shards_in(out)) >= target)  # noqa: B023
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(rng.uniform(0, 0.02))
+                killed.wait(process, rng.uniform(0, 0.02))
                 number = {"kill -9": signal.SIGKILL}.get(event) or getattr(signal, event)
                 process.send_signal(number)
             status, err = killed.finish(process)

@@ -136,6 +136,47 @@ def test_kernels_are_rounded_once_and_anew_after_a_change(
     np.testing.assert_array_equal(after, embed(fresh))
 
 
+class Embedding(keras.layers.Layer):
+    """A layer of a mixed policy that embeds where it is called."""
+
+    def __init__(self, elmo):
+        super().__init__(dtype="mixed_bfloat16")
+        self.embedded = lambda: embed(elmo)
+
+    def call(self, x):
+        self.result = self.embedded()
+        return x
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_layer_of_a_mixed_policy_changes_no_vector(is_used, rounded_elmo, small_folder):
+    expected = embed(Elmo.from_pretrained(small_folder, matmul_dtype="bfloat16"))
+    if is_used:
+        embed(rounded_elmo)
+    layer = Embedding(rounded_elmo)
+    layer(np.ones(1, "float32"))
+    np.testing.assert_array_equal(layer.result, expected)
+    np.testing.assert_array_equal(embed(rounded_elmo), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", None])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_stateless_scope_has_its_own_values(is_used, dtype, rounded_elmo, small_folder):
+    rounded_elmo.matmul_dtype = dtype
+    expected = embed(Elmo.from_pretrained(small_folder, matmul_dtype=dtype))
+    if is_used:
+        embed(rounded_elmo)
+    with keras.StatelessScope():
+        same = embed(rounded_elmo)
+    with keras.StatelessScope([(v, v.value * 0.5) for v in rounded_elmo.weights]):
+        halved = embed(rounded_elmo)
+    tolerance = 2e-7 if dtype is None else 1e-2
+    np.testing.assert_allclose(same, expected, atol=tolerance)
+    np.testing.assert_array_equal(embed(rounded_elmo), expected)
+    rounded_elmo.set_weights([weight * 0.5 for weight in rounded_elmo.get_weights()])
+    np.testing.assert_allclose(halved, embed(rounded_elmo), atol=tolerance)
+
+
 def test_gradients_reach_what_trains(rounded_elmo):
     rounded_elmo.trainable_part = "bilm"
     kernel = rounded_elmo.bilm.cells("forward")[0].recurrent_kernel

@@ -1,6 +1,7 @@
 """Prose is split as the text of the 1 Billion Word benchmark is split."""
 
 import json
+import re
 
 import pytest
 from hypothesis import example, given, settings
@@ -47,7 +48,19 @@ PROSE = {
     "हिन्दी में लिखा है।": "हिन्दी में लिखा है ।",
     "½ price, 10° C…": "½ price , 10 ° C …",
     "Wow!!!": "Wow ! ! !",
+    "Mr. O'Brien, ma'am, rose at nine o'clock.": "Mr. O 'Brien , ma 'am , rose at nine o 'clock .",
+    "They gave 'em the 'last word', y'all": "They gave ' em the ' last word ' , y 'all",
+    "He said 'Stop it.": "He said ' Stop it .",
+    '"Give \'em 5."': '" Give \' em 5 . "',
+    "the 1980's-style l\u2019homme": "the 1980 's-style l \u2019homme",
 }
+# Nothing here shows that the text is raw, so an apostrophe before a word continues the word before.
+SPLIT = [
+    "Conan O 'Brien rose at nine o 'clock .",
+    "Yes , ma 'am , y 'all from the C\u00f4te d 'Ivoire , 5 's-Hertogenbosch",
+    "the ' last word ' , rock 'n 'roll",
+    "Hawai 'i or Qur 'an",
+]
 
 
 @pytest.mark.parametrize("ops", OPS)
@@ -58,8 +71,22 @@ def test_prose_is_split_as_written_here(ops):
 
 
 def test_split_prose_stays_as_it_is():
-    tokens = split(tokenizer_of(TreebankTokenizer), list(PROSE.values()))
-    assert [b" ".join(row).decode() for row in tokens] == list(PROSE.values())
+    lines = [*PROSE.values(), *SPLIT]
+    tokens = split(tokenizer_of(TreebankTokenizer), lines)
+    assert [b" ".join(row).decode() for row in tokens] == lines
+
+
+def test_wikitext_stays_as_it_is(shared):
+    """WikiText was split by Moses, too; only its marks of hyphens and unknown words are its own."""
+    text = (shared / "data/wikitext-2/valid.txt").read_text(encoding="utf-8")
+    text = re.sub(r" @(\W)@ ", r" \1 ", text.replace("<unk>", "unk"))
+    lines = [" ".join(line.split()) for line in text.split("\n") if re.search(r"\w '\w{3}", line)]
+    assert len(lines) > 20
+    tokens = split(tokenizer_of(TreebankTokenizer), lines)
+    changed = [
+        line for line, row in zip(lines, tokens, strict=True) if b" ".join(row) != line.encode()
+    ]
+    assert len(changed) <= len(lines) // 20  # abbreviations at the end of a sentence
 
 
 def test_sentences_of_the_benchmark_stay_as_they_are(shared):
@@ -80,6 +107,22 @@ def test_prose_loses_nothing_but_whitespace(strings):
         strings, split(tokenizer_of(TreebankTokenizer), strings), strict=True
     ):
         assert b"".join(tokens) == b"".join(python_split(string.encode()))
+
+
+english = st.lists(
+    st.sampled_from(
+        ["Mr.", "O'Neil", " 's", " 'em", "1980's", "No.", "U.S.", "etc.", "said, ", "' "]
+    )
+    | st.text("aZ.,'\u2019-0\u00e9( ", max_size=5)
+).map("".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(texts | english, max_size=20))
+def test_tokens_that_are_joined_are_split_into_the_same(strings):
+    tokenizer = tokenizer_of(TreebankTokenizer)
+    tokens = split(tokenizer, strings)
+    assert split(tokenizer, [b" ".join(row) for row in tokens]) == tokens
 
 
 @settings(deadline=None, max_examples=100)

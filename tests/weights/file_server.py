@@ -12,14 +12,17 @@ class Server:
     """An HTTP server on this machine: its files, what is wrong with it, and who asked for what.
 
     Attributes:
+        faulty: str, the name of the file whose answers have the fault.
         files: dict from names to contents.
         requests: list of the names that were asked for.
-        fault: str, what is wrong with the answers for the file `faulty`, or `None`.
+        fault: str, what is wrong with the answers, or `None`.
         headers: dict, of every answer.
+        location: where the fault "redirect" leads; `None`: to moved/ on this server.
     """
 
     def __init__(self, faulty="weights.hdf5"):
         self.files, self.requests, self.fault, self.headers = {}, [], None, {}
+        self.location, self.faulty = None, faulty
         self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
         server = self
@@ -28,16 +31,19 @@ class Server:
             def do_GET(self):
                 name = self.path.strip("/").partition("?")[0]
                 server.requests.append(name)
-                fault = server.fault if name == faulty else None
+                fault = server.fault if name == server.faulty else None
                 if fault == "404" or name.removeprefix("moved/") not in server.files:
                     self.send_error(404)
+                    return
+                if fault == "reason":
+                    self.send_error(500, "\x1b[31m token=s3cret" * 3000)
                     return
                 if fault == "silent":
                     server.closing.wait()
                     return
                 if fault == "redirect":
                     self.send_response(302)
-                    self.send_header("Location", f"/moved/{name}")
+                    self.send_header("Location", server.location or f"/moved/{name}")
                     self.end_headers()
                     return
                 name = name.removeprefix("moved/")

@@ -5,9 +5,9 @@ import threading
 
 import numpy as np
 import tensorflow as tf
-from campaign.case import expect
 from golden.test_reference import random_config, random_model, random_sentences
 
+from fuzz.case import expect
 from keras_elmo import Elmo, export_saved_model
 
 

@@ -3,9 +3,9 @@
 import pathlib
 import shutil
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = pathlib.Path(__file__).resolve().parent
 
-# A kind and the seconds that a case may take. The module campaign.KIND has `run(seed, folder)`.
+# A kind and the seconds that a case may take. The module fuzz.KIND has `run(seed, folder)`.
 KINDS = {
     "models": 300,
     "texts": 300,
@@ -28,7 +28,7 @@ def expect(is_so, expected, received):
 
 
 def made_once(folder, name, make):
-    """A folder that the cases of a campaign share; `make(folder)` fills it, always alike."""
+    """A folder that the cases of a run share; `make(folder)` fills it, always alike."""
     path = folder.parent / "shared" / name
     if not path.exists():
         new = path.with_name(f"{name}.new")

@@ -1,12 +1,12 @@
 """Random models against the NumPy references: every output, `embed`, and their files."""
 
 import numpy as np
-from campaign.case import expect
 from golden.test_reference import WORDS, random_config, random_model
 from manylangs_models import CHARACTERS, architecture, random_weights, write_model
 from text.tokenizer_cases import python_split
 from weights.torch_files import FORMATS
 
+from fuzz.case import expect
 from keras_elmo import Elmo, strings
 
 _CLOSE = {"rtol": 1e-5, "atol": 1e-5}

@@ -1,20 +1,23 @@
 """Runs random cases against the package until the time is over, and says what they found.
 
-    python tests/campaign --minutes 20 --kinds models kills
-    python tests/campaign --case models:1234
+    python fuzz --minutes 20 --kinds models kills
+    python fuzz --case models:1234
 
 A case is a kind and a seed. It runs in a worker process, with a time limit: a wrong result, an
-unexpected error, a crash and a hang are findings. The exit status is 1 where there is one, and 130
-after Ctrl-C without one. (What `kills` finds depends on the moment, too: repeat it some times.)
+unexpected error, a crash and a hang are findings. A kind ends when it has found the same three
+times. The exit status is 1 where there is a finding, and 130 after Ctrl-C without one. (What
+`kills` finds depends on the moment, too: repeat it some times.)
 """
 
 import argparse
+import collections
 import contextlib
 import faulthandler
 import importlib
 import multiprocessing
 import os
 import pathlib
+import re
 import resource
 import shlex
 import shutil
@@ -24,10 +27,11 @@ import tempfile
 import time
 import traceback
 
-from campaign.case import KINDS, TESTS, Finding
+from fuzz.case import FOLDER, KINDS, Finding
 
 _CASES_PER_WORKER = 100  # then a new process: what TensorFlow keeps of traced graphs grows
 _MEMORY = 1.5e9  # bytes by which one case may raise the most memory that its process ever had
+_MAX_ALIKE = 3  # findings of a kind that are alike
 _DATA = 12 * 2**30  # bytes that a process may have at all, so that no case takes the machine's
 
 
@@ -54,7 +58,7 @@ def work(connection, log):
 
 def _find(kind, seed, folder):
     try:
-        run = importlib.import_module(f"campaign.{kind}").run
+        run = importlib.import_module(f"fuzz.{kind}").run
         before = _max_memory()
         run(seed, folder)
     except Finding as finding:
@@ -71,7 +75,7 @@ def _max_memory():
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-class Campaign:
+class Supervisor:
     """Runs cases, and keeps what they found.
 
     Args:
@@ -81,6 +85,8 @@ class Campaign:
     def __init__(self, root):
         self.root, self.findings = root, []
         self.table = {}  # kind: [cases, seconds, findings]
+        self._alike = collections.Counter()  # findings by their kind and their last line
+        self._ended = set()  # kinds
         self._log, self._process = root / "worker.log", None
 
     def run(self, kind, seed):
@@ -100,6 +106,10 @@ class Campaign:
             row[2] += 1
             self.findings.append((f"{kind}:{seed}", found))
             print(f"FOUND {kind}:{seed}, files in {folder}\n{found}\n", flush=True)
+            alike = kind, re.sub(r"\d+", "", found.splitlines()[-1])
+            self._alike[alike] += 1
+            if self._alike[alike] == _MAX_ALIKE:
+                self._ended.add(kind)
 
     def _run(self, kind, seed, folder):
         self._num_cases += 1
@@ -140,6 +150,9 @@ class Campaign:
         """Runs cases from a seed on. Each kind has the same share of the time, and one case."""
         end = time.monotonic() + seconds
         while time.monotonic() < end or not self.table.keys() >= set(kinds):
+            kinds = [kind for kind in kinds if kind not in self._ended]
+            if not kinds:
+                break
             kind = min(kinds, key=lambda kind: self.table.get(kind, [0, 0.0])[1])
             self.run(kind, seed + self.table.get(kind, [0])[0])
 
@@ -147,8 +160,9 @@ class Campaign:
         """Prints the table, and how to repeat each finding."""
         print(f"{'kind':<10}{'cases':>8}{'seconds':>10}{'findings':>10}")
         for kind, (cases, seconds, findings) in self.table.items():
-            print(f"{kind:<10}{cases:>8}{seconds:>10.0f}{findings:>10}")
-        command = shlex.join([sys.executable, os.path.relpath(TESTS / "campaign")])
+            note = f"  ended: {_MAX_ALIKE} alike" if kind in self._ended else ""
+            print(f"{kind:<10}{cases:>8}{seconds:>10.0f}{findings:>10}{note}")
+        command = shlex.join([sys.executable, os.path.relpath(FOLDER)])
         for case, found in self.findings:
             print(f"{command} --case {case}  # {' '.join(found.split())[:150]}")
 
@@ -164,7 +178,7 @@ class Campaign:
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(
-        prog="tests/campaign", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=20, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N", help="the first seed (default: the time)")
@@ -174,25 +188,25 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     seed = int(time.time()) if options.seed is None else options.seed
-    campaign = Campaign(pathlib.Path(tempfile.mkdtemp(prefix="keras-elmo-campaign-")))
+    supervisor = Supervisor(pathlib.Path(tempfile.mkdtemp(prefix="keras-elmo-fuzz-")))
     status = 0
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if options.case:
             for kind, case_seed in options.case:
-                campaign.run(kind, case_seed)
+                supervisor.run(kind, case_seed)
         else:
             print(f"{options.minutes:g} min of {', '.join(options.kinds)}, from seed {seed}")
-            campaign.run_for(60 * options.minutes, options.kinds, seed)
+            supervisor.run_for(60 * options.minutes, options.kinds, seed)
     except KeyboardInterrupt:
         print("stopped")
         status = 130
     finally:
         signal.signal(signal.SIGTERM, before)
-        campaign.stop_worker()
-        campaign.clear()
-    campaign.report()
-    return 1 if campaign.findings else status
+        supervisor.stop_worker()
+        supervisor.clear()
+    supervisor.report()
+    return 1 if supervisor.findings else status
 
 
 def _case(text):

@@ -4,11 +4,11 @@ import traceback
 
 import keras
 import numpy as np
-from campaign.case import Finding, expect
 from golden.test_reference import random_config, random_model
 from models import keras_forms
 from models.test_keras_forms import faults
 
+from fuzz.case import Finding, expect
 from keras_elmo import CRFLoss, Elmo
 
 _CLOSE = 1e-3  # XLA and bfloat16 round otherwise; another model is far away

@@ -1,10 +1,20 @@
-"""The campaign itself: what is well, a finding, an error, a crash, a hang; and one real case."""
+"""`fuzz/`: one case of every kind; what is well, a finding, an error, a crash, a hang."""
 
+import importlib
 import shlex
+import sys
 
 import pytest
-from campaign.case import KINDS
-from campaign.supervisor import main
+from scripts import ROOT
+
+sys.path.append(str(ROOT))  # at the end: an installed package comes before the checkout
+
+from fuzz.case import KINDS  # noqa: E402
+from fuzz.supervisor import main  # noqa: E402
+
+# A seed for each kind, of a case that takes little time.
+SEEDS = {"models": 1, "damage": 2, "kills": 6, "crf": 2}
+SLOW = {"texts": 1, "forms": 1, "threads": 2}  # the default tests check the same in one case
 
 
 @pytest.fixture
@@ -33,7 +43,26 @@ def test_findings_are_kept_and_repeated_by_their_seeds(planted, capsys):
     assert "expected: no planted finding" in capsys.readouterr().out
 
 
-def test_a_real_case_is_well_and_leaves_nothing(planted, capsys):
+def test_a_kind_that_fails_alike_three_times_ends(planted, capsys):
+    assert main(["--minutes", "5", "--seed", "10", "--kinds", "planted"]) == 1
+    (kind,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("planted ")]
+    assert kind.split()[1::2] == ["3", "3", "3"] and kind.endswith("ended: 3 alike")
+
+
+def test_every_kind_has_a_case_here():
+    assert {*SEEDS, *SLOW} == set(KINDS)
+    for kind in KINDS:
+        assert callable(importlib.import_module(f"fuzz.{kind}").run)
+
+
+@pytest.mark.parametrize("kind", [*SEEDS, *(pytest.param(k, marks=pytest.mark.slow) for k in SLOW)])
+def test_a_case_is_well(kind, tmp_path):
+    folder = tmp_path / "case"
+    folder.mkdir()
+    importlib.import_module(f"fuzz.{kind}").run((SEEDS | SLOW)[kind], folder)
+
+
+def test_a_run_without_findings_leaves_nothing(planted, capsys):
     assert main(["--minutes", "0.0001", "--seed", "5", "--kinds", "crf"]) == 0
     out = capsys.readouterr().out
     assert "from seed 5" in out and out.splitlines()[-1].split()[::3] == ["crf", "0"]

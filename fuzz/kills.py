@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 import tensorflow as tf
-from campaign.case import expect, made_once
 from corpora import killed
-from corpora.test_kill import with_timeout, write_lines
+from corpora.test_kill import write_lines
 from training.letters import CONFIG
 
+from fuzz.case import expect, made_once
 from keras_elmo import Elmo
 from keras_elmo.corpora.manifest import MANIFEST
 
@@ -47,13 +47,13 @@ def run(seed, folder):
     seconds = float((whole / "seconds").read_text())
     for _ in range(rng.choice([1, 1, 2]) if name in _RESUMED else 1):
         process = _start(name, inputs, folder)
-        with_timeout(process, rng.random() * seconds)
+        killed.wait(process, rng.random() * seconds)
         numbers = [rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])]
         if rng.random() < 0.35 and numbers[0] != signal.SIGKILL:
             numbers.append(rng.choice([signal.SIGINT, signal.SIGTERM]))
         for number in numbers:
             process.send_signal(number)
-            with_timeout(process, rng.choice([0, 0.02, 0.5]) * rng.random())
+            killed.wait(process, rng.choice([0, 0.02, 0.5]) * rng.random())
         status, err = killed.finish(process)
         where = f"{name}, {'+'.join(number.name for number in numbers)}"
         # -15: the system ended it, before or after the handlers of signals were there.
@@ -115,7 +115,9 @@ def _contents(output):
     if (output / "variables").exists():  # the graph, and the variables' order, are never the same
         contents = dict.fromkeys(contents)
         reader = tf.train.load_checkpoint(str(output / "variables" / "variables"))
-        tensors = map(reader.get_tensor, reader.get_variable_to_shape_map())
+        # The other entry, the graph of objects, names the variables in their order.
+        names = [n for n in reader.get_variable_to_shape_map() if n.endswith("VARIABLE_VALUE")]
+        tensors = map(reader.get_tensor, names)
         contents["variables"] = sorted(np.asarray(tensor).tobytes() for tensor in tensors)
     return contents
 

@@ -12,11 +12,11 @@ import h5py
 import keras
 import numpy as np
 import tensorflow as tf
-from campaign.case import Finding, expect, made_once
 from checkpoints import write_checkpoint
 from manylangs_models import write_model
 from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, write_letters
 
+from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import dataset, embed_files
 from keras_elmo.export import tflite

@@ -1,9 +1,9 @@
 """Random CRFs against brute force, with forbidden transitions and scores that are NaN."""
 
 import numpy as np
-from campaign.case import expect
 from layers.test_crf import brute_force, random_case, score_of
 
+from fuzz.case import expect
 from keras_elmo import CRFDecoder, CRFLoss
 
 _FORBIDDEN = [-np.inf, -1e30, -1e9, -1e4]

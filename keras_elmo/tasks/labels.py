@@ -16,10 +16,6 @@ class LabelIndex:
 
     Attributes:
         names: list. Each label once, as a plain Python value.
-
-    Raises:
-        TypeError: there is no column, or a label has another type.
-        ValueError: there are too few labels, or two that are the same string.
     """
 
     def __init__(self, labels):
@@ -49,18 +45,7 @@ class LabelIndex:
         return [str(label) for label in self.names]
 
     def encode(self, values):
-        """Labels to numbers.
-
-        Args:
-            values: iterable of labels, of any types that equal those of `names`.
-
-        Returns:
-            int32, (N,).
-
-        Raises:
-            TypeError: a value cannot be a label.
-            ValueError: a value is not one of the labels; the error names it and its row.
-        """
+        """Labels to numbers, int32 (N,). The error for what is not a label names its row."""
         indices = []
         for row, value in enumerate(values):
             index = self._index_of.get(_plain(value, row))
@@ -73,20 +58,15 @@ class LabelIndex:
         return np.array(indices, np.int32)
 
     def encode_sets(self, rows):
-        """Sets of labels to ones and zeros.
+        """Sets of labels to ones and zeros, float32 (N, labels).
 
         Args:
             rows: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
                 tensor, a table); or a column of lists, tuples or sets of labels.
-
-        Returns:
-            float32, (N, labels).
-
-        Raises:
-            TypeError: a row is not such a collection.
-            ValueError: see `encode`; or a row names a label twice, or lists hold ones and zeros.
         """
-        if is_numeric_table(rows):
+        is_numbers = hasattr(rows, "__array__") and not isinstance(rows, tf.RaggedTensor)
+        is_numbers = is_numbers and np.asarray(rows).dtype.kind in "biuf"
+        if is_numbers and len(rows.shape) == 2:
             rows = np.asarray(rows)
             if rows.shape[1] != len(self) or not np.isin(rows, (0, 1)).all():
                 raise ValueError(
@@ -106,25 +86,15 @@ class LabelIndex:
                 indices = self.encode(labels)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{error} of the labels of text {row}") from None
-            if len(set(indices)) < len(indices) or self._is_zeros_and_ones(labels):
+            # To name both of the labels 0 and 1 is what nobody means.
+            is_doubtful = len(labels) == len(self) == 2 and set(labels) == {0, 1}
+            if len(set(indices)) < len(indices) or is_doubtful:
                 raise ValueError(
                     "A list of labels must name each label once; ones and zeros must be an array, "
                     f"`np.array(labels)`. Received: {short_repr(labels)} in row {row}"
                 )
             result[row, indices] = 1
         return result
-
-    def _is_zeros_and_ones(self, labels):
-        """Whether a list has a 0 or a 1 for each label. With the two labels 0 and 1 it names
-        both, which nobody means."""
-        return len(labels) == len(self) == 2 and set(labels) == {0, 1}
-
-
-def is_numeric_table(labels):
-    """Whether labels are numbers with two axes: an array, a tensor, a pandas table."""
-    if isinstance(labels, tf.RaggedTensor) or not hasattr(labels, "__array__"):
-        return False
-    return len(labels.shape) == 2 and np.asarray(labels).dtype.kind in "biuf"
 
 
 def to_list(values):

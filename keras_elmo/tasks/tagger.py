@@ -116,7 +116,8 @@ class Tagger(TaskModel):
         self.is_of_entities = tags.scheme_of(self._labels.names) is not None
 
         dtype = self.dtype_policy
-        x, mask = self._head_inputs()  # (batch, tokens, D), (batch, tokens)
+        inputs, x = self._head_inputs()  # (batch, tokens, D)
+        mask = inputs["mask"]  # (batch, tokens)
         lstm = keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype)
         x = keras.layers.Bidirectional(lstm, dtype=dtype, name="lstm")(x, mask=mask)
         x = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")(x)

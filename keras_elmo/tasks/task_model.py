@@ -56,8 +56,6 @@ class TaskModel(keras.Model):
         check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
         self._labels = LabelIndex(labels)
-        if layers == "all" and not isinstance(model, Elmo | dict):
-            kwargs.setdefault("trainable_part", "none")
         elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
         if elmo.stateful:
             raise ValueError(
@@ -75,34 +73,34 @@ class TaskModel(keras.Model):
     # The head
 
     def _head_inputs(self):
-        """The inputs of the head: the vectors of each token with that of its word, (batch, tokens,
-        D), and the mask, (batch, tokens)."""
+        """The inputs of the head, a dict; and all vectors of each token, (batch, tokens, D)."""
         size = data.vector_size(self.elmo.config, self._names())
-        vectors = keras.Input((None, size), name="vectors")
-        words = keras.Input((None,), dtype="int32", name="words")
-        mask = keras.Input((None,), dtype="bool", name="mask")
-        self._symbolic_inputs = [vectors, words, mask]
-        dtype, x = self.dtype_policy, vectors
+        inputs = {
+            "vectors": keras.Input((None, size), name="vectors"),
+            "words": keras.Input((None,), dtype="int32", name="words"),
+            "mask": keras.Input((None,), dtype="bool", name="mask"),
+        }
+        dtype, x = self.dtype_policy, inputs["vectors"]
         if self.word_dim:
             table = keras.layers.Embedding(
                 data.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
             )
-            x = keras.layers.Concatenate(dtype=dtype, name="all_vectors")([x, table(words)])
-        x = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")(x)
-        return x, mask
+            join = keras.layers.Concatenate(dtype=dtype, name="all_vectors")
+            x = join([x, table(inputs["words"])])
+        dropout = keras.layers.Dropout(self.dropout, dtype=dtype, name="vector_dropout")
+        return inputs, dropout(x)
 
-    def _set_head(self, outputs, learning_rate, make_losses):
-        """Sets the head by its outputs, and compiles the model.
+    def _set_head(self, inputs, outputs, learning_rate, make_losses):
+        """Sets the head, and compiles the model.
 
         Args:
-            outputs: what the head makes of `_head_inputs`.
+            inputs: those of `_head_inputs`.
+            outputs: what the head makes of them.
             learning_rate: Adam's, if nothing of the biLM trains.
             make_losses: function of nothing to a new loss, and a list of new metrics, of which the
                 last says how good the model is.
         """
-        inputs = {tensor.name: tensor for tensor in self._symbolic_inputs}
         self.head = keras.Model(inputs, outputs, name="head")
-        del self._symbolic_inputs
         self._head_rate, self._make_losses = learning_rate, make_losses
         self.built = True
         self._traces = {}  # of eager calls, by what they return

@@ -86,7 +86,8 @@ class TextClassifier(TaskModel):
         self.multi_label, self.filters = bool(multi_label), int(filters)
 
         dtype = self.dtype_policy
-        x, mask = self._head_inputs()  # (batch, tokens, D), (batch, tokens)
+        inputs, x = self._head_inputs()  # (batch, tokens, D)
+        mask = inputs["mask"]  # (batch, tokens)
         # Zeros for the padding, of which the convolutions read a token. Their outputs are not
         # negative, so it does not change the maximum; a text without tokens gets zeros.
         is_token = mask[..., None]
@@ -113,7 +114,7 @@ class TextClassifier(TaskModel):
         classifier = keras.layers.Dense(
             len(self._labels), activation, dtype="float32", name="classifier"
         )
-        self._set_head(classifier(x), 1e-3, lambda: (loss, [metric]))
+        self._set_head(inputs, classifier(x), 1e-3, lambda: (loss, [metric]))
 
     def _encode_labels(self, tokens, labels):
         encode = self._labels.encode

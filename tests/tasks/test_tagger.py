@@ -174,7 +174,6 @@ def test_entities_with_a_tokenizer_that_changes_the_text(one_layer_folder):
     best = [[NAMES.index("B-PER")] * len(row) for row in tokens]
     model._outputs = lambda *_: best
     for text, spans, row in zip(texts, model.entities(texts), tokens, strict=True):
-        text = text.replace("\ud83d", "\ufffd")  # half of a pair, as JSON may hold it
         assert [text[span.start : span.end] for span in spans] == [span.text for span in spans]
         assert len(spans) == len(row)
 

@@ -122,10 +122,8 @@ class Tagger(TaskModel):
         x = keras.layers.Bidirectional(lstm, dtype=dtype, name="lstm")(x, mask=mask)
         x = keras.layers.Dropout(self.dropout, dtype=dtype, name="token_dropout")(x)
         x = keras.layers.Dense(len(self._labels), dtype="float32", name="scores")(x)
-        crf = CRF(name="crf")
-        self._set_head(
-            crf(x, mask=mask) if self.has_crf else ops.softmax(x), 2e-3, self._new_losses
-        )
+        x = CRF(name="crf")(x, mask=mask) if self.has_crf else ops.softmax(x)
+        self._set_head(inputs, x, 2e-3, self._new_losses)
         if self.has_crf and self.is_of_entities:
             self._forbid(tags.transitions(self._labels.names))
 
@@ -204,7 +202,7 @@ class Tagger(TaskModel):
             f"example {after} after {before} in sentence {row}"
         )
         if len(faulty) > _MAX_FAULTY_SHARE * len(rows):
-            self._forbid(np.zeros_like(allowed) == 0)
+            self._forbid(np.ones_like(allowed))
             message += "; so the tagger may take every transition"
         warnings.warn(message, stacklevel=4)
 
@@ -326,11 +324,6 @@ def _raw_texts(elmo, texts):
     shape = getattr(texts, "shape", ())
     if elmo.tokenizer is None or (len(shape) == 2 and shape[1] != 1):
         return [None] * int(shape[0] if len(shape) else len(texts))
-    return [
-        row.decode("utf-8", "surrogateescape")
-        if isinstance(row, bytes)
-        else row
-        if isinstance(row, str)
-        else None
-        for row in to_list(texts)
-    ]
+    rows = to_list(texts)
+    rows = [r.decode("utf-8", "surrogateescape") if isinstance(r, bytes) else r for r in rows]
+    return [row if isinstance(row, str) else None for row in rows]

@@ -19,7 +19,7 @@ def main(path, model="tiny", epochs=20):
     """Trains on the sentences of a file, saves, loads, and returns the entities of the texts."""
     keras.utils.set_random_seed(0)
     sentences, tags = read_tagged(DATA)
-    tagger = keras_elmo.Tagger(model)
+    tagger = keras_elmo.Tagger(model, labels=tags)
     tagger.fit(sentences, tags, epochs=epochs, verbose=0)
     tagger.save(path)
     return keras.models.load_model(path).entities(TEXTS)

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import unfreezing
 from keras_elmo import TextClassifier
 
-model = TextClassifier(sys.argv[1], ["neg", "pos"], units=4)
+model = TextClassifier(sys.argv[1], ["neg", "pos"], filters=4)
 model.trainable_part = "all"
 model.compile(unfreezing.LayerwiseAdam(0.1))
 moved = {}

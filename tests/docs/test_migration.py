@@ -42,6 +42,12 @@ def test_allennlp(folder):
 
 
 @pytest.mark.slow
+def test_delft_and_flair(folder):
+    shutil.copytree(ROOT / "examples/data", folder / "examples/data")
+    run_page(PAGES / "delft-flair.md", folder)
+
+
+@pytest.mark.slow
 def test_simple_elmo(folder, small_config):
     (folder / "elmo-model").mkdir()
     shutil.move(folder / "options.json", folder / "elmo-model")

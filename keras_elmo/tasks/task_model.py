@@ -277,7 +277,7 @@ class TaskModel(keras.Model):
             shuffle: bool. Another order in each epoch.
             class_weight: dict from labels to the weights of their texts in the loss.
             sample_weight: float, (N,). A weight for each text.
-            cache_bytes: int. The memory that the vectors may take. Those of larger data are in a
+            cache_bytes: int. The memory that the vectors may take. Beyond it they are in a
                 temporary file until `fit` ends.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
@@ -317,14 +317,15 @@ class TaskModel(keras.Model):
                 raise type(error)(f"`validation_data`: {error}") from None
         # All arguments are valid; the expensive part starts here.
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            cache = {"size": cache_bytes, "progress": kwargs.get("verbose", "auto") != 0}
-            train = self._batches(train, shuffle, {**cache, "path": f"{folder}/train"})
+            is_shown = kwargs.get("verbose", "auto") != 0
+            cache = {"size": cache_bytes, "folder": folder, "progress": is_shown}
+            train = self._batches(train, shuffle, cache)
             if validation is not None:
                 validation = validation._replace(
                     examples=validation.examples.by_length(),
                     batch_size=validation_batch_size or validation.batch_size,
                 )
-                validation = self._batches(validation, cache={**cache, "path": f"{folder}/dev"})
+                validation = self._batches(validation, cache=cache)
             return super().fit(
                 train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
             )
@@ -434,9 +435,9 @@ class TaskModel(keras.Model):
         Args:
             found: `Data`.
             shuffle: bool.
-            cache: dict: in what `"size"` of memory the vectors of a frozen `Elmo` are kept, else in
-                a file, whose `"path"` this is; and whether to show `"progress"`. `None`: each
-                batch is embedded when it is read.
+            cache: dict: in what `"size"` of memory the vectors of a frozen `Elmo` are kept (this
+                becomes what is left of it), and in which `"folder"` else; and whether to show
+                `"progress"`. `None`: each batch is embedded when it is read.
         """
         examples, batch_size, stream = found
         if stream is not None:
@@ -446,14 +447,17 @@ class TaskModel(keras.Model):
         if cache is None or elmo.trainable_variables:
             rows = data.rows(examples)
         else:
-            lengths += 2 * elmo.keep_sentence_boundaries
+            lengths = lengths + 2 * elmo.keep_sentence_boundaries
             size = 4 * (1 + data.vector_size(elmo.config, self._names())) * lengths.sum()
-            is_in_file = size > cache["size"]
-            if is_in_file and shuffle:  # It is read in its order, a part of which is shuffled.
-                order = np.random.permutation(len(lengths))
-                examples, lengths = examples.rows(order), lengths[order]
-                buffer_size = max(batch_size, int(len(lengths) * cache["size"] / size))
-            path = cache["path"] if is_in_file else ""
+            path = ""
+            if size > cache["size"]:
+                path = f"{tempfile.mkdtemp(dir=cache['folder'])}/vectors"
+                if shuffle:  # The file is read in its order, and a part of it is shuffled.
+                    order = np.random.permutation(len(lengths))
+                    examples, lengths = examples.rows(order), lengths[order]
+                    buffer_size = max(batch_size, int(len(lengths) * cache["size"] / size / 2))
+                size = cache["size"] // 2
+            cache["size"] -= size
             rows = data.with_vectors(examples, elmo, self._names(), path, cache["progress"])
         return data.batches(rows, elmo, lengths, batch_size, shuffle, buffer_size)
 

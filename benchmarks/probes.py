@@ -13,8 +13,8 @@ import numpy as np
 import keras_elmo
 from benchmarks import report
 from keras_elmo.analysis import probing
-from keras_elmo.analysis.annotated_files import read_conllu
 from keras_elmo.analysis.occurrences import find_occurrences, unit_vectors
+from keras_elmo.labelled_files import read_conllu
 
 BANK = {
     "river": [

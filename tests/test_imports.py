@@ -29,6 +29,7 @@ LEVELS = {
     "signals": 1,
     "text_files": 2,
     "records": 3,
+    "labelled_files": 4,
     "layers": 3,  # plain arguments, not `config`
     "config": 3,
     "text": 3,

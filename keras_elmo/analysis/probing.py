@@ -15,8 +15,8 @@ import warnings
 import keras
 import numpy as np
 
-from keras_elmo.analysis.annotated_files import read_conllu, read_senses
 from keras_elmo.analysis.occurrences import unit_vectors
+from keras_elmo.labelled_files import read_conllu, read_senses
 from keras_elmo.layers import ScalarMix
 from keras_elmo.signals import check_signals
 

@@ -7,10 +7,10 @@ import warnings
 
 import keras
 
-from keras_elmo.analysis.annotated_files import read_senses
 from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
+from keras_elmo.labelled_files import read_senses
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES

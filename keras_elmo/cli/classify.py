@@ -6,8 +6,8 @@ import sys
 from keras_elmo.cli import tasks
 from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo.labelled_files import read_texts
 from keras_elmo.tasks import TextClassifier
-from keras_elmo.tasks.labelled_files import read_texts
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"

@@ -88,7 +88,7 @@ def _head(task):
 
 @contextlib.contextmanager
 def _without_cudnn(head):
-    """Where there is a GPU, Keras's LSTM becomes an operation of cuDNN, which TFLite does not have."""
+    """Keeps Keras's LSTM, where there is a GPU, from an operation that TFLite does not have."""
     before = {x: x.use_cudnn for x in head._flatten_layers() if hasattr(x, "use_cudnn")}
     try:
         for layer in before:

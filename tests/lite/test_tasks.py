@@ -39,9 +39,8 @@ SETTINGS = {
         {"labels": [0, 1, 2], "crf": False, "layers": "elmo", "word_dim": 0},
         None,
     ),
-    "float16": (Tagger, "whitespace", {"labels": MANY, "word_dim": 4}, "float16"),
     "int8": (Tagger, "whitespace", {"labels": MANY, "word_dim": 4}, "int8"),
-    "int8 classifier": (TextClassifier, "space", {"labels": ["a", "b"], "word_dim": 4}, "int8"),
+    "float16": (TextClassifier, "space", {"labels": ["a", "b"], "word_dim": 4}, "float16"),
 }
 RAW = [
     "Ada met Charles in London.",
@@ -126,7 +125,8 @@ def test_labels_and_probabilities_equal_keras_elmo(models, found, name):
     if isinstance(model, Tagger):
         pairs, right = found["tag"], model.tag(given)
         assert [[word for word, _ in row] for row in pairs] == [[w for w, _ in r] for r in right]
-        is_same = [a[1] == b[1] for x, y in zip(pairs, right, strict=True) for a, b in zip(x, y)]
+        pairs, right = ([tag for row in rows for _, tag in row] for rows in (pairs, right))
+        is_same = [one == other for one, other in zip(pairs, right, strict=True)]
         assert np.mean(is_same) >= (1 if quantize is None else 0.9)
     if "entities" in found and quantize is None:
         right = model.entities(given)
@@ -134,11 +134,10 @@ def test_labels_and_probabilities_equal_keras_elmo(models, found, name):
         assert found["entities"] == [[list(entity) for entity in row] for row in right]
 
 
-@pytest.mark.parametrize("name", ["float16", "int8"])
-def test_quantised_taggers_keep_to_the_scheme(found, name):
+def test_a_quantised_tagger_keeps_to_the_scheme(found):
     allowed = tags.transitions(MANY)
     index_of = {tag: index for index, tag in enumerate(MANY)}
-    for row in found[name]["tag"]:
+    for row in found["int8"]["tag"]:
         path = [-1, *(index_of[tag] for _, tag in row), -1]
         assert allowed[path[:-1], path[1:]].all()
 

@@ -15,7 +15,6 @@ from keras_elmo_lite.elmo import Elmo
 from keras_elmo_lite.tasks import Tagger, TextClassifier
 
 _TEXTS_PER_CALL = 1024  # whose labels are printed together
-_SPACES = str.maketrans("\r", " ")
 
 
 def main(arguments=None):
@@ -38,17 +37,11 @@ def main(arguments=None):
     )
     embed.add_argument("--overwrite", action="store_true", help="replace an existing output")
     embed.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    classify = commands.add_parser(
-        "classify",
-        parents=[shared],
-        help="print the label of each line, its probability and the line, with tabs between them",
-    )
+    what = "print the label of each line, its probability and the line, with tabs between them"
+    classify = commands.add_parser("classify", parents=[shared], help=what)
     classify.set_defaults(run=_classify)
-    tag = commands.add_parser(
-        "tag",
-        parents=[shared],
-        help="print each token, a tab and its tag, and a blank line after each sentence",
-    )
+    what = "print each token, a tab and its tag, and a blank line after each sentence"
+    tag = commands.add_parser("tag", parents=[shared], help=what)
     tag.set_defaults(run=_tag)
     tag.add_argument("--entities", action="store_true", help="print entities as JSON instead")
     options = parser.parse_args(arguments)
@@ -64,10 +57,8 @@ def main(arguments=None):
         print(f"keras-elmo-lite {options.command}: error: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(
-            "Stopped; nothing was written." if options.run is _embed else "Stopped.",
-            file=sys.stderr,
-        )
+        end = "; nothing was written." if options.run is _embed else "."
+        print(f"Stopped{end}", file=sys.stderr)
         return 130
 
 
@@ -92,7 +83,7 @@ def _classify(options):
         for text, label, row in zip(texts, model.labels_of(rows), rows, strict=True):
             names = label if isinstance(label, list) else [label]
             share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
-            print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")
+            print(f"{','.join(map(str, names))}{share}\t{text}".replace("\r", " "))
     return 0
 
 

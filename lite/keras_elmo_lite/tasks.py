@@ -15,14 +15,8 @@ Array = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Entity(NamedTuple):
-    """An entity of a text.
-
-    Attributes:
-        label: str. Its type.
-        start: int. Its first character, or, in a list of tokens, its first token.
-        end: int. The character, or token, after its last.
-        text: str. `text[start:end]`; of tokens, these with spaces between them.
-    """
+    """An entity: its type, and where it is. `start` and `end` count the characters of a raw text,
+    or the tokens of a list."""
 
     label: str
     start: int
@@ -31,7 +25,16 @@ class Entity(NamedTuple):
 
 
 class _Task:
-    """What both have: an `Elmo`, labels, and a head."""
+    """An `Elmo`, labels, and a head.
+
+    Attributes:
+        elmo: the `Elmo`.
+        labels: list, in the order of the probabilities.
+
+    Raises:
+        ValueError: it is the file of another model; see also `Elmo`.
+        FileNotFoundError: there is no such file.
+    """
 
     kind: str
 
@@ -72,15 +75,7 @@ class TextClassifier(_Task):
 
     Args:
         path: a file that `keras-elmo tflite` wrote for a `TextClassifier`.
-        num_threads: int. Threads of a call; `None`: one for each processor.
-
-    Attributes:
-        labels: list, in the order of the probabilities.
-        multi_label: bool. Whether a text has any number of labels.
-
-    Raises:
-        ValueError: it is the file of another model; see also `Elmo`.
-        FileNotFoundError: there is no such file.
+        num_threads: see `Elmo`.
 
     Example:
 
@@ -89,10 +84,6 @@ class TextClassifier(_Task):
     """
 
     kind = "TextClassifier"
-
-    def __init__(self, path: str | os.PathLike[str], num_threads: int | None = None) -> None:
-        super().__init__(path, num_threads)
-        self.multi_label: bool = self._task["multi_label"]
 
     def predict(self, texts: str | bytes | Iterable[Sentence]) -> Array:
         """The probabilities of the labels: float32, (texts, labels).
@@ -109,7 +100,7 @@ class TextClassifier(_Task):
 
     def labels_of(self, probabilities: Array) -> list[Any]:
         """The labels, as `classify` gives them, of probabilities that `predict` returned."""
-        if self.multi_label:
+        if self._task["multi_label"]:
             return [[self.labels[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
         return [self.labels[k] for k in probabilities.argmax(-1)]
 
@@ -119,14 +110,7 @@ class Tagger(_Task):
 
     Args:
         path: a file that `keras-elmo tflite` wrote for a `Tagger`.
-        num_threads: int. Threads of a call; `None`: one for each processor.
-
-    Attributes:
-        labels: list of the tags, in the order of the probabilities.
-
-    Raises:
-        ValueError: it is the file of another model; see also `Elmo`.
-        FileNotFoundError: there is no such file.
+        num_threads: see `Elmo`.
 
     Example:
 
@@ -159,9 +143,6 @@ class Tagger(_Task):
 
     def entities(self, texts: str | bytes | Iterable[Sentence]) -> list[list[Entity]]:
         """The entities of texts, for tags of the scheme BIO or IOBES.
-
-        In raw texts `start` and `end` of an `Entity` count characters, in lists of tokens they
-        count tokens.
 
         Raises:
             ValueError: the labels are not tags of such a scheme.

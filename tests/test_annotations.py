@@ -37,11 +37,12 @@ assert_type(elmo.embed(np.array(["a"]), layers=["top", -1]), list[dict[str | int
 assert_type(next(elmo.embed_stream(open("a.txt"), 1)), Array)
 """
 LITE = """\
-from keras_elmo_lite import Elmo
+from keras_elmo_lite import Elmo, Tagger, TextClassifier
 
 elmo = Elmo("elmo.tflite")
 assert_type(elmo.tokenize(np.array(["a"])), list[list[str]])
 print(elmo.embed(["a"], layers=["top", -1])[0]["top"].shape, next(elmo.embed_stream(["a"], 1)))
+print(TextClassifier("c.tflite").predict("a").shape, Tagger("t.tflite").entities(["a"])[0][0].start)
 """
 # In each line a checker finds a fault.
 WRONG = """\

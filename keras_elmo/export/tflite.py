@@ -1,9 +1,10 @@
-"""`Elmo` to TFLite files, for phones and small machines."""
+"""Models to TFLite files, for phones and small machines."""
 
 import contextlib
 import os
 import tempfile
 
+import keras
 import tensorflow as tf
 
 from keras_elmo.annotations import AnyPath
@@ -22,7 +23,7 @@ QUANTIZATIONS = (None, "float16", "int8")
 
 
 def export_tflite(
-    elmo: Elmo,
+    model: keras.Model,
     path: AnyPath,
     inputs: str = "character_ids",
     quantize: str | None = None,
@@ -47,11 +48,18 @@ def export_tflite(
       (batch, size), zeros before `<S>` and `</S>`. `lstm_outputs1`, ... are float32, (batch,
       tokens, 2 * projection_dim), each direction in its own order; `state` is the one after them.
 
+    The file of a `TextClassifier` or a `Tagger` has no `"serving_default"`, and one more signature:
+
+    - `"head"`: the tokens of one text to `probabilities`, float32, (1, labels), or of a tagger (1,
+      tokens, labels) and `tags`, int32, (1, tokens). `vectors` is float32, (1, tokens, D), `words`
+      int32, (1, tokens), and `sequence_len` int32, (1,). There is at least one column of tokens.
+
     `metadata` reads back how to call a file.
 
     Args:
-        elmo: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
-            text with the whitespace tokenizer.
+        model: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
+            text with the whitespace tokenizer. Or a `TextClassifier` or a `Tagger` that has such an
+            `Elmo`. Then `inputs`, `batch` and `max_tokens` must keep their defaults.
         path: the file to write, in an existing folder.
         inputs: what `"serving_default"` takes. `"character_ids"`: int32, (batch, tokens,
             max_characters), as `elmo.batch_to_ids` makes them (with a table of words, there is one
@@ -69,7 +77,7 @@ def export_tflite(
         overwrite: bool. Replace an existing file.
 
     Raises:
-        TypeError: `elmo` is not an `Elmo`.
+        TypeError: `model` is none of these.
         ValueError: an argument is not as said above, or the model cannot be converted.
         FileExistsError: there is such a file, and `overwrite` is `False`.
         OSError: the file cannot be written.
@@ -80,8 +88,13 @@ def export_tflite(
 
     Reference: https://ai.google.dev/edge/litert/conversion/tensorflow/quantization
     """
+    task = model if hasattr(model, "head") and hasattr(model, "labels") else None
+    elmo = model if task is None else task.elmo
     if not isinstance(elmo, Elmo):
-        raise TypeError(f"The model must be an Elmo. Received: {type(elmo).__name__}")
+        raise TypeError(
+            "The model must be an Elmo, a TextClassifier or a Tagger. "
+            f"Received: {type(model).__name__}"
+        )
     for name, value, choices in [
         ("inputs", inputs, INPUTS),
         ("quantize", quantize, QUANTIZATIONS),
@@ -97,23 +110,31 @@ def export_tflite(
                 'With `max_tokens`, `inputs` must be "character_ids" and `batch` 1. '
                 f"Received: inputs={inputs!r}, batch={batch}"
             )
-    tflite_graph.check(elmo, inputs)
+    if task is not None:
+        if (inputs, batch, max_tokens) != ("character_ids", 1, None):
+            raise ValueError(
+                "With `inputs`, `batch` or `max_tokens` the model must be an Elmo. Received: "
+                f"a {type(task).__name__}, inputs={inputs!r}, batch={batch}, "
+                f"max_tokens={max_tokens}"
+            )
+        inputs = "words"
+    tflite_graph.check(elmo, task, inputs)
     check_path(path, overwrite)
     with replacing_file(path) as temporary:
         is_int8 = quantize == "int8"
         with projecting_in_parts() if is_int8 else contextlib.nullcontext():
-            functions = tflite_graph.concrete_functions(elmo, inputs, batch, max_tokens)
+            functions = tflite_graph.concrete_functions(elmo, task, inputs, batch, max_tokens)
         check_signals()
         try:
-            model = _convert(elmo, functions, quantize)
+            data = _convert(model, functions, quantize)
         except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
             raise OSError(
                 f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
                 f"{tensorflow_reason(error)}"
             ) from None
-        model = with_metadata(model, describe(elmo, functions, quantize))
+        data = with_metadata(data, describe(elmo, task, functions, quantize))
         with open(temporary, "wb") as file:
-            file.write(model)
+            file.write(data)
         check_signals()
 
 
@@ -125,9 +146,9 @@ def check_path(path, overwrite):
         )
 
 
-def _convert(elmo, functions, quantize):
+def _convert(model, functions, quantize):
     module = tf.Module()
-    module.weights = [variable.value for variable in elmo.variables]
+    module.weights = [variable.value for variable in model.variables]
     with tempfile.TemporaryDirectory() as folder:
         # A SavedModel, since only that may have several signatures. They share the weights.
         tf.saved_model.save(module, folder, functions)

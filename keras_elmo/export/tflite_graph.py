@@ -1,16 +1,20 @@
-"""`Elmo` as a graph whose operations TFLite has: no strings, no hash tables."""
+"""Models as graphs whose operations TFLite has: no strings, no hash tables."""
+
+import contextlib
 
 import keras
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.layers.crf import best_tags, tag_probabilities
 
 
-def concrete_functions(elmo, inputs, batch, max_tokens):
+def concrete_functions(elmo, task, inputs, batch, max_tokens):
     """The functions of a file, for the converter, by their signatures' names.
 
     Args:
         elmo: an `Elmo`, as `check` lets it pass.
+        task: the `TextClassifier` or `Tagger` that has it, or `None`.
         inputs: see `export_tflite`, like the following.
         batch: 1 or `None`.
         max_tokens: int or `None`.
@@ -25,6 +29,8 @@ def concrete_functions(elmo, inputs, batch, max_tokens):
         functions["serving_default"] = _from_character_ids(elmo, batch, max_tokens)
     if max_tokens is None:
         functions |= {"words": _words(elmo), "steps": _steps(elmo)}
+    if task is not None:
+        functions["head"] = _head(task)
     return functions
 
 
@@ -57,6 +63,45 @@ def _steps(elmo):
         tf.TensorSpec(stream_shape, tf.float32, "backward"),
         tf.TensorSpec([None, sum(sizes)], tf.float32, "state"),
     )
+
+
+def _head(task):
+    """Traces the head of a task for one text: the loops of TFLite need a fixed batch."""
+
+    def head(vectors, words, sequence_len):
+        mask = tf.range(tf.shape(words)[1]) < tf.expand_dims(sequence_len, -1)
+        features = {"vectors": vectors, "words": words, "mask": mask}
+        with _without_cudnn(task.head):
+            outputs = task.head(features, training=False)
+        if not is_tagger(task):
+            return {"probabilities": outputs}
+        probabilities = tag_probabilities(outputs) if task.has_crf else outputs
+        return {"probabilities": probabilities, "tags": best_tags(outputs)}
+
+    return _traced(
+        head,
+        tf.TensorSpec([1, None, task.head.input["vectors"].shape[-1]], tf.float32, "vectors"),
+        tf.TensorSpec([1, None], tf.int32, "words"),
+        tf.TensorSpec([1], tf.int32, "sequence_len"),
+    )
+
+
+@contextlib.contextmanager
+def _without_cudnn(head):
+    """Keeps Keras's LSTM, where there is a GPU, from an operation that TFLite does not have."""
+    before = {x: x.use_cudnn for x in head._flatten_layers() if hasattr(x, "use_cudnn")}
+    try:
+        for layer in before:
+            layer.use_cudnn = False
+        yield
+    finally:
+        for layer, value in before.items():
+            layer.use_cudnn = value
+
+
+def is_tagger(task):
+    """Whether a task is a `Tagger`, and not a `TextClassifier`."""
+    return hasattr(task, "has_crf")
 
 
 def _from_text(elmo, batch):
@@ -100,8 +145,8 @@ def _outputs(elmo, tokens, mask, batch):
     return elmo.make_outputs(layers, mask)
 
 
-def check(elmo, inputs):
-    """Raises a `ValueError` if an `Elmo` has settings that the graph cannot have."""
+def check(elmo, task, inputs):
+    """Raises a `ValueError` if a model has settings that the graph cannot have."""
     faults = []
     if elmo.stateful:
         faults.append("it must not keep a state from batch to batch. Received: stateful=True")
@@ -111,10 +156,11 @@ def check(elmo, inputs):
         )
     if elmo.max_tokens is not None:
         faults.append(f"it must read whole sentences. Received: max_tokens={elmo.max_tokens}")
-    if (elmo.compute_dtype, elmo.matmul_dtype) != ("float32", None):
+    dtypes = {elmo.compute_dtype, (task or elmo).compute_dtype}
+    if (dtypes, elmo.matmul_dtype) != ({"float32"}, None):
         faults.append(
             "it must compute in float32 (the file may be quantized). "
-            f"Received: dtype {elmo.compute_dtype}, matmul_dtype {elmo.matmul_dtype}"
+            f"Received: dtype {' and '.join(sorted(dtypes))}, matmul_dtype {elmo.matmul_dtype}"
         )
     if inputs == "text" and elmo.token_encoder.scheme.bytes_to_ids is None:
         faults.append(

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo._version import __version__
+from keras_elmo.export.tflite_graph import is_tagger
 from keras_elmo.text.tokenizers import TOKENIZERS
 
 METADATA_NAME = "keras_elmo"
@@ -28,6 +29,10 @@ _MEANINGS = {
     "forward": "token embeddings, as the forward direction reads them",
     "backward": "token embeddings, as the backward direction reads them",
     "state": "the state of all LSTM layers, zeros before the sentence boundaries",
+    "vectors": "the outputs of the Elmo for each token that task.layers names, side by side",
+    "words": "SipHash-2-4 with the key 0 of each token in lower case, modulo 32,768",
+    "probabilities": "of each label, in the order of task.labels",
+    "tags": "the most likely sequence of tags, indices into task.labels",
 }
 
 
@@ -43,7 +48,9 @@ def metadata(path):
         name of the model's, or `None`), `"quantize"`, `"mixes"` (of each learned mix its `"name"`,
         the `"shares"` of the layers, `"gamma"` and `"do_layer_norm"`), `"options"` (the model's
         options.json), the `"format"` of this dict, and the versions of `"keras_elmo"` and
-        `"tensorflow"` that wrote it.
+        `"tensorflow"` that wrote it. `"task"` is `None` for an `Elmo`; else a dict of the `"kind"`,
+        `"TextClassifier"` or `"Tagger"`, the `"labels"`, the `"layers"` that the head reads, and
+        for a classifier `"multi_label"`, for a tagger `"is_of_entities"`.
 
     Raises:
         ValueError: the file is not a TFLite file, or `export_tflite` did not write it, or it is
@@ -63,11 +70,12 @@ def metadata(path):
     return json.loads(bytes(model.Buffers(buffer).DataAsNumpy()))
 
 
-def describe(elmo, functions, quantize):
+def describe(elmo, task, functions, quantize):
     """The dict that `metadata` reads, for a new file.
 
     Args:
         elmo: the `Elmo`.
+        task: the `TextClassifier` or `Tagger` that has it, or `None`.
         functions: the functions that become the file, see `tflite_graph`.
         quantize: see `export_tflite`.
     """
@@ -108,7 +116,18 @@ def describe(elmo, functions, quantize):
             for name, mix in zip(elmo.output_keys.mixes, elmo.mixes, strict=True)
         ],
         "options": elmo.config.to_options(),
+        "task": None if task is None else _describe_task(task, elmo.config.num_layers),
     }
+
+
+def _describe_task(task, num_layers):
+    layers = ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(num_layers))]
+    if task.elmo_layers == "elmo":
+        layers = ["elmo"]
+    result = {"labels": task.labels, "layers": layers}
+    if is_tagger(task):
+        return {"kind": "Tagger", "is_of_entities": task.is_of_entities, **result}
+    return {"kind": "TextClassifier", "multi_label": task.multi_label, **result}
 
 
 def with_metadata(data, description):

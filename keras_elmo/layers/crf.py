@@ -238,7 +238,7 @@ class CRFDecoder(keras.layers.Layer):
 
         def choose_tag(tag, best_paths):  # (batch,), (batch, tag before, tag)
             from_tag = ops.take_along_axis(best_paths, tag[:, None, None], axis=1)[:, 0]
-            tag = ops.cast(ops.argmax(from_tag, axis=-1), "int32")  # (batch,)
+            tag = _argmax(from_tag)  # (batch,)
             return tag, tag
 
         # Any tag may stand before the first one: its row is the same for each.
@@ -265,7 +265,16 @@ def best_tags(outputs):
     tags), or of scores of the tags, (batch, tokens, tags)."""
     if len(outputs.shape) == 4:
         return CRFDecoder()(outputs)
-    return ops.cast(ops.argmax(outputs, axis=-1), "int32")
+    return _argmax(outputs)
+
+
+def _argmax(values):
+    """The index of the largest value along the last axis, int32, the first of equal ones.
+
+    TFLite does not have all operations of `ops.argmax` of floats.
+    """
+    is_largest = values == ops.max(values, axis=-1, keepdims=True)
+    return ops.cast(ops.argmax(ops.cast(is_largest, "int32"), axis=-1), "int32")
 
 
 def tag_probabilities(outputs):

@@ -1,7 +1,9 @@
-"""`python -m keras_elmo_lite embed FILE -o vectors.npz`: a file of sentences to vectors."""
+"""`python -m keras_elmo_lite`: the sentences of a file to vectors, or to labels and tags."""
 
 import argparse
 import codecs
+import itertools
+import json
 import os
 import signal
 import sys
@@ -10,15 +12,22 @@ import zipfile
 import numpy as np
 
 from keras_elmo_lite.elmo import Elmo
+from keras_elmo_lite.tasks import Tagger, TextClassifier
+
+_TEXTS_PER_CALL = 1024  # whose labels are printed together
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="keras-elmo-lite", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    embed = commands.add_parser("embed", help="embed the sentences of a file")
-    embed.add_argument("input", metavar="FILE", help="UTF-8, one sentence a line; - for stdin")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("input", metavar="FILE", help="UTF-8, one sentence a line; - for stdin")
+    shared.add_argument("-m", "--model", required=True, help="a file of `keras-elmo tflite`")
+    shared.add_argument("--threads", type=int, help="(default: one for each processor)")
+
+    embed = commands.add_parser("embed", parents=[shared], help="embed the sentences of a file")
+    embed.set_defaults(run=_embed)
     embed.add_argument("-o", "--output", required=True, help="the file to write: *.npz")
-    embed.add_argument("-m", "--model", required=True, help="a file of `keras-elmo tflite`")
     embed.add_argument(
         "-l",
         "--layers",
@@ -26,19 +35,69 @@ def main(arguments=None):
         help="all (default), average, top, elmo, word_emb, lstm_outputs1, ..., the number of a "
         "layer, or default: one vector a sentence",
     )
-    embed.add_argument("--threads", type=int, help="(default: one for each processor)")
     embed.add_argument("--overwrite", action="store_true", help="replace an existing output")
     embed.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    what = "print the label of each line, its probability and the line, with tabs between them"
+    classify = commands.add_parser("classify", parents=[shared], help=what)
+    classify.set_defaults(run=_classify)
+    what = "print each token, a tab and its tag, and a blank line after each sentence"
+    tag = commands.add_parser("tag", parents=[shared], help=what)
+    tag.set_defaults(run=_tag)
+    tag.add_argument("--entities", action="store_true", help="print entities as JSON instead")
     options = parser.parse_args(arguments)
     try:
-        return _embed(options)
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     except (OSError, ValueError) as error:
         message = " ".join(str(error).split())
         print(f"keras-elmo-lite {options.command}: error: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Stopped; nothing was written.", file=sys.stderr)
+        end = "; nothing was written." if options.run is _embed else "."
+        print(f"Stopped{end}", file=sys.stderr)
         return 130
+
+
+def _groups_of_lines(options):
+    """The lines of the input, in lists of as many as a model labels at once."""
+    source = sys.stdin.fileno() if options.input == "-" else options.input
+    with open(source, "rb") as file:
+        lines = _lines(file, options.input)
+        while group := list(itertools.islice(lines, _TEXTS_PER_CALL)):
+            if wrong := [line for line in group if "\t" in line]:
+                raise ValueError(
+                    f"Each line of {options.input} must be a text without tabs. If they separate "
+                    f"columns, cut out that of the text. Received: {wrong[0][:60]!r}"
+                )
+            yield group
+
+
+def _classify(options):
+    model = TextClassifier(options.model, options.threads)
+    for texts in _groups_of_lines(options):
+        rows = model.predict(texts)
+        for text, label, row in zip(texts, model.labels_of(rows), rows, strict=True):
+            names = label if isinstance(label, list) else [label]
+            share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
+            print(f"{','.join(map(str, names))}{share}\t{text}".replace("\r", " "))
+    return 0
+
+
+def _tag(options):
+    model = Tagger(options.model, options.threads)
+    for texts in _groups_of_lines(options):
+        if options.entities:
+            for text, found in zip(texts, model.entities(texts), strict=True):
+                row = {"text": text, "entities": [entity._asdict() for entity in found]}
+                print(json.dumps(row, ensure_ascii=False))
+            continue
+        for row in model.tag(texts):
+            print("".join(f"{token}\t{tag}\n" for token, tag in row))
+    return 0
 
 
 def _embed(options):

@@ -45,15 +45,15 @@ class Elmo:
     """
 
     def __init__(self, path: str | os.PathLike[str], num_threads: int | None = None) -> None:
-        self._file = ModelFile(path, num_threads)
+        self.file = ModelFile(path, num_threads)
         self._arguments = os.path.abspath(path), num_threads
-        self.tokenizer = self._file.tokenizer
+        self.tokenizer = self.file.tokenizer
 
     def __reduce__(self):
         return Elmo, self._arguments  # a copy opens the file again
 
     def __repr__(self):
-        file = self._file
+        file = self.file
         return (
             f"<Elmo {file.path!r}: {file.num_layers} LSTM layers in each direction, outputs of "
             f"{2 * file.projection_dim:,}; tokenizer {self.tokenizer}>"
@@ -74,8 +74,7 @@ class Elmo:
             TypeError: a sentence is neither a string nor a list of strings.
             ValueError: most tokens hold whitespace, as sentences do, or an array has another shape.
         """
-        tokens = self._read_tokens(self._as_iterable(sentences))
-        return [[token.decode("utf-8", "surrogateescape") for token in row] for row in tokens]
+        return [text.to_strings(row) for row in self.read_tokens(self.as_iterable(sentences))]
 
     def embed(
         self,
@@ -106,7 +105,7 @@ class Elmo:
         """
         results = list(self.embed_stream(sentences, layers, progress))
         if isinstance(layers, str) and layers == "default":
-            return np.array(results, np.float32).reshape(-1, 2 * self._file.projection_dim)
+            return np.array(results, np.float32).reshape(-1, 2 * self.file.projection_dim)
         return results
 
     def embed_stream(
@@ -118,8 +117,8 @@ class Elmo:
         """Like `embed`, but an iterator over the arrays of each sentence, in constant memory."""
         are_several = isinstance(layers, list | tuple)
         specs = self._checked_layers(layers if are_several else [layers], layers)
-        sentences = self._as_iterable(sentences)
-        results = self._embed(self._read_tokens(sentences), specs)
+        sentences = self.as_iterable(sentences)
+        results = self.embed_tokens(self.read_tokens(sentences), specs)
         if progress:
             results = _shown(results, len(sentences) if hasattr(sentences, "__len__") else None)
         return (result if are_several else result[specs[0]] for result in results)
@@ -142,8 +141,8 @@ class Elmo:
         return float(a @ b / norms) if norms else 0.0
 
     def _checked_layers(self, specs, received):
-        last = self._file.num_layers
-        mixes = [mix["name"] for mix in self._file.mixes]
+        last = self.file.num_layers
+        mixes = [mix["name"] for mix in self.file.mixes]
         names = ["word_emb", *(f"lstm_outputs{k}" for k in range(1, last + 1)), *mixes]
         names += ["default", "average", "top", "all"]
 
@@ -160,7 +159,7 @@ class Elmo:
             )
         return specs
 
-    def _as_iterable(self, sentences):
+    def as_iterable(self, sentences):
         """Sentences as an iterable. Arrays mean what they mean in keras_elmo."""
         if isinstance(sentences, str | bytes):
             raise TypeError(
@@ -189,8 +188,7 @@ class Elmo:
             f"Received: an array of shape {array.shape}"
         )
 
-    def _read_tokens(self, sentences):
-        """The tokens of each sentence, lists of bytes."""
+    def read_tokens(self, sentences):
         sentences, is_checked, may_refuse = iter(sentences), self.tokenizer is None, True
         while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
             rows = [self._tokens(sentence) for sentence in ahead]
@@ -246,14 +244,14 @@ class Elmo:
             )
         return [text.text_to_bytes(token) for token in sentence]
 
-    def _embed(self, sentences, specs):
+    def embed_tokens(self, sentences, specs):
         """The results of sentences, lists of bytes, in their order: dicts by `specs`."""
         for group in _groups(sentences):
             # Each word once, the shortest first: a call reads as many characters as its longest.
             words = sorted({word for tokens in group for word in tokens}, key=lambda w: (len(w), w))
             index_of = {word: index for index, word in enumerate(words)}
             # The last row is for padding.
-            embeddings = np.pad(self._file.embed_words(words), [(0, 1), (0, 0)])
+            embeddings = np.pad(self.file.embed_words(words), [(0, 1), (0, 0)])
             results = [None] * len(group)
             order = sorted(range(len(group)), key=lambda row: -len(group[row]))
             for start in range(0, len(order), _ROWS):
@@ -274,21 +272,21 @@ class Elmo:
             For each sentence a float32, (num_layers + 1, tokens, D).
         """
         lengths = np.array([len(row) for row in indices])
-        size, count = self._file.projection_dim, len(embeddings) - 1
+        size, count = self.file.projection_dim, len(embeddings) - 1
         grid = np.full((2, len(indices), lengths[0]), count)  # as each direction reads the tokens
         results = []
         for k, row in enumerate(indices):
             grid[0, k, : len(row)], grid[1, k, : len(row)] = row, row[::-1]
-            result = np.empty((self._file.num_layers + 1, len(row), 2 * size), np.float32)
+            result = np.empty((self.file.num_layers + 1, len(row), 2 * size), np.float32)
             result[0] = np.tile(embeddings[row], (1, 2)) if row else 0
             results.append(result)
-        state = np.repeat(self._file.start, len(indices), axis=0)
+        state = np.repeat(self.file.start, len(indices), axis=0)
         start = 0
         while start < lengths[0]:
             alive = int(np.sum(lengths > start))
             columns = slice(start, start + max(1, _TOKENS_PER_CALL // alive))
             forward, backward = embeddings[grid[:, :alive, columns]]
-            layers, state = self._file.run_steps(forward, backward, state[:alive])
+            layers, state = self.file.run_steps(forward, backward, state[:alive])
             for k in range(alive):
                 steps = min(forward.shape[1], lengths[k] - start)
                 end = lengths[k] - start
@@ -312,10 +310,10 @@ class Elmo:
         if spec == "top":
             return layers[-1].copy()
         if spec == "word_emb":
-            return layers[0, :, : self._file.projection_dim].copy()
+            return layers[0, :, : self.file.projection_dim].copy()
         if spec.startswith("lstm_outputs"):
             return layers[int(spec.removeprefix("lstm_outputs"))].copy()
-        (mix,) = (mix for mix in self._file.mixes if mix["name"] == spec)
+        (mix,) = (mix for mix in self.file.mixes if mix["name"] == spec)
         if mix["do_layer_norm"] and layers.size:  # over all numbers of a layer of the sentence
             layers = layers - layers.mean(axis=(1, 2), keepdims=True)
             layers /= np.sqrt((layers**2).mean(axis=(1, 2), keepdims=True) + _EPSILON)

@@ -29,6 +29,7 @@ class ModelFile:
         num_layers: int. LSTM layers.
         projection_dim: int.
         mixes: list of dicts, the learned mixes.
+        task: dict of what a classifier or tagger needs, or `None`, as the metadata has it.
 
     Raises:
         ValueError: it is not such a file, or damaged, or of a later version, or its shapes are
@@ -50,6 +51,7 @@ class ModelFile:
                 f"`max_tokens`. Received: {', '.join(signatures)}"
             )
         self.tokenizer, self.mixes = metadata["tokenizer"], metadata["mixes"]
+        self.task = metadata["task"]
         lstm = metadata["options"]["lstm"]
         self.num_layers, self.projection_dim = lstm["n_layers"], lstm["projection_dim"]
         self._scheme = scheme_of(metadata["options"])
@@ -60,7 +62,8 @@ class ModelFile:
         begin, end = self._embed_ids(self._scheme.boundaries())[:, None, None]
         _, self.start = self.run_steps(begin, end, np.zeros((1, size), np.float32))
 
-    def _run(self, signature, **inputs):
+    def run(self, signature, **inputs):
+        """The outputs of a signature, a dict of arrays."""
         with self._lock:
             return self._runners[signature](**inputs)
 
@@ -70,7 +73,7 @@ class ModelFile:
 
     def _embed_ids(self, character_ids):
         parts = [
-            self._run("words", character_ids=character_ids[k : k + _WORDS_PER_CALL])
+            self.run("words", character_ids=character_ids[k : k + _WORDS_PER_CALL])
             for k in range(0, len(character_ids), _WORDS_PER_CALL)
         ]
         nothing = np.zeros((0, self.projection_dim), np.float32)
@@ -88,7 +91,7 @@ class ModelFile:
             A list of `num_layers` floats, (batch, tokens, 2 * projection_dim), each direction in
             its own order; and the next state.
         """
-        outputs = self._run("steps", forward=forward, backward=backward, state=state)
+        outputs = self.run("steps", forward=forward, backward=backward, state=state)
         layers = [outputs[f"lstm_outputs{k}"] for k in range(1, self.num_layers + 1)]
         return layers, outputs["state"]
 

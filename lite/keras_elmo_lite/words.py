@@ -5,9 +5,11 @@ The tokens are those of the tokenizers of `keras_elmo.text`, and the ids those o
 """
 
 import codecs
+import functools
 import io
 import itertools
 import re
+import struct
 import unicodedata
 
 import numpy as np
@@ -27,6 +29,8 @@ _BEGIN_SENTENCE, _END_SENTENCE, _BEGIN_WORD, _END_WORD, _WORD_PADDING = range(25
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not stand for a byte
 _REPLACEMENT = "\ufffd"
+_WORD_ROWS = 2**15  # of the table of word vectors
+_MASK_64 = 2**64 - 1
 
 
 def text_to_bytes(text):
@@ -37,6 +41,11 @@ def text_to_bytes(text):
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return _NO_BYTE.sub(_REPLACEMENT, text).encode("utf-8", "surrogateescape")
+
+
+def to_strings(tokens):
+    """Tokens, a list of bytes, as a list of `str`. Bytes that are not UTF-8 are lone surrogates."""
+    return [token.decode("utf-8", "surrogateescape") for token in tokens]
 
 
 def _split_whitespace(text):
@@ -140,6 +149,58 @@ def tokenize(text, tokenizer):
         tokenizer: a key of `TOKENIZERS`.
     """
     return [token for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]
+
+
+def spans(text, tokens, tokenizer):
+    """Where the tokens of a text are: pairs of the first character, and the one after the last.
+
+    Args:
+        text: str.
+        tokens: list of bytes, what `tokenize` gives for it.
+        tokenizer: a key of `TOKENIZERS`.
+    """
+    data, end, result = text_to_bytes(text), 0, []
+    if tokenizer != "space":  # Only spaces stand between the tokens then.
+        data = _SPACE.sub(lambda match: b" " * len(match[0]), data)
+    sizes = [len(text_to_bytes(character)) for character in text]
+    character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])  # by the index of a byte
+    for token in tokens:
+        start = data.index(token, end)
+        end = start + len(token)
+        result.append((int(character_at[start]), int(character_at[end])))
+    return result
+
+
+@functools.lru_cache(2**16)
+def word_row(word):
+    """The row of a word, bytes, in the table of word vectors of a classifier or tagger.
+
+    keras_elmo has it from `tf.strings.lower`, which ends a word at a NUL, and
+    `to_hash_bucket_strong`. Python may not know the small letters of a later Unicode.
+    """
+    lower = word.split(b"\0")[0].decode("utf-8", "replace").lower().encode()
+    return _siphash(lower) % _WORD_ROWS
+
+
+def _siphash(data):
+    """SipHash-2-4 with the key 0. Reference: Aumasson and Bernstein 2012."""
+    a, b, c, d = 0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) % 256])
+    blocks = [block for (block,) in struct.iter_unpack("<Q", padded)]
+    for block in [*blocks, None]:  # and what ends the hash
+        c ^= 0xFF if block is None else 0
+        d ^= block or 0
+        for _ in range(4 if block is None else 2):
+            a, c = (a + b) & _MASK_64, (c + d) & _MASK_64
+            b, d = _rotate(b, 13) ^ a, _rotate(d, 16) ^ c
+            a, c = (_rotate(a, 32) + d) & _MASK_64, (c + b) & _MASK_64
+            b, d, c = _rotate(b, 17) ^ c, _rotate(d, 21) ^ a, _rotate(c, 32)
+        a ^= block or 0
+    return a ^ b ^ c ^ d
+
+
+def _rotate(number, bits):
+    return ((number << bits) | (number >> (64 - bits))) & _MASK_64
 
 
 class ByteScheme:

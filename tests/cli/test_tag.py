@@ -52,6 +52,20 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, capsys):
     assert run("tag", "label", "a.conll", "-m", "t.keras") == 0
     rows = [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()]
     assert rows[:7] == ["Ada", "met", "Charles", "", "in", "London", ""]
+    assert_lite_prints_the_same("tag", "t.keras", capsys, [], ["--entities"])
+
+
+def assert_lite_prints_the_same(command, model, capsys, *options):
+    """`keras-elmo tflite` and `python -m keras_elmo_lite` label texts as `label` does."""
+    lite = pytest.importorskip("keras_elmo_lite.__main__", reason="pip install ./lite")
+    assert run("tflite", model, "model.tflite") == 0
+    err = capsys.readouterr().err
+    assert err.endswith("steps(forward, backward, state), head(vectors, words, sequence_len)\n")
+    for option in options:
+        assert run(command, "label", "new.txt", "-m", model, *option) == 0
+        assert lite.main([command, "new.txt", "-m", "model.tflite", *option]) == 0
+        out = capsys.readouterr().out
+        assert out[: len(out) // 2] == out[len(out) // 2 :] != ""
 
 
 def test_a_classifier_goes_from_csv_to_a_server(folder, one_layer_folder, capsys, monkeypatch):
@@ -72,6 +86,7 @@ def test_a_classifier_goes_from_csv_to_a_server(folder, one_layer_folder, capsys
     served = tf.saved_model.load("served/1").signatures["serving_default"]
     (label,) = served(text=tf.constant(["good"]))["label"].numpy()
     assert label.decode() == rows[0][0]
+    assert_lite_prints_the_same("classify", "c.keras", capsys, [])
 
 
 def read_label_step(line):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo, ElmoConfig, batch_to_ids, characters
-from keras_elmo.export import tflite
+from keras_elmo import Elmo, ElmoConfig, Tagger, TextClassifier, batch_to_ids, characters
+from keras_elmo.export import tflite, tflite_graph
 from keras_elmo.export.tflite_metadata import with_metadata
 
 SENTENCES = [
@@ -348,8 +348,48 @@ def test_models_that_cannot_be_converted(small_config, tmp_path, kwargs, inputs,
     assert os.listdir(tmp_path) == []
 
 
-def test_only_an_elmo_is_converted_and_into_an_existing_folder(model, tmp_path):
-    with pytest.raises(TypeError, match="Sequential"):
+@pytest.mark.parametrize("argument", [{"inputs": "text"}, {"batch": None}, {"max_tokens": 9}])
+def test_arguments_that_are_for_an_elmo_alone(small_config, tmp_path, argument):
+    task = TextClassifier(Elmo(small_config), ["a", "b"], word_dim=0)
+    with pytest.raises(ValueError, match="the model must be an Elmo. Received: a TextClassifier"):
+        tflite.export_tflite(task, tmp_path / "model.tflite", **argument)
+    assert os.listdir(tmp_path) == []
+
+
+def test_tasks_that_cannot_be_converted(small_config, tmp_path):
+    elmo, path = Elmo(small_config, max_tokens=9), tmp_path / "model.tflite"
+    for task, message in [
+        (TextClassifier(elmo, ["a", "b"], word_dim=0), "max_tokens=9"),
+        (
+            Tagger(Elmo(small_config), list("ab"), word_dim=0, dtype="mixed_bfloat16"),
+            "dtype bfloat16 and f",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=f"cannot become a TFLite file: .*{message}"):
+            tflite.export_tflite(task, path)
+
+
+def test_the_head_of_a_tagger_has_no_operation_of_cudnn(small_config, monkeypatch):
+    """Keras takes them on a machine with a GPU."""
+    task = Tagger(Elmo(small_config), list("ab"), crf=False, word_dim=0)
+    rnn = sys.modules["keras.src.backend.tensorflow.rnn"]
+    monkeypatch.setattr(rnn, "_is_gpu_available", lambda: True)
+
+    def operations():
+        graph = tf.function(task.head).get_concrete_function(features).graph
+        return {operation.type for operation in graph.get_operations()}
+
+    features = {
+        name: tf.TensorSpec([1, *tensor.shape[1:]], tensor.dtype, name)
+        for name, tensor in task.head.input.items()
+    }
+    graph = tflite_graph.concrete_functions(task.elmo, task, "words", 1, None)["head"].graph
+    assert "CudnnRNNV3" in operations()
+    assert "Cudnn" not in " ".join(operation.type for operation in graph.get_operations())
+
+
+def test_only_these_models_are_converted_and_into_an_existing_folder(model, tmp_path):
+    with pytest.raises(TypeError, match="an Elmo, a TextClassifier or a Tagger. Rec.*Sequential"):
         tflite.export_tflite(keras.Sequential(), tmp_path / "model.tflite")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         tflite.export_tflite(model, tmp_path / "nowhere" / "model.tflite")

@@ -87,6 +87,21 @@ def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
     assert sorted(os.listdir()) == ["latin.txt", "text.txt"]
 
 
+def test_lines_with_tabs_and_files_of_others_get_no_label(run, files, monkeypatch, capsys):
+    """What is printed is in tests/cli/test_tag.py, beside what `keras-elmo` prints."""
+    with open("text.tsv", "w") as file:
+        file.write("a text\tlabel\n")
+    model = ["--model", str(files["whitespace"])]
+    for command, kind in (("classify", "TextClassifier"), ("tag", "Tagger")):
+        assert keras_elmo_lite.main([command, "text.txt", *model]) == 2
+        message = f"must be the file of a {kind}. Received: the file of a model of the class Elmo\n"
+        assert capsys.readouterr().err.endswith(message)
+        monkeypatch.setattr(keras_elmo_lite, kind, lambda *_: None)
+        assert keras_elmo_lite.main([command, "text.tsv", *model]) == 2
+        message = "must be a text without tabs.* Received: 'a text\\\\tlabel'\n"
+        assert re.search(message, capsys.readouterr().err)
+
+
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing(run, monkeypatch, number, status):
     def stopped(*_):

@@ -1,0 +1,220 @@
+"""`keras_elmo_lite.TextClassifier` and `Tagger` give what those of keras_elmo give."""
+
+import json
+import pickle
+import subprocess
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from text.tokenizer_cases import noise, texts
+
+from keras_elmo import Tagger, TextClassifier, export_tflite
+from keras_elmo.tasks import tags
+from keras_elmo.tasks.examples import word_rows
+from keras_elmo.text.tokenizers import token_spans
+
+keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
+from keras_elmo_lite import tasks as lite_tasks  # noqa: E402
+from keras_elmo_lite import words as lite_words  # noqa: E402
+
+BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+MANY = ["O", *(f"{prefix}-{k}" for k in range(20) for prefix in "BI")]  # so many are quantised
+# By name: the class, the tokenizer, the arguments, and the quantization.
+SETTINGS = {
+    "classifier": (TextClassifier, "whitespace", {"labels": [3, True, "c"], "word_dim": 4}, None),
+    "several labels": (
+        TextClassifier,
+        "treebank",
+        {"labels": list("abcd"), "multi_label": True, "layers": "elmo", "word_dim": 0},
+        None,
+    ),
+    "tagger": (Tagger, "treebank", {"labels": BIO, "word_dim": 4}, None),
+    "no CRF": (
+        Tagger,
+        None,
+        {"labels": [0, 1, 2], "crf": False, "layers": "elmo", "word_dim": 0},
+        None,
+    ),
+    "int8": (Tagger, "whitespace", {"labels": MANY, "word_dim": 4}, "int8"),
+    "float16": (TextClassifier, "space", {"labels": ["a", "b"], "word_dim": 4}, "float16"),
+}
+RAW = [
+    "Ada met Charles in London.",
+    "",
+    "  na\u00efve\u00a0\u732b\U0001f642 \u0130STANBUL \u039f\u03a3 \u1e9e  don't ",
+    "a\x00b \udcff \ud83d x",
+    " ".join(f"W{number % 30}" for number in range(75)),
+]
+SENTENCES = [["The", "cat", "SAT"], [], ["x" * 60, "", "\u00e9\udcff"], ["a"]]
+
+
+def texts_of(task):
+    return SENTENCES if task.elmo.tokenizer is None else RAW + SENTENCES
+
+
+@pytest.fixture(scope="module")
+def models(models):
+    """A model with random weights for each of `SETTINGS`."""
+    rng, result = np.random.default_rng(0), {}
+    for name, (kind, tokenizer, arguments, _) in SETTINGS.items():
+        size = {"units" if kind is Tagger else "filters": 24}
+        result[name] = kind(models[tokenizer], **arguments, **size)
+        for weight in result[name].head.trainable_variables:
+            values = weight.numpy()
+            is_free = values > -1e3  # not a transition that the scheme forbids
+            noise = rng.normal(scale=0.3, size=values.shape)
+            weight.assign(np.where(is_free, values + noise, values))
+    return result
+
+
+@pytest.fixture(scope="module")
+def files(models, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tasks")
+    for name, model in models.items():
+        export_tflite(model, folder / f"{name}.tflite", quantize=SETTINGS[name][3])
+    return {name: str(folder / f"{name}.tflite") for name in models}
+
+
+ALONE = """
+import json, sys
+sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
+import keras_elmo_lite as lite
+results = {}
+for name, (kind, path, texts) in json.load(sys.stdin).items():
+    model = getattr(lite, kind)(path)
+    results[name] = {"predict": model.predict(texts).tolist(), "labels": model.labels}
+    for method in ("classify", "tag", "entities"):
+        if hasattr(model, method) and (method != "entities" or "O" in model.labels):
+            results[name][method] = getattr(model, method)(texts)
+print(json.dumps(results))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(files, models):
+    """What keras-elmo-lite says of the texts, in a process without TensorFlow."""
+    given = {
+        name: (SETTINGS[name][0].__name__, files[name], texts_of(models[name])) for name in files
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_labels_and_probabilities_equal_keras_elmo(models, found, name):
+    model, found, quantize = models[name], found[name], SETTINGS[name][3]
+    given = texts_of(model)
+    assert found["labels"] == model.labels
+    expected = model.predict(given, verbose=0)
+    tolerance = {None: 1e-4, "float16": 5e-3, "int8": 0.1}[quantize]
+    np.testing.assert_allclose(found["predict"], expected, rtol=0, atol=tolerance)
+    assert expected.std() > 0.01  # The model tells texts apart.
+    if quantize is None and isinstance(model, TextClassifier):
+        assert found["classify"] == model.classify(given)
+    if isinstance(model, Tagger):
+        pairs, right = found["tag"], model.tag(given)
+        assert [[word for word, _ in row] for row in pairs] == [[w for w, _ in r] for r in right]
+        pairs, right = ([tag for row in rows for _, tag in row] for rows in (pairs, right))
+        is_same = [one == other for one, other in zip(pairs, right, strict=True)]
+        assert np.mean(is_same) >= (1 if quantize is None else 0.9)
+    if "entities" in found and quantize is None:
+        right = model.entities(given)
+        assert sum(map(len, right)) > 5
+        assert found["entities"] == [[list(entity) for entity in row] for row in right]
+
+
+def test_a_quantised_tagger_keeps_to_the_scheme(found):
+    allowed = tags.transitions(MANY)
+    index_of = {tag: index for index, tag in enumerate(MANY)}
+    for row in found["int8"]["tag"]:
+        path = [-1, *(index_of[tag] for _, tag in row), -1]
+        assert allowed[path[:-1], path[1:]].all()
+
+
+def test_forms_of_texts(files, models):
+    lite, model = keras_elmo_lite.Tagger(files["tagger"]), models["tagger"]
+    for form in ("Ada met Bob", b"\xffAda met", np.array(["Ada met", "Bob"]), np.array([["Ada"]])):
+        assert lite.tag(form) == model.tag(form)
+        assert lite.entities(form) == model.entities(form)
+    assert isinstance(lite.entities([RAW[0]]), list)
+    assert lite.tag(iter(RAW)) == lite.tag(RAW)
+    assert lite.tag([]) == [] and lite.predict([]).shape == (0, 1, 5)
+    assert pickle.loads(pickle.dumps(lite)).tag(RAW) == lite.tag(RAW)
+    classifier = keras_elmo_lite.TextClassifier(files["classifier"])
+    assert classifier.classify("a b") == models["classifier"].classify("a b")
+    assert classifier.predict([]).shape == (0, 3)
+    with pytest.raises(TypeError, match="must be a list, an array"):
+        lite.entities({"a": 1})
+
+
+def test_an_elmo_reads_the_file_of_a_task(files, models):
+    found = keras_elmo_lite.Elmo(files["classifier"]).embed(RAW, "lstm_outputs2")
+    expected = models["classifier"].elmo.embed(RAW, "lstm_outputs2")
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_files_of_other_models_are_refused(files, request):
+    message = "must be the file of a Tagger. Received: the file of a model of the class TextClass"
+    with pytest.raises(ValueError, match=message):
+        keras_elmo_lite.Tagger(files["classifier"])
+    with pytest.raises(ValueError, match="The labels must be tags like .*labels=\\[0, 1, 2\\]"):
+        keras_elmo_lite.Tagger(files["no CRF"]).entities([["a"]])
+
+
+def test_a_file_of_an_elmo_is_no_classifier(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        lite_tasks, "Elmo", lambda *_: type("", (), {"file": type("", (), {"task": None})})
+    )
+    with pytest.raises(ValueError, match="a TextClassifier. Received: .* the class Elmo"):
+        keras_elmo_lite.TextClassifier(tmp_path / "a.tflite")
+
+
+# Words, spans and entities, without a file
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text() | st.binary() | st.text("A\u03a3\u0130\u1e9e\u0301.'\x00"), min_size=1))
+def test_rows_of_words(batch):
+    known = "".join(word for word in batch if isinstance(word, str))
+    assume(all(unicodedata.category(character) != "Cn" for character in known))
+    words = [lite_words.text_to_bytes(word) for word in batch]
+    assert [lite_words.word_row(word) for word in words] == word_rows(words).numpy().tolist()
+
+
+def test_rows_of_words_of_each_length():
+    words = [bytes(range(65, 65 + count)) for count in range(40)] + [b"x" * 300]
+    assert [lite_words.word_row(word) for word in words] == word_rows(words).numpy().tolist()
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", "treebank", "space"])
+def test_spans(tokenizer):
+    @settings(max_examples=200, deadline=None)
+    @given(texts | noise | st.text("a. \u00a0\t\ud83d\udcff\ude00\udca0", max_size=9))
+    def check(text):
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "surrogateescape")
+        assume(all(unicodedata.category(character) != "Cn" for character in text))
+        tokens = lite_words.tokenize(text, tokenizer)
+        assert lite_words.spans(text, tokens, tokenizer) == token_spans(text, tokenizer)
+
+    check()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["O", *(f"{p}-{t}" for p in "BIESLU" for t in ("A", "A-B", ""))])))
+def test_entities(names):
+    labels = list(dict.fromkeys(["B-A", *names]))
+    expected = tags.entities([labels.index(name) for name in names], labels)
+    assert lite_tasks.spans_of_entities(names) == expected

@@ -21,6 +21,7 @@ from keras_elmo.export.signatures import (
     limited,
     named_outputs,
     refuse_longer,
+    without_cudnn,
 )
 from keras_elmo.files import replacing_folder, tensorflow_reason
 from keras_elmo.models import Elmo
@@ -128,6 +129,7 @@ def export_saved_model(
             )
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(without_cudnn(model))
         for elmo in elmos:
             is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
             stack.enter_context(

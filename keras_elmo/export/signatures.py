@@ -1,5 +1,6 @@
 """The signatures of a SavedModel: the inputs and outputs of each."""
 
+import contextlib
 import keyword
 
 import keras
@@ -174,3 +175,16 @@ def check_lengths(lengths, max_tokens):
     longest = tf.reduce_max(tf.concat([lengths, [0]], 0))
     message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
     return tf.debugging.Assert(longest <= max_tokens, [message, longest])
+
+
+@contextlib.contextmanager
+def without_cudnn(model):
+    """A context in which Keras's LSTM takes no operation that only GPUs run."""
+    before = {x: x.use_cudnn for x in model._flatten_layers() if hasattr(x, "use_cudnn")}
+    try:
+        for layer in before:
+            layer.use_cudnn = False
+        yield
+    finally:
+        for layer, value in before.items():
+            layer.use_cudnn = value

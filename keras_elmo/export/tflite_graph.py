@@ -1,11 +1,10 @@
 """Models as graphs whose operations TFLite has: no strings, no hash tables."""
 
-import contextlib
-
 import keras
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.export.signatures import without_cudnn
 from keras_elmo.layers.crf import best_tags, tag_probabilities
 
 
@@ -71,7 +70,7 @@ def _head(task):
     def head(vectors, words, sequence_len):
         mask = tf.range(tf.shape(words)[1]) < tf.expand_dims(sequence_len, -1)
         features = {"vectors": vectors, "words": words, "mask": mask}
-        with _without_cudnn(task.head):
+        with without_cudnn(task.head):
             outputs = task.head(features, training=False)
         if not is_tagger(task):
             return {"probabilities": outputs}
@@ -84,19 +83,6 @@ def _head(task):
         tf.TensorSpec([1, None], tf.int32, "words"),
         tf.TensorSpec([1], tf.int32, "sequence_len"),
     )
-
-
-@contextlib.contextmanager
-def _without_cudnn(head):
-    """Keeps Keras's LSTM, where there is a GPU, from an operation that TFLite does not have."""
-    before = {x: x.use_cudnn for x in head._flatten_layers() if hasattr(x, "use_cudnn")}
-    try:
-        for layer in before:
-            layer.use_cudnn = False
-        yield
-    finally:
-        for layer, value in before.items():
-            layer.use_cudnn = value
 
 
 def is_tagger(task):

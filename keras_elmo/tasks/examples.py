@@ -123,7 +123,9 @@ def check_dataset(dataset, sizes, what, steps=0):
 
 def word_rows(tokens):
     """The rows of words in the table of word vectors, int32. Upper and lower case are one."""
-    words = tf.strings.lower(tokens, encoding="utf-8")
+    # TensorFlow lowers by the language of the process's locale. Turkish has two i of its own.
+    words = tf.strings.regex_replace(tf.strings.lower(tokens), "\u0130", "i\u0307")
+    words = tf.strings.lower(words, encoding="utf-8")
     return tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
 
 

@@ -4,6 +4,7 @@ import functools
 import gc
 import json
 import logging
+import os
 import subprocess
 import sys
 import weakref
@@ -416,16 +417,22 @@ def test_a_fresh_program_loads_it(trained, tmp_path):
     path = tmp_path / "classifier.keras"
     trained.save(path)
     loaded = keras.models.load_model(path)
-    expected = trained.predict(TEXTS, verbose=0)
-    np.testing.assert_allclose(loaded.predict(TEXTS, verbose=0), expected, atol=1e-6)
-    arguments = [path, json.dumps(TEXTS), json.dumps(LABELS)]
+    texts = [*TEXTS, "I met \u0130pek"]  # which Turkish lowers in its own way
+    expected = trained.predict(texts, verbose=0)
+    np.testing.assert_allclose(loaded.predict(texts, verbose=0), expected, atol=1e-6)
+    wanted = trained.classify(texts)
+    arguments = [path, json.dumps(texts), json.dumps(wanted)]
     result = subprocess.run(
-        [sys.executable, "-c", FRESH, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", FRESH, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "tr_TR.UTF-8"},
     )
     (labels, p), (names, figures) = map(json.loads, result.stdout.splitlines()[-2:])
-    assert (labels, names) == (LABELS, ["neg", "pos"])
+    assert (labels, names) == (wanted, ["neg", "pos"])
     np.testing.assert_allclose(p, expected, atol=1e-6)
-    assert figures == pytest.approx(trained.evaluate(TEXTS, LABELS, verbose=0), abs=1e-5)
+    assert figures == pytest.approx(trained.evaluate(texts, wanted, verbose=0), abs=1e-5)
 
 
 def test_the_saved_model_says_labels(trained, tmp_path):

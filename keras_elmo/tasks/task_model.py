@@ -289,8 +289,10 @@ class TaskModel(keras.Model):
             TypeError: a text is not a string, or a label not a label.
             OSError: the temporary file cannot be written.
         """
-        check_integers(1, batch_size=batch_size, validation_batch_size=validation_batch_size or 1)
+        check_integers(1, batch_size=batch_size)
         check_integers(0, cache_bytes=cache_bytes)
+        if validation_batch_size is not None:
+            check_integers(1, validation_batch_size=validation_batch_size)
         steps = kwargs.get("steps_per_epoch")
         if isinstance(x, tf.data.Dataset) and validation_split:
             raise _not_beside_a_dataset("validation_split", validation_split)
@@ -303,10 +305,7 @@ class TaskModel(keras.Model):
             steps = kwargs.get("validation_steps")
             if isinstance(validation_data, tf.data.Dataset):
                 validation_data = (validation_data,)
-            elif not isinstance(validation_data, list | tuple) or len(validation_data) not in (
-                2,
-                3,
-            ):
+            elif not (isinstance(validation_data, tuple | list) and len(validation_data) in (2, 3)):
                 raise ValueError(
                     "`validation_data` must be a pair of texts and labels, a triple with sample "
                     f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"

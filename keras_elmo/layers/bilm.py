@@ -255,7 +255,7 @@ class BiLM(keras.layers.Layer):
     def using_loop(self, loop):
         """A context in which calls from this thread use another loop.
 
-        XLA needs `"rnn"`, and TFLite needs `"padded"`.
+        TFLite needs `"padded"`.
         """
         if loop is not None:
             find_loop(loop)  # This raises an error if there is no such loop.

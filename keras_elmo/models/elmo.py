@@ -72,8 +72,6 @@ class Elmo(ContextualModel):
             and not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
             calls skip frozen layers in the backward pass, and only `trainable` and
             `trainable_part` retrace these graphs.
-        xla: compile the numeric layers that are frozen with XLA: `False`, `True`, or `"auto"`: if
-            there is a GPU. Lengths are padded to buckets, so that compilations are reused.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
             `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
@@ -126,13 +124,12 @@ class Elmo(ContextualModel):
         max_tokens: int | None = None,
         trainable: bool = True,
         trainable_part: str = "mix",
-        xla: bool | str = False,
         kernel_initializer: Any = DEFAULT_INITIALIZER,
         matmul_dtype: str | None = None,
         **kwargs: Any,
     ) -> None:
         refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
-        super().__init__(config, tokenizer, xla, kernel_initializer, matmul_dtype, **kwargs)
+        super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
             warn_of_random_weights(os.fspath(config), stacklevel=2)
         check_integers(1, num_mixes=num_mixes)
@@ -496,7 +493,6 @@ class Elmo(ContextualModel):
             "max_tokens": self.max_tokens,
             "trainable": self.trainable,
             "trainable_part": self.trainable_part,
-            "xla": self.xla,
         }
 
     @classmethod

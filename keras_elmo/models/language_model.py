@@ -83,9 +83,7 @@ class BiLanguageModel(ContextualModel):
         **kwargs: Any,
     ) -> None:
         refuse_pretrained_source(type(self), config)
-        super().__init__(
-            config, tokenizer, xla=False, kernel_initializer=kernel_initializer, **kwargs
-        )
+        super().__init__(config, tokenizer, kernel_initializer, **kwargs)
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
         self.vocabulary = vocabulary

@@ -352,12 +352,6 @@ class BiLM(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
 
-    @classmethod
-    def from_config(cls, config):
-        if config.get("loop") == "auto":  # the spelling of version 0.1.0
-            config = {**config, "loop": None}
-        return cls(**config)
-
 
 def _agree(shape, expected):
     """Whether two shapes are equal, where `None` is equal to any size."""

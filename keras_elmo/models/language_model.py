@@ -436,7 +436,7 @@ class BiLanguageModel(ContextualModel):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        has_softmax = config.pop("has_softmax", True)  # version 0.1.0 did not save it
+        has_softmax = config.pop("has_softmax")
         model = cls(**config)
         model.has_softmax = has_softmax
         return model

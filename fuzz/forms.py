@@ -11,7 +11,7 @@ from models.test_keras_forms import faults
 from fuzz.case import Finding, expect
 from keras_elmo import CRFLoss, Elmo
 
-_CLOSE = 1e-3  # XLA and bfloat16 round otherwise; another model is far away
+_CLOSE = 1e-3  # bfloat16 rounds otherwise; another model is far away
 
 
 def run(seed, folder):

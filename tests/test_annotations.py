@@ -10,11 +10,10 @@ import sys
 import pytest
 
 IMPORTS = """\
-import numpy as np
-import numpy.typing as npt
-from typing_extensions import assert_type
+from typing import Any
 
-Array = npt.NDArray[np.float32]
+import numpy as np
+from typing_extensions import assert_type
 """
 START = """\
 import keras_elmo
@@ -31,10 +30,8 @@ with keras_elmo.read_embeddings("vectors.hdf5") as sentences:
     print(len(sentences), sentences[0].shape, layer.elmo.config.output_dim)
 """
 EMBED = """\
-assert_type(elmo.embed(["a"]), list[Array])
-assert_type(elmo.embed(["a"], "default"), Array)
-assert_type(elmo.embed(np.array(["a"]), layers=["top", -1]), list[dict[str | int, Array]])
-assert_type(next(elmo.embed_stream(open("a.txt"), 1)), Array)
+assert_type(elmo.embed(np.array(["a"]), layers=["top", -1]), Any)
+assert_type(next(elmo.embed_stream(open("a.txt"), 1)), Any)
 """
 LITE = """\
 from keras_elmo_lite import Elmo, Tagger, TextClassifier
@@ -55,7 +52,6 @@ keras_elmo.TextClassifier("tiny").classify(3)
 keras_elmo.Tagger("tiny", units="64")
 elmo.embed(["a"], batch_size=32)
 elmo.embed(["a"], layers=1.5)
-elmo.embed(["a"])["elmo"]
 elmo.trainable_part = True
 keras_elmo.BiLanguageModel.from_pretrained("tiny", vocabulary=3)
 keras_elmo.export_saved_model(elmo, "elmo", storage=16)

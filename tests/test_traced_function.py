@@ -63,7 +63,6 @@ def test_models_have_no_plain_functions():
         "traced_function.py",
         "export/exported_module.py",
         "export/tflite_graph.py",
-        "models/compiled.py",  # XLA: once for a model that asks for it
         "training/training_step.py",
     }
     found = set()

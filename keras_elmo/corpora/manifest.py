@@ -49,8 +49,7 @@ def read_manifest(folder):
     Returns:
         A dict. `"complete"` says whether the folder has the vectors of all sentences. If it has,
         `"shards"` has a dict for each file, in the order of the rows: `"file"`, `"first_id"`,
-        `"rows"`, `"bytes"` and `"sha256"` (which folders of the first development versions of 0.2.0
-        do not have). Else it is empty.
+        `"rows"`, `"bytes"` and `"sha256"`. Else it is empty.
 
     Raises:
         FileNotFoundError: there is no manifest.
@@ -159,8 +158,8 @@ def _is_input(value):
 
 def _is_shard(value):
     return _is_dict(
-        value, file=_is_text, first_id=_is_count, rows=_is_count, bytes=_is_count
-    ) and _is_hash(value.get("sha256", 64 * "0"))
+        value, file=_is_text, first_id=_is_count, rows=_is_count, bytes=_is_count, sha256=_is_hash
+    )
 
 
 # What each entry of a manifest must be.
@@ -230,14 +229,12 @@ def describe_model(elmo):
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
-    # Folders that were written before there was a `matmul_dtype` have no such key.
-    arithmetic = {"matmul_dtype": elmo.matmul_dtype} if elmo.matmul_dtype else {}
     return {
         "source": str(elmo.source),
         "sha256": digest.hexdigest(),
         "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,
-        **arithmetic,
+        "matmul_dtype": elmo.matmul_dtype,
         "max_tokens": elmo.max_tokens,
         "do_layer_norm": elmo.do_layer_norm,
     }

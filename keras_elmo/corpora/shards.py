@@ -186,8 +186,8 @@ def check_shard(path, fingerprint, entry):
     Args:
         path: the shard.
         fingerprint: str. See `make_schema`.
-        entry: dict with `"first_id"` and `"rows"`. An entry of a manifest has `"bytes"`, too, and
-            `"sha256"`, without which only a part of the file is read.
+        entry: dict with `"first_id"` and `"rows"`. An entry of a manifest also has `"bytes"` and
+            `"sha256"`. Without these only a part of the file is read.
 
     Raises:
         ValueError: it is not a whole Parquet file, or not the shard of these rows.

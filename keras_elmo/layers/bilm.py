@@ -255,7 +255,7 @@ class BiLM(keras.layers.Layer):
     def using_loop(self, loop):
         """A context in which calls from this thread use another loop.
 
-        XLA needs `"rnn"`, and TFLite needs `"padded"`.
+        TFLite needs `"padded"`.
         """
         if loop is not None:
             find_loop(loop)  # This raises an error if there is no such loop.
@@ -351,12 +351,6 @@ class BiLM(keras.layers.Layer):
             "loop": self.loop,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
-
-    @classmethod
-    def from_config(cls, config):
-        if config.get("loop") == "auto":  # the spelling of version 0.1.0
-            config = {**config, "loop": None}
-        return cls(**config)
 
 
 def _agree(shape, expected):

@@ -3,16 +3,9 @@
 import os
 import warnings
 
-import keras
-import tensorflow as tf
-
-from keras_elmo.models.sentences import MAX_TOKENS
 from keras_elmo.weights import addresses, presets
 
 TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
-# At 24 tokens a sentence, which is usual, they are as many as the largest batches of `embed` hold.
-MAX_CALL_SENTENCES = MAX_TOKENS // 24
-_has_warned_of_large_call = False
 
 
 def check_trainable(value):
@@ -35,22 +28,6 @@ def check_part(part):
             f"Received: trainable_part={part!r}"
         )
     return part
-
-
-def translate_0_1_config(config):
-    """The config of an `Elmo` or `ElmoEmbedding` as today's constructors take it.
-
-    In version 0.1.0 there was no `trainable_part`: `trainable` named the part, and `True` meant
-    all. A config of today is returned unchanged: that of an `Elmo` has a `trainable_part`, and an
-    `ElmoEmbedding` leaves it to its `elmo`.
-    """
-    trainable = config.get("trainable")
-    if isinstance(trainable, str):
-        return {**config, "trainable": True, "trainable_part": trainable}
-    is_elmo = "elmo" not in config
-    if is_elmo and trainable is True and "trainable_part" not in config:
-        return {**config, "trainable_part": "all"}
-    return config
 
 
 def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
@@ -92,29 +69,3 @@ def warn_of_random_weights(options, stacklevel):
         f"warning, Elmo(ElmoConfig.from_options({options!r}))",
         stacklevel=stacklevel + 1,
     )
-
-
-def warn_of_large_call(model, inputs, stacklevel):
-    """Warns, once in a process, of a user's call on more sentences than a batch should have.
-
-    Calls by `fit` and `predict`, in a graph, and by a layer around the model are not a user's.
-
-    Args:
-        model: an `Elmo`.
-        inputs: a tensor with a row for each sentence, or a symbolic one.
-        stacklevel: int. As `warnings.warn` counts, from the caller of this function.
-    """
-    global _has_warned_of_large_call
-    is_eager = tf.executing_eagerly() and not isinstance(inputs, keras.KerasTensor)
-    runs_fit_eagerly = model.run_eagerly or tf.config.functions_run_eagerly()
-    # Keras's layers call others within a name scope of their own.
-    if not is_eager or runs_fit_eagerly or tf.get_current_name_scope():
-        return
-    if inputs.shape[0] > MAX_CALL_SENTENCES and not _has_warned_of_large_call:
-        _has_warned_of_large_call = True
-        warnings.warn(
-            f"One call on {inputs.shape[0]:,} sentences holds all their outputs in memory, padded "
-            "to the longest sentence. For the vectors of many sentences, call `embed`, which reads "
-            "them in batches of like length",
-            stacklevel=stacklevel + 1,
-        )

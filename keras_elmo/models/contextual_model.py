@@ -15,7 +15,6 @@ from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences, Source, Texts
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
-from keras_elmo.models.compiled import CompiledBiLM, CompiledEncoder, without_xla
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
@@ -40,7 +39,6 @@ class ContextualModel(keras.Model):
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
         tokenizer: how raw strings are split, see `Elmo`.
-        xla: `False`, `True` or `"auto"`, see `Elmo`.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: see `Elmo`.
     """
@@ -52,7 +50,6 @@ class ContextualModel(keras.Model):
         self,
         config: ElmoConfig | Options,
         tokenizer: Any = "whitespace",
-        xla: bool | str = False,
         kernel_initializer: Any = DEFAULT_INITIALIZER,
         matmul_dtype: str | None = None,
         **kwargs: Any,
@@ -65,16 +62,13 @@ class ContextualModel(keras.Model):
             )
         find_devices()
         super().__init__(**kwargs)
-        if xla not in (True, False, "auto"):
-            raise ValueError(f'`xla` must be True, False or "auto". Received: xla={xla!r}')
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
         self.config = config
         self._exported = _Exported()
         self.tokenizer = text.get_tokenizer(tokenizer)
-        self.xla = xla
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.supports_jit = False  # strings; what XLA can compile, `xla` says
+        self.supports_jit = False  # XLA does not take strings.
 
         dtype = self.dtype_policy
         scheme = text.character_scheme(config.dictionary, config.max_characters)
@@ -107,11 +101,8 @@ class ContextualModel(keras.Model):
         )
         self.character_encoder.build((None, scheme.ids_per_token))
         self.bilm.build((None, None, config.projection_dim))
-        has_xla = bool(tf.config.list_physical_devices("GPU")) if xla == "auto" else xla
         self.kernel_rounding = KernelRounding(matmul_dtype)
-        encoder = CompiledEncoder(self.character_encoder, has_xla, self.kernel_rounding)
-        self.token_encoder = TokenEncoder(encoder, scheme)
-        self._run_bilm = CompiledBiLM(self.bilm, has_xla, self.kernel_rounding)
+        self.token_encoder = TokenEncoder(self.character_encoder, scheme, self.kernel_rounding)
 
     def __repr__(self):
         if not self.built:
@@ -153,14 +144,10 @@ class ContextualModel(keras.Model):
 
     @contextlib.contextmanager
     def exporting(self, tokenizer):
-        """A context in which this thread's calls are those of an export: another tokenizer, no XLA.
-
-        Other threads do not notice.
-        """
+        """A context in which this thread's calls use another tokenizer, for an export."""
         self._exported.is_running, self._exported.tokenizer = True, tokenizer
         try:
-            with without_xla():
-                yield
+            yield
         finally:
             self._exported.is_running = False
 
@@ -297,7 +284,8 @@ class ContextualModel(keras.Model):
             start = {"boundaries": (embeddings[0], embeddings[1])}
         mask = tf.sequence_mask(lengths, tf.shape(grid)[1])
         tokens = tf.gather(embeddings, grid)  # (batch, tokens, projection_dim)
-        layers, state = self._run_bilm(tokens, mask, **start)
+        with self.kernel_rounding.context():
+            layers, state = self.bilm(tokens, mask, **start)
         if not self.bilm.trainable:
             layers = [tf.stop_gradient(layer) for layer in layers]
         if boundaries_in_grid and not keep_sentence_boundaries:

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters, text
-from keras_elmo.annotations import Array, LayerSpec, Options, Sentences, Texts
+from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
 from keras_elmo.checks import check_integers
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
@@ -17,15 +17,13 @@ from keras_elmo.models.arguments import (
     check_part,
     check_trainable,
     refuse_pretrained_source,
-    translate_0_1_config,
-    warn_of_large_call,
     warn_of_random_weights,
 )
 from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
-from keras_elmo.models.embed_stream import OTHER_METHODS, embed_stream, refuse_unknown
+from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
-from keras_elmo.text.inputs import call_strings, num_columns, symbolic_width, tokens_and_width
+from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -72,8 +70,6 @@ class Elmo(ContextualModel):
             and not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
             calls skip frozen layers in the backward pass, and only `trainable` and
             `trainable_part` retrace these graphs.
-        xla: compile the numeric layers that are frozen with XLA: `False`, `True`, or `"auto"`: if
-            there is a GPU. Lengths are padded to buckets, so that compilations are reused.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
             `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
@@ -85,7 +81,7 @@ class Elmo(ContextualModel):
 
     Call arguments:
         inputs: text, as raw strings or as tokens: `strings` says what each form means. All outputs
-            are in memory at once, so a call on more than 1,024 sentences warns, and names `embed`.
+            are in memory at once: for many sentences, call `embed`.
 
     Returns:
         A dict, with D = 2 * projection_dim:
@@ -126,13 +122,12 @@ class Elmo(ContextualModel):
         max_tokens: int | None = None,
         trainable: bool = True,
         trainable_part: str = "mix",
-        xla: bool | str = False,
         kernel_initializer: Any = DEFAULT_INITIALIZER,
         matmul_dtype: str | None = None,
         **kwargs: Any,
     ) -> None:
         refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
-        super().__init__(config, tokenizer, xla, kernel_initializer, matmul_dtype, **kwargs)
+        super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
             warn_of_random_weights(os.fspath(config), stacklevel=2)
         check_integers(1, num_mixes=num_mixes)
@@ -203,7 +198,6 @@ class Elmo(ContextualModel):
         """
         scheme = self.token_encoder.scheme
         ids = text.check_character_ids(character_ids, scheme, has_boundaries)
-        warn_of_large_call(self, ids, stacklevel=2)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
@@ -277,34 +271,13 @@ class Elmo(ContextualModel):
 
     # Embedding of many sentences
 
-    @overload
     def embed(
         self,
         sentences: Sentences,
-        layers: Literal["default"],
+        layers: LayerSpec | Sequence[LayerSpec] = "elmo",
         token_budget: int | None = None,
         progress: bool = False,
-    ) -> Array: ...
-
-    @overload
-    def embed(
-        self,
-        sentences: Sentences,
-        layers: LayerSpec = "elmo",
-        token_budget: int | None = None,
-        progress: bool = False,
-    ) -> list[Array]: ...
-
-    @overload
-    def embed(
-        self,
-        sentences: Sentences,
-        layers: Sequence[LayerSpec],
-        token_budget: int | None = None,
-        progress: bool = False,
-    ) -> list[dict[str | int, Array]]: ...
-
-    def embed(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
+    ) -> Any:
         """Embeds sentences, any number of them.
 
         Sentences of like length go together, in batches of about 4,096 tokens; the result has their
@@ -327,8 +300,6 @@ class Elmo(ContextualModel):
                 hold 24 of them, up to 24,576 tokens.
             progress: bool. Show a progress bar on standard error, or lines of text if that is not
                 a terminal, as in notebooks and log files.
-            **unknown: nothing. For the arguments of other packages, such as `batch_size`, the error
-                says what to write.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
@@ -340,8 +311,7 @@ class Elmo(ContextualModel):
         Raises:
             ValueError: `layers` or `token_budget` is not as said above, or most tokens hold
                 whitespace.
-            TypeError: a sentence is neither a string nor a list of strings, or there is no such
-                argument.
+            TypeError: a sentence is neither a string nor a list of strings.
 
         Example:
 
@@ -355,47 +325,23 @@ class Elmo(ContextualModel):
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
-        results = list(self.embed_stream(sentences, layers, token_budget, progress, **unknown))
+        results = list(self.embed_stream(sentences, layers, token_budget, progress))
         if isinstance(layers, str) and layers == "default":
             return np.array(results, np.float32).reshape(-1, self.config.output_dim)
         return results
 
-    @overload
     def embed_stream(
         self,
         sentences: Sentences,
-        layers: LayerSpec = "elmo",
+        layers: LayerSpec | Sequence[LayerSpec] = "elmo",
         token_budget: int | None = None,
         progress: bool = False,
-    ) -> Iterator[Array]: ...
-
-    @overload
-    def embed_stream(
-        self,
-        sentences: Sentences,
-        layers: Sequence[LayerSpec],
-        token_budget: int | None = None,
-        progress: bool = False,
-    ) -> Iterator[dict[str | int, Array]]: ...
-
-    def embed_stream(self, sentences, layers="elmo", token_budget=None, progress=False, **unknown):
+    ) -> Iterator[Any]:
         """Like `embed`, but an iterator over the arrays of each sentence, in constant memory.
 
         It reads the sentences of a few batches ahead, and no more.
         """
-        refuse_unknown(unknown)
         return embed_stream(self, sentences, layers, token_budget, progress)
-
-    if not TYPE_CHECKING:  # With this method, a checker takes every name for an attribute.
-
-        def __getattr__(self, name):
-            """Says what to write for the methods of other packages."""
-            if name in OTHER_METHODS:
-                raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute {name!r}: write "
-                    f"`{OTHER_METHODS[name]}`"
-                )
-            return super().__getattribute__(name)  # raises Python's own error
 
     def _layers_of_tokens(self, embeddings, word_index, row_lengths):
         """Every layer of the real tokens, (N, D): one trace serves all arguments of `embed`."""
@@ -457,8 +403,6 @@ class Elmo(ContextualModel):
     # Keras
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        inputs = call_strings(inputs, self.tokenizer)
-        warn_of_large_call(self, inputs, stacklevel=2)
         outputs = super().__call__(inputs, *args, **kwargs)
         for name in self.output_keys.sequences:
             if isinstance(outputs[name], keras.KerasTensor):
@@ -496,12 +440,7 @@ class Elmo(ContextualModel):
             "max_tokens": self.max_tokens,
             "trainable": self.trainable,
             "trainable_part": self.trainable_part,
-            "xla": self.xla,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**translate_0_1_config(config))
 
 
 class BatchState(tf.Module):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
 from keras_elmo.checks import check_dropout
-from keras_elmo.models.arguments import check_part, check_trainable, translate_0_1_config
+from keras_elmo.models.arguments import check_part, check_trainable
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
@@ -207,7 +207,3 @@ class ElmoEmbedding(keras.layers.Layer):
             "output": self._for_each_name(lambda name: name),
             "dropout": self.dropout.rate,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**translate_0_1_config(config))

@@ -3,46 +3,11 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import check_integers, is_integer, short_repr
+from keras_elmo.checks import check_integers, is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
 from keras_elmo.models.sentences import as_sentences, batches, groups, read_tokens
 from keras_elmo.progress import ProgressDisplay
 from keras_elmo.signals import check_signals
-
-# What other packages call the methods of an `Elmo` (sentence-transformers, AllenNLP, simple_elmo,
-# ELMoForManyLangs), and what to write here.
-OTHER_METHODS = {
-    "encode": 'embed(sentences, layers="default")',
-    "embed_batch": 'embed(sentences, layers="all")',
-    "embed_sentence": 'embed([tokens], layers="all")[0]',
-    "embed_sentences": 'embed_stream(sentences, layers="all")',
-    "get_elmo_vector_average": 'embed(sentences, layers="default")',
-    "get_elmo_vectors": 'embed(sentences, layers="average")',
-    "sents2elmo": 'embed(sentences, layers="average")',
-}
-# The same for the arguments of `embed`.
-_OTHER_ARGUMENTS = {
-    "batch_size": "leave it out, or pass `token_budget`, the most tokens that a batch has",
-    "convert_to_numpy": "leave it out, since all vectors are NumPy arrays",
-    "convert_to_tensor": "leave it out, and write `tf.constant(array)` of the arrays",
-    "normalize_embeddings": "leave it out, and divide the vectors by "
-    "`np.linalg.norm(vectors, axis=-1, keepdims=True)`",
-    "output_layer": "write `layers`",
-    "output_value": 'write `layers="default"` for a vector of each sentence, or `layers="elmo"` '
-    "for one of each token",
-    "show_progress_bar": "write `progress`",
-    "verbose": "write `progress`",
-}
-
-
-def refuse_unknown(arguments):
-    """Raises a `TypeError` for arguments that `embed` does not have: it says what to write."""
-    for name, value in arguments.items():
-        cure = _OTHER_ARGUMENTS.get(name, "they are `layers`, `token_budget` and `progress`")
-        raise TypeError(
-            f"The arguments of `embed` must not include `{name}`: {cure}. "
-            f"Received: {name}={short_repr(value)}"
-        )
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):

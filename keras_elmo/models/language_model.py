@@ -83,9 +83,7 @@ class BiLanguageModel(ContextualModel):
         **kwargs: Any,
     ) -> None:
         refuse_pretrained_source(type(self), config)
-        super().__init__(
-            config, tokenizer, xla=False, kernel_initializer=kernel_initializer, **kwargs
-        )
+        super().__init__(config, tokenizer, kernel_initializer, **kwargs)
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary)
         self.vocabulary = vocabulary
@@ -438,7 +436,7 @@ class BiLanguageModel(ContextualModel):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        has_softmax = config.pop("has_softmax", True)  # version 0.1.0 did not save it
+        has_softmax = config.pop("has_softmax")
         model = cls(**config)
         model.has_softmax = has_softmax
         return model

@@ -14,16 +14,18 @@ class TokenEncoder(tf.Module):
     and row k + 2 is word k.
 
     Args:
-        encoder: a `CompiledEncoder`.
+        encoder: a built `CharCNNEmbedding`.
         scheme: the character scheme, see `keras_elmo.text.character_ids`.
+        rounding: the model's `KernelRounding`, in which the encoder multiplies.
     """
 
-    def __init__(self, encoder, scheme):
+    def __init__(self, encoder, scheme, rounding):
         super().__init__()
         self.encoder = encoder
         self.scheme = scheme
+        self._rounding = rounding
         signature = [tf.TensorSpec([None], tf.string)]
-        self.traced_from_words = encoder.rounding.traced(self.from_words, input_signature=signature)
+        self.traced_from_words = rounding.traced(self.from_words, input_signature=signature)
 
     def from_character_ids(self, ids, **kwargs):
         """Character ids to embeddings.
@@ -35,7 +37,8 @@ class TokenEncoder(tf.Module):
         Returns:
             float, (2 + words, projection_dim).
         """
-        return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
+        with self._rounding.context():
+            return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
     def from_words(self, words):
         """Words to embeddings.

@@ -15,7 +15,6 @@ from keras_elmo.checks import short_repr
 from keras_elmo.files import tensorflow_reason
 from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
-# The names under which a checkpoint's parts are saved. Files of 0.1.0 have the same.
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
 _STATE_FILE = "checkpoint"  # TensorFlow's, which names the last checkpoint
 _INDEX = ".index"  # the end of the name of a checkpoint's file that is written last
@@ -206,10 +205,8 @@ def check_same_run(before, now, folder):
         ValueError: a setting has changed; every such setting is named.
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
-    # Before 0.2.0 there was no other way.
-    before = {"optimizer": "adagrad", "matmul_dtype": None, **before}
-    steps, new_steps = before.get("steps"), now["steps"]
-    before["epochs"] = now["epochs"]  # it matters for the steps alone
+    steps, new_steps = before["steps"], now["steps"]
+    before = {**before, "epochs": now["epochs"]}  # it matters for the steps alone
     may_change = now["schedule"] == "constant"
     if may_change:
         before["steps"] = new_steps
@@ -224,7 +221,7 @@ def check_same_run(before, now, folder):
             f"with, or take another folder. {'; '.join(changes)}"
             + ("" if may_change or steps == new_steps else _STEPS_DECIDE.format(**now))
         )
-    if steps not in (None, new_steps):
+    if steps != new_steps:
         warnings.warn(
             f"The run in {folder} was begun with {steps:,} steps, and now ends after "
             f"{new_steps:,}. That changes none of its steps, since its learning rate does not "

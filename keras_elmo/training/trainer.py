@@ -239,7 +239,7 @@ class Trainer:
             return
         state = self.replicas.gather(self.state)
         if self.is_chief():
-            values = {  # These names are in the files of 0.1.0, too.
+            values = {
                 "step": self.step,
                 "evaluated": self.last_evaluation_step,
                 "best": self.best_perplexity,

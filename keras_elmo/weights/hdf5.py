@@ -101,7 +101,7 @@ def is_companion(file, weights):
         weights: path of the weight file.
     """
     companion, digest = _attribute(file, _COMPANION), _attribute(weights, _DIGEST)
-    if companion is None:  # Versions that wrote no digest wrote none into both files.
+    if companion is None:  # Published files have neither.
         return digest is None or _attribute(file, _DIGEST) is not None
     return companion == digest
 

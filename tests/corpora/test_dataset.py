@@ -168,6 +168,8 @@ def test_a_damaged_folder_is_refused_before_it_is_read(copy):
         [shards[0], *shards[:-1]],  # two that overlap
         [{**shards[0], "file": "../in.txt"}, *shards[1:]],
         [{**shards[0], "rows": 99}, *shards[1:]],
+        [{**shards[0], "sha256": None}, *shards[1:]],
+        [{name: shards[0][name] for name in shards[0] if name != "sha256"}, *shards[1:]],
     ):
         write_manifest(copy, {**manifest, "shards": damaged})
         with pytest.raises(ValueError, match="shard"):
@@ -185,13 +187,6 @@ def test_a_damaged_folder_is_refused_before_it_is_read(copy):
         dataset(copy)
 
 
-def without_digests(path):
-    manifest = read_manifest(path)
-    for shard in manifest["shards"]:
-        del shard["sha256"]
-    write_manifest(path, manifest)
-
-
 def test_swapped_shards_are_refused(copy):
     first, second = [shard["file"] for shard in read_manifest(copy)["shards"][:2]]
     one, two = (copy / first).read_bytes(), (copy / second).read_bytes()
@@ -202,9 +197,6 @@ def test_swapped_shards_are_refused(copy):
         shard["bytes"] = os.path.getsize(copy / shard["file"])
     write_manifest(copy, manifest)
     with pytest.raises(tf.errors.OpError, match="other bytes than were written"):
-        ids(dataset(copy))
-    without_digests(copy)
-    with pytest.raises(tf.errors.OpError, match="other rows than those from 0 on"):
         ids(dataset(copy))
 
 

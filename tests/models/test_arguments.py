@@ -3,13 +3,9 @@ import re
 import warnings
 
 import keras
-import numpy as np
 import pytest
-import tensorflow as tf
 
-from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
-from keras_elmo.models import arguments
-from keras_elmo.models.arguments import MAX_CALL_SENTENCES, translate_0_1_config
+from keras_elmo import BiLanguageModel, Elmo
 
 
 def parts_of(elmo):
@@ -36,20 +32,6 @@ def test_what_trains(small_folder, part):
         elmo.trainable = part
     frozen = Elmo.from_pretrained(small_folder, trainable=False, trainable_part=part)
     assert frozen.trainable_variables == [] and frozen.trainable_part == part
-
-
-@pytest.mark.parametrize("old", ["mix", "bilm", "all", False, True])
-def test_configs_of_version_0_1_0(small_config, old):
-    elmo = Elmo(small_config)
-    config, layer = elmo.get_config(), ElmoEmbedding(elmo).get_config()
-    for today in (config, layer):
-        assert translate_0_1_config(today) is today
-    del config["trainable_part"], config["max_tokens"]
-    config["trainable"] = layer["trainable"] = old
-    layer["elmo"]["config"] = config
-    for again in (Elmo.from_config(config), ElmoEmbedding.from_config(layer)):
-        assert again.trainable is (old is not False)
-        assert again.trainable_part == {False: "mix", True: "all"}.get(old, old)
 
 
 WEIGHTS = "x_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway_weights.hdf5"
@@ -86,53 +68,3 @@ def test_a_model_of_options_alone_warns(small_folder, small_config, elmo, tmp_pa
         Elmo.from_pretrained((options, small_folder / "weights.hdf5"))
         BiLanguageModel(options, ["<S>", "</S>", "<UNK>"])
         keras.models.load_model(tmp_path / "elmo.keras")
-
-
-MANY = ["a b"] * (MAX_CALL_SENTENCES + 1)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda elmo: elmo(MANY),
-        lambda elmo: elmo(np.array(MANY)),
-        lambda elmo: elmo(strings(MANY)),
-        lambda elmo: elmo([["a"]] * len(MANY)),
-        lambda elmo: elmo.from_character_ids(elmo.batch_to_ids([["a"]] * len(MANY))),
-    ],
-)
-def test_one_call_with_too_many_sentences_warns_once(call, elmo, monkeypatch):
-    monkeypatch.setattr(arguments, "_has_warned_of_large_call", False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        elmo(MANY[1:])
-    with pytest.warns(UserWarning, match="1,025 sentences .*call `embed`") as warned:
-        call(elmo)
-    assert warned[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        call(elmo)
-
-
-def test_calls_that_are_not_a_users_do_not_warn(one_layer_folder, monkeypatch):
-    monkeypatch.setattr(arguments, "_has_warned_of_large_call", False)
-    monkeypatch.setattr(arguments, "MAX_CALL_SENTENCES", 1)
-    elmo, texts = Elmo.from_pretrained(one_layer_folder), strings(["a b"] * 3)
-    layers = [keras.Input((), dtype="string"), ElmoEmbedding(elmo, "default")]
-    around = keras.Sequential(layers)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="One call on")
-        warnings.filterwarnings("ignore", message="Even though")  # of TensorFlow
-        elmo.embed(["a b"] * 3)
-        around(texts)
-        elmo.predict(texts, verbose=0)
-        around.compile("sgd", "mse", run_eagerly=True)
-        around.fit(texts, np.zeros((3, 16)), verbose=0)
-        elmo.compile(run_eagerly=True)
-        elmo.predict(texts, verbose=0)
-        elmo.compile(run_eagerly=False)
-        tf.config.run_functions_eagerly(True)
-        try:
-            elmo.predict(texts, verbose=0)
-        finally:
-            tf.config.run_functions_eagerly(False)

@@ -91,9 +91,8 @@ def test_padded_tokens_keep_their_width(small_folder, elmo, monkeypatch):
     assert tokens(np.empty((0, 3), str))["elmo"].shape == (0, 3, 16)
 
 
-@pytest.mark.parametrize("xla", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_max_tokens_fixes_the_width(small_folder, elmo, xla):
-    fixed = Elmo.from_pretrained(small_folder, max_tokens=6, xla=xla)
+def test_max_tokens_fixes_the_width(small_folder, elmo):
+    fixed = Elmo.from_pretrained(small_folder, max_tokens=6)
     first = elmo([" ".join(row[:6]) for row in TOKENS])
     assert widths(fixed(keras.Input((), dtype="string"))) == {6}
     graph = tf.function(fixed, input_signature=[tf.TensorSpec([None], tf.string)])
@@ -195,7 +194,6 @@ def test_bad_inputs(elmo, inputs, error, message):
         ({"trainable_part": "some"}, "`trainable_part`"),
         ({"trainable_part": False}, "`trainable_part`"),
         ({"max_tokens": 0}, "`max_tokens`"),
-        ({"xla": 2}, "`xla`"),
         ({"initial_scalars": [1.0]}, "one value for each input"),
         ({"config": {"lstm": {}}}, "`lstm.dim`"),
     ],

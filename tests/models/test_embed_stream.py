@@ -1,5 +1,4 @@
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -149,52 +148,6 @@ def test_a_stream_reads_only_a_little_ahead(elmo):
 def test_bad_arguments_are_refused_at_once(elmo, kwargs, error, message):
     with pytest.raises(error, match=message):
         elmo.embed_stream(**{"sentences": ["a b"], **kwargs})
-
-
-@pytest.mark.parametrize(
-    "name, value, cure",
-    [
-        ("batch_size", 32, "pass `token_budget`"),
-        ("show_progress_bar", True, "write `progress`"),
-        ("verbose", 1, "write `progress`"),
-        ("convert_to_numpy", True, "all vectors are NumPy arrays"),
-        ("convert_to_tensor", True, r"write `tf.constant\(array\)`"),
-        ("normalize_embeddings", False, "`np.linalg.norm"),
-        ("output_value", "token_embeddings", 'write `layers="default"`'),
-        ("output_layer", -1, "write `layers`"),
-        ("leyers", "top", "they are `layers`, `token_budget` and `progress`"),
-    ],
-)
-def test_arguments_of_other_packages_are_answered(elmo, name, value, cure):
-    message = f"must not include `{name}`: [^\n]*{cure}[^\n]*Received: {name}={value!r}$"
-    for embed in (elmo.embed, elmo.embed_stream):
-        with pytest.raises(TypeError, match=message):
-            embed(["a b"], **{name: value})
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "encode",
-        "embed_batch",
-        "embed_sentence",
-        "embed_sentences",
-        "sents2elmo",
-        "get_elmo_vectors",
-        "get_elmo_vector_average",
-    ],
-)
-def test_methods_of_other_packages_are_answered_with_code_that_runs(elmo, name):
-    with pytest.raises(AttributeError, match=f"has no attribute '{name}': write ") as error:
-        getattr(elmo, name)
-    code = re.search("`(.*)`", str(error.value))[1]
-    assert eval(f"elmo.{code}", {"elmo": elmo, "sentences": ["a b"], "tokens": ["a"]}) is not None
-    assert not hasattr(elmo, name)
-
-
-def test_other_attributes_fail_as_pythons_own(elmo):
-    with pytest.raises(AttributeError, match="'Elmo' object has no attribute 'embeds'$"):
-        _ = elmo.embeds
 
 
 @pytest.mark.parametrize("sentence", [[["a"]], 1, ["a", 2]])

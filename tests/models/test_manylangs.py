@@ -95,14 +95,6 @@ def test_a_classifier_trains_everything_and_is_saved(folder, tmp_path):
     np.testing.assert_allclose(loaded.predict(texts, verbose=0), expected, atol=1e-6)
 
 
-def test_xla_compiles_the_character_encoder(folder, elmo):
-    compiled = Elmo.from_pretrained(folder, xla=True)
-    words = ["cat", "ж", "x" * 60]
-    expected = elmo.token_embeddings(words)
-    np.testing.assert_allclose(compiled.token_embeddings(words), expected, atol=1e-6)
-    assert compiled.token_encoder.encoder.compiled.experimental_get_tracing_count() == 1
-
-
 def test_a_language_model_begins_with_it(folder):
     vocabulary = ["<S>", "</S>", "<UNK>", "cat"]
     with pytest.warns(UserWarning, match="holds no softmax"):

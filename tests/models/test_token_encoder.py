@@ -11,18 +11,10 @@ from keras_elmo.text.character_ids import ByteScheme
 WORDS = [b"a", b"na\xc3\xafve", b"", b"x" * 90, b"<S>", b"cat", b"dog"]
 
 
-class EncoderOfIds:
-    """Each word's embedding is its character ids."""
-
-    rounding = KernelRounding(None)
-
-    def __call__(self, ids):
-        return tf.cast(ids, tf.float32)
-
-
 @pytest.fixture(scope="module")
 def encoder():
-    return TokenEncoder(EncoderOfIds(), ByteScheme(12))
+    """Each word's embedding is its character ids."""
+    return TokenEncoder(lambda ids: tf.cast(ids, tf.float32), ByteScheme(12), KernelRounding(None))
 
 
 def test_the_boundaries_come_first(encoder):

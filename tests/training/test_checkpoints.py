@@ -1,6 +1,4 @@
 import dataclasses
-import io
-import json
 
 import ml_dtypes
 import numpy as np
@@ -67,20 +65,6 @@ def test_the_two_newest_are_kept_and_one_after_an_evaluation_is_newer(tmp_path):
         assert checkpoints.read_run_state().values == values
     names = {path.stem for path in tmp_path.iterdir() if path.suffix == ".index"}
     assert names == {"ckpt-2", "evaluated-2"}
-
-
-def test_the_names_in_a_checkpoint_are_those_of_version_0_1_0(tmp_path):
-    variables = make_variables(0)
-    accumulators = OPTIMIZERS["adagrad"](variables).accumulators
-    Checkpoints(str(tmp_path), variables, accumulators).write(RunState({"step": 1}), 1, False)
-    reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(str(tmp_path)))
-    variable = "/.ATTRIBUTES/VARIABLE_VALUE"
-    assert set(reader.get_variable_to_shape_map()) == {
-        *(f"{name}/{k}{variable}" for name in ("variables", "accumulators") for k in range(2)),
-        f"save_counter{variable}",
-        "progress/.ATTRIBUTES/py_state",
-        "_CHECKPOINTABLE_OBJECT_GRAPH",
-    }
 
 
 def test_a_checkpoint_that_cannot_be_written(tmp_path):
@@ -179,12 +163,6 @@ def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(setti
         check_same_run(settings(options), settings(more_epochs, steps=2000), "run")
 
 
-def test_checkpoints_of_0_1_0_had_no_optimizer_but_adagrad(settings):
-    before = settings()
-    del before["optimizer"]
-    check_same_run(before, settings(), "run")
-
-
 def test_the_state_of_a_run_is_kept_as_float32():
     values = {"step": 7, "best": float("inf"), "heldout": None, "run": {"filters": [[1, 4]]}}
     state = [np.random.normal(size=(3, size)).astype(np.float32) for size in (2, 5)]
@@ -194,12 +172,3 @@ def test_the_state_of_a_run_is_kept_as_float32():
     assert read.values == values and {array.dtype.name for array in read.lstm_state} == {"float32"}
     for array, expected in zip(read.lstm_state, [*state, half], strict=True):
         np.testing.assert_array_equal(array, expected.astype(np.float32))
-
-
-def test_files_of_version_0_1_0_are_read():
-    """Their string is a NumPy archive: the numbers as JSON, and then the arrays."""
-    file = io.BytesIO()
-    np.savez(file, json.dumps({"step": 3}), np.ones((2, 4), np.float32))
-    read = RunState()
-    read.deserialize(file.getvalue())
-    assert read.values == {"step": 3} and read.lstm_state[0].tolist() == [[1.0] * 4] * 2

@@ -91,7 +91,7 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
     return sentences, tags
 
 
-def read_conllu(path, label_field="upos", encoding=None, errors="strict"):
+def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
     """Reads the words and the tags of a CoNLL-U file.
 
     Words of several tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word
@@ -140,7 +140,7 @@ def read_conllu(path, label_field="upos", encoding=None, errors="strict"):
     return sentences, tags
 
 
-def read_senses(folder, part):
+def read_senses(folder, part, encoding="utf-8", errors="strict"):
     """Reads sentences with an ambiguous word, in the format of CoarseWSD-20.
 
     `PART.data.txt` has a line for each sentence: the index of the word, a tab, and the tokens
@@ -150,6 +150,7 @@ def read_senses(folder, part):
     Args:
         folder: the folder of one word.
         part: `"train"` or `"test"`.
+        encoding, errors: of all these files, see `keras_elmo.text_files.decode_lines`.
 
     Returns:
         Three lists with an element for each sentence: its tokens, the index of the word, and the
@@ -158,13 +159,13 @@ def read_senses(folder, part):
     Raises:
         ValueError: a file is of another format, or the two differ in their number of lines.
     """
-    folder = pathlib.Path(folder)
-    names = {}
+    folder, names = pathlib.Path(folder), {}
     if (folder / "classes_map.txt").exists():
-        names = json.loads((folder / "classes_map.txt").read_text(encoding="utf-8"))
+        lines = read_lines(folder / "classes_map.txt", encoding, errors)
+        names = json.loads("\n".join(lines))
     data, gold = folder / f"{part}.data.txt", folder / f"{part}.gold.txt"
     sentences, indices = [], []
-    for number, line in enumerate(read_lines(data), start=1):
+    for number, line in enumerate(read_lines(data, encoding, errors), start=1):
         index, _, text = line.partition("\t")
         tokens = text.split()
         if not index.isdecimal() or int(index) >= len(tokens):
@@ -174,7 +175,8 @@ def read_senses(folder, part):
             )
         sentences.append(tokens)
         indices.append(int(index))
-    senses = [names.get(sense.strip(), sense.strip()) for sense in read_lines(gold)]
+    senses = [line.strip() for line in read_lines(gold, encoding, errors)]
+    senses = [names.get(sense, sense) for sense in senses]
     if len(senses) != len(sentences) or not senses:
         raise ValueError(
             f"{gold} must have a sense for each line of {data.name}. "

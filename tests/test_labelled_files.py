@@ -193,7 +193,7 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
         (b"", "upos", "upos tags"),
         (conllu(1, "a").encode(), "xpos", "xpos tags"),
         (b"# text\n1\ta\tNOUN\n", "upos", "3 in line 2"),
-        (b"\xff\xfe", "upos", "UTF-8"),
+        (b"\xff\xfe", "upos", "utf-8, .* with `encoding`"),
         (conllu(1, "a", "X").encode(), "case", "`label_field`"),
     ],
 )
@@ -219,6 +219,12 @@ def test_senses_have_their_names(senses, tmp_path):
     assert senses(*text) == (sentences, indices, ["1", "0"])
     (tmp_path / "classes_map.txt").write_text('{"0": "money", "1": "river"}')
     assert senses(*text) == (sentences, indices, ["river", "money"])
+    (tmp_path / "classes_map.txt").write_bytes('{"0": "caf\xe9"}'.encode("latin-1"))
+    (tmp_path / "test.data.txt").write_bytes("0\tna\xefve\n".encode("latin-1"))
+    (tmp_path / "test.gold.txt").write_text("0\n")
+    assert read_senses(tmp_path, "test", "latin-1") == ([["na\xefve"]], [0], ["caf\xe9"])
+    with pytest.raises(ValueError, match="classes_map.txt must be utf-8, .* with `encoding`"):
+        read_senses(tmp_path, "test")
 
 
 @pytest.mark.parametrize(

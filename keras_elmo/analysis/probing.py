@@ -43,8 +43,8 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
 
     Args:
         elmo: an `Elmo`.
-        train: path of a CoNLL-U file; or a pair of lists, the tokens of each sentence and their
-            tags. Words with the tag `_` are not counted.
+        train: path of a CoNLL-U file in UTF-8; or a pair of lists, the tokens of each sentence
+            and their tags. Words with the tag `_` are not counted.
         test: the same, or a dict of several by their names.
         label_field: of CoNLL-U files: `"upos"`, `"xpos"` or `"deprel"`.
         progress: bool. Show progress bars on standard error.
@@ -220,7 +220,7 @@ def _linear_scores(vectors, labels, weights):
 # Senses
 
 
-def probe_senses(elmo, folder, progress=False):
+def probe_senses(elmo, folder, progress=False, encoding="utf-8", errors="strict"):
     """What each layer knows of the senses of words: the F1 of the nearest sense vector.
 
     A sense vector is the mean of the word's vectors over the training sentences with that sense.
@@ -234,6 +234,7 @@ def probe_senses(elmo, folder, progress=False):
         folder: a folder like CoarseWSD-20's, with a folder for each word; or the folder of one
             word. See `read_senses`.
         progress: bool. Show progress bars on standard error.
+        encoding, errors: see `read_senses`.
 
     Returns:
         A list of dicts, one for each word and each kind of vectors. If there are several words,
@@ -251,7 +252,11 @@ def probe_senses(elmo, folder, progress=False):
     """
     check_scikit_learn()
     words = sense_folders(folder)
-    parts = {(word, part): read_senses(word, part) for word in words for part in ("train", "test")}
+    parts = {
+        (word, part): read_senses(word, part, encoding, errors)
+        for word in words
+        for part in ("train", "test")
+    }
     rows = []
     for word in words:
         rows += _probe_word(elmo, word.name, parts[word, "train"], parts[word, "test"], progress)

@@ -299,7 +299,7 @@ def read_sentences_and_senses(options):
             raise ValueError(
                 "With --senses or --field, FILE must be a text file. Received: a folder"
             )
-        sentences, _, senses = read_senses(options.file, "test")
+        sentences, _, senses = read_senses(options.file, "test", options.encoding, options.errors)
         prefix = os.path.basename(os.path.abspath(options.file)) + "_"
         # CoarseWSD-20's java_java_(programming_language), as people write it
         return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]

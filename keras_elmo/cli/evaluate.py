@@ -10,6 +10,7 @@ from keras_elmo.cli.arguments import (
     open_model_argument,
     reading_display,
 )
+from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.models import BiLanguageModel
 from keras_elmo.progress import ProgressDisplay
@@ -57,6 +58,7 @@ def add_arguments(parser):
         metavar="N",
         help="tokens of a lane read at a time (%(default)s)",
     )
+    add_encoding_arguments(parser)
     add_matmul_dtype_argument(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
@@ -81,7 +83,7 @@ def run(options):
         own = os.path.join(options.model, VOCABULARY_FILE)
         raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
     with open_model_argument(folder):
-        corpus = training.Corpus(options.files)
+        corpus = training.Corpus(options.files, options.encoding, options.errors)
     with reading_display(corpus.files, not options.quiet) as display:
         corpus.counts(display.advance)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(

@@ -115,6 +115,11 @@ def add_reading_arguments(parser, formats=FORMATS):
         help="of the input, where its name does not say it, as of standard input; text reads each "
         "line as it is",
     )
+    add_encoding_arguments(parser)
+
+
+def add_encoding_arguments(parser):
+    """Adds the options of how the bytes of text files are read."""
     parser.add_argument(
         "--encoding",
         default="utf-8",

@@ -5,6 +5,7 @@ import os
 
 from keras_elmo.analysis import probing
 from keras_elmo.cli.arguments import MODEL_HELP, load_elmo
+from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import Subcommand, add_commands
 from keras_elmo.labelled_files import TAG_COLUMNS, read_conllu
 
@@ -38,11 +39,13 @@ def _add_tags_arguments(parser):
 
 def _run_tags(options):
     probing.check_scikit_learn()
-    for path in (options.train, *options.tests):  # before a model is loaded
-        read_conllu(path, options.label_field)
+    train, *tests = (  # before a model is loaded
+        read_conllu(path, options.label_field, options.encoding, options.errors)
+        for path in (options.train, *options.tests)
+    )
     elmo = load_elmo(options, tokenizer=None)
-    tests = {path: path for path in options.tests}
-    rows = probing.probe_tags(elmo, options.train, tests, options.label_field, not options.quiet)
+    tests = dict(zip(options.tests, tests, strict=True))
+    rows = probing.probe_tags(elmo, train, tests, progress=not options.quiet)
     _report(options, "tags", rows, "test", "accuracy")
 
 
@@ -60,12 +63,15 @@ def _run_senses(options):
     probing.check_scikit_learn()
     probing.sense_folders(options.folder)  # before a model is loaded
     elmo = load_elmo(options, tokenizer=None)
-    rows = probing.probe_senses(elmo, options.folder, not options.quiet)
+    rows = probing.probe_senses(
+        elmo, options.folder, not options.quiet, options.encoding, options.errors
+    )
     _report(options, "senses", rows, "word", "f1")
 
 
 def _add_common_arguments(parser):
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
+    add_encoding_arguments(parser)
     parser.add_argument(
         "--json",
         action="store_true",

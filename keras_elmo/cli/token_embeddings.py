@@ -5,12 +5,13 @@ import sys
 from keras_elmo.cli.arguments import (
     MODEL_HELP,
     check_output,
-    check_readable,
     is_same_file,
     load_elmo,
 )
+from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import dump_token_embeddings
+from keras_elmo.text.vocabulary import Vocabulary
 
 HELP = "write the token embeddings of a vocabulary"
 DESCRIPTION = (
@@ -26,6 +27,7 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.add_argument("vocabulary", metavar="VOCAB", help="a text file, a word a line")
+    add_encoding_arguments(parser)
     parser.add_argument("-o", "--output", required=True, help="the file to write: *.hdf5 or *.h5")
     parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
@@ -42,8 +44,8 @@ def run(options):
             f"The output must not be the vocabulary. Received: {options.output} for both"
         )
     check_output(options.output, options.model, options.overwrite)
-    check_readable(options.vocabulary)
+    vocabulary = Vocabulary(options.vocabulary, options.encoding, options.errors)
     elmo = load_elmo(options)
-    count = dump_token_embeddings(elmo, options.vocabulary, options.output)
+    count = dump_token_embeddings(elmo, vocabulary, options.output)
     if not options.quiet:
         print(f"{options.output}: {pluralize(count, 'word')}", file=sys.stderr)

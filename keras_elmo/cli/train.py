@@ -22,6 +22,7 @@ from keras_elmo.cli.arguments import (
     open_model_argument,
     reading_display,
 )
+from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files import locked_folder, making_folder
@@ -59,6 +60,7 @@ def add_arguments(parser):
     files = {"nargs": "+", "metavar": "FILES", "help": "text files, or patterns in quotes"}
     parser.add_argument("--train", required=True, **files)
     parser.add_argument("--heldout", **{**files, "help": "text to measure the perplexity of"})
+    add_encoding_arguments(parser)
     parser.add_argument(
         "--vocab",
         dest="vocabulary",
@@ -161,8 +163,10 @@ def _check(options):
             raise ValueError(
                 f"{typed} must be at least 1. Received: {typed} {getattr(options, name)}"
             )
-    corpus = training.Corpus(options.train)
-    heldout = training.Corpus(options.heldout) if options.heldout else None
+    corpus, heldout = (
+        training.Corpus(files, options.encoding, options.errors) if files else None
+        for files in (options.train, options.heldout)
+    )
     for path in (options.vocabulary, options.options):
         if path is not None:
             check_readable(path)

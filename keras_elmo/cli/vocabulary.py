@@ -4,6 +4,7 @@ import sys
 
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import check_overwrite, is_same_file, reading_display
+from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.training import Corpus, build_vocabulary
 
@@ -30,6 +31,7 @@ def add_arguments(parser):
         help="leave out what is rarer (%(default)s)",
     )
     parser.add_argument("--size", type=int, metavar="N", help="words at most")
+    add_encoding_arguments(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
@@ -44,7 +46,13 @@ def run(options):
     check_overwrite(options.output, options.overwrite)
     with reading_display(corpus.files, not options.quiet) as display:
         words, share = build_vocabulary(
-            corpus.files, options.output, options.min_count, options.size, display.advance
+            corpus.files,
+            options.output,
+            options.min_count,
+            options.size,
+            display.advance,
+            options.encoding,
+            options.errors,
         )
     if not options.quiet:
         line = f"{options.output}: {pluralize(words, 'word')}, {share:.1%} of the text"

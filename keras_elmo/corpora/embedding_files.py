@@ -263,8 +263,9 @@ def dump_token_embeddings(
 
     Args:
         elmo: an `Elmo` or a `BiLanguageModel`.
-        vocabulary: path of a file with one word on each line, or a list of strings. `<S>`, `</S>`
-            and `<UNK>` must be among the words, since the originals need them.
+        vocabulary: a `Vocabulary`, the path of a file with one word on each line, or a list of
+            strings. `<S>`, `</S>` and `<UNK>` must be among the words, since the originals need
+            them.
         path: the file to write. It appears when it is whole.
 
     Returns:

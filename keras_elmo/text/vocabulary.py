@@ -24,10 +24,11 @@ class Vocabulary:
 
     Args:
         words: path of such a file, or a sequence of strings.
+        encoding, errors: of such a file, see `keras_elmo.text_files.decode_lines`.
 
     Raises:
         ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
-            the file is not UTF-8. The message names all such faults, at most ten of each kind.
+            the file cannot be decoded. The message names all such faults, at most ten of each kind.
 
     Example:
 
@@ -38,11 +39,14 @@ class Vocabulary:
     Reference: `Vocabulary` in bilm-tf's bilm/data.py.
     """
 
-    def __init__(self, words: AnyPath | Sequence[str]) -> None:
+    def __init__(
+        self, words: AnyPath | Sequence[str], encoding: str | None = None, errors: str = "strict"
+    ) -> None:
         where = "The vocabulary"
         if isinstance(words, str | os.PathLike):
             where = os.fspath(words)
-            words = (word for word in read_lines(where) if word != _NO_WORD)
+            lines = read_lines(where, encoding, errors)
+            words = (word for word in lines if word != _NO_WORD)
         self.words = tuple(words)
         self.ids = {}
         repeated, empty = [], []

@@ -181,14 +181,18 @@ def run_settings(model, options, corpus, num_replicas, num_steps):
         **dataclasses.asdict(options),
         "replicas": num_replicas,
         "vocabulary": hashlib.sha256(words).hexdigest(),
-        "corpus": file_counts(corpus),
+        **corpus_settings(corpus),
         "steps": num_steps,
     }
 
 
-def file_counts(corpus):
-    """The numbers of sentences and tokens of each file, in lists; `None` for no corpus."""
-    return None if corpus is None else [list(pair) for pair in corpus.file_counts()]
+def corpus_settings(corpus):
+    """How a corpus is read, and the sentences and tokens of each file; `None` for no corpus."""
+    return corpus and {
+        "corpus": [list(pair) for pair in corpus.file_counts()],
+        "encoding": corpus.encoding,
+        "errors": corpus.errors,
+    }
 
 
 def check_same_run(before, now, folder):

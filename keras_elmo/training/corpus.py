@@ -25,6 +25,8 @@ class Corpus:
 
     Args:
         patterns: a path, a pattern such as `"text/*.gz"`, or a list of them; see `find_files`.
+        encoding: str. The encoding of the files.
+        errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
 
     Raises:
         FileNotFoundError: a pattern matches no file.
@@ -32,8 +34,9 @@ class Corpus:
         ValueError: a path is a pipe or a device, or two paths are one file.
     """
 
-    def __init__(self, patterns):
+    def __init__(self, patterns, encoding="utf-8", errors="strict"):
         self.files = find_files(patterns)
+        self.encoding, self.errors = encoding, errors
         self._counts = None
 
     def counts(self, progress=None):
@@ -44,7 +47,7 @@ class Corpus:
                 that were read since the last call.
 
         Raises:
-            ValueError: there is no token in any file, or a line is not UTF-8.
+            ValueError: there is no token in any file, or a line cannot be decoded.
         """
         if self._counts is None:
             self._count(progress=progress)
@@ -80,7 +83,7 @@ class Corpus:
         counts, num_unknown = [], 0
         for file in self.files:
             num_sentences = num_tokens = 0
-            for line_number, sentence in _read_sentences(file, progress):
+            for line_number, sentence in self.read_file(file, progress):
                 num_sentences, num_tokens = num_sentences + 1, num_tokens + len(sentence)
                 num_unknown += len(sentence) - sum(map(known.__contains__, sentence))
                 check_signals()
@@ -95,6 +98,26 @@ class Corpus:
             raise ValueError(f"The text must have words. Received: none in {_few(self.files)}")
         self._counts = counts
         return num_unknown
+
+    def read_file(self, path, progress=None):
+        """Yields the line number, from 1, and the tokens of each line of a file that is not blank.
+
+        Args:
+            path: one of the files.
+            progress: see `counts`.
+        """
+        bytes_read = 0
+        with open_text(path) as file:
+            compressed = getattr(file, "fileobj", file)
+            lines = decode_lines(file, path, self.encoding, self.errors)
+            for line_number, line in enumerate(lines, start=1):
+                if tokens := line.split():
+                    yield line_number, tokens
+                if progress is not None and line_number % PROGRESS_LINES == 0:
+                    before, bytes_read = bytes_read, compressed.tell()
+                    progress(bytes_read - before)
+        if progress is not None:
+            progress(os.path.getsize(path) - bytes_read)
 
     def sentences(self):
         """All sentences in their order: lists of `str`."""
@@ -124,7 +147,7 @@ class Corpus:
                 continue
             sentences = (
                 sentence
-                for _, sentence in _read_sentences(self.files[file_index])
+                for _, sentence in self.read_file(self.files[file_index])
                 if has_own_files or next(line_count) % num_shards == shard
             )
             if seed is None:
@@ -174,32 +197,19 @@ def count_words(corpus, progress=None):
     """
     counts = collections.Counter()
     for file in corpus.files:
-        for _, sentence in _read_sentences(file, progress):
+        for _, sentence in corpus.read_file(file, progress):
             counts.update(sentence)
             check_signals()
     return counts
-
-
-def _read_sentences(path, progress=None):
-    """Yields the line number, from 1, and the tokens of each line that is not blank."""
-    bytes_read = 0
-    with open_text(path) as file:
-        compressed = getattr(file, "fileobj", file)
-        for line_number, line in enumerate(decode_lines(file, path), start=1):
-            if tokens := line.split():
-                yield line_number, tokens
-            if progress is not None and line_number % PROGRESS_LINES == 0:
-                before, bytes_read = bytes_read, compressed.tell()
-                progress(bytes_read - before)
-    if progress is not None:
-        progress(os.path.getsize(path) - bytes_read)
 
 
 def _few(files):
     return ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
 
 
-def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
+def build_vocabulary(
+    patterns, path, min_count=1, size=None, progress=None, encoding="utf-8", errors="strict"
+):
     """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
 
     Words that occur equally often are in the order of their code points. The files are read line by
@@ -211,6 +221,7 @@ def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
         min_count: int. Words that are rarer are left out.
         size: int or `None`. The largest number of words, the three special ones included.
         progress: see `Corpus.counts`.
+        encoding, errors: see `Corpus`. The vocabulary is UTF-8.
 
     Returns:
         A pair: the number of words written, and the share of the corpus's tokens that are among
@@ -222,7 +233,7 @@ def build_vocabulary(patterns, path, min_count=1, size=None, progress=None):
     check_integers(1, min_count=min_count)
     if size is not None:
         check_integers(len(SPECIALS) + 1, size=size)
-    corpus = Corpus(patterns)
+    corpus = Corpus(patterns, encoding, errors)
     if any(os.path.exists(path) and os.path.samefile(path, file) for file in corpus.files):
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
     # A missing folder is an error here, before the words are counted.

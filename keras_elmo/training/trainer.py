@@ -12,7 +12,7 @@ from keras_elmo.training.checkpoints import (
     Checkpoints,
     RunState,
     check_same_run,
-    file_counts,
+    corpus_settings,
     run_settings,
 )
 from keras_elmo.training.corpus import check_texts
@@ -243,7 +243,7 @@ class Trainer:
                 "step": self.step,
                 "evaluated": self.last_evaluation_step,
                 "best": self.best_perplexity,
-                "heldout": file_counts(self.heldout),
+                "heldout": corpus_settings(self.heldout),
                 "run": self._settings(),
             }
             run_state = RunState(values, [tensor.numpy() for tensor in state])
@@ -272,7 +272,7 @@ class Trainer:
         check_same_run(values["run"], self._settings(), self.folder)
         checkpoints.restore_variables()
         self.step = self.last_checkpoint_step = values["step"]
-        if values["heldout"] == file_counts(self.heldout):
+        if values["heldout"] == corpus_settings(self.heldout):
             self.last_evaluation_step = values["evaluated"]
             self.best_perplexity = values["best"]
         lanes, dtype = self.options.batch_size, self.model.bilm.compute_dtype

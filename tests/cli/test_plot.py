@@ -52,11 +52,12 @@ def test_word_of_a_folder_with_senses(draw, small_folder, tmp_path):
     folder.mkdir()
     (folder / "test.data.txt").write_text("1\tthe java\n1\tin java\n1\tof java\n")
     (folder / "test.gold.txt").write_text("1\n0\n1\n")
-    (folder / "classes_map.txt").write_text('{"0": "java_java", "1": "java_java_(language)"}')
+    names = '{"0": "java_java", "1": "java_java_(caf\xe9)"}'
+    (folder / "classes_map.txt").write_text(names, encoding="latin-1")
     command = ["word", "java", "java", "-m", str(small_folder), "-o", "a.svg", "-q"]
-    status, err, figure = draw(*command, "-l", "2")
+    status, err, figure = draw(*command, "-l", "2", "--encoding", "latin-1")
     assert (status, err) == (0, "")
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["java", "java (language)"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["java", "java (caf\xe9)"]
 
 
 def test_cosines_without_the_mean_of_the_text(draw, small_folder, elmo):

@@ -26,7 +26,15 @@ def data(tmp_path_factory):
     return folder
 
 
-def test_tags_as_a_table_and_as_json(data, one_layer_folder, capsys):
+@pytest.fixture
+def utf_16(data, tmp_path):
+    """A folder with copies of the files, in UTF-16."""
+    for file in data.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_text().encode("utf-16"))
+    return tmp_path
+
+
+def test_tags_as_a_table_and_as_json(data, utf_16, one_layer_folder, capsys):
     files = [str(data / "train.conllu"), str(data / "test.conllu")]
     command = ["probe", "tags", *files, "-m", str(one_layer_folder), "-q"]
     assert main(command) == 0
@@ -37,14 +45,16 @@ def test_tags_as_a_table_and_as_json(data, one_layer_folder, capsys):
     assert row.startswith(files[1]) and row.split()[1:] == ["66.7"] * 4
     assert len(head) == len(row)
     assert weights.startswith("weights of the layers in the mix: 0.")
-    assert main([*command, "--json"]) == 0
+    command[2:4] = [str(utf_16 / "train.conllu"), str(utf_16 / "test.conllu")]
+    assert main([*command, "--json", "--encoding", "utf-16"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["model"], result["task"]) == (one_layer_folder.name, "tags")
     assert [row["accuracy"] for row in result["rows"]] == [pytest.approx(2 / 3)] * 4
 
 
-def test_senses_as_json(data, small_folder, elmo, capsys):
-    assert main(["probe", "senses", str(data), "-m", str(small_folder), "--json", "-q"]) == 0
+def test_senses_as_json(data, utf_16, small_folder, elmo, capsys):
+    command = ["probe", "senses", str(utf_16), "-m", str(small_folder), "--json", "-q"]
+    assert main([*command, "--encoding", "utf-16"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["metric"] == "f1"
     expected = probe_senses(elmo, data)

@@ -13,6 +13,17 @@ def test_words_of_files_and_patterns(corpus_copy, capsys):
     assert 3 < len((corpus_copy / "rare.txt").read_text().splitlines()) < 22
 
 
+def test_text_of_another_encoding(corpus_copy):
+    (corpus_copy / "latin.txt").write_bytes(b"caf\xe9\n")
+    command = ["vocabulary", "latin.txt", "-o", "new.txt", "--overwrite", "-q"]
+    for option, word in [
+        (("--encoding", "latin-1"), "caf\xe9"),
+        (("--errors", "replace"), "caf\ufffd"),
+    ]:
+        assert main([*command, *option]) == 0
+        assert (corpus_copy / "new.txt").read_text("utf-8").splitlines()[3:] == [word]
+
+
 def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(corpus_copy, capsys):
     before = (corpus_copy / "vocab.txt").read_bytes()
     assert main(["vocabulary", "heldout.txt", "-o", "vocab.txt"]) == 2

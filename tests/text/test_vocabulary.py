@@ -13,6 +13,9 @@ def test_words_have_numbers(tmp_path):
     assert (vocabulary.begin, vocabulary.end, vocabulary.unknown) == (0, 1, 2)
     vocabulary.save(tmp_path / "again.txt")
     assert Vocabulary(tmp_path / "again.txt") == vocabulary
+    (tmp_path / "latin.txt").write_bytes("\n".join(vocabulary.words).encode("latin-1"))
+    assert Vocabulary(tmp_path / "latin.txt", "latin-1") == vocabulary
+    assert Vocabulary(tmp_path / "latin.txt", errors="replace").words[3] == "na\ufffdve"
 
 
 def test_a_vocabulary_of_the_original(tmp_path):

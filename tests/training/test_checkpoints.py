@@ -141,6 +141,8 @@ def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus,
     assert before["corpus"] == [list(pair) for pair in corpus.file_counts()]
     for now, name in [
         (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus"),
+        (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding"),
+        (settings(corpus=Corpus(corpus.files, errors="replace")), "errors"),
         (settings(num_replicas=2), "replicas"),
         ({**before, "vocabulary": "0" * 64}, "vocabulary"),
         ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm"),

@@ -65,7 +65,7 @@ def test_shards_share_the_corpus(corpus, num_shards, seed):
     [
         ("bad.txt", b"", "must have words.*bad.txt"),
         ("bad.txt", b"\n \n", "must have words.*bad.txt"),
-        ("bad.txt", b"ok\ncaf\xe9 !\n", "bad.txt must be UTF-8, .* line 2: 'caf\ufffd !'"),
+        ("bad.txt", b"ok\ncaf\xe9 !\n", "bad.txt must be utf-8, .* line 2: 'caf\ufffd !'"),
         ("bad.gz", gzip.compress(b"some words\n", mtime=0)[:-9], "must be a whole gzip file"),
     ],
 )
@@ -102,6 +102,29 @@ def test_texts_must_fill_a_batch_and_a_window(corpus, tmp_path):
     write(tmp_path / "one.txt", ["a b"])
     with pytest.raises(ValueError, match="held-out text must have at least a window, 4 tokens"):
         check_texts(corpus, Corpus(tmp_path / "one.txt"), TrainingOptions(1, 4), 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_corpus_of_another_encoding_is_read_as_its_utf_8_copy(tmp_path, encoding):
+    text = "caf\xe9 na\xefve\n\ncaf\xe9 .\n"
+    kwargs = {"utf-8": {}, encoding: {"encoding": encoding}}
+    found = []
+    for name in kwargs:
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode(name)))
+        corpus = Corpus(tmp_path / f"{name}.gz", **kwargs[name])
+        build_vocabulary(corpus.files, tmp_path / "v", **kwargs[name])
+        vocabulary = Vocabulary(tmp_path / "v")
+        rate = corpus.oov_rate(Vocabulary([*vocabulary.words[:3], "caf\xe9"]))
+        orders = list(corpus.epoch(1, 0)), list(corpus.epoch(0, None, 1, 2))
+        found.append((vocabulary, rate, corpus.counts(), list(corpus.sentences()), orders))
+    assert found[0] == found[1] and found[0][1:3] == (0.5, (2, 4))
+
+
+def test_bytes_that_cannot_be_decoded_are_replaced(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"caf\xe9 .\n")
+    assert list(Corpus(tmp_path / "a.txt", errors="replace").sentences()) == [["caf\ufffd", "."]]
+    build_vocabulary(tmp_path / "a.txt", tmp_path / "v", errors="replace")
+    assert Vocabulary(tmp_path / "v").words[3:] == (".", "caf\ufffd")
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ class Elmo(ContextualModel):
             max_tokens = int(max_tokens)
         self._trainable = check_trainable(trainable)
         self._trainable_part = check_part(trainable_part)
-        self._are_mixes_frozen = False
+        self._num_read_mixes = num_mixes
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
         self.initial_scalars = initial_scalars
@@ -374,15 +374,15 @@ class Elmo(ContextualModel):
         self._trainable_part = check_part(part)
         self._update_trainable_layers()
 
-    def freeze_mixes(self) -> None:
-        """From now on the mixes train with no part, for a model that does not read them."""
-        self._are_mixes_frozen = True
+    def freeze_mixes(self, first: int) -> None:
+        """From now on the mixes from this one on train with no part, since nobody reads them."""
+        self._num_read_mixes = first
         self._update_trainable_layers()
 
     def _update_trainable_layers(self):
         part = self.trainable_part if self.trainable else "none"
-        for mix in self.mixes:
-            mix.trainable = part != "none" and not self._are_mixes_frozen
+        for index, mix in enumerate(self.mixes):
+            mix.trainable = part != "none" and index < self._num_read_mixes
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.

@@ -143,7 +143,7 @@ def read_tokens(tokenizer, sentences, max_tokens=None):
     is_checked, may_refuse = isinstance(sentences, Tokens), True
     sentences, first = iter(sentences), 0
     while ahead := list(itertools.islice(sentences, READ_AHEAD)):
-        ahead = [_as_python(sentence, row) for row, sentence in enumerate(ahead, first)]
+        ahead = [as_python(sentence, row) for row, sentence in enumerate(ahead, first)]
         tokenized = _tokenize(tokenizer, ahead, first)
         first += len(ahead)
         if not is_checked:
@@ -184,7 +184,7 @@ def _tokenize(tokenizer, sentences, first):
     return tokens
 
 
-def _as_python(sentence, row):
+def as_python(sentence, row):
     """A sentence as a string or a list; an array or tensor of shape () is a string."""
     if isinstance(sentence, tuple):
         return list(sentence)

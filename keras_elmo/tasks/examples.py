@@ -13,7 +13,8 @@ import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
 from keras_elmo.files import tensorflow_reason
-from keras_elmo.models.sentences import as_sentences, read_tokens
+from keras_elmo.models.sentences import Tokens, as_python, as_sentences, read_tokens
+from keras_elmo.text.inputs import strings, to_tokens
 
 # Rows of the table of word vectors. A few words share a row; their ELMo vectors still differ.
 WORD_ROWS = 2**15
@@ -48,11 +49,6 @@ class Examples(NamedTuple):
         """The examples of some rows."""
         return Examples(*(None if each is None else tf.gather(each, rows) for each in self))
 
-    def by_length(self):
-        """The examples from the shortest to the longest. Batches of like length have little
-        padding."""
-        return self.rows(tf.argsort(self.tokens.row_lengths(), stable=True))
-
     def columns(self):
         """What there is, by name."""
         return {name: each for name, each in self._asdict().items() if each is not None}
@@ -72,35 +68,46 @@ def join(parts):
     return Examples(*(None if each[0] is None else tf.concat(each, 0) for each in columns))
 
 
-def tokens_of(elmo, texts, steps=None):
-    """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None).
-
-    Args:
-        elmo: an `Elmo`.
-        texts: a string, or what `Elmo.embed` takes; and an array or tensor (batch, tokens) is
-            tokens, padded with `""`, also beside a tokenizer. Or a `tf.data.Dataset` of batches of
-            these, and perhaps more.
-        steps: int or `None`. The batches of a dataset that are read.
-    """
-    if isinstance(texts, tf.data.Dataset):
-        check_dataset(texts, (1, 2, 3), "texts", steps)
-        batches = (batch[0] if isinstance(batch, tuple) else batch for batch in texts)
-        parts = [tokens_of(elmo, batch) for batch in itertools.islice(batches, steps)]
-        return tf.concat([tokens_of(elmo, []), *parts], 0)
-    if isinstance(texts, str | bytes):
-        texts = [texts]
-    shape, tokenizer = getattr(texts, "shape", ()), elmo.tokenizer
-    if len(shape) == 2 and shape[1] != 1:
-        tokenizer = None
-    sentences = list(read_tokens(tokenizer, as_sentences(tokenizer, texts), elmo.max_tokens))
+def tokens_of(elmo, texts):
+    """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None)."""
+    rows = as_rows(texts, elmo.tokenizer)
+    sentences = list(read_tokens(elmo.tokenizer, rows, elmo.max_tokens))
     words = tf.constant([word for sentence in sentences for word in sentence], tf.string)
     return tf.RaggedTensor.from_row_lengths(
         words, tf.constant([len(sentence) for sentence in sentences], tf.int64)
     )
 
 
-def check_dataset(dataset, sizes, what, steps=0):
-    """Raises a `ValueError` for a dataset that does not hold batches, or has no end.
+def as_rows(texts, tokenizer, steps=None):
+    """Texts in any form as a list: for each a raw string, or a list of its tokens.
+
+    Args:
+        texts: a string, or what `Elmo.embed` takes; and an array or tensor (batch, tokens) is
+            tokens, padded with `""`, also beside a tokenizer. Or a `tf.data.Dataset` of batches of
+            these, and perhaps more.
+        tokenizer: see `Elmo`.
+        steps: int or `None`. The batches of a dataset that are read.
+    """
+    if isinstance(texts, tf.data.Dataset):
+        dataset = check_dataset(texts, (1, 2, 3), "texts", steps)
+        batches = (batch[0] if isinstance(batch, tuple) else batch for batch in dataset)
+        batches = itertools.islice(batches, steps)
+        return [row for batch in batches for row in as_rows(batch, tokenizer)]
+    if isinstance(texts, str | bytes):
+        return [texts]
+    if isinstance(texts, Tokens | tf.RaggedTensor):
+        return texts if isinstance(texts, Tokens) else Tokens(texts.to_list())
+    if not hasattr(texts, "__array__"):
+        return [as_python(text, row) for row, text in enumerate(as_sentences(None, texts))]
+    shape = np.shape(texts)
+    if len(shape) == 2 and (tokenizer is None or shape[1] != 1):
+        return to_tokens(strings(texts), None).to_list()
+    return np.reshape(np.asarray(texts), (-1,)).tolist()
+
+
+def check_dataset(dataset, sizes, what, steps):
+    """Returns a dataset with ragged tokens in the place of padded ones, of which a batch may have
+    one column, as raw strings have. Raises a `ValueError` for one without batches, or without end.
 
     Args:
         dataset: `tf.data.Dataset`.
@@ -110,15 +117,20 @@ def check_dataset(dataset, sizes, what, steps=0):
     """
     spec = dataset.element_spec
     parts = spec if isinstance(spec, tuple) else (spec,)
-    if len(parts) not in sizes or not getattr(parts[0], "shape", tf.TensorShape([])).rank:
+    has_axes = [bool(getattr(part, "shape", tf.TensorShape([])).rank) for part in parts]
+    if len(parts) not in sizes or not all(has_axes):
         raise ValueError(
             f"A `tf.data.Dataset` must hold batches of {what}: `dataset.batch(32)`. "
             f"Received: a dataset of {spec}"
         )
     if steps is None and dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ValueError(
-            "With a `tf.data.Dataset` without an end, `steps` must be given. Received: steps=None"
+            "With a `tf.data.Dataset` without an end, its steps must be given (`steps`, "
+            "`steps_per_epoch`, `validation_steps`). Received: None"
         )
+    if isinstance(parts[0], tf.TensorSpec) and parts[0].shape.rank == 2 and parts[0].shape[1] != 1:
+        return dataset.map(lambda texts, *others: (to_tokens(texts, None), *others))
+    return dataset
 
 
 def word_rows(tokens):
@@ -171,7 +183,7 @@ def with_vectors(examples, elmo, names, path, progress):
     # The vectors are computed here and not in the function above, which would run on the processor
     # alone, and could not be interrupted. The iterator takes what is in the queue.
     filling = iter(dataset.map(lambda _: 0).batch(_AHEAD))
-    sentences = as_sentences(None, examples.tokens)
+    sentences = Tokens(examples.tokens.to_list())
     try:
         for count, outputs in enumerate(elmo.embed_stream(sentences, names, progress=progress), 1):
             queue.enqueue(np.concatenate([outputs[name] for name in names], axis=-1))

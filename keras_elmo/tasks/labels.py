@@ -1,9 +1,11 @@
 """`LabelIndex`: labels to numbers and back."""
 
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import join_names, short_repr
+from keras_elmo.checks import is_number, join_names, short_repr
 
 
 class LabelIndex:
@@ -64,9 +66,8 @@ class LabelIndex:
             rows: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
                 tensor, a table); or a column of lists, tuples or sets of labels.
         """
-        is_numbers = hasattr(rows, "__array__") and not isinstance(rows, tf.RaggedTensor)
-        is_numbers = is_numbers and np.asarray(rows).dtype.kind in "biuf"
-        if is_numbers and len(rows.shape) == 2:
+        is_padded = is_table(rows)
+        if is_padded and np.asarray(rows).dtype.kind in "biuf":
             rows = np.asarray(rows)
             if rows.shape[1] != len(self) or not np.isin(rows, (0, 1)).all():
                 raise ValueError(
@@ -83,6 +84,7 @@ class LabelIndex:
                     f"Received: {short_repr(labels)} in row {row}"
                 )
             try:
+                labels = without_padding(labels) if is_padded else labels
                 indices = self.encode(labels)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{error} of the labels of text {row}") from None
@@ -103,30 +105,39 @@ def to_list(values):
         values = values.to_list()
     elif hasattr(values, "__array__"):
         values = np.asarray(values)
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        if values.ndim == 2 and values.shape[1] == 1:  # a column, as in many Keras models
+            values = values[:, 0]
+    is_single = isinstance(values, str | bytes) or not hasattr(values, "__iter__")
+    if is_single or (isinstance(values, np.ndarray) and not values.ndim):
         raise TypeError(
             "There must be a list of labels, with one for each text. "
             f"Received: {short_repr(values)}"
         )
-    values = list(values)
-    # The labels of a Keras model are often a column, (N, 1).
-    if values and all(isinstance(v, np.ndarray) and v.shape == (1,) for v in values):
-        values = [v[0] for v in values]
-    return values
+    return list(values)
+
+
+def is_table(labels):
+    """Whether labels have two axes, and padding: an array, a tensor, a pandas table."""
+    has_array = hasattr(labels, "__array__") and not isinstance(labels, tf.RaggedTensor)
+    return has_array and len(labels.shape) == 2
+
+
+def without_padding(labels):
+    """The labels of a row of a table, without `""` and negative numbers."""
+    return [x for x in labels if not (x in ("", b"") or (is_number(x) and x < 0))]
 
 
 def _single_labels(labels):
     """Yields pairs: a row, and a label of it; a row may be a list of labels."""
-    is_padded = hasattr(labels, "__array__")
+    is_padded = is_table(labels)
     for row, value in enumerate(to_list(labels)):
         if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
             yield row, value
             continue
         if tf.is_tensor(value):
             value = value.numpy()
-        for label in value:
-            if not (is_padded and label in ("", b"")):
-                yield row, label
+        for label in without_padding(value) if is_padded else value:
+            yield row, label
 
 
 def _plain(label, row):
@@ -134,7 +145,8 @@ def _plain(label, row):
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, bytes):
-        label = label.decode("utf-8")
+        with contextlib.suppress(UnicodeDecodeError):
+            label = label.decode("utf-8")
     if isinstance(label, float) and label.is_integer():
         label = int(label)  # a column of integers that had missing values is one of floats
     if not isinstance(label, str | int):

@@ -15,8 +15,8 @@ from keras_elmo.layers import CRF, CRFAccuracy, CRFLoss
 from keras_elmo.layers.crf import best_tags, tag_probabilities
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.examples import tokens_of, with_a_column
-from keras_elmo.tasks.labels import to_list
+from keras_elmo.tasks.examples import as_rows, tokens_of, with_a_column
+from keras_elmo.tasks.labels import is_table, to_list
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.inputs import to_tokens
@@ -150,8 +150,7 @@ class Tagger(TaskModel):
             weight.assign(np.where(part, free, _FORBIDDEN))
 
     def _encode_labels(self, tokens, labels):
-        is_ragged = isinstance(labels, tf.RaggedTensor)
-        is_padded = not is_ragged and len(getattr(labels, "shape", ())) == 2
+        is_padded = is_table(labels)
         rows = list(np.asarray(labels)) if is_padded else to_list(labels)
         lengths = tokens.row_lengths().numpy()
         if len(rows) != len(lengths):
@@ -254,9 +253,9 @@ class Tagger(TaskModel):
                 "The labels must be tags like B-PER, I-PER and O. "
                 f"Received: labels={self._labels.names}"
             )
-        if isinstance(texts, str | bytes):
-            texts = [texts]
-        sources, tokens = _raw_texts(self.elmo, texts), tokens_of(self.elmo, texts)
+        rows = as_rows(texts, self.elmo.tokenizer)
+        tokens = tokens_of(self.elmo, rows)
+        sources = [row if isinstance(row, str) else None for row in map(_as_str, rows)]
         raw = [source for source in sources if source is not None]
         spans = iter(token_spans_of_texts(raw, self.elmo.tokenizer) if raw else ())
         result = []
@@ -319,11 +318,5 @@ def _words(tokens):
     return [[w.decode("utf-8", "surrogateescape") for w in row] for row in tokens.to_list()]
 
 
-def _raw_texts(elmo, texts):
-    """For each text the raw string, or `None` if it is tokens."""
-    shape = getattr(texts, "shape", ())
-    if elmo.tokenizer is None or (len(shape) == 2 and shape[1] != 1):
-        return [None] * int(shape[0] if len(shape) else len(texts))
-    rows = to_list(texts)
-    rows = [r.decode("utf-8", "surrogateescape") if isinstance(r, bytes) else r for r in rows]
-    return [row if isinstance(row, str) else None for row in rows]
+def _as_str(row):
+    return row.decode("utf-8", "surrogateescape") if isinstance(row, bytes) else row

@@ -64,10 +64,9 @@ class TaskModel(keras.Model):
             )
         self.elmo = elmo.copy() if elmo is model else elmo
         self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
-        if layers == "all":
-            self.elmo.freeze_mixes()
-            if self.elmo.trainable_part == "mix":
-                self.elmo.trainable_part = "none"
+        self.elmo.freeze_mixes(0 if layers == "all" else 1)
+        if layers == "all" and self.elmo.trainable_part == "mix":
+            self.elmo.trainable_part = "none"
         self.supports_jit = False  # strings
 
     # The head
@@ -132,7 +131,11 @@ class TaskModel(keras.Model):
 
     def call(self, inputs, training=False):
         features = self._features(inputs)
-        result = self.head(features, training=training)
+        batch = tf.shape(features["words"])[0]
+        # The head reads one row of padding of an empty batch, whose convolutions would fail.
+        missing = [[0, tf.maximum(1 - batch, 0)], [0, 0], [0, 0]]
+        rows = {name: tf.pad(x, missing[: x.shape.rank]) for name, x in features.items()}
+        result = self.head(rows, training=training)[:batch]
         if self._gives_tags():
             result._keras_mask = features["mask"]  # losses and metrics leave the padding out
         return result
@@ -188,7 +191,8 @@ class TaskModel(keras.Model):
     def trainable_part(self) -> str:
         """The part of the `Elmo` that trains: `"none"`, `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
 
-        With `layers="all"` the head does not read the mix, which trains with no part then.
+        With `layers="all"` the head does not read the mix, which trains with no part then. A saved
+        model keeps its part and `trainable`, but not what else of the head was frozen.
 
         A new part compiles the model anew, with the rate that is right for it. If you compiled it
         with an optimizer of your own, call `compile` again.
@@ -227,6 +231,11 @@ class TaskModel(keras.Model):
         rate = FINE_TUNING_RATE if self.trainable_part in ("bilm", "all") else self._head_rate
         defaults = {"optimizer": keras.optimizers.Adam(rate), "loss": loss, "metrics": metrics}
         super().compile(**{**arguments, **{name: defaults.get(name) for name in self._auto}})
+        self._compiled_for = self._trained()
+
+    def _trained(self):
+        """What trains, to be compared."""
+        return ",".join(str(id(variable)) for variable in self.trainable_variables)
 
     def get_compile_config(self):
         # A file of a model that never trained has the optimizer's variables, too: Keras looks for
@@ -296,6 +305,11 @@ class TaskModel(keras.Model):
         steps = kwargs.get("steps_per_epoch")
         if isinstance(x, tf.data.Dataset) and validation_split:
             raise _not_beside_a_dataset("validation_split", validation_split)
+        if validation_split and validation_data is not None:
+            raise ValueError(
+                "`validation_split` must be 0 beside `validation_data`. "
+                f"Received: validation_split={validation_split!r}"
+            )
         train = self._read(x, y, sample_weight, class_weight, batch_size=batch_size, steps=steps)
         self._check_targets(train.examples)
         validation = None
@@ -315,15 +329,19 @@ class TaskModel(keras.Model):
             except (ValueError, TypeError) as error:
                 raise type(error)(f"`validation_data`: {error}") from None
         # All arguments are valid; the expensive part starts here.
+        if self._compiled_for != self._trained():  # whoever changed it
+            if "optimizer" in self._auto:
+                self.compile(**self._compile_arguments)
+            self.make_train_function(force=True)
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
             is_shown = kwargs.get("verbose", "auto") != 0
             cache = {"size": cache_bytes, "folder": folder, "progress": is_shown}
             train = self._batches(train, shuffle, cache)
             if validation is not None:
-                validation = validation._replace(
-                    examples=validation.examples.by_length(),
-                    batch_size=validation_batch_size or validation.batch_size,
-                )
+                size = validation_batch_size or validation.batch_size
+                validation = validation._replace(batch_size=size)
+                if kwargs.get("validation_steps") is None:
+                    validation = validation.by_length()
                 validation = self._batches(validation, cache=cache)
             return super().fit(
                 train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
@@ -343,7 +361,8 @@ class TaskModel(keras.Model):
             return super().evaluate(x, **kwargs)
         check_integers(1, batch_size=batch_size)
         found = self._read(x, y, sample_weight, batch_size=batch_size, steps=kwargs.get("steps"))
-        found = found._replace(examples=found.examples.by_length())
+        if kwargs.get("steps") is None:
+            found = found.by_length()
         with without_trace_warnings():
             return super().evaluate(self._batches(found), **kwargs)
 
@@ -354,7 +373,7 @@ class TaskModel(keras.Model):
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:
                     raise _not_beside_a_dataset(name, value)
-            data.check_dataset(x, (2, 3), "texts and labels, and perhaps sample weights")
+            x = data.check_dataset(x, (2, 3), "texts and labels, and perhaps sample weights", steps)
             is_endless = steps is not None or x.cardinality() == tf.data.INFINITE_CARDINALITY
             batches = x.take(_LOOK_AHEAD) if is_endless else x
         parts = []
@@ -417,14 +436,15 @@ class TaskModel(keras.Model):
         """The weights of targets by their labels, float32, (N,); or 1."""
         if class_weight is None:
             return 1.0
-        wrong = class_weight
+        wrong = [class_weight]
         if isinstance(class_weight, Mapping) and targets.shape.rank == 1:
-            wrong = next((label for label in class_weight if label not in self.labels), None)
-        if wrong is not None:
+            items = class_weight.items()
+            wrong = [k for k, w in items if k not in self.labels or not is_number(w)]
+        if wrong:
             raise ValueError(
                 "`class_weight` must be a dict from labels to weights, with labels that are one of "
                 f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
-                f"(pass `sample_weight`). Received: {short_repr(wrong)}"
+                f"(pass `sample_weight`). Received: {short_repr(wrong[0])}"
             )
         return tf.gather([float(class_weight.get(label, 1)) for label in self.labels], targets)
 
@@ -496,7 +516,7 @@ class TaskModel(keras.Model):
     def _outputs(self, texts, name, batch_size, verbose=0, steps=None):
         """What `name` stands for, see `_decode`, of each text: a list of arrays."""
         check_integers(1, batch_size=batch_size)
-        tokens = data.tokens_of(self.elmo, texts, steps)
+        tokens = data.tokens_of(self.elmo, data.as_rows(texts, self.elmo.tokenizer, steps))
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)
         with ProgressDisplay(
@@ -559,6 +579,12 @@ class Data(NamedTuple):
     examples: Examples
     batch_size: int
     stream: Any = None
+
+    def by_length(self):
+        """The data from the shortest text to the longest. Batches of like length have little
+        padding."""
+        order = tf.argsort(self.examples.tokens.row_lengths(), stable=True)
+        return self._replace(examples=self.examples.rows(order))
 
     def split(self, share):
         """The data without the last of it, and a share of all: this."""

@@ -101,8 +101,11 @@ class TextClassifier(_Task):
     def labels_of(self, probabilities: Array) -> list[Any]:
         """The labels, as `classify` gives them, of probabilities that `predict` returned."""
         if self._task["multi_label"]:
-            return [[self.labels[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
-        return [self.labels[k] for k in probabilities.argmax(-1)]
+            return [
+                [self.labels[k] for k in np.flatnonzero(np.asarray(row) > 0.5)]
+                for row in probabilities
+            ]
+        return [self.labels[k] for k in np.argmax(probabilities, axis=-1)]
 
 
 class Tagger(_Task):

@@ -22,6 +22,7 @@ from keras_elmo.tasks.labels import LabelIndex, to_list
         (np.array([["O", "B-X"], ["O", ""]]), ["O", "B-X"]),
         (tf.ragged.constant([["O", "B-X"], ["I-X"]]), ["O", "B-X", "I-X"]),
         (pd.Series([["O"], ["B-X", "O"]]), ["O", "B-X"]),
+        (np.array([[0, 2, -1], [1, -1, -1]]), [0, 2, 1]),
         ([{"b"}, {"a"}], ["b", "a"]),
     ],
 )
@@ -40,6 +41,7 @@ def test_sets_become_ones_and_zeros():
     expected = [[1, 0, 1], [0, 0, 0]]
     assert index.encode_sets([["c", "a"], []]).tolist() == expected
     assert index.encode_sets(pd.Series([("c", "a"), set()])).tolist() == expected
+    assert index.encode_sets(np.array([["c", "a"], ["", ""]])).tolist() == expected
     for table in (np.array(expected), np.array(expected) > 0, tf.constant(expected)):
         assert index.encode_sets(table).tolist() == expected
     assert index.encode_sets(pd.DataFrame(expected, columns=["a", "b", "c"])).tolist() == expected

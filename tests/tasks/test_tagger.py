@@ -103,7 +103,7 @@ def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
     model = Tagger(one_layer_folder, TAGS, units=4)
     assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
     for form in ("tf.data", "tf.data, padded"):
-        stream = model._read(FORMS[form][0].repeat(), batch_size=32).stream
+        stream = model._read(FORMS[form][0].repeat(), batch_size=32, steps=1).stream
         inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
         assert inputs["lengths"].numpy().tolist() == [5, 5]
         assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
@@ -135,7 +135,12 @@ def test_it_learns_tags_and_entities(trained):
     mixed = trained.entities([TEXTS[12], SENTENCES[12], TEXTS[8]])
     assert mixed == [*trained.entities(TEXTS[12:13]), *trained.entities(SENTENCES[12:13]), found[2]]
     assert trained.entities(np.array(TEXTS[8:9])[:, None]) == [found[2]]
-    assert trained.entities(TEXTS[8]) == [found[2]]
+    for form in (TEXTS[8], np.array(TEXTS[8]), (text for text in TEXTS[8:9])):
+        assert trained.entities(form) == [found[2]]
+    batches = tf.data.Dataset.from_tensor_slices(TEXTS[8:10]).batch(1)
+    assert trained.entities(batches) == 2 * [found[2]]
+    one = [np.array(["Ada"]), np.array(["London"])]  # tokens
+    assert [(e.start, e.end) for row in trained.entities(one) for e in row] == 2 * [(0, 1)]
     figures = trained.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
 
@@ -203,7 +208,8 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, for
         if form != "lists":
             x = batched(tf.ragged.constant(sentences), tf.ragged.constant(tags))
             x, y = x.repeat() if "without" in form else x, None
-        model._check_targets(model._read(x, y, batch_size=32).examples)
+        steps = 1 if "without" in form else None
+        model._check_targets(model._read(x, y, batch_size=32, steps=steps).examples)
         return model.head.get_layer("crf").get_weights()[1].min()
 
     model = Tagger(one_layer_folder, NAMES, units=4)
@@ -229,7 +235,7 @@ def test_weights_of_sentences_and_tags(tagger):
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
     tokens, tags = tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)
     dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).ragged_batch(20)
-    found = tagger._read(dataset.repeat(), batch_size=32, class_weight={"O": 2.0})
+    found = tagger._read(dataset.repeat(), batch_size=32, class_weight={"O": 2.0}, steps=1)
     _, _, batch = next(iter(found.stream))
     for weight, row, expected in zip(weights, batch.numpy(), TAGS, strict=True):
         expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
@@ -342,6 +348,23 @@ def test_tags_are_compared_in_a_dataset_without_an_end_too(one_layer_folder):
     wrong, _ = of_dataset([["a"], ["b", "c"]], [["O"], ["O"]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="2 tokens and 1 tags in sentence 1"):
         model.fit(right.concatenate(wrong), steps_per_epoch=60, verbose=0)
+
+
+def test_padded_batches_of_one_column_are_tokens_too(one_layer_folder):
+    model = Tagger(one_layer_folder, NAMES, units=2)
+    rows = tf.data.Dataset.from_tensor_slices(
+        (
+            tf.ragged.constant([["New York", "x"], ["New York"]]),
+            tf.ragged.constant([["O"] * 2, ["O"]]),
+        )
+    )
+    batches = rows.map(lambda *row: row).padded_batch(1)
+    assert model._read(batches, batch_size=1).examples.tokens.row_lengths().numpy().tolist() == [
+        2,
+        1,
+    ]
+    one = model._encode([["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])
+    assert one.targets.to_list() == [[4], [0]]
 
 
 def test_numbers_that_are_padded_with_any_number(one_layer_folder):

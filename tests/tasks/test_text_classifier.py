@@ -79,6 +79,8 @@ def test_evaluate_is_the_mean_of_all_texts_from_lists_and_datasets(classifier):
     p = classifier.predict(TEXTS, verbose=0)
     right = np.array([NAMES.index(label) for label in LABELS])
     loss = -np.mean(np.log(p[np.arange(len(right)), right]))
+    first = classifier.evaluate(TEXTS, LABELS, batch_size=5, steps=1, verbose=0)
+    assert first[0] == pytest.approx(-np.mean(np.log(p[np.arange(5), right[:5]])), abs=1e-5)
     for form in ("lists", "tf.data"):
         found = classifier.evaluate(*FORMS[form], verbose=0, return_dict=True)
         assert found["loss"] == pytest.approx(loss, abs=1e-5)
@@ -97,7 +99,7 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained):
     np.testing.assert_allclose(trained.predict(dataset), p, atol=1e-5)
     pairs = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(5).repeat()
     np.testing.assert_allclose(trained.predict(pairs, steps=2), p[:10], atol=1e-5)
-    assert trained.predict([], verbose=0).shape == (0, 2)
+    assert trained.predict([], verbose=0).shape == trained([]).shape == (0, 2)
     assert trained.classify([]) == []
     assert trained.labels_of(p) == LABELS
 
@@ -119,7 +121,7 @@ def test_several_labels_of_a_text(one_layer_folder):
         np.testing.assert_array_equal(found, expected)
     # The same from a dataset that is read as the training goes on.
     dataset = batched(TEXTS, tf.ragged.constant(rows)).repeat()
-    stream = model._read(dataset, batch_size=3).stream
+    stream = model._read(dataset, batch_size=3, steps=1).stream
     inputs, targets = next(iter(stream))
     np.testing.assert_array_equal(targets, expected[:5])
     assert stream.element_spec[1].shape.as_list() == [None, 2]
@@ -139,7 +141,7 @@ def test_weights_of_texts_and_classes(classifier):
     ):
         read = functools.partial(classifier._read, batch_size=3, class_weight={"pos": 3.0})
         np.testing.assert_allclose(read(x).examples.weights, of_texts * of_classes, atol=1e-6)
-        _, targets, found = next(iter(read(x.repeat()).stream))
+        _, targets, found = next(iter(read(x.repeat(), steps=1).stream))
         np.testing.assert_array_equal(targets, y[:7])
         np.testing.assert_allclose(found, (of_texts * of_classes)[:7], atol=1e-6)
 
@@ -254,6 +256,22 @@ def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
     config = model.elmo.config
     assert model.main_metric == "accuracy"
     assert sizes == [64 + 3 * config.projection_dim, 64 + config.output_dim]
+
+
+def test_a_part_that_is_set_on_the_elmo_itself_trains(one_layer_folder):
+    model = TextClassifier(one_layer_folder, NAMES, filters=1, word_dim=0)
+    model.fit(batched(TEXTS, LABELS).repeat(), steps_per_epoch=1, verbose=0)
+    model.elmo.trainable_part = "bilm"
+    before = model.elmo.bilm.get_weights()
+    model.fit(batched(TEXTS, LABELS).repeat(), steps_per_epoch=1, verbose=0)
+    assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
+    after = model.elmo.bilm.get_weights()
+    assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
+
+
+def test_mixes_that_nobody_reads_do_not_train(one_layer_folder):
+    model = TextClassifier(one_layer_folder, NAMES, layers="elmo", filters=1, num_mixes=2)
+    assert len(model.elmo.trainable_variables) == 2
 
 
 # What is frozen is embedded once
@@ -443,6 +461,7 @@ def test_the_saved_model_says_labels(trained, tmp_path):
     expected = trained.predict(TEXTS, verbose=0)
     np.testing.assert_allclose(outputs["probabilities"], expected, atol=1e-5)
     assert outputs["labels"].numpy().tolist() == [[b"neg", b"pos"]] * len(TEXTS)
+    assert served(text=tf.zeros([0], tf.string))["probabilities"].shape == (0, 2)
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 4 tokens"):
         served(text=tf.constant(["a b c d e"]))
 
@@ -487,7 +506,25 @@ def dataset(*columns):
         (lambda c: c.fit(dataset(TEXTS).batch(3)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(TEXTS, LABELS).take(0).batch(2)), ValueError, "There must be te"),
         (lambda c: c.predict(dataset(TEXTS)), ValueError, "must hold batches of texts"),
-        (lambda c: c.predict(dataset(TEXTS).batch(2).repeat()), ValueError, "`steps` must be giv"),
+        (lambda c: c.fit(dataset(tf.ragged.constant(TOKENS), LABELS)), ValueError, "must hold ba"),
+        (lambda c: c.fit(batched(TEXTS, LABELS).repeat()), ValueError, "its steps must be given"),
+        (lambda c: c.evaluate(batched(TEXTS, LABELS).repeat()), ValueError, "its steps must be g"),
+        (lambda c: c.fit(["a"], np.array("pos")), TypeError, "must be a list of labels"),
+        (lambda c: c.fit(["a", "b"], [b"pos", b"\xff"]), TypeError, "xff' .bytes. in row 1"),
+        (lambda c: c.fit(TEXTS, LABELS, class_weight={"pos": "x"}), ValueError, "Received: 'pos'"),
+        (
+            lambda c: c.fit(TEXTS, LABELS, validation_split=0.5, validation_data=(TEXTS, LABELS)),
+            *(ValueError, "must be 0 beside `validation_data`"),
+        ),
+        (
+            lambda c: c.predict(pd.DataFrame({"title": ["A film"], "body": ["It is good"]})),
+            *(ValueError, "must not hold whitespace"),
+        ),
+        (
+            lambda c: c.predict(dataset(TEXTS).batch(2).repeat()),
+            ValueError,
+            "its steps must be given",
+        ),
         (
             lambda c: c.predict(TEXTS, steps=2),
             ValueError,

@@ -36,7 +36,9 @@ _TREEBANK_RULES = (
     *[(r"(\p{N}),(\p{N})", "\\1\x01\\2")] * 2,
     (r",", r" , "),
     # don't -> don 't, Europe's -> Europe 's, the 1990's -> the 1990 's. Other apostrophes stand
-    # alone. Text that is split already (don 't, O 'Brien) does not change.
+    # alone. Text that is split already (don 't, do n't, O 'Brien, '') does not change.
+    *[(r" ([nN])'(\x03*[tT]) ", " \\1\x02\\2 ")] * 2,
+    *[(" '' ", " \x02\x02 ")] * 2,
     *[(r"([\p{L}\p{M}])'(\x03*\p{L})", "\\1 \x02\\2")] * 2,
     (r"(\p{N}) *'(\x03*s)\b", "\\1 \x02\\2"),
     *[(rf" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,

@@ -60,6 +60,8 @@ SPLIT = [
     "Yes , ma 'am , y 'all from the C\u00f4te d 'Ivoire , 5 's-Hertogenbosch",
     "the ' last word ' , rock 'n 'roll",
     "Hawai 'i or Qur 'an",
+    "Do n't , wo n't and CA N'T n't n\u2019t",
+    "`` No '' , he said . '' '' ''",
 ]
 
 

@@ -22,9 +22,9 @@ WORD_KEY = (0, 0)  # of the hash that chooses a word's row; any key does
 # What fills the columns after the end of a sentence. No target is negative.
 _PADDING = {"tokens": "", "vectors": 0.0, "words": 0, "lengths": 0, "targets": -1, "weights": 0.0}
 _INPUTS = ("ids", "vectors", "words", "lengths")
-# Batches hold texts of like length: each comes from one of so many ranges of lengths, ...
-_MAX_BUCKETS = 16
-_BUCKET_BATCHES = 4  # ... which hold so many batches or more, since the last of each is not full.
+# Batches hold texts of like length: so many batches at a time are sorted by length, ...
+_POOL = 50
+_MIXED = 3  # ... and the texts of so many neighbouring batches are mixed anew in each epoch.
 _AHEAD = 64  # sentences that are handed to TensorFlow together: enough to hide the cost of a call
 
 
@@ -202,16 +202,27 @@ def vector_size(config, names):
     return sum(config.projection_dim if each else config.output_dim for each in is_word)
 
 
-def batches(dataset, elmo, lengths, batch_size, shuffle, buffer_size=None):
+def shuffled(examples, batch_size):
+    """Examples in a random order, in which neighbours are of like length, for `batches`."""
+    lengths, pool = examples.tokens.row_lengths().numpy(), _POOL * batch_size
+    order, parts = np.random.permutation(len(lengths)), []
+    for index, start in enumerate(range(0, len(order), pool)):
+        part = order[start : start + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        parts.append(part[::-1] if index % 2 else part)  # The ends of two parts are alike, too.
+    return examples.rows(np.concatenate(parts))
+
+
+def batches(dataset, elmo, count, batch_size, buffer_size=None):
     """Padded batches of rows.
 
     Args:
         dataset: rows, see `rows`.
         elmo: the `Elmo`.
-        lengths: int array, (N,). The tokens of each row.
+        count: int. The rows.
         batch_size: int.
-        shuffle: bool. In each epoch anew, in batches of like length; else in their order.
-        buffer_size: int. The rows that are shuffled together; `None`: all.
+        buffer_size: int. The rows whose batches change places, in each epoch anew, and neighbours
+            are mixed; `None`: the rows keep their order.
 
     Returns:
         `tf.data.Dataset` of what `as_batch` gives.
@@ -219,22 +230,24 @@ def batches(dataset, elmo, lengths, batch_size, shuffle, buffer_size=None):
     padding = {
         name: tf.constant(_PADDING[name], spec.dtype) for name, spec in dataset.element_spec.items()
     }
-    if not shuffle:
-        dataset = dataset.padded_batch(batch_size, padding_values=padding)
-        return dataset.map(lambda columns: as_batch(columns, elmo)).prefetch(1)
-    count = min(_MAX_BUCKETS, len(lengths) // (_BUCKET_BATCHES * batch_size))
-    shares = np.arange(1, count) / max(1, count)
-    bounds = np.unique(np.quantile(lengths, shares).astype(int)).tolist()
-    of_buckets = np.bincount(np.searchsorted(bounds, lengths, side="right"))
-    dataset = dataset.shuffle(buffer_size or max(1, len(lengths))).bucket_by_sequence_length(
-        lambda row: row["lengths"],
-        bounds,
-        [batch_size] * (len(bounds) + 1),
-        padding_values=padding,
-    )
-    num_batches = sum(-(-count // batch_size) for count in of_buckets.tolist())
-    dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches))
-    return dataset.map(lambda columns: as_batch(columns, elmo)).prefetch(1)
+
+    def pad(rows):
+        return rows.padded_batch(batch_size, padding_values=padding)
+
+    if buffer_size is None:
+        dataset = pad(dataset)
+    else:
+        # Windows hold the rows themselves, and are padded when their turn has come.
+        windows = dataset.shuffle(_MIXED * batch_size).window(batch_size)
+        windows = windows.shuffle(max(1, buffer_size // batch_size))
+        dataset = windows.flat_map(lambda window: pad(tf.data.Dataset.zip(window)))
+        num_batches = -(-count // batch_size)
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches))
+    # TensorFlow's tuning has nothing to gain here, and some epochs waited a second for its end.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    dataset = dataset.map(lambda columns: as_batch(columns, elmo))
+    return dataset.prefetch(1).with_options(options)
 
 
 def as_batch(columns, elmo):

@@ -461,24 +461,23 @@ class TaskModel(keras.Model):
         examples, batch_size, stream = found
         if stream is not None:
             return stream
-        elmo, buffer_size = self.elmo, None
-        lengths = examples.tokens.row_lengths().numpy()
+        elmo, count = self.elmo, examples.count()
+        buffer_size = count if shuffle else None
+        if shuffle:
+            examples = data.shuffled(examples, batch_size)
         if cache is None or elmo.trainable_variables:
-            rows = data.rows(examples)
-        else:
-            lengths = lengths + 2 * elmo.keep_sentence_boundaries
-            size = 4 * (1 + data.vector_size(elmo.config, self._names())) * lengths.sum()
-            path = ""
-            if size > cache["size"]:
-                path = f"{tempfile.mkdtemp(dir=cache['folder'])}/vectors"
-                if shuffle:  # The file is read in its order, and a part of it is shuffled.
-                    order = np.random.permutation(len(lengths))
-                    examples, lengths = examples.rows(order), lengths[order]
-                    buffer_size = max(batch_size, int(len(lengths) * cache["size"] / size / 2))
-                size = cache["size"] // 2
-            cache["size"] -= size
-            rows = data.with_vectors(examples, elmo, self._names(), path, cache["progress"])
-        return data.batches(rows, elmo, lengths, batch_size, shuffle, buffer_size)
+            return data.batches(data.rows(examples), elmo, count, batch_size, buffer_size)
+        tokens = int(tf.size(examples.tokens.flat_values))
+        tokens += 2 * count * elmo.keep_sentence_boundaries
+        size, path = 4 * (1 + data.vector_size(elmo.config, self._names())) * tokens, ""
+        if size > cache["size"]:
+            path = f"{tempfile.mkdtemp(dir=cache['folder'])}/vectors"
+            share = cache["size"] / size / 2  # of the file, which is read in its order
+            buffer_size = max(batch_size, int(count * share)) if shuffle else None
+            size = cache["size"] // 2
+        cache["size"] -= size
+        rows = data.with_vectors(examples, elmo, self._names(), path, cache["progress"])
+        return data.batches(rows, elmo, count, batch_size, buffer_size)
 
     # Predictions
 
@@ -506,17 +505,17 @@ class TaskModel(keras.Model):
                 "`steps` must be None, but for a `tf.data.Dataset`. "
                 f"Received: steps={steps!r}, and {type(x).__name__}"
             )
-        rows = self._outputs(x, "probabilities", batch_size, verbose, steps)
+        tokens = data.tokens_of(self.elmo, data.as_rows(x, self.elmo.tokenizer, steps))
+        rows = self._outputs(tokens, "probabilities", batch_size, verbose)
         widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
         result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
         for index, row in enumerate(rows):
             result[index][: len(row)] = row
         return result
 
-    def _outputs(self, texts, name, batch_size, verbose=0, steps=None):
-        """What `name` stands for, see `_decode`, of each text: a list of arrays."""
+    def _outputs(self, tokens, name, batch_size, verbose=0):
+        """What `name` stands for, see `_decode`, of each sentence: a list of arrays."""
         check_integers(1, batch_size=batch_size)
-        tokens = data.tokens_of(self.elmo, data.as_rows(texts, self.elmo.tokenizer, steps))
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)
         with ProgressDisplay(

@@ -30,7 +30,9 @@ def test_batches_hold_each_example_once_and_padded(shared_elmo, target, shuffle)
     for count, batch_size in ((1, 4), (7, 3), (150, 2), (40, 50)):
         examples = random_examples(rng, count, target)
         lengths = examples.tokens.row_lengths().numpy()
-        batches = data.batches(data.rows(examples), shared_elmo, lengths, batch_size, shuffle)
+        order = data.shuffled(examples, batch_size) if shuffle else examples
+        buffer_size = count if shuffle else None
+        batches = data.batches(data.rows(order), shared_elmo, count, batch_size, buffer_size)
         found, sizes = [], []
         for inputs, *others in batches:
             sizes.append(len(inputs["lengths"]))
@@ -64,14 +66,14 @@ def test_batches_hold_each_example_once_and_padded(shared_elmo, target, shuffle)
 
 
 def test_shuffled_batches_are_new_in_each_epoch_and_of_like_length(shared_elmo):
-    examples = random_examples(np.random.default_rng(1), 400, "labels")
-    lengths = examples.tokens.row_lengths().numpy()
-    batches = data.batches(data.rows(examples), shared_elmo, lengths, 4, True)
-    epochs = [[inputs for inputs, _ in batches] for _ in range(2)]
-    first, second = ([int(b["words"][0, 0]) for b in epoch] for epoch in epochs)
-    assert first != second
-    columns = sum(np.prod(batch["words"].shape) for batch in epochs[0])
-    assert columns < 1.2 * lengths.sum()  # 1.8 in an order of chance
+    examples = random_examples(np.random.default_rng(1), 500, "labels")
+    rows = data.rows(data.shuffled(examples, 4))
+    batches = data.batches(rows, shared_elmo, 500, 4, 500)
+    epochs = [[inputs["words"].numpy().tolist() for inputs, _ in batches] for _ in range(2)]
+    first, second = ({str(sorted(batch)) for batch in epoch} for epoch in epochs)
+    assert len(first & second) < len(first) / 2  # the texts of a batch
+    columns = sum(np.prod(np.shape(batch)) for batch in epochs[0])
+    assert columns < 1.15 * sum(examples.tokens.row_lengths().numpy())  # 1.8 in an order of chance
 
 
 @pytest.mark.parametrize("path", ["", "file"])

@@ -38,6 +38,7 @@ from benchmarks.static_vectors import StaticVectors
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.cli import classify, tag
 from keras_elmo.labelled_files import read_conllu, read_tagged, read_texts
+from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.tasks.examples import with_a_column
 from keras_elmo.text.inputs import tokens_and_width
 from keras_elmo.text_files import read_lines
@@ -63,6 +64,7 @@ class WordVectors(keras.layers.Layer):
         super().__init__(trainable=False)
         self.config = types.SimpleNamespace(output_dim=vectors.shape[1])
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
+        self.kernel_rounding = KernelRounding(None)  # of no kernel
         self.token_encoder = types.SimpleNamespace(scheme=types.SimpleNamespace(ids=self.ids))
         table = tf.lookup.KeyValueTensorInitializer(
             tf.constant(list(row_of)), tf.constant(list(row_of.values()), tf.int64)
@@ -103,10 +105,13 @@ def without_elmo(make, model, table, labels, **kwargs):
         **kwargs: see `Elmo`.
     """
     known = keras_elmo.Elmo.from_pretrained(model, **kwargs)
-    size = dataclasses.replace(known.config, projection_dim=table[1].shape[1] // 2, units=1)
-    result = make(keras_elmo.Elmo(size), labels, layers="elmo")
+    row_of, vectors = table
+    vectors = np.pad(vectors, [(0, 0), (0, vectors.shape[1] % 2)])  # both directions are alike
+    half = vectors.shape[1] // 2
+    config = dataclasses.replace(known.config, projection_dim=half, units=half)
+    result = make(keras_elmo.Elmo(config), labels, layers="elmo")
     del result.elmo
-    result.elmo = WordVectors(*table, known.tokenizer, known.max_tokens)
+    result.elmo = WordVectors(row_of, vectors, known.tokenizer, known.max_tokens)
     return result
 
 

@@ -138,7 +138,8 @@ def word_rows(tokens):
     # TensorFlow lowers by the language of the process's locale. Turkish has two i of its own.
     words = tf.strings.regex_replace(tf.strings.lower(tokens), "\u0130", "i\u0307")
     words = tf.strings.lower(words, encoding="utf-8")
-    return tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
+    rows = tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
+    return tf.cast(rows, tf.int32)
 
 
 def words_of(elmo, tokens):

@@ -192,6 +192,8 @@ def with_vectors(examples, elmo, names, path, progress):
                 next(filling)
         next(filling, None)  # the end, with which the cache is complete
     except tf.errors.OpError as error:
+        if not path:  # nothing was to be written
+            raise
         reason = tensorflow_reason(error)
         raise OSError(f"The vectors could not be written to {path}: {reason}") from None
     return dataset

@@ -161,7 +161,7 @@ class TaskModel(keras.Model):
 
         def run(tokens, row_lengths):
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
-            return self._decode(self.head(self._features(ragged), training=False), name)
+            return self._decode(self.call(ragged), name)
 
         if name not in self._traces:
             signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
@@ -273,8 +273,8 @@ class TaskModel(keras.Model):
         Args:
             x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
                 texts and labels, and perhaps sample weights. It is read once, in batches of the
-                size of its first. Only a dataset without an end (`dataset.repeat()`), or with
-                `steps_per_epoch`, is read as the training goes on, and embedded anew.
+                size of its first. Only with `steps_per_epoch`, which one without an end needs, is
+                it read as the training goes on, and embedded anew.
             y: the labels of each text.
             batch_size: int. Texts of a batch.
             epochs: int.
@@ -367,15 +367,15 @@ class TaskModel(keras.Model):
             return super().evaluate(self._batches(found), **kwargs)
 
     def _read(self, x, y=None, sample_weight=None, class_weight=None, *, batch_size, steps=None):
-        """Texts and labels in any form as `Data`."""
-        is_dataset, is_endless, batches = isinstance(x, tf.data.Dataset), False, [(x, y)]
+        """Texts and labels in any form as `Data`. With `steps` a dataset stays a stream."""
+        is_dataset, batches = isinstance(x, tf.data.Dataset), [(x, y)]
+        is_streamed = is_dataset and steps is not None
         if is_dataset:
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:
                     raise _not_beside_a_dataset(name, value)
             x = data.check_dataset(x, (2, 3), "texts and labels, and perhaps sample weights", steps)
-            is_endless = steps is not None or x.cardinality() == tf.data.INFINITE_CARDINALITY
-            batches = x.take(_LOOK_AHEAD) if is_endless else x
+            batches = x.take(_LOOK_AHEAD) if is_streamed else x
         parts = []
         for index, (texts, labels, *weights) in enumerate(batches):
             try:
@@ -386,7 +386,7 @@ class TaskModel(keras.Model):
                 raise type(error)(f"{error}{place}") from None
         if not sum(part.count() for part in parts):
             raise ValueError("There must be texts. Received: none")
-        stream = self._stream(x, parts[0], class_weight) if is_endless else None
+        stream = self._stream(x, parts[0], class_weight) if is_streamed else None
         return Data(data.join(parts), parts[0].count() if is_dataset else batch_size, stream)
 
     def _stream(self, dataset, first, class_weight):

@@ -51,8 +51,8 @@ from benchmarks import peers, report, training
 from benchmarks.tasks import EPOCHS, NOTHING, WordVectors, labels_first, split, without_elmo
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.classify import WORD_PATTERN
-from keras_elmo.files import replacing_files
-from keras_elmo.labelled_files import read_texts
+from keras_elmo.files.atomic import replacing_files
+from keras_elmo.files.labelled_files import read_texts
 from keras_elmo.text.tokenizers import TreebankTokenizer
 
 TITLE = "Accuracy (%) on 5,000 film reviews, by the number of reviews with labels to learn from"

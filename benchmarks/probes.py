@@ -14,7 +14,7 @@ import keras_elmo
 from benchmarks import report
 from keras_elmo.analysis import probing
 from keras_elmo.analysis.occurrences import find_occurrences, unit_vectors
-from keras_elmo.labelled_files import read_conllu
+from keras_elmo.files.labelled_files import read_conllu
 
 BANK = {
     "river": [

@@ -8,7 +8,7 @@ import pathlib
 import platform
 import sys
 
-from keras_elmo.files import replacing_file
+from keras_elmo.files.atomic import replacing_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Text that is not in the repository.

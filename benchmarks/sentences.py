@@ -26,7 +26,7 @@ import tensorflow as tf
 from benchmarks import peers, report
 from keras_elmo import Elmo
 from keras_elmo.analysis.occurrences import unit_vectors
-from keras_elmo.labelled_files import read_texts
+from keras_elmo.files.labelled_files import read_texts
 
 _RARE = 1e-3
 

@@ -37,11 +37,11 @@ from benchmarks import peers, report
 from benchmarks.static_vectors import StaticVectors
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.cli import classify, tag
-from keras_elmo.labelled_files import read_conllu, read_tagged, read_texts
+from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
+from keras_elmo.files.text_files import read_lines
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.tasks.examples import with_a_column
 from keras_elmo.text.inputs import tokens_and_width
-from keras_elmo.text_files import read_lines
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"

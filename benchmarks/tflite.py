@@ -16,7 +16,7 @@ import numpy as np
 
 import keras_elmo
 from benchmarks import measure, report
-from keras_elmo.export import tflite
+from keras_elmo.tflite import export as tflite
 
 _FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
 TRAINED = "tiny"

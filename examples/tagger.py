@@ -9,7 +9,7 @@ import sys
 import keras
 
 import keras_elmo
-from keras_elmo.labelled_files import read_tagged
+from keras_elmo.files.labelled_files import read_tagged
 
 DATA = pathlib.Path(__file__).parent / "data/entities.train.txt"
 TEXTS = ["Anna Berg met Peter in Oslo .", "The river was calm ."]

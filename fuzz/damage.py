@@ -19,7 +19,7 @@ from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, w
 from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import dataset, embed_files
-from keras_elmo.export import tflite
+from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]

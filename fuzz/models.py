@@ -2,9 +2,9 @@
 
 import numpy as np
 from golden.test_reference import WORDS, random_config, random_model
+from manylangs.torch_files import FORMATS
 from manylangs_models import CHARACTERS, architecture, random_weights, write_model
 from text.tokenizer_cases import python_split
-from weights.torch_files import FORMATS
 
 from fuzz.case import expect
 from keras_elmo import Elmo, strings

@@ -4,19 +4,28 @@
 `keras.models.load_model` finds them. On Keras's other backends only the numeric layers and what
 reads files are there, and TensorFlow is not imported.
 
-TensorFlow's log of its libraries and devices is not shown, as long as it reports no error: neither
-while `import keras_elmo` imports TensorFlow, nor when the first model is made. To see it, set
-`TF_CPP_MIN_LOG_LEVEL=0` in the environment, or import TensorFlow first. If nothing is set,
-`keras_elmo` sets the variable to 2, and TensorFlow logs no warnings from C++ later either. If an
-import fails, all that was written meanwhile is shown.
+If `TF_CPP_MIN_LOG_LEVEL` is not set in the environment, it becomes 2: TensorFlow's C++ then logs
+errors alone, but for a few lines that it writes while it is imported.
 """
 
-import contextlib
-import sys
 from typing import TYPE_CHECKING
 
-from keras_elmo import quiet, signals
+from keras_elmo import process  # noqa: F401 (first, see there)
+
+# isort: split
+import keras
+
 from keras_elmo._version import __version__
+from keras_elmo.config import ElmoConfig
+from keras_elmo.corpora.embedding_files import read_embeddings
+from keras_elmo.layers import (
+    BiLM,
+    CharCNNEmbedding,
+    Highway,
+    MaskedMean,
+    ScalarMix,
+)
+from keras_elmo.tasks import CRF, CRFAccuracy, CRFDecoder, CRFLoss
 
 __all__ = [
     "BiLM",
@@ -46,37 +55,20 @@ __all__ = [
     "strings",
 ]
 
-signals.end_command_at_once()
-# A TensorFlow that is imported already has logged what it logs.
-_is_loaded = "tensorflow" in sys.modules
-with contextlib.nullcontext() if _is_loaded else quiet.hide_tensorflow_log():
-    import keras
-
-    from keras_elmo.config import ElmoConfig
-    from keras_elmo.corpora.embedding_files import dump_token_embeddings, read_embeddings
-    from keras_elmo.layers import (
-        CRF,
-        BiLM,
-        CharCNNEmbedding,
-        CRFAccuracy,
-        CRFDecoder,
-        CRFLoss,
-        Highway,
-        MaskedMean,
-        ScalarMix,
+if keras.backend.backend() == "tensorflow":
+    from keras_elmo import manylangs  # noqa: F401 (it adds its file format)
+    from keras_elmo.export import export_saved_model
+    from keras_elmo.models import Elmo, ElmoEmbedding
+    from keras_elmo.tasks import Tagger, TextClassifier
+    from keras_elmo.text import (
+        SpaceTokenizer,
+        TreebankTokenizer,
+        WhitespaceTokenizer,
+        batch_to_ids,
+        strings,
     )
-
-    if keras.backend.backend() == "tensorflow":
-        from keras_elmo.export import export_saved_model, export_tflite
-        from keras_elmo.models import BiLanguageModel, Elmo, ElmoEmbedding
-        from keras_elmo.tasks import Tagger, TextClassifier
-        from keras_elmo.text import (
-            SpaceTokenizer,
-            TreebankTokenizer,
-            WhitespaceTokenizer,
-            batch_to_ids,
-            strings,
-        )
+    from keras_elmo.tflite import export_tflite
+    from keras_elmo.training import BiLanguageModel, dump_token_embeddings
 
 if not TYPE_CHECKING and keras.backend.backend() != "tensorflow":
     _missing = [name for name in __all__ if name not in globals()]

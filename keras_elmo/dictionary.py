@@ -31,7 +31,6 @@ UNKNOWN = "<oov>"
 WORD_PADDING = "<pad>"
 
 _MARKS = (BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, UNKNOWN, WORD_PADDING)
-_IDEOGRAPHIC_SPACE = "\u3000"
 
 # What is not UTF-8 becomes lone surrogates, which no dictionary holds: one for each run of bytes
 # that Unicode's standard says to replace by one character.
@@ -120,54 +119,6 @@ class Dictionary:
                 f"Received: {short_repr(options)}"
             )
         return cls(**options)
-
-
-def read_dic(data, where):
-    """The entries of a file `char.dic` or `word.dic`: a token, a tab, and its number on each line.
-
-    White space around a line does not count, as in the original. So a token of white space alone is
-    not in the file; such a line stands for U+3000, and the last such line counts.
-
-    Args:
-        data: bytes of the file.
-        where: str. What error messages call the file.
-
-    Returns:
-        A list of strings, by their numbers, with `None` for numbers that no token has.
-
-    Raises:
-        ValueError: the file is not such a file.
-    """
-    try:
-        lines = data.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where} must be UTF-8. Received: other bytes ({error})") from None
-    if not lines[-1].strip():
-        lines.pop()
-    numbers = {}
-    for index, line in enumerate(lines, start=1):
-        token, tab, number = line.strip().rpartition("\t")
-        # A token may not be numbered higher than there are lines: a number is a row of a table.
-        if "\t" in token or not _is_below(number, len(lines)):
-            raise ValueError(
-                f"{where} must hold a token, a tab and a number below {len(lines):,}, that of its "
-                f"lines, on each line. Received: {short_repr(line)} in line {index:,}"
-            )
-        numbers[token if tab else _IDEOGRAPHIC_SPACE] = int(number)
-    tokens = [None] * (max(numbers.values(), default=-1) + 1)
-    for token, number in numbers.items():
-        if tokens[number] is not None:
-            raise ValueError(
-                f"{where} must number each token differently. "
-                f"Received: {number} for {short_repr(tokens[number])} and {short_repr(token)}"
-            )
-        tokens[number] = token
-    return tokens
-
-
-def _is_below(number, limit):
-    is_number = number.isascii() and number.isdecimal()
-    return is_number and len(number) <= len(str(limit)) and int(number) < limit
 
 
 def _ids(tokens, entries):

@@ -4,8 +4,8 @@ import copy
 import json
 
 import numpy as np
+from manylangs.torch_files import FORMATS
 from manylangs_reference import ManyLangsReference
-from weights.torch_files import FORMATS
 
 MARKS = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 CHARACTERS = [*"Thecatsonm.b\ufffd", *"éßж今天", "\U0001f600", "\u3000", *MARKS]

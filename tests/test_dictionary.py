@@ -4,7 +4,8 @@ import re
 import pytest
 
 from keras_elmo import ElmoConfig
-from keras_elmo.dictionary import Dictionary, read_dic
+from keras_elmo.dictionary import Dictionary
+from keras_elmo.manylangs.model import read_dic
 
 MARKS = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 DICTIONARY = Dictionary(["a", "\u00e9", "\U0001f600", None, *MARKS], ["<oov>", "a", "ab", "<bos>"])

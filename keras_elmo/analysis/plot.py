@@ -14,7 +14,7 @@ import numpy as np
 
 from keras_elmo.analysis.occurrences import unit_vectors
 from keras_elmo.checks import short_repr
-from keras_elmo.files import replacing_file
+from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
 
 # Okabe and Ito's palette, without yellow, which is hard to see on white.

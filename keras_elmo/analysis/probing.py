@@ -16,9 +16,9 @@ import keras
 import numpy as np
 
 from keras_elmo.analysis.occurrences import unit_vectors
-from keras_elmo.labelled_files import read_conllu, read_senses
+from keras_elmo.files.labelled_files import read_conllu, read_senses
 from keras_elmo.layers import ScalarMix
-from keras_elmo.signals import check_signals
+from keras_elmo.process.signals import check_signals
 
 TAG_BASELINE = "most frequent tag"
 SENSE_BASELINE = "most frequent sense"

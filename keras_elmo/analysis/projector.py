@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 
 from keras_elmo.checks import check_integers
-from keras_elmo.files import replacing_folder
+from keras_elmo.files.atomic import replacing_folder
 
 _CONTEXT_TOKENS = 8  # on each side of a token, in the text that the page shows beside a point
 

@@ -10,13 +10,13 @@ import keras
 from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
-from keras_elmo.labelled_files import read_senses
+from keras_elmo.files.labelled_files import read_senses
+from keras_elmo.files.text_files import read_lines
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
-from keras_elmo.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressDisplay
 from keras_elmo.text import tokenizers
-from keras_elmo.text_files import read_lines
 from keras_elmo.weights import sources
 from keras_elmo.weights.addresses import is_address
 

@@ -6,7 +6,7 @@ import sys
 from keras_elmo.cli import tasks
 from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
-from keras_elmo.labelled_files import read_texts
+from keras_elmo.files.labelled_files import read_texts
 from keras_elmo.tasks import TextClassifier
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.

@@ -6,7 +6,8 @@ import sys
 
 from keras_elmo.cli.arguments import check_readable
 from keras_elmo.config import OPTIONS_FILE
-from keras_elmo.models import BiLanguageModel, Elmo
+from keras_elmo.models import Elmo
+from keras_elmo.training import BiLanguageModel
 from keras_elmo.weights import tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 

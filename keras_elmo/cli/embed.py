@@ -15,7 +15,7 @@ from keras_elmo.cli.arguments import (
 from keras_elmo.cli.lines import fields_of, open_lines
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
-from keras_elmo.files import replacing_file
+from keras_elmo.files.atomic import replacing_file
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (

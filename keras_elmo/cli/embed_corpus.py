@@ -10,9 +10,9 @@ from keras_elmo.cli.lines import fields_of
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
 from keras_elmo.corpora.shards import DTYPES, check_pyarrow, vector_columns
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import Interrupted
-from keras_elmo.text_files import find_files
+from keras_elmo.files.text_files import find_files
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import Interrupted
 
 HELP = "embed the sentences of many files"
 DESCRIPTION = (

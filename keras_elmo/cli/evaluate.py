@@ -12,9 +12,9 @@ from keras_elmo.cli.arguments import (
 )
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
-from keras_elmo.models import BiLanguageModel
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import check_signals
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import check_signals
+from keras_elmo.training import BiLanguageModel
 from keras_elmo.weights import presets, sources
 from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 

@@ -5,9 +5,9 @@ import contextlib
 import io
 import os
 
-from keras_elmo.records import FORMATS, PLAIN, Fields, decode_records
-from keras_elmo.signals import check_signals
-from keras_elmo.text_files import input_name, open_text
+from keras_elmo.files.records import FORMATS, PLAIN, Fields, decode_records
+from keras_elmo.files.text_files import input_name, open_text
+from keras_elmo.process.signals import check_signals
 
 
 class Lines:

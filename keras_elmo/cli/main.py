@@ -27,8 +27,8 @@ from keras_elmo.cli import (
     vocabulary,
 )
 from keras_elmo.cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
-from keras_elmo.files import has_no_room
-from keras_elmo.signals import check_signals, noting_signals, stop_line
+from keras_elmo.files.atomic import has_no_room
+from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 
 _MODULES = (
     embed,

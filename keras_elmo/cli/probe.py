@@ -7,7 +7,7 @@ from keras_elmo.analysis import probing
 from keras_elmo.cli.arguments import MODEL_HELP, load_elmo
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import Subcommand, add_commands
-from keras_elmo.labelled_files import TAG_COLUMNS, read_conllu
+from keras_elmo.files.labelled_files import TAG_COLUMNS, read_conllu
 
 HELP = "measure what each layer of a model knows of tags or word senses"
 DESCRIPTION = (

@@ -6,8 +6,8 @@ from keras_elmo.analysis.probing import most_frequent_tags
 from keras_elmo.cli import tasks
 from keras_elmo.cli.arguments import load_keras_model
 from keras_elmo.cli.parsing import Subcommand, add_commands
-from keras_elmo.labelled_files import as_token, read_conllu, read_tagged
-from keras_elmo.records import FORMATS, suffix_of
+from keras_elmo.files.labelled_files import as_token, read_conllu, read_tagged
+from keras_elmo.files.records import FORMATS, suffix_of
 from keras_elmo.tasks import Tagger
 from keras_elmo.tasks.tags import entities, scheme_of
 

@@ -9,9 +9,9 @@ import keras
 from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
 from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
-from keras_elmo.files import replacing_file
-from keras_elmo.records import FORMATS
-from keras_elmo.signals import check_signals
+from keras_elmo.files.atomic import replacing_file
+from keras_elmo.files.records import FORMATS
+from keras_elmo.process.signals import check_signals
 
 
 def add_train_arguments(parser, what, form, label_form, formats=FORMATS):

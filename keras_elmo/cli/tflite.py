@@ -10,10 +10,9 @@ from keras_elmo.cli.arguments import (
     load_any_model,
 )
 from keras_elmo.cli.parsing import defaults_of
-from keras_elmo.export import tflite
 from keras_elmo.models import Elmo
-from keras_elmo.quiet import hide_tensorflow_log
 from keras_elmo.tasks import Tagger, TextClassifier
+from keras_elmo.tflite import export as tflite
 
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
@@ -93,14 +92,13 @@ def run(options):
                 f"Received: {options.model}, a {type(model).__name__}"
             )
         typed = {}
-    with hide_tensorflow_log():  # the converter writes its notes to standard error
-        tflite.export_tflite(
-            model,
-            options.file,
-            quantize=None if options.quantize == _FLOAT32 else options.quantize,
-            overwrite=options.overwrite,
-            **typed,
-        )
+    tflite.export_tflite(
+        model,
+        options.file,
+        quantize=None if options.quantize == _FLOAT32 else options.quantize,
+        overwrite=options.overwrite,
+        **typed,
+    )
     if not options.quiet:
         description = tflite.metadata(options.file)
         signatures = ", ".join(

@@ -10,8 +10,8 @@ from keras_elmo.cli.arguments import (
 )
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import pluralize
-from keras_elmo.corpora.embedding_files import dump_token_embeddings
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training import dump_token_embeddings
+from keras_elmo.training.vocabulary import Vocabulary
 
 HELP = "write the token embeddings of a vocabulary"
 DESCRIPTION = (

@@ -25,15 +25,14 @@ from keras_elmo.cli.arguments import (
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.config import OPTIONS_FILE, ElmoConfig
-from keras_elmo.files import locked_folder, making_folder
-from keras_elmo.models import BiLanguageModel
-from keras_elmo.progress import ProgressDisplay, duration
-from keras_elmo.quiet import find_devices
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.files.atomic import locked_folder, making_folder
+from keras_elmo.process.progress import ProgressDisplay, duration
+from keras_elmo.training import BiLanguageModel
 from keras_elmo.training.checkpoints import is_begun
 from keras_elmo.training.optimizer import OPTIMIZERS
 from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
 from keras_elmo.training.replicas import Replicas
+from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights.model_files import FILES
 
 HELP = "train a biLM on text files"
@@ -393,7 +392,6 @@ def make_model(options, config, vocabulary, arguments):
 
 
 def _strategy():
-    find_devices()  # without TensorFlow's log
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     if len(tf.config.list_logical_devices("GPU")) > 1:

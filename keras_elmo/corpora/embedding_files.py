@@ -1,10 +1,10 @@
-"""Files of embeddings (HDF5 and npz): of sentences, to write and to read; of words, to write."""
+"""Files of embeddings (HDF5 and npz): of sentences, to write and to read."""
 
 import json
 import os
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 import h5py
 import numpy as np
@@ -12,17 +12,11 @@ import numpy.typing as npt
 
 from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import join_names
-from keras_elmo.files import replacing_file
 from keras_elmo.weights.hdf5_file import create_hdf5
-
-if TYPE_CHECKING:  # they need TensorFlow
-    from keras_elmo.models.contextual_model import ContextualModel
-    from keras_elmo.text.vocabulary import Vocabulary
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores
 _ZIP_END_BYTES = 2**16 + 2**10  # the records at the end of a zip, with a comment of 64 KiB at most
-WORDS_PER_WRITE = 16384  # bounds the memory of the embeddings
 _RULE = (
     "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
     "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
@@ -250,48 +244,3 @@ def _write_member(archive, name, array):
 
 def _num_tokens(array):
     return array.shape[-2] if array.ndim > 1 else 0
-
-
-def dump_token_embeddings(
-    elmo: "ContextualModel", vocabulary: "Vocabulary | AnyPath | Sequence[str]", path: AnyPath
-) -> int:
-    """Writes the token embeddings of a vocabulary, like bilm-tf's function of the same name.
-
-    The file is HDF5, with one dataset `embedding`, float32, (words, projection_dim): a row for each
-    word of the vocabulary, in its order. The rows of `<S>` and `</S>` are the embeddings of the
-    sentence boundaries. The originals take the file as `embedding_weight_file`.
-
-    Args:
-        elmo: an `Elmo` or a `BiLanguageModel`.
-        vocabulary: a `Vocabulary`, the path of a file with one word on each line, or a list of
-            strings. `<S>`, `</S>` and `<UNK>` must be among the words, since the originals need
-            them.
-        path: the file to write. It appears when it is whole.
-
-    Returns:
-        The number of words, an int.
-
-    Raises:
-        ValueError: the vocabulary cannot be used; the message names all its faults.
-        OSError: a file cannot be opened or written.
-
-    Example:
-
-    >>> dump_token_embeddings(elmo, "vocab.txt", "tokens.hdf5")
-
-    Reference: `dump_token_embeddings` in bilm-tf's bilm/model.py.
-    """
-    from keras_elmo.text.vocabulary import Vocabulary
-
-    if not isinstance(vocabulary, Vocabulary):
-        vocabulary = Vocabulary(vocabulary)
-    words = vocabulary.words
-    with replacing_file(path) as temporary, create_hdf5(temporary) as file:
-        shape = (len(words), elmo.config.projection_dim)
-        dataset = file.create_dataset("embedding", shape, np.float32)
-        for start in range(0, len(words), WORDS_PER_WRITE):
-            part = words[start : start + WORDS_PER_WRITE]
-            dataset[start : start + len(part)] = elmo.token_embeddings(part)
-        begin, end = elmo.token_encoder.from_many_words([]).numpy().astype(np.float32)
-        dataset[vocabulary.begin], dataset[vocabulary.end] = begin, end
-    return len(words)

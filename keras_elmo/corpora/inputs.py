@@ -4,9 +4,9 @@ import json
 import math
 from typing import NamedTuple
 
-from keras_elmo.records import PLAIN, decode_records
-from keras_elmo.signals import check_signals
-from keras_elmo.text_files import open_hashed
+from keras_elmo.files.records import PLAIN, decode_records
+from keras_elmo.files.text_files import open_hashed
+from keras_elmo.process.signals import check_signals
 
 # The types of columns of fields that are kept. JSON is text: the values of a field are of several
 # types, or lists, or objects, or larger than an int64.

@@ -13,8 +13,8 @@ from keras_elmo._version import __version__
 from keras_elmo.checks import is_integer, short_repr
 from keras_elmo.corpora.inputs import TYPES
 from keras_elmo.corpora.shards import DTYPES, pyarrow, shard_name
-from keras_elmo.files import replacing_file
-from keras_elmo.records import FORMATS
+from keras_elmo.files.atomic import replacing_file
+from keras_elmo.files.records import FORMATS
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"

@@ -24,12 +24,12 @@ from keras_elmo.corpora.manifest import (
     versions,
     write_manifest,
 )
-from keras_elmo.files import locked_folder, making_folder, sha256_of
+from keras_elmo.files.atomic import locked_folder, making_folder, sha256_of
+from keras_elmo.files.records import Fields
+from keras_elmo.files.text_files import find_files
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
-from keras_elmo.records import Fields
-from keras_elmo.signals import noting_signals
-from keras_elmo.text_files import find_files
+from keras_elmo.process.signals import noting_signals
 
 # Sentences of a shard: a killed run loses two shards at most, and libraries read a shard at once. A
 # pooled sentence is one vector for each layer, others have one for each token and layer.

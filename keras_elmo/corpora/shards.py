@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files import replacing_file, sha256_of
+from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.models.embed_stream import parse_layers
 
 try:

@@ -1,6 +1,5 @@
-"""Models as files that other programs load: SavedModel and TFLite."""
+"""Models as SavedModels, which other programs load."""
 
 from keras_elmo.export.saved_model import export_saved_model
-from keras_elmo.export.tflite import export_tflite
 
-__all__ = ["export_saved_model", "export_tflite"]
+__all__ = ["export_saved_model"]

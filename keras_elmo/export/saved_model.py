@@ -23,9 +23,9 @@ from keras_elmo.export.signatures import (
     refuse_longer,
     without_cudnn,
 )
-from keras_elmo.files import replacing_folder, tensorflow_reason
+from keras_elmo.files.atomic import replacing_folder, tensorflow_reason
 from keras_elmo.models import Elmo
-from keras_elmo.signals import check_signals
+from keras_elmo.process.signals import check_signals
 from keras_elmo.text.whitespace_tokenizer import OPS
 
 STORAGE = ("float32", "bfloat16", "float16")

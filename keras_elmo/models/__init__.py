@@ -2,6 +2,5 @@
 
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.language_model import BiLanguageModel
 
-__all__ = ["BiLanguageModel", "Elmo", "ElmoEmbedding"]
+__all__ = ["Elmo", "ElmoEmbedding"]

@@ -18,7 +18,6 @@ from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
-from keras_elmo.quiet import find_devices
 from keras_elmo.text.inputs import call_strings, fit_strings
 from keras_elmo.weights import hdf5, model_files, sources
 
@@ -60,7 +59,6 @@ class ContextualModel(keras.Model):
                 "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
-        find_devices()
         super().__init__(**kwargs)
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)

@@ -6,8 +6,8 @@ import tensorflow as tf
 from keras_elmo.checks import check_integers, is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
 from keras_elmo.models.sentences import as_sentences, batches, groups, read_tokens
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import check_signals
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import check_signals
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):

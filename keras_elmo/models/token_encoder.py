@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_elmo.signals import check_signals
+from keras_elmo.process.signals import check_signals
 
 WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 

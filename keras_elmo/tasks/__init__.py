@@ -2,11 +2,20 @@
 
 `TextClassifier` gives a text a label, or several; `Tagger` gives each token one, and finds the
 entities of a text. Both take texts and labels in any form, are compiled from the start, and go
-through Keras's files and `export_saved_model` with their labels.
+through Keras's files and `export_saved_model` with their labels. On Keras's other backends there is
+only the CRF with its loss, metric and decoder.
 """
 
-from keras_elmo.tasks.metrics import EntityF1
-from keras_elmo.tasks.tagger import Entity, Tagger
-from keras_elmo.tasks.text_classifier import TextClassifier
+import keras
 
-__all__ = ["Entity", "EntityF1", "Tagger", "TextClassifier"]
+from keras_elmo.tasks.crf import CRF, CRFDecoder
+from keras_elmo.tasks.crf_loss import CRFAccuracy, CRFLoss
+
+__all__ = ["CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss"]
+
+if keras.backend.backend() == "tensorflow":
+    from keras_elmo.tasks.metrics import EntityF1
+    from keras_elmo.tasks.tagger import Entity, Tagger
+    from keras_elmo.tasks.text_classifier import TextClassifier
+
+    __all__ += ["Entity", "EntityF1", "Tagger", "TextClassifier"]

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
-from keras_elmo.files import tensorflow_reason
+from keras_elmo.files.atomic import tensorflow_reason
 from keras_elmo.models.sentences import Tokens, as_python, as_sentences, read_tokens
 from keras_elmo.text.inputs import strings, to_tokens
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import best_tags
 from keras_elmo.tasks import tags
+from keras_elmo.tasks.crf import best_tags
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

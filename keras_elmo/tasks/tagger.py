@@ -11,10 +11,10 @@ from keras import ops
 
 from keras_elmo.annotations import Labels, Source, Texts
 from keras_elmo.checks import check_integers
-from keras_elmo.layers import CRF, CRFAccuracy, CRFLoss
-from keras_elmo.layers.crf import best_tags, tag_probabilities
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
+from keras_elmo.tasks.crf import CRF, best_tags, tag_probabilities
+from keras_elmo.tasks.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.tasks.examples import as_rows, tokens_of, with_a_column
 from keras_elmo.tasks.labels import is_table, to_list
 from keras_elmo.tasks.metrics import EntityF1
@@ -205,7 +205,7 @@ class Tagger(TaskModel):
             message += "; so the tagger may take every transition"
         warnings.warn(message, stacklevel=4)
 
-    def _decode(self, outputs, name):
+    def decode(self, outputs, name):
         """The best `"tags"`, int32 (batch, tokens); or `"probabilities"`, (batch, tokens, tags)."""
         if name == "tags":
             return best_tags(outputs)
@@ -284,7 +284,7 @@ class Tagger(TaskModel):
 
         def outputs(tokens):
             found = self(tokens)
-            probabilities, best = (self._decode(found, name) for name in ("probabilities", "tags"))
+            probabilities, best = (self.decode(found, name) for name in ("probabilities", "tags"))
             mask = tf.sequence_mask(tokens.row_lengths(), tf.shape(best)[1])
             best = tf.where(mask, best, len(self._labels))
             return {

@@ -13,8 +13,8 @@ from keras_elmo.annotations import Array, HasArray, Labels, Source, Texts
 from keras_elmo.checks import check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import check_signals
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
 from keras_elmo.tasks.labels import LabelIndex
@@ -31,7 +31,7 @@ class TaskModel(keras.Model):
     """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
     A subclass makes its head in `__init__`, between `_head_inputs` and `_set_head`, and has these
-    methods: `_encode_labels`, `_decode`, and perhaps `_check_targets`.
+    methods: `_encode_labels`, `decode`, and perhaps `_check_targets`.
 
     Attributes:
         elmo: the `Elmo`. One that was handed over was copied.
@@ -115,7 +115,7 @@ class TaskModel(keras.Model):
         """Labels in any form as the targets of sentences: a tensor or a RaggedTensor."""
         raise NotImplementedError
 
-    def _decode(self, outputs, name):
+    def decode(self, outputs, name):
         """What is said of the head's outputs under a name, such as `"probabilities"`: a tensor."""
         raise NotImplementedError
 
@@ -161,7 +161,7 @@ class TaskModel(keras.Model):
 
         def run(tokens, row_lengths):
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
-            return self._decode(self.call(ragged), name)
+            return self.decode(self.call(ragged), name)
 
         if name not in self._traces:
             signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
@@ -514,7 +514,7 @@ class TaskModel(keras.Model):
         return result
 
     def _outputs(self, tokens, name, batch_size, verbose=0):
-        """What `name` stands for, see `_decode`, of each sentence: a list of arrays."""
+        """What `name` stands for, see `decode`, of each sentence: a list of arrays."""
         check_integers(1, batch_size=batch_size)
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)

@@ -130,7 +130,7 @@ class TextClassifier(TaskModel):
             )
         return tf.constant(encode(labels))
 
-    def _decode(self, outputs, name):
+    def decode(self, outputs, name):
         return outputs  # the only name is "probabilities"
 
     def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:

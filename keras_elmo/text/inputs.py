@@ -13,7 +13,6 @@ import tensorflow as tf
 from keras_elmo import characters
 from keras_elmo.annotations import Texts
 from keras_elmo.checks import short_repr, stands_for_a_shape
-from keras_elmo.quiet import find_devices
 
 _RULE = (
     "Text must be a string, a list, an array or a tensor of strings, or, tokenised, a list of "
@@ -69,7 +68,6 @@ def strings(texts: Texts) -> Any:
         if texts.shape.rank is not None and texts.shape.rank > 2:
             raise ValueError(f"{_RULE} Received: a tensor of shape {tuple(texts.shape)}")
         return tf.reshape(texts, (1,)) if texts.shape.rank == 0 else texts
-    find_devices()
     if isinstance(texts, str | bytes):
         return tf.constant([characters.text_to_bytes(texts)])
     if hasattr(texts, "__array__") and not isinstance(texts, np.ndarray):

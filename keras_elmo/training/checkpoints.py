@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files import tensorflow_reason
+from keras_elmo.files.atomic import tensorflow_reason
 from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 
 from keras_elmo.checks import check_integers
-from keras_elmo.files import replacing_file
-from keras_elmo.signals import check_signals
-from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.text_files import decode_lines, find_files, open_text
+from keras_elmo.files.atomic import replacing_file
+from keras_elmo.files.text_files import decode_lines, find_files, open_text
+from keras_elmo.process.signals import check_signals
+from keras_elmo.training.vocabulary import SPECIALS
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time

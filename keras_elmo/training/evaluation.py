@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.models.language_model import perplexities
+from keras_elmo.training.language_model import perplexities
 from keras_elmo.training.stream import Stream
 
 

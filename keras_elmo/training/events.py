@@ -7,7 +7,7 @@ import pathlib
 import tensorflow as tf
 from google.protobuf import message
 
-from keras_elmo.files import tensorflow_reason
+from keras_elmo.files.atomic import tensorflow_reason
 
 _FLOAT32 = tf.float32.as_datatype_enum
 

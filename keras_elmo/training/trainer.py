@@ -6,8 +6,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.models.language_model import perplexities
-from keras_elmo.signals import Interrupted, check_signals, noted_signal, noting_signals
+from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
 from keras_elmo.training.checkpoints import (
     Checkpoints,
     RunState,
@@ -18,6 +17,7 @@ from keras_elmo.training.checkpoints import (
 from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
+from keras_elmo.training.language_model import perplexities
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.stream import Stream
 from keras_elmo.training.training_step import TrainingStep

@@ -5,8 +5,8 @@ import hashlib
 import os
 import re
 
-from keras_elmo.files import replacing_file, sha256_of
-from keras_elmo.signals import raising_signals
+from keras_elmo.files.atomic import replacing_file, sha256_of
+from keras_elmo.process.signals import raising_signals
 from keras_elmo.weights import presets
 from keras_elmo.weights.download import RemoteFile, ensure_file, printable, shown_address
 

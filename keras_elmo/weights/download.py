@@ -10,9 +10,9 @@ import pooch
 import requests
 
 from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
-from keras_elmo.files import has_no_room, replacing_file, sha256_of
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import check_signals, raising_signals
+from keras_elmo.files.atomic import has_no_room, replacing_file, sha256_of
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import check_signals, raising_signals
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
 

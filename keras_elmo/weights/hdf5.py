@@ -7,7 +7,7 @@ import os
 import h5py
 import numpy as np
 
-from keras_elmo.files import replacing_file
+from keras_elmo.files.atomic import replacing_file
 from keras_elmo.weights.assign import READ_ERRORS, assign_weights
 from keras_elmo.weights.hdf5_file import create_hdf5
 from keras_elmo.weights.layout import weight_table

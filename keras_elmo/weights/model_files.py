@@ -6,8 +6,8 @@ import os
 import re
 
 from keras_elmo.config import DICTIONARY_FILE, OPTIONS_FILE
-from keras_elmo.files import making_folder, replacing_files
-from keras_elmo.weights import hdf5, manylangs, tf_checkpoint
+from keras_elmo.files.atomic import making_folder, replacing_files
+from keras_elmo.weights import hdf5, tf_checkpoint
 
 WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
@@ -15,6 +15,10 @@ SOFTMAX_FILE = "softmax.hdf5"
 FILES = (OPTIONS_FILE, WEIGHTS_FILE, DICTIONARY_FILE, VOCABULARY_FILE, SOFTMAX_FILE)
 # What the original calls them, as in vocab-2016-09-10.txt and elmo_2x..._softmax_weights.hdf5.
 _ORIGINAL_NAMES = {VOCABULARY_FILE: r"vocab-.*\.txt", SOFTMAX_FILE: r"[^.].*_softmax_weights\.hdf5"}
+
+# What else holds weights: modules like `keras_elmo.manylangs.model`, each with `is_model`,
+# `read_config`, `find_weights` and `load_weights`. A room adds its own when it is imported.
+FORMATS = []
 
 # A model is made, and every fault of its weights is named, if their files have at least this share
 # of its bytes. A small model is made in any case.
@@ -81,16 +85,21 @@ def _write_json(path, content, indent=None):
 
 
 def load_file(path, **parts):
-    """Fills layers from a weight file, a checkpoint of the original trainer, or ELMoForManyLangs.
+    """Fills layers from a weight file, a checkpoint of the original trainer, or one of `FORMATS`.
 
     Args:
-        path: a path, a binary file object that holds a weight file, or `manylangs.WeightFiles`.
+        path: a path, a binary file object that holds a weight file, or a tuple of the files of one
+            of `FORMATS`.
         **parts: the layers, see `hdf5.load_weights`.
     """
-    if manylangs.find_weights(path) and not tf_checkpoint.find_checkpoint(path):
-        return manylangs.load_weights(path, **parts)
-    load = tf_checkpoint.load_weights if tf_checkpoint.find_checkpoint(path) else hdf5.load_weights
-    load(path, **parts)
+    if tf_checkpoint.find_checkpoint(path):
+        tf_checkpoint.load_weights(path, **parts)
+        return
+    for other in FORMATS:
+        if files := other.find_weights(path):
+            other.load_weights(files, **parts)
+            return
+    hdf5.load_weights(path, **parts)
 
 
 def weights_size(weights):
@@ -109,8 +118,9 @@ def weights_size(weights):
     if prefix := tf_checkpoint.find_checkpoint(weights):
         files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
         return "checkpoint", sum(map(os.path.getsize, files))
-    if files := manylangs.find_weights(weights):
-        return "weight files", sum(map(_size, files))
+    for other in FORMATS:
+        if files := other.find_weights(weights):
+            return "weight files", sum(map(_size, files))
     if isinstance(weights, str | os.PathLike) and os.path.isdir(weights):
         raise ValueError(
             f"{weights} must hold the files of the checkpoint that it names. "
@@ -139,9 +149,8 @@ def check_size(config, weights):
     """
     expected, (_, size) = 4 * sum(config.num_parameters().values()), weights_size(weights)
     if expected > _SMALL_MODEL and size < _MIN_SHARE * expected:
-        where = getattr(weights, "name", weights)
-        if isinstance(weights, manylangs.WeightFiles):
-            where = weights.encoder.name
+        file = weights[-1] if isinstance(weights, tuple) else weights
+        where = getattr(file, "name", file)
         raise ValueError(
             f"{where} must hold the weights of its options, {expected:,} bytes as float32. "
             f"Received: {size:,} bytes"

@@ -16,12 +16,13 @@ from keras_elmo.config import (
     ElmoConfig,
     check_size,
     parse_options,
+    read_bounded,
     read_options_file,
     with_dictionary,
 )
-from keras_elmo.weights import addresses, hdf5, manylangs, presets
+from keras_elmo.weights import addresses, hdf5, presets
 from keras_elmo.weights.download import max_weights_size, shown_address
-from keras_elmo.weights.model_files import WEIGHTS_FILE
+from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
 
 _UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
 _MAX_COMPRESSION = 100
@@ -36,13 +37,13 @@ def open_model(source):
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
             zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
             `options.json` and a TensorFlow checkpoint; a folder or a zip of ELMoForManyLangs, see
-            `manylangs.py`; the address of a zip (`https://...`), or of a repository of the Hugging
-            Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)` of
-            paths or addresses of files (the options may be a dict).
+            `keras_elmo.manylangs`; the address of a zip (`https://...`), or of a repository of the
+            Hugging Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)`
+            of paths or addresses of files (the options may be a dict).
 
     Yields:
         `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
-        object, or `manylangs.WeightFiles`.
+        object, or a tuple of these.
 
     Raises:
         ValueError: there is no such model, or its files are not what they must be.
@@ -82,8 +83,8 @@ def open_model(source):
         if os.path.isfile(os.path.join(source, "checkpoint")) and OPTIONS_FILE in names:
             yield ElmoConfig.from_options(os.path.join(source, OPTIONS_FILE)), source
             return
-        if _is_manylangs(names):
-            yield manylangs.read_config_of_folder(source), source
+        if other := _other_format(names):
+            yield _read_folder(other, source), source
             return
         options, weights = (os.path.join(source, name) for name in _find_model_files(source, names))
         yield ElmoConfig.from_options(options), weights
@@ -184,8 +185,8 @@ def _open_zip(file, path=None):
                 f"{path} must not hold names that lead out of it. Received: {join_names(unsafe)}"
             )
         by_name = {member.filename: member for member in members}
-        if _is_manylangs(map(posixpath.basename, by_name)):
-            yield _open_manylangs(archive, by_name, path)
+        if other := _other_format(map(posixpath.basename, by_name)):
+            yield _open_other(other, archive, by_name, path)
             return
         options, weights = (by_name[name] for name in _find_model_files(path, by_name))
         where = f"{path}:{options.filename}"
@@ -219,22 +220,36 @@ def _open_weights(archive, member, path, config):
     return file
 
 
-def _is_manylangs(names):
-    """Whether the names of files are of ELMoForManyLangs, and not of what was saved beside them."""
+def _other_format(names):
+    """The one of `FORMATS` of which the names of files are, or `None`: options are beside them."""
     names = set(names)
-    return manylangs.is_model(names) and OPTIONS_FILE not in names
+    found = [] if OPTIONS_FILE in names else [other for other in FORMATS if other.is_model(names)]
+    return found[0] if found else None
 
 
-def _open_manylangs(archive, members, path):
-    """The config and the weights of a model of ELMoForManyLangs in a zip.
+def _read_folder(other, folder):
+    """The config of a folder of another format."""
+
+    def has(name):
+        return os.path.isfile(os.path.join(folder, name))
+
+    def read(name, limit):
+        return read_bounded(os.path.join(folder, name), limit)
+
+    return other.read_config(folder, has, read)
+
+
+def _open_other(other, archive, members, path):
+    """The config and the weights of a model of another format in a zip.
 
     Args:
+        other: one of `FORMATS`.
         archive: the open zip.
         members: dict of its members by their names.
         path: of the zip.
     """
     names = sorted(members, key=lambda name: name.count("/"))
-    file = next(name for name in names if manylangs.is_model([posixpath.basename(name)]))
+    file = next(name for name in names if other.is_model([posixpath.basename(name)]))
     folder = posixpath.dirname(file)
 
     def member_of(name):
@@ -244,11 +259,9 @@ def _open_manylangs(archive, members, path):
         check_size(member_of(name).file_size, f"{path}:{member_of(name).filename}", limit)
         return _read_member(archive, member_of(name), path)
 
-    config = manylangs.read_config(f"{path}:{folder}".rstrip(":"), member_of, read)
-    weights = manylangs.WeightFiles(
-        *(_open_weights(archive, member_of(name), path, config) for name in manylangs.WEIGHT_FILES)
-    )
-    return config, weights
+    config = other.read_config(f"{path}:{folder}".rstrip(":"), member_of, read)
+    files = (_open_weights(archive, member_of(name), path, config) for name in other.WEIGHT_FILES)
+    return config, tuple(files)
 
 
 def _read_member(archive, member, path):

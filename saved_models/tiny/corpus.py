@@ -22,7 +22,7 @@ import lzma
 import pathlib
 import re
 
-from keras_elmo.files import replacing_file
+from keras_elmo.files.atomic import replacing_file
 from keras_elmo.text.tokenizers import TreebankTokenizer
 
 # One sentence of so many is held out: about 700 of each large source.

@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 import keras_elmo
-from keras_elmo.files import replacing_files
+from keras_elmo.files.atomic import replacing_files
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "keras_elmo/weights/tiny"
 _DECIMALS = 4

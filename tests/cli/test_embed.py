@@ -13,7 +13,7 @@ import pytest
 from keras_elmo import Elmo, read_embeddings
 from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
-from keras_elmo.signals import check_signals
+from keras_elmo.process.signals import check_signals
 from keras_elmo.weights.sources import open_model
 
 pytestmark = pytest.mark.usefixtures("loaded_once")

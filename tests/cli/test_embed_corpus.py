@@ -9,7 +9,7 @@ import pytest
 from keras_elmo.cli import embed_corpus
 from keras_elmo.cli.main import main
 from keras_elmo.corpora import read_manifest
-from keras_elmo.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressDisplay
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from keras_elmo.cli.lines import CountedLines, Lines, open_lines
-from keras_elmo.records import Fields
+from keras_elmo.files.records import Fields
 
 LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
 

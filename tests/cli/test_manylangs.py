@@ -7,8 +7,8 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
+from manylangs.test_torch_file import Evil
 from manylangs_models import architecture, write_model
-from weights.test_torch_file import Evil
 
 from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli.main import main

@@ -7,7 +7,7 @@ import pytest
 
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.cli.main import main
-from keras_elmo.export import tflite
+from keras_elmo.tflite import export as tflite
 
 TEXT = "naïve 猫 sat ."
 

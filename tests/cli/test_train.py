@@ -11,12 +11,13 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo, progress, training
+from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
-from keras_elmo.files import locked_folder
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.files.atomic import locked_folder
+from keras_elmo.process import progress
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights import presets
 
 TRAIN = ["train", "--train", "train-*", "--vocab", "vocab.txt", "--options", "options.json"]

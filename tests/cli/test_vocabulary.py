@@ -39,7 +39,7 @@ def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(corpus_copy, capsys
 
 
 def test_reading_is_shown(corpus_copy, capsys, monkeypatch):
-    monkeypatch.setattr("keras_elmo.progress.LINE_INTERVAL", -1)
+    monkeypatch.setattr("keras_elmo.process.progress.LINE_INTERVAL", -1)
     monkeypatch.setattr("keras_elmo.training.corpus.PROGRESS_LINES", 20)
     arguments = ["vocabulary", "train-*", "-o", "vocab.txt", "--overwrite"]
     assert main([*arguments, "-q"]) == 0

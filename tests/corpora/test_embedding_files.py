@@ -158,7 +158,7 @@ def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="words"):
         elmo.token_embeddings("the")
 
-    monkeypatch.setattr("keras_elmo.corpora.embedding_files.WORDS_PER_WRITE", 3)
+    monkeypatch.setattr("keras_elmo.training.token_embeddings.WORDS_PER_WRITE", 3)
     (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
     for vocabulary in (tmp_path / "vocab.txt", words):
         assert dump_token_embeddings(elmo, vocabulary, tmp_path / "tokens.hdf5") == 7

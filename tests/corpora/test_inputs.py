@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from keras_elmo.corpora.inputs import InputFile, read_files, scan_files
-from keras_elmo.records import Fields
+from keras_elmo.files.records import Fields
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from manylangs_models import architecture, write_model
 
 from keras_elmo import Elmo, export_saved_model, export_tflite
 from keras_elmo.export.saved_model import operations
-from keras_elmo.export.tflite_metadata import metadata
+from keras_elmo.tflite.metadata import metadata
 
 BATCHES = [["The cat sat . 今天", "ж", "", "<bos> catttttttttt \U0001f600 Straße"], ["x" * 60]]
 

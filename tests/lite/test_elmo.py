@@ -18,7 +18,7 @@ from text.cases import CASES
 
 import keras_elmo
 from keras_elmo import ElmoConfig, export_tflite
-from keras_elmo.export import tflite
+from keras_elmo.tflite import export as tflite
 
 Elmo = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite").Elmo
 

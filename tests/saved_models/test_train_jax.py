@@ -10,10 +10,10 @@ from scripts import load_script
 
 import keras_elmo
 from keras_elmo import BiLanguageModel, ElmoConfig, characters
-from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, Stream, TrainingOptions, evaluate
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.training_step import TrainingStep
+from keras_elmo.training.vocabulary import Vocabulary
 
 jax = pytest.importorskip("jax")
 LANES, WINDOW = 4, 5

@@ -3,9 +3,9 @@ import os
 
 import pytest
 
-from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, TrainingOptions, build_vocabulary
 from keras_elmo.training.corpus import check_texts
+from keras_elmo.training.vocabulary import Vocabulary
 
 
 def write(path, lines):

@@ -20,7 +20,7 @@ import tensorflow as tf
 from training.letters import OPTIONS, make_model, make_trainer, spoil, write_letters
 
 from keras_elmo import BiLanguageModel
-from keras_elmo.signals import Interrupted
+from keras_elmo.process.signals import Interrupted
 from keras_elmo.training import Corpus, Stream
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.training_step import TrainingStep

@@ -6,9 +6,9 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import Corpus, Stream
 from keras_elmo.training.stream import log_uniform_sample
+from keras_elmo.training.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
 

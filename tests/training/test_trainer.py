@@ -18,7 +18,7 @@ from training.letters import (
 )
 
 from keras_elmo import BiLanguageModel
-from keras_elmo.signals import Interrupted
+from keras_elmo.process.signals import Interrupted
 from keras_elmo.training import (
     Corpus,
     Trainer,

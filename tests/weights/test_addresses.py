@@ -15,7 +15,7 @@ from weights.file_server import Server
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.cli.main import main
-from keras_elmo.signals import Interrupted, noting_signals
+from keras_elmo.process.signals import Interrupted, noting_signals
 from keras_elmo.weights import addresses, download
 
 FILES = ("options.json", "weights.hdf5")

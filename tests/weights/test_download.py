@@ -10,8 +10,8 @@ import pytest
 import requests
 from weights.file_server import Server
 
-from keras_elmo.progress import ProgressDisplay
-from keras_elmo.signals import Interrupted, noting_signals
+from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.signals import Interrupted, noting_signals
 from keras_elmo.weights import download
 from keras_elmo.weights.download import RemoteFile, ensure_file
 

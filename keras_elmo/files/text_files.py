@@ -1,0 +1,231 @@
+"""Text files: finding them, opening them, and reading their lines.
+
+`*.gz` files are decompressed. A byte-order mark and the ends of lines are not text.
+"""
+
+import codecs
+import contextlib
+import glob
+import gzip
+import hashlib
+import io
+import os
+import select
+import sys
+import zlib
+
+from keras_elmo.process.signals import check_signals
+
+_FAULT = "\udc80"  # Stands for bytes that cannot be decoded. No decoded text holds it.
+_BYTE_ORDER_MARK = "\ufeff"
+_BYTES_PER_READ = 1 << 20
+_WAITING_SECONDS = 0.2  # between two looks for signals while a pipe is empty
+_MAX_SHOWN = 60  # characters of a line in an error
+
+codecs.register_error("keras_elmo.mark", lambda error: (_FAULT, error.end))
+
+
+def find_files(inputs):
+    """Finds the files that paths and patterns name.
+
+    Args:
+        inputs: a path, or a list of paths. A path that does not exist may be a pattern with `*`,
+            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A path
+            that is named twice counts once.
+
+    Returns:
+        list of strings.
+
+    Raises:
+        FileNotFoundError: there is no such file, or no input.
+        IsADirectoryError: a path is a folder.
+        ValueError: a path is a pipe or a device, or two paths are one file.
+    """
+    if isinstance(inputs, str | os.PathLike):
+        inputs = [inputs]
+    found = []
+    for path in map(os.fspath, inputs):
+        if os.path.isdir(path):
+            raise IsADirectoryError(
+                f"The input must be files, not a folder; write '{os.path.join(path, '*')}' for "
+                f"the files in it. Received: {path}"
+            )
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            raise ValueError(
+                "The input is read several times, and so must be files; write what comes from "
+                f"standard input, a pipe or a device to a file first. Received: {path}"
+            )
+        matches = [path]
+        if not os.path.exists(path):
+            matches = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
+        if not matches:
+            raise FileNotFoundError(f"There is no file {path}")
+        found += matches
+    if not found:
+        raise FileNotFoundError("There must be an input file. Received: none")
+    paths = {}  # by device and inode
+    for path in found:
+        status = os.stat(path)
+        first = paths.setdefault((status.st_dev, status.st_ino), path)
+        if first != path:
+            raise ValueError(
+                f"Each file must be named once. Received: {first} and {path}, which are one file"
+            )
+    return list(paths.values())
+
+
+@contextlib.contextmanager
+def open_text(path):
+    """Opens a text file for reading bytes; `*.gz` is decompressed, and `-` is standard input.
+
+    A signal ends the waiting for a named pipe, and for standard input.
+
+    Raises:
+        ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
+        OSError: the file cannot be read.
+    """
+    if path == "-":
+        yield standard_input()
+        return
+    if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
+        file = open(path, "rb")
+    else:  # Opened as usual, a named pipe would wait here for somebody who writes.
+        file = io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
+    with file, _decompressed(file, path) as text:
+        yield text
+
+
+def input_name(path):
+    """What errors call a text file that `open_text` opens."""
+    return "standard input" if path == "-" else path
+
+
+@contextlib.contextmanager
+def open_hashed(path):
+    """Opens a text file like `open_text`, and hashes its bytes while they are read.
+
+    Yields:
+        A pair: the binary file object, and a `HashedFile`.
+    """
+    with (
+        HashedFile(path) as hashed,
+        _decompressed(io.BufferedReader(hashed, _BYTES_PER_READ), path) as file,
+    ):
+        yield file, hashed
+
+
+def standard_input():
+    """Standard input as a binary file object. A signal ends the waiting for more of it."""
+    if sys.stdin is None:
+        raise ValueError("Standard input must be open. Received: a closed one")
+    try:
+        return io.BufferedReader(_Pipe(sys.stdin.fileno(), closefd=False))
+    except io.UnsupportedOperation:  # a stand-in without a descriptor
+        return sys.stdin.buffer
+
+
+@contextlib.contextmanager
+def _decompressed(file, path):
+    """An open binary file, or what it holds if its path ends with `.gz`."""
+    if not os.fspath(path).endswith(".gz"):
+        yield file
+        return
+    try:
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
+            raise EOFError("it is empty")  # Python reads it as a file of nothing.
+        yield gzip.open(file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
+
+
+class _Pipe(io.FileIO):
+    """A file that may wait for what another program writes. Meanwhile it looks for signals."""
+
+    def readinto(self, buffer):
+        while not select.select([self], [], [], _WAITING_SECONDS)[0]:
+            check_signals()
+        return super().readinto(buffer)
+
+    def seekable(self):
+        return False
+
+
+class HashedFile(io.FileIO):
+    """A file that hashes the bytes that are read, from its beginning to its end."""
+
+    def __init__(self, path):
+        super().__init__(path, "rb")
+        self._sha256, self._size = hashlib.sha256(), 0
+
+    def readinto(self, buffer):
+        count = super().readinto(buffer)
+        self._sha256.update(memoryview(buffer)[:count])
+        self._size += count
+        return count
+
+    def seekable(self):
+        return False  # Each byte is read once.
+
+    def finish(self):
+        """Reads the rest. Returns the size of the whole file in bytes, and its SHA-256."""
+        while self.readinto(bytearray(_BYTES_PER_READ)):
+            pass
+        return self._size, self._sha256.hexdigest()
+
+
+def read_lines(path, encoding=None, errors="strict"):
+    """Yields the lines of a text file as strings; see `decode_lines`."""
+    with open_text(path) as file:
+        yield from decode_lines(file, input_name(path), encoding, errors)
+
+
+def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
+    """Yields the lines of a binary file as strings, without their ends (`\\n`, `\\r\\n`).
+
+    Args:
+        file: binary file object. It stays open.
+        name: str or path, as errors name it.
+        encoding: str. `None`: UTF-8, and the caller has no choice of another encoding.
+        errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
+        keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
+
+    Raises:
+        ValueError: lines cannot be decoded. The message counts them and has the first.
+    """
+    text = io.TextIOWrapper(
+        file,
+        encoding or "utf-8",
+        "keras_elmo.mark" if errors == "strict" else errors,
+        newline="" if keep_ends else "\n",
+    )
+    try:
+        for line_number, line in enumerate(text, start=1):
+            if not keep_ends:
+                line = line.rstrip("\r\n")
+            if line_number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            if _FAULT in line:
+                _refuse_undecodable(name, encoding, line_number, line, text)
+            yield line
+    finally:
+        with contextlib.suppress(ValueError):  # The file is closed already.
+            text.detach()  # else it would close the file
+
+
+def _refuse_undecodable(name, encoding, line_number, line, following):
+    count = 1
+    for other in following:
+        check_signals()
+        count += _FAULT in other
+    lines = "1 line is" if count == 1 else f"{count:,} lines are"
+    shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")[:_MAX_SHOWN]
+    remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+    if encoding is not None:
+        remedy = (
+            "Name the encoding of the file with `encoding` (as latin-1, utf-16), or pass "
+            '`errors="replace"`'
+        )
+    raise ValueError(
+        f"{name} must be {encoding or 'UTF-8'}, and {lines} not. "
+        f"Received: line {line_number:,}: {shown!r}. {remedy}"
+    )

@@ -1,0 +1,247 @@
+"""Models of ELMoForManyLangs: their files, and what these say of the shape of a model.
+
+A model is a folder, or a zip of one, with four files, and a fifth if it has a table of words:
+
+- `config.json` holds how it was trained, and in `config_path` the path of another JSON file, on the
+  machine where it was trained. That file holds the shape of the model ("architecture").
+- `char.dic` and `word.dic` number the characters and the words, see `keras_elmo.dictionary`.
+- `token_embedder.pkl` and `encoder.pkl` hold the weights, see `layout.py`.
+
+The published models have the same architecture, and their zips lack its file. `PUBLISHED` stands
+for it.
+
+Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
+"""
+
+import os
+import re
+
+from keras_elmo.checks import first_lines, short_repr
+from keras_elmo.config import (
+    MAX_DICTIONARY_BYTES,
+    MAX_OPTIONS_BYTES,
+    ElmoConfig,
+    parse_options,
+)
+from keras_elmo.dictionary import Dictionary
+from keras_elmo.manylangs.layout import (
+    ENCODER_FILE,
+    TOKEN_EMBEDDER_FILE,
+    manylangs_part_of,
+    manylangs_table,
+)
+from keras_elmo.manylangs.torch_file import open_state_dict
+from keras_elmo.weights.assign import assign_weights
+
+CONFIG_FILE = "config.json"
+CHARACTERS_FILE = "char.dic"
+WORDS_FILE = "word.dic"
+WEIGHT_FILES = (TOKEN_EMBEDDER_FILE, ENCODER_FILE)
+_FILES = (CONFIG_FILE, CHARACTERS_FILE, *WEIGHT_FILES)
+_ARCHITECTURE_FOLDER = "configs"
+_IDEOGRAPHIC_SPACE = "\u3000"
+
+# The architecture of all published models, under the two names that their `config_path` has.
+PUBLISHED = {
+    "encoder": {
+        "name": "elmo",
+        "projection_dim": 512,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 4096,
+        "n_layers": 2,
+    },
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 2,
+        "word_dim": 100,
+        "char_dim": 50,
+        "max_characters_per_token": 50,
+    },
+}
+# By section: its `name`, and for each key the argument of `ElmoConfig`.
+_SECTIONS = [
+    (
+        "encoder",
+        "elmo",
+        {
+            "dim": "units",
+            "projection_dim": "projection_dim",
+            "n_layers": "num_layers",
+            "cell_clip": "cell_clip",
+            "proj_clip": "projection_clip",
+        },
+    ),
+    (
+        "token_embedder",
+        "cnn",
+        {
+            "char_dim": "character_dim",
+            "word_dim": "word_dim",
+            "filters": "filters",
+            "n_highway": "num_highway",
+            "activation": "activation",
+            "max_characters_per_token": "max_characters",
+        },
+    ),
+]
+_PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
+
+
+def is_model(names):
+    """Whether a folder is meant for a model, by the names in it."""
+    return not set(WEIGHT_FILES).isdisjoint(names)
+
+
+def find_weights(source):
+    """The two weight files of a model's folder, a tuple; such a tuple as it is; or `None`."""
+    if isinstance(source, tuple):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return None
+    files = tuple(os.path.join(source, name) for name in WEIGHT_FILES)
+    return files if all(map(os.path.isfile, files)) else None
+
+
+def load_weights(files, character_encoder=None, bilm=None):
+    """Fills layers from the weight files of a model.
+
+    Everything is checked before a variable changes: files with a fault change nothing.
+
+    Args:
+        files: the token embedder's and the encoder's: paths, or binary file objects.
+        character_encoder, bilm: see `hdf5.load_weights`.
+
+    Raises:
+        ValueError: a file is not a state dict (see `open_state_dict`), or does not hold the weights
+            of the model: see `hdf5.load_weights`.
+        OSError: a file cannot be opened.
+    """
+    where = str(getattr(files[1], "name", files[1])).removesuffix(ENCODER_FILE).rstrip("/\\:")
+    datasets = {}
+    with open_state_dict(files[0]) as token_embedder, open_state_dict(files[1]) as encoder:
+        for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):
+            datasets.update({f"{file}/{name}": tensor for name, tensor in tensors.items()})
+        assign_weights(datasets, manylangs_table(character_encoder, bilm), where, manylangs_part_of)
+
+
+def read_config(where, has, read):
+    """The `ElmoConfig` of a model's files.
+
+    The architecture is looked for beside the others, in a folder `configs` there, and in such a
+    folder one level up.
+
+    Args:
+        where: str. What error messages call the folder.
+        has: function of a file's name to whether there is such a file.
+        read: function of a file's name and the most bytes that it may have, to its bytes.
+
+    Raises:
+        ValueError: a file is missing, or is not what it must be.
+    """
+    if missing := [name for name in _FILES if not has(name)]:
+        raise ValueError(
+            f"{where} must hold {', '.join(_FILES)}: the files of an ELMoForManyLangs model. "
+            f"Received: no {', '.join(missing)}"
+        )
+
+    def read_json(name):
+        return parse_options(read(name, MAX_OPTIONS_BYTES), os.path.join(where, name))
+
+    path = read_json(CONFIG_FILE).get("config_path")
+    name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
+    folders = ["", f"{_ARCHITECTURE_FOLDER}/", f"../{_ARCHITECTURE_FOLDER}/"]
+    found = [folder + name for folder in folders if name and has(folder + name)]
+    if not found and name not in _PUBLISHED_NAMES:
+        raise ValueError(
+            f"{os.path.join(where, CONFIG_FILE)} must name the model's architecture in "
+            "`config_path`, a JSON file in the folder or in a folder `configs`. "
+            f"Received: config_path={short_repr(path)}, and no such file"
+        )
+    architecture = read_json(found[0]) if found else PUBLISHED
+    shape, faults = _shape(architecture)
+    has_words = shape.get("word_dim", 0) != 0
+    if has_words and not has(WORDS_FILE):
+        faults.append(f"`token_embedder.word_dim` is not 0, and there is no {WORDS_FILE}")
+    if faults:
+        where = os.path.join(where, found[0]) if found else where
+        raise ValueError(f"{where} cannot be read:\n  " + first_lines(faults))
+    entries = [
+        read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
+        for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]
+    ]
+    try:
+        return ElmoConfig(dictionary=Dictionary(*entries), **shape)
+    except ValueError as error:
+        raise ValueError(f"{where} cannot be read:\n  {error}") from None
+
+
+def _shape(architecture):
+    """The arguments of `ElmoConfig` but the dictionary, and the faults of an architecture."""
+    arguments, faults = {"use_skip_connections": True}, []
+    for name, kind, keys in _SECTIONS:
+        section = architecture.get(name)
+        if not isinstance(section, dict):
+            faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
+            continue
+        if str(section.get("name")).lower() != kind:
+            faults.append(
+                f"`{name}.name` must be {kind!r}. Received: {short_repr(section.get('name'))}"
+            )
+        faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
+        arguments |= {own: section[key] for key, own in keys.items() if key in section}
+    for clip in ("cell_clip", "projection_clip"):
+        arguments[clip] = arguments.get(clip) or None  # 0 is not a clip, as in the original
+    if arguments.get("character_dim") == 0:
+        faults.append("`token_embedder.char_dim` must not be 0; models of words alone are not read")
+    return arguments, faults
+
+
+def read_dic(data, where):
+    """The entries of a file `char.dic` or `word.dic`: a token, a tab, and its number on each line.
+
+    White space around a line does not count, as in the original. So a token of white space alone is
+    not in the file; such a line stands for U+3000, and the last such line counts.
+
+    Args:
+        data: bytes of the file.
+        where: str. What error messages call the file.
+
+    Returns:
+        A list of strings, by their numbers, with `None` for numbers that no token has.
+
+    Raises:
+        ValueError: the file is not such a file.
+    """
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where} must be UTF-8. Received: other bytes ({error})") from None
+    if not lines[-1].strip():
+        lines.pop()
+    numbers = {}
+    for index, line in enumerate(lines, start=1):
+        token, tab, number = line.strip().rpartition("\t")
+        # A token may not be numbered higher than there are lines: a number is a row of a table.
+        if "\t" in token or not _is_below(number, len(lines)):
+            raise ValueError(
+                f"{where} must hold a token, a tab and a number below {len(lines):,}, that of its "
+                f"lines, on each line. Received: {short_repr(line)} in line {index:,}"
+            )
+        numbers[token if tab else _IDEOGRAPHIC_SPACE] = int(number)
+    tokens = [None] * (max(numbers.values(), default=-1) + 1)
+    for token, number in numbers.items():
+        if tokens[number] is not None:
+            raise ValueError(
+                f"{where} must number each token differently. "
+                f"Received: {number} for {short_repr(tokens[number])} and {short_repr(token)}"
+            )
+        tokens[number] = token
+    return tokens
+
+
+def _is_below(number, limit):
+    is_number = number.isascii() and number.isdecimal()
+    return is_number and len(number) <= len(str(limit)) and int(number) < limit

@@ -1,0 +1,162 @@
+"""Models to TFLite files, for phones and small machines."""
+
+import contextlib
+import os
+import tempfile
+
+import keras
+import tensorflow as tf
+
+from keras_elmo.annotations import AnyPath
+from keras_elmo.checks import check_integers
+from keras_elmo.files.atomic import replacing_file, tensorflow_reason
+from keras_elmo.layers.projected_lstm import projecting_in_parts
+from keras_elmo.models import Elmo
+from keras_elmo.process.signals import check_signals
+from keras_elmo.tflite import graph
+from keras_elmo.tflite.metadata import describe, metadata, with_metadata
+
+__all__ = ["INPUTS", "QUANTIZATIONS", "check_path", "export_tflite", "metadata"]
+
+INPUTS = ("character_ids", "text", "words")
+QUANTIZATIONS = (None, "float16", "int8")
+
+
+def export_tflite(
+    model: keras.Model,
+    path: AnyPath,
+    inputs: str = "character_ids",
+    quantize: str | None = None,
+    batch: int | None = 1,
+    max_tokens: int | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Writes a model as a TFLite file, of TFLite's builtin operations alone.
+
+    `keras_elmo_lite` runs such files without TensorFlow. Other programs call the signatures of the
+    file, which share the weights:
+
+    - `"serving_default"`: sentences to the outputs of an `Elmo` except `"tokens"`; for text also
+      `"starts"` and `"ends"`, the bytes of each token. It has one input, named as `inputs`. Outputs
+      have at least one column of tokens. Each step along the sentence copies the outputs of all
+      tokens, so it is not for texts of thousands of tokens.
+    - `"words"`: `character_ids`, int32, (words, ids_per_token), to `token_embeddings`, float32,
+      (words, projection_dim).
+    - `"steps"`: the next tokens of each sentence, in both directions, to the outputs of the LSTM
+      layers. `forward` and `backward` are token embeddings, float32, (batch, tokens,
+      projection_dim), each in the order in which that direction reads them; `state` is float32,
+      (batch, size), zeros before `<S>` and `</S>`. `lstm_outputs1`, ... are float32, (batch,
+      tokens, 2 * projection_dim), each direction in its own order; `state` is the one after them.
+
+    The file of a `TextClassifier` or a `Tagger` has no `"serving_default"`, and one more signature:
+
+    - `"head"`: the tokens of one text to `probabilities`, float32, (1, labels), or of a tagger (1,
+      tokens, labels) and `tags`, int32, (1, tokens). `vectors` is float32, (1, tokens, D), `words`
+      int32, (1, tokens), and `sequence_len` int32, (1,). There is at least one column of tokens.
+
+    `metadata` reads back how to call a file.
+
+    Args:
+        model: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
+            text with the whitespace tokenizer. Or a `TextClassifier` or a `Tagger` that has such an
+            `Elmo`. Then `inputs`, `batch` and `max_tokens` must keep their defaults.
+        path: the file to write, in an existing folder.
+        inputs: what `"serving_default"` takes. `"character_ids"`: int32, (batch, tokens,
+            max_characters), as `elmo.batch_to_ids` makes them (with a table of words, there is one
+            more id of each token). `"text"`: uint8, (batch, bytes), UTF-8 padded at the end with
+            spaces, split on whitespace, for models whose characters are bytes. An empty sentence is
+            one padding token, or one space. `"words"`: there is no such signature, only the two
+            others, and the file is loaded in less time and memory.
+        quantize: `None`: float32. `"float16"`: weights of half the size, arithmetic in float32.
+            `"int8"`: weights of a quarter of the size, arithmetic with activations quantised as
+            they come (dynamic range).
+        batch: 1, or `None` for any number of sentences.
+        max_tokens: int. The file has `"serving_default"` alone, for character ids of just so many
+            tokens and a batch of 1, and `"mask"` is int32. Runtimes that need fixed shapes, such as
+            LiteRT.js in a browser, take it. `None`: any number of tokens.
+        overwrite: bool. Replace an existing file.
+
+    Raises:
+        TypeError: `model` is none of these.
+        ValueError: an argument is not as said above, or the model cannot be converted.
+        FileExistsError: there is such a file, and `overwrite` is `False`.
+        OSError: the file cannot be written.
+
+    Example:
+
+    >>> export_tflite(Elmo.from_pretrained("path/to/model"), "elmo.tflite", "text", quantize="int8")
+
+    Reference: https://ai.google.dev/edge/litert/conversion/tensorflow/quantization
+    """
+    task = model if hasattr(model, "head") and hasattr(model, "labels") else None
+    elmo = model if task is None else task.elmo
+    if not isinstance(elmo, Elmo):
+        raise TypeError(
+            "The model must be an Elmo, a TextClassifier or a Tagger. "
+            f"Received: {type(model).__name__}"
+        )
+    for name, value, choices in [
+        ("inputs", inputs, INPUTS),
+        ("quantize", quantize, QUANTIZATIONS),
+        ("batch", batch, (1, None)),
+        ("overwrite", overwrite, (True, False)),
+    ]:
+        if value not in choices:
+            raise ValueError(f"`{name}` must be one of {list(choices)}. Received: {name}={value!r}")
+    if max_tokens is not None:
+        check_integers(1, max_tokens=max_tokens)
+        if (inputs, batch) != ("character_ids", 1):
+            raise ValueError(
+                'With `max_tokens`, `inputs` must be "character_ids" and `batch` 1. '
+                f"Received: inputs={inputs!r}, batch={batch}"
+            )
+    if task is not None:
+        if (inputs, batch, max_tokens) != ("character_ids", 1, None):
+            raise ValueError(
+                "With `inputs`, `batch` or `max_tokens` the model must be an Elmo. Received: "
+                f"a {type(task).__name__}, inputs={inputs!r}, batch={batch}, "
+                f"max_tokens={max_tokens}"
+            )
+        inputs = "words"
+    graph.check(elmo, task, inputs)
+    check_path(path, overwrite)
+    with replacing_file(path) as temporary:
+        is_int8 = quantize == "int8"
+        with projecting_in_parts() if is_int8 else contextlib.nullcontext():
+            functions = graph.concrete_functions(elmo, task, inputs, batch, max_tokens)
+        check_signals()
+        try:
+            data = _convert(model, functions, quantize)
+        except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
+            raise OSError(
+                f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
+                f"{tensorflow_reason(error)}"
+            ) from None
+        data = with_metadata(data, describe(elmo, task, functions, quantize))
+        with open(temporary, "wb") as file:
+            file.write(data)
+        check_signals()
+
+
+def check_path(path, overwrite):
+    """Raises a `FileExistsError` if a file exists that should not be replaced."""
+    if not overwrite and os.path.isfile(path):
+        raise FileExistsError(
+            f"The file exists already; pass `overwrite=True` to replace it. Received: {path}"
+        )
+
+
+def _convert(model, functions, quantize):
+    module = tf.Module()
+    module.weights = [variable.value for variable in model.variables]
+    with tempfile.TemporaryDirectory() as folder:
+        # A SavedModel, since only that may have several signatures. They share the weights.
+        tf.saved_model.save(module, folder, functions)
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, list(functions))
+        converter.exclude_conversion_metadata = True  # it would write the whole file once more
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        if quantize is not None:
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if quantize == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        return converter.convert()

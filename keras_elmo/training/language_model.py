@@ -1,0 +1,476 @@
+"""`BiLanguageModel`."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo import text
+from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
+from keras_elmo.checks import check_integers
+from keras_elmo.config import ElmoConfig
+from keras_elmo.models.arguments import refuse_pretrained_source
+from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
+from keras_elmo.training.softmax import Score, Softmax, perplexities
+from keras_elmo.training.vocabulary import Vocabulary
+from keras_elmo.weights import hdf5, model_files, presets, sources, tf_checkpoint
+from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
+# The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
+# compiles machine code, which took a tenth of the time of a training step.
+_WORD_MULTIPLE = 64
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class BiLanguageModel(ContextualModel):
+    """A language model in both directions: the biLM, and a softmax that the directions share.
+
+    ELMo is trained as such a model.
+
+    The forward direction predicts each word from those to its left, the backward one from those to
+    its right. A word outside the vocabulary is predicted as `<UNK>`, and read by its characters.
+
+    Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
+
+    Args:
+        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
+        vocabulary: a `Vocabulary`, a sequence of words, or the path of a file with a word a line.
+        tokenizer: how raw strings are split, see `Elmo`.
+        kernel_initializer: initializer of the character encoder's and the biLM's kernels;
+            `initialize` sets those of the original.
+        **kwargs: `name`, `dtype` and `matmul_dtype`, see `Elmo`.
+
+    Attributes:
+        has_softmax: bool. Whether the softmax is a trained one; if not, the model gives no
+            probabilities. `from_pretrained` sets it to `False` if the files hold no softmax of the
+            vocabulary. Training sets it to `True`. It is also `True` in a new model, whose weights
+            are all random, and `.keras` files keep it.
+
+    Call arguments:
+        inputs: text, as `Elmo` takes it.
+
+    Returns:
+        A dict: `"forward"` and `"backward"`, float32, (batch, tokens + 1), the log-probabilities
+        (natural) of `Score`, zero where there is none; and `"sequence_len"`, int32, (batch,).
+
+    Raises:
+        ValueError: an argument is out of range, or the model has no trained softmax.
+
+    Example:
+
+    >>> model = BiLanguageModel.from_pretrained("path/to/model")
+    >>> model.score(["The cat sat ."])[0].forward.shape
+    (5,)
+
+    Reference: Peters et al. 2018, section 3.1; `LanguageModel` in bilm-tf's bilm/training.py.
+    """
+
+    def __init__(
+        self,
+        config: ElmoConfig | Options,
+        vocabulary: Vocabulary | AnyPath | Sequence[str],
+        tokenizer: Any = "whitespace",
+        kernel_initializer: Any = DEFAULT_INITIALIZER,
+        **kwargs: Any,
+    ) -> None:
+        refuse_pretrained_source(type(self), config)
+        super().__init__(config, tokenizer, kernel_initializer, **kwargs)
+        if not isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabulary(vocabulary)
+        self.vocabulary = vocabulary
+        # Nothing is drawn for a kernel that is loaded next: in the original it has 1.6 GB.
+        is_zero = isinstance(self.kernel_initializer, keras.initializers.Zeros)
+        self.softmax = Softmax(
+            len(vocabulary),
+            self.config.projection_dim,
+            self.kernel_initializer if is_zero else None,
+            name="softmax",
+        )
+        self.has_softmax = True
+        self.built = True
+        self._word_id_table = None
+        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
+        self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
+        top = *flat, tf.TensorSpec([], tf.int32)
+        self._traced_top = self.kernel_rounding.traced(self._top, input_signature=top)
+
+    # Text to probabilities, each sentence by itself
+
+    def call(self, inputs):
+        self._check_softmax()
+        tokens = text.to_tokens(inputs, self.tokenizer)
+        score = self._traced_score if tf.executing_eagerly() else self._score
+        return score(tokens.flat_values, tokens.row_lengths())
+
+    def _contexts(self, tokens, row_lengths):
+        """The top layer's outputs from which each direction predicts a word.
+
+        Returns:
+            Two floats, (N + batch, projection_dim). Sentence by sentence, the first holds what the
+            forward direction predicts each token and `</S>` from; the second holds what the
+            backward direction predicts `<S>` and each token from.
+        """
+        words, word_index = tf.unique(tokens)
+        embeddings = self.token_encoder.from_words(words)
+        layers, mask, _ = self._contextualize(
+            embeddings, word_index, row_lengths, keep_sentence_boundaries=True
+        )
+        forward, backward = tf.split(layers[-1], 2, axis=-1)
+        has_next = mask[:, 1:]
+        return tf.boolean_mask(forward[:, :-1], has_next), tf.boolean_mask(
+            backward[:, 1:], has_next
+        )
+
+    def _score(self, tokens, row_lengths):
+        forward, backward = self._contexts(tokens, row_lengths)
+        word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
+        batch = tf.shape(row_lengths)[0]
+        outputs = {"sequence_len": tf.cast(row_lengths, tf.int32)}
+        for name, contexts, parts in [
+            ("forward", forward, [word_ids, tf.fill([batch, 1], self.vocabulary.end)]),
+            ("backward", backward, [tf.fill([batch, 1], self.vocabulary.begin), word_ids]),
+        ]:
+            targets = tf.concat(parts, axis=1)
+            values = self.softmax.log_probabilities(contexts, targets.flat_values)
+            outputs[name] = targets.with_flat_values(values).to_tensor()
+        return outputs
+
+    def _word_ids(self, tokens):
+        """Tokens to their ids in the vocabulary, int32."""
+        if self._word_id_table is None:
+            with tf.init_scope():
+                words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
+                self._word_id_table = tf.lookup.StaticHashTable(
+                    tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words))),
+                    self.vocabulary.unknown,
+                )
+        return self._word_id_table.lookup(tokens)
+
+    def score(self, sentences: Sentences, token_budget: int = TOKEN_BUDGET) -> list[Score]:
+        """The log-probability of each token, in each direction, each sentence from a zero state.
+
+        Args:
+            sentences: list, array, tensor or iterable of raw strings, split by the tokenizer
+                (`tokenize` gives the tokens), or of lists of tokens. `strings` says what each form
+                means.
+            token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
+                A longer sentence is a batch by itself.
+
+        Returns:
+            A list of `Score`s. `score.forward.sum()` is the log-probability of the sentence.
+
+        Raises:
+            ValueError: the model has no trained softmax.
+            TypeError: a sentence is neither a string nor a list of strings.
+        """
+        scores = []
+        for tokens in token_batches(self.tokenizer, sentences, token_budget):
+            outputs = self(tokens)
+            for length, *rows in zip(
+                *(outputs[name].numpy() for name in ("sequence_len", "forward", "backward")),
+                strict=True,
+            ):
+                scores.append(Score(*(row[: length + 1] for row in rows)))
+        return scores
+
+    def perplexity(self, sentences: Sentences) -> dict[str, float]:
+        """The perplexities of sentences, each from a zero state.
+
+        Args:
+            sentences: see `score`.
+
+        Returns:
+            A dict of floats: `"forward"`, `"backward"`, and `"perplexity"`, that of both: exp of
+            the mean of their losses.
+
+        Raises:
+            ValueError: there is no sentence, or the model has no trained softmax.
+            TypeError: a sentence is neither a string nor a list of strings.
+        """
+        scores = self.score(sentences)
+        if not scores:
+            raise ValueError("There must be at least one sentence. Received: none")
+        losses = [
+            -float(np.concatenate(values).mean(dtype=np.float64))
+            for values in zip(*scores, strict=True)
+        ]
+        return perplexities(*losses)
+
+    def top_words(self, sentence: Sentence, k: int = 10) -> list[dict[str, Any]]:
+        """The most likely words at each place of a sentence: lexical substitutes.
+
+        Args:
+            sentence: a string, split by the tokenizer, or a list or array of tokens.
+            k: int.
+
+        Returns:
+            A list, for each token a dict: `"token"`; `"forward"`, the words that the tokens to its
+            left make likely, and `"backward"`, those to its right: `k` pairs `(word, probability)`
+            each, the most likely first.
+
+        Raises:
+            ValueError: `k` is out of range, the model has no trained softmax, or most tokens hold
+                whitespace, like a list of sentences.
+            TypeError: `sentence` is neither a string nor a list of strings.
+
+        Example:
+
+        >>> [place["token"] for place in model.top_words("The cat sat", k=3)]
+        ['The', 'cat', 'sat']
+        """
+        self._check_softmax()
+        check_integers(1, k=k)
+        if k > len(self.vocabulary):
+            raise ValueError(
+                f"`k` must be at most the size of the vocabulary, {len(self.vocabulary)}. "
+                f"Received: k={k}"
+            )
+        (tokens,) = token_batches(self.tokenizer, [sentence], 1)
+        flat = tokens.flat_values
+        results = [
+            [result.numpy() for result in direction]
+            for direction in self._traced_top(flat, tokens.row_lengths(), tf.constant(k))
+        ]
+        # The forward direction predicts `</S>`, too, and the backward one `<S>`.
+        places = (slice(0, len(flat)), slice(1, len(flat) + 1))
+        words = self.vocabulary.words
+        pairs = [
+            [
+                [(words[i], float(np.exp(value))) for i, value in zip(*row, strict=True)]
+                for row in zip(word_ids[place], values[place], strict=True)
+            ]
+            for (values, word_ids), place in zip(results, places, strict=True)
+        ]
+        names = [token.decode("utf-8", "replace") for token in flat.numpy().tolist()]
+        return [
+            {"token": token, "forward": left, "backward": right}
+            for token, left, right in zip(names, *pairs, strict=True)
+        ]
+
+    def _top(self, tokens, row_lengths, k):
+        return [self.softmax.top(x, k) for x in self._contexts(tokens, row_lengths)]
+
+    # Windows of a corpus, which carry their state
+
+    def read_windows(self, words, inputs, state, mask=None, dropout=None, training=False):
+        """The top layer's outputs for windows of streams of words.
+
+        Args:
+            words: string, (words,). The distinct ones, the shortest first.
+            inputs: int32, (2, batch, tokens). What the forward and the backward direction read,
+                each in its order: 0 is `<S>`, 1 is `</S>`, k + 2 is `words[k]`.
+            state: the biLM's.
+            mask: bool, (batch, tokens), or `None`; real tokens come first.
+            dropout: see `BiLM.read_streams`.
+            training: bool. Whether a gradient will be asked for.
+
+        Returns:
+            The outputs, float, (2, batch, tokens, projection_dim), and the state.
+        """
+        ids = self.token_encoder.scheme.ids(words)
+        ids = tf.pad(ids, [[0, -(tf.size(words) + 2) % _WORD_MULTIPLE], [0, 0]])  # and 2 boundaries
+        embeddings = self.token_encoder.from_character_ids(
+            ids, groups=_WORD_GROUPS, training=training
+        )
+        forward, backward = tf.unstack(tf.gather(embeddings, inputs))
+        with self.kernel_rounding.context():
+            layers, state = self.bilm.read_streams(
+                forward, backward, state, mask, dropout=dropout, training=training
+            )
+        return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
+
+    # Weights
+
+    def initialize(self, seed: int = 0) -> None:
+        """Draws all weights as the original trainer does.
+
+        Args:
+            seed: int.
+
+        Reference: `_build_word_char_embeddings` in bilm-tf's bilm/training.py; the kernels of the
+        LSTMs are `glorot_uniform`, TensorFlow 1's default.
+        """
+        rng = np.random.default_rng(seed)
+        for variable in self.variables:  # the biases stay at zero
+            variable.assign(tf.zeros_like(variable))
+        _draw_character_encoder(rng, self.config, self.character_encoder)
+        for cell in (*self.bilm.cells("forward"), *self.bilm.cells("backward")):
+            # Both kernels are one in the original.
+            fans = cell.kernel.shape[0] + cell.recurrent_kernel.shape[0] + cell.kernel.shape[1]
+            _draw_uniform(rng, (6 / fans) ** 0.5, cell.kernel, cell.recurrent_kernel)
+            if cell.projection_kernel is not None:
+                limit = (6 / sum(cell.projection_kernel.shape)) ** 0.5
+                _draw_uniform(rng, limit, cell.projection_kernel)
+        _draw_normal(rng, self.config.projection_dim, self.softmax.kernel)
+
+    def initialize_softmax(self, seed: int = 0) -> None:
+        """Draws the weights of the softmax alone as the original trainer does."""
+        kernel, bias = self.softmax.kernel, self.softmax.bias
+        _draw_normal(np.random.default_rng(seed), self.config.projection_dim, kernel)
+        bias.assign(tf.zeros_like(bias))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        source: Source,
+        vocabulary: Vocabulary | AnyPath | Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> "Self":
+        """A language model from files.
+
+        Args:
+            source: what `Elmo.from_pretrained` takes. The softmax and its vocabulary are in a
+                folder: `softmax.hdf5` and `vocab.txt`, or the original's
+                `*_softmax_weights.hdf5` and `vocab-*.txt`. Those of the published `"original"`
+                (1.6 GB) are downloaded if `vocabulary` is `None`.
+            vocabulary: as the model takes it. It is needed if the source has none, and taken
+                instead of the source's if it has.
+            **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
+
+        Returns:
+            The model. If the files hold no softmax, as most published ones, or that of another
+            vocabulary, the softmax is random (`has_softmax` is `False`), and a warning says so.
+
+        Raises:
+            ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
+        """
+        folder = sources.find_folder(source, with_softmax=vocabulary is None)
+        vocabulary_path = folder and model_files.find_file(folder, VOCABULARY_FILE)
+        softmax_path = folder and model_files.find_file(folder, SOFTMAX_FILE)
+        own_vocabulary = Vocabulary(vocabulary_path) if vocabulary_path else None
+        if vocabulary is None:
+            vocabulary = own_vocabulary
+        if vocabulary is None:
+            hint = ""
+            if not tf_checkpoint.has_softmax(folder) and softmax_path is None:
+                name = ",".join(map(str, source)) if isinstance(source, list | tuple) else source
+                hint = (
+                    ", and no softmax, without which it gives no probabilities: `keras-elmo train "
+                    f"--init {name}` trains one, from these weights"
+                )
+            raise ValueError(
+                "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
+                f"Received: no {VOCABULARY_FILE} in {source!r}{hint}"
+            )
+        model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)
+        if isinstance(source, str | os.PathLike):
+            model.source = sources.shown_source(source)
+        missing = f"holds no softmax ({SOFTMAX_FILE})"
+        if tf_checkpoint.find_checkpoint(folder):
+            model.has_softmax = tf_checkpoint.has_softmax(folder)
+        elif softmax_path is None:
+            model.has_softmax = False
+            if isinstance(source, str) and presets.has_softmax(source):
+                missing = "has a softmax for its own vocabulary, and another was given"
+        elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
+            model.has_softmax = False
+            own_name = os.path.basename(vocabulary_path)
+            missing = f"has a softmax for its own {own_name}, and another was given"
+        elif not _belongs_to_weights(softmax_path, folder):
+            model.has_softmax = False
+            missing = (
+                f"has a softmax ({os.path.basename(softmax_path)}) that was saved with other "
+                "weights, as if saving was interrupted"
+            )
+        else:
+            hdf5.load_weights(softmax_path, softmax=model.softmax)
+        if not model.has_softmax:
+            model.initialize_softmax()
+            warnings.warn(
+                f"{source!r} {missing}: the biLM can be trained on, but gives no probabilities "
+                "until then",
+                stacklevel=2,
+            )
+        return model
+
+    def load_weights(self, filepath: Any, **kwargs: Any) -> None:
+        """See `Elmo.load_weights`; a checkpoint's softmax is loaded too."""
+        has_softmax = tf_checkpoint.has_softmax(filepath)
+        if has_softmax:
+            kwargs["softmax"] = self.softmax
+        super().load_weights(filepath, **kwargs)
+        if has_softmax:
+            self.has_softmax = True
+
+    def save_pretrained(self, folder: AnyPath) -> None:
+        """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
+        read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
+
+        All files are written before the first of them is renamed. The softmax's file names the
+        weights that it belongs to. `from_pretrained` does not load it beside other weights.
+
+        Args:
+            folder: path. It is created if it does not exist.
+        """
+        softmax = self.softmax if self.has_softmax else None
+        model_files.save_folder(
+            folder, self.config, self.character_encoder, self.bilm, softmax, self.vocabulary
+        )
+        softmax_path = os.path.join(folder, SOFTMAX_FILE)
+        if softmax is None and os.path.exists(softmax_path):  # that of an earlier model
+            os.remove(softmax_path)
+
+    def _check_softmax(self):
+        if not self.has_softmax:
+            raise ValueError(
+                "The model must have a trained softmax: train it first (`keras-elmo train --init`) "
+                "or load a folder that holds one. Received: a model with a random softmax"
+            )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary": list(self.vocabulary.words),
+            "has_softmax": self.has_softmax,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        has_softmax = config.pop("has_softmax")
+        model = cls(**config)
+        model.has_softmax = has_softmax
+        return model
+
+
+def _belongs_to_weights(softmax_path, folder):
+    """Whether the softmax of a folder may belong to its weights."""
+    with sources.open_model(folder) as (_, weights):
+        is_path = isinstance(weights, str | os.PathLike)
+        return not is_path or hdf5.is_companion(softmax_path, weights)
+
+
+def _draw_character_encoder(rng, config, encoder):
+    _draw_uniform(rng, 1.0, encoder.character_embedding)
+    if encoder.num_words is not None:
+        _draw_uniform(rng, 1.0, encoder.word_embedding)
+    for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
+        if config.activation == "relu":
+            _draw_uniform(rng, 0.05, kernel)
+        else:
+            _draw_normal(rng, width * config.character_dim, kernel)
+    for layer in encoder.highway_layers:
+        _draw_normal(rng, config.num_filters, layer.carry_kernel, layer.transform_kernel)
+        layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
+    if encoder.projection_dim is not None:
+        _draw_normal(rng, encoder.projection_kernel.shape[0], encoder.projection_kernel)
+
+
+def _draw_uniform(rng, limit, *variables):
+    for variable in variables:
+        variable.assign(rng.uniform(-limit, limit, variable.shape).astype(np.float32))
+
+
+def _draw_normal(rng, fan_in, *variables):
+    for variable in variables:
+        values = rng.normal(scale=fan_in**-0.5, size=variable.shape)
+        variable.assign(values.astype(np.float32))

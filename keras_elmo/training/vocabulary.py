@@ -1,0 +1,90 @@
+"""`Vocabulary`: the words that a language model predicts."""
+
+import os
+import re
+from collections.abc import Sequence
+
+from keras_elmo import characters
+from keras_elmo.annotations import AnyPath
+from keras_elmo.checks import short_repr
+from keras_elmo.files.text_files import read_lines
+
+UNK = "<UNK>"
+SPECIALS = (characters.BOS, characters.EOS, UNK)
+_NO_WORD = "!!!MAXTERMID"  # a line of old vocabularies, which the original does not count
+# A word of the original's vocabulary may hold another space of Unicode.
+_SPACE = re.compile(r"\s", re.ASCII)
+
+
+class Vocabulary:
+    """The words that a language model predicts, by their ids.
+
+    A file has one word on each line, the most frequent word first (sampled losses rely on that).
+    The sentence boundaries `<S>` and `</S>` and the unknown word `<UNK>` must be among the words.
+
+    Args:
+        words: path of such a file, or a sequence of strings.
+        encoding, errors: of such a file, see `keras_elmo.files.text_files.decode_lines`.
+
+    Raises:
+        ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
+            the file cannot be decoded. The message names all such faults, at most ten of each kind.
+
+    Example:
+
+    >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the"])
+    >>> vocabulary.id("the"), vocabulary.id("unheard-of")
+    (3, 2)
+
+    Reference: `Vocabulary` in bilm-tf's bilm/data.py.
+    """
+
+    def __init__(
+        self, words: AnyPath | Sequence[str], encoding: str | None = None, errors: str = "strict"
+    ) -> None:
+        where = "The vocabulary"
+        if isinstance(words, str | os.PathLike):
+            where = os.fspath(words)
+            lines = read_lines(where, encoding, errors)
+            words = (word for word in lines if word != _NO_WORD)
+        self.words = tuple(words)
+        self.ids = {}
+        repeated, empty = [], []
+        for index, word in enumerate(self.words):
+            if word in self.ids:
+                repeated.append(f"{short_repr(word)} (lines {self.ids[word] + 1} and {index + 1})")
+            elif not word or _SPACE.search(word):
+                empty.append(f"line {index + 1} ({short_repr(word)})")
+            self.ids.setdefault(word, index)
+        faults = []
+        if missing := [word for word in SPECIALS if word not in self.ids]:
+            faults.append(f"the special words {', '.join(missing)} are missing; put them first")
+        if empty:
+            faults.append(f"a line must be one word, without spaces; {_first_ten(empty)}")
+        if repeated:
+            faults.append(f"a word must stand there once; {_first_ten(repeated)}")
+        if faults:
+            raise ValueError(f"{where} cannot be used: {'; '.join(faults)}")
+        self.begin, self.end, self.unknown = (self.ids[word] for word in SPECIALS)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __eq__(self, other):
+        return isinstance(other, Vocabulary) and self.words == other.words
+
+    __hash__ = None
+
+    def id(self, word: str) -> int:
+        """The id of a word (a `str`). A word outside of the vocabulary has the id of `<UNK>`."""
+        return self.ids.get(word, self.unknown)
+
+    def save(self, path: AnyPath) -> None:
+        """Writes the file."""
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{word}\n" for word in self.words)
+
+
+def _first_ten(faults):
+    more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
+    return f"received: {', '.join(faults[:10])}{more}"

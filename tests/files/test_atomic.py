@@ -1,0 +1,314 @@
+import contextlib
+import gc
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from keras_elmo.files import atomic as files
+from keras_elmo.files.atomic import (
+    locked_folder,
+    making_folder,
+    replacing_file,
+    replacing_files,
+    replacing_folder,
+)
+
+
+def test_file_is_moved_to_its_place_at_the_end(tmp_path):
+    path = tmp_path / "file"
+    with replacing_file(path) as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+        assert not path.exists()
+        host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]
+        # Behind the host's name, the space of its process numbers.
+        name = rf"\.file\.{host}(-\d+)?\.{os.getpid()}\.\w+\.part"
+        assert os.path.dirname(temporary) == str(tmp_path)
+        assert re.fullmatch(name, os.path.basename(temporary))
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_after_an_error_the_old_file_is_there_and_no_other(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing_file(path):
+        raise KeyboardInterrupt
+    with pytest.raises(FileNotFoundError, match="nowhere must be an existing folder.*file"):
+        with replacing_files(path, tmp_path / "nowhere" / "file"):
+            pass
+    with pytest.raises(IsADirectoryError, match="not a folder. Received: "):
+        with replacing_files(path, tmp_path):
+            pass
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
+    with pytest.raises(OSError, match="No space left") as caught:
+        with replacing_file(tmp_path / "file") as temporary:
+            raise OSError(28, "No space left on device", temporary)
+    assert caught.value.filename == str(tmp_path / "file")
+
+
+def test_several_files_appear_together(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths[:2]:
+        path.write_text("old")
+    written = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: written.append(paths[0].read_text()))
+    with replacing_files(*paths) as temporaries:
+        for temporary in temporaries:
+            with open(temporary, "w") as stream:
+                stream.write("new")
+        assert [path.exists() for path in paths] == [True, True, False]
+    # All were on the disk before the first one took its place.
+    assert written == ["old"] * 3 and [path.read_text() for path in paths] == ["new"] * 3
+    with pytest.raises(ValueError), replacing_files(*paths):
+        raise ValueError
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+
+
+def test_permissions_are_those_of_what_was_there(tmp_path, monkeypatch):
+    def mode_of(path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+
+    path, folder = tmp_path / "file", tmp_path / "folder"
+    umask = os.umask
+    before = umask(0o027)
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("other threads make files"))
+    try:
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o640
+        assert mode_of(path) == 0o640
+        os.chmod(path, 0o600)
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o600
+        assert mode_of(path) == 0o600
+        os.chmod(path, 0o444)  # the new one can be written until it takes its place
+        with replacing_file(path) as temporary:
+            assert mode_of(temporary) == 0o640
+        assert mode_of(path) == 0o444
+        for mode in (0o750, 0o700):
+            with replacing_folder(folder, True) as temporary:
+                os.mkdir(temporary)
+            assert mode_of(folder) == mode
+            os.chmod(folder, 0o700)
+    finally:
+        umask(before)
+
+
+def write_file(folder, overwrite=True):
+    with replacing_file(folder / "out") as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+
+
+def write_files(folder, overwrite=True):
+    with replacing_files(folder / "out", folder / "more") as temporaries:
+        for temporary in temporaries:
+            with open(temporary, "w") as stream:
+                stream.write("new")
+
+
+def write_folder(folder, overwrite=True):
+    with replacing_folder(folder / "out", overwrite) as temporary:
+        os.mkdir(temporary)
+        with open(os.path.join(temporary, "file"), "w") as stream:
+            stream.write("new")
+
+
+def content(path):
+    if path.is_dir():
+        return {name: (path / name).read_text() for name in os.listdir(path)}
+    return path.read_text() if path.exists() else None
+
+
+@pytest.mark.parametrize("write", [write_file, write_files, write_folder])
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatch, dead):
+    """A real SIGINT comes before each instruction of files.py, one after the other."""
+    monkeypatch.setattr(files, "host_name", lambda: "here")
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    old, new = [{"file": text} if write is write_folder else text for text in ("old", "new")]
+    place, is_interrupted = 0, True
+    try:
+        while is_interrupted:
+            folder = tmp_path / str(place)
+            folder.mkdir()
+            if exists and write is write_folder:
+                (folder / "out").mkdir()
+                (folder / "out" / "file").write_text("old")
+            elif exists:
+                (folder / "out").write_text("old")
+            is_interrupted = interrupt_at(place, lambda: write(folder))  # noqa: B023
+            found = content(folder / "out")
+            assert found in ([old, new] if exists else [None, new]), (place, os.listdir(folder))
+            if not is_interrupted:
+                assert found == new
+            rest = set(os.listdir(folder)) - {"out", "more"}
+            # What stays after an interrupted cleanup is removed when this process is dead.
+            for name in rest:
+                os.rename(folder / name, folder / name.replace(f".{os.getpid()}.", f".{dead}."))
+            for name in ("out", "more"):
+                files.remove_stale(str(folder), name)
+            assert set(os.listdir(folder)) <= {"out", "more"}, (place, rest)
+            assert content(folder / "out") in ([old, new] if exists else [None, new])
+            place += 1
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert place > 50  # the instructions of a small case: 252 in Python 3.11, 90 in 3.13
+
+
+def interrupt_at(place, function):
+    """Calls a function with a SIGINT before instruction `place` of files.py; whether it came."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            count += 1
+            if count == place + 1:
+                sys.settrace(None)
+                os.kill(os.getpid(), signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    gc.disable()  # An interrupt in a callback of the collector would be lost.
+    sys.settrace(trace)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return False
+
+
+@pytest.fixture(scope="module")
+def dead():
+    """The number of a process that is no longer alive."""
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def stale_names(name, pid):
+    return [f".{name}.{files.host_name()}.{pid}.abc_{k}.part" for k in range(2)]
+
+
+def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
+    others = [
+        *stale_names("out", os.getpid()),
+        *stale_names("out", os.getppid()),
+        *stale_names("out.hdf5", dead),
+        *stale_names("", dead),
+        f".out.elsewhere.{dead}.abc.part",
+        f".out.{files.host_name()}.{dead}.abc.tmp",
+        ".out.abcdefgh.part",
+        "out.part",
+    ]
+    for name in [*stale_names("out", dead), *others]:
+        (tmp_path / name).write_text("half")
+    with replacing_file(tmp_path / "out"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "out"])
+
+
+def test_the_same_of_folders(tmp_path, dead):
+    first, second = (tmp_path / name for name in stale_names("1", dead))
+    (first / "1" / "variables").mkdir(parents=True)
+    (second / "1.replaced").mkdir(parents=True)
+    (second / "1.replaced" / "model").write_text("old")
+    with pytest.raises(ValueError), replacing_folder(tmp_path / "1", True):
+        # Killed between the two renames, a process had put the old one aside.
+        assert (tmp_path / "1" / "model").read_text() == "old"
+        raise ValueError
+    assert os.listdir(tmp_path) == ["1"]
+    with replacing_folder(tmp_path / "1", True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == ["1"] and os.listdir(tmp_path / "1") == []
+
+
+@pytest.mark.parametrize("name", ["1", "replaced"])
+def test_the_old_folder_stays_where_the_new_one_cannot_be_moved(tmp_path, name, monkeypatch):
+    with replacing_folder(tmp_path / name, False) as temporary:
+        os.mkdir(temporary)
+    (tmp_path / name / "model").write_text("old")
+    rename = os.rename
+
+    def stopped(source, target):
+        if target == str(tmp_path / name) and not source.endswith(".replaced"):
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", stopped)
+    with pytest.raises(KeyboardInterrupt), replacing_folder(tmp_path / name, True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == [name] and os.listdir(tmp_path / name) == ["model"]
+    monkeypatch.undo()
+    with replacing_folder(tmp_path / name, True) as temporary:
+        os.mkdir(temporary)
+    assert os.listdir(tmp_path) == [name] and os.listdir(tmp_path / name) == []
+
+
+def test_folders_that_were_made_go_after_an_error_if_they_are_empty(tmp_path):
+    with pytest.raises(ValueError), making_folder(tmp_path / "a" / "b"):
+        raise ValueError
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ValueError), making_folder(tmp_path / "a" / "b"):
+        (tmp_path / "a" / "file").write_text("")
+        raise ValueError
+    assert os.listdir(tmp_path / "a") == ["file"]
+    (tmp_path / "c").mkdir()
+    with pytest.raises(ValueError), making_folder(tmp_path / "c"):
+        raise ValueError
+    assert (tmp_path / "c").exists()
+    with contextlib.ExitStack() as stack:
+        with pytest.raises(ValueError), making_folder(tmp_path / "e"):
+            stack.enter_context(locked_folder(tmp_path / "e"))  # as another process would
+            raise ValueError
+        assert (tmp_path / "e").exists()
+    with pytest.raises(ValueError), replacing_folder(tmp_path / "d" / "1", False):
+        raise ValueError
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_folder_is_locked_once_and_cleared(tmp_path):
+    of_others = {".film.part", ".film.here.1.abc.part", ".a.elsewhere.part", "a.part", ".a", "file"}
+    for name in {*of_others, ".a.elsewhere.1.abc.part"}:
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (0, 0))
+    with locked_folder(tmp_path, "a|b-[0-9]"):
+        # A lock of another open file, as another process has it.
+        assert set(os.listdir(tmp_path)) == of_others
+        other = tmp_path / ".a.another-machine.1.abc.part"
+        other.write_text("a run there may write it")
+        (tmp_path / f".b-7.{files.host_name()}.2.abc.part").write_text("of the holder")
+        with pytest.raises(BlockingIOError, match="must not be written by two processes at once"):
+            with locked_folder(tmp_path, "a|b-[0-9]"):
+                pass
+        assert (tmp_path / f".b-7.{files.host_name()}.2.abc.part").exists()
+    with locked_folder(tmp_path, "a|b-[0-9]"):
+        assert set(os.listdir(tmp_path)) == {*of_others, other.name}
+
+
+def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
+    (tmp_path / ".a.elsewhere.1.abc.part").write_text("half")
+
+    def refuse(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with locked_folder(tmp_path, "a"), locked_folder(tmp_path, "a"):
+        assert os.listdir(tmp_path) == [".a.elsewhere.1.abc.part"]

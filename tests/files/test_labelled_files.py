@@ -1,0 +1,241 @@
+import gzip
+import io
+import re
+
+import pytest
+
+from keras_elmo.files.labelled_files import read_conllu, read_senses, read_tagged, read_texts
+
+TWO = ["a film", "a mess"], ["+", "-"]
+TAGGED = [["Ada", "met"], ["New\u00a0York"]], [["B-PER", "O"], ["B-LOC"]]
+CSV = 'n,y,x\n1,+,"a ""film"", it\r\nis"\n'
+TOKENS = '{"t": ["Ada", "met"], "y": ["B-PER", "O"]}\n{"t": ["New York"], "y": ["B-LOC"]}\n'
+XY = ("x", "y")
+TY = ("t", "y")
+
+
+def write(path, text, encoding="utf-8"):
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "expected"),
+    [
+        ("a.tsv", "a film\t+\na mess\t - \n\n", (), TWO),
+        ("a.txt.gz", "\ufeffa film\t+\r\n\t\r\na mess\t-\r\n", (), TWO),
+        ("a.csv", "a film\t+\na mess\t-", (None, None, "tsv"), TWO),
+        ("a.csv", CSV, XY, (['a "film", it\r\nis'], ["+"])),
+        ("a.csv.gz", "x,y\na film,+\na mess,-\n", XY, TWO),
+        ("a.tsv", "y\tx\n+\ta film\n-\ta mess\n", XY, TWO),
+        ("a.txt", "y\tx\n+\ta film\n-\ta mess\n", (*XY, "tsv"), TWO),
+        ("a.jsonl", '{"x": ["a", "film"], "y": 1}\n{"x": "", "y": true}', XY,
+         (["a film", ""], ["1", "True"])),
+        # The first label may be rare.
+        ("a.tsv", "a film\t+\nso bad\t-\na mess\t-\n", (), (["a film", "so bad", "a mess"],
+                                                            ["+", "-", "-"])),
+    ],
+)  # fmt: skip
+def test_texts(tmp_path, name, text, arguments, expected):
+    assert read_texts(write(tmp_path / name, text), *arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "message"),
+    [
+        ("a.tsv", "a film\t+\na mess\n", (), "a text, a tab and a label.*line 2, 'a mess'"),
+        ("a.tsv", "a film\t \n", (), "must have a label, a .* line 1, with ' '"),
+        ("a.csv", "x,y\na film,\n", XY, "must have a label, .* line 2, with an empty label"),
+        ("a.jsonl", '{"x": "a", "y": ["b"]}', XY, r"must have a label, .* line 1, with \['b'\]"),
+        ("a.tsv", "a film\t+\n" * 3 + "a\tmess\t-\n", (), "other columns.*Received: line 4"),
+        ("a.txt", "a film;+\n", (), "label. Semicolons do not .* Received: line 1, 'a film;\\+'"),
+        ("a.csv", "x;y\na film;+\n", XY, "a comma between them. Received: semicolons, 'x;y'"),
+        ("a.tsv", "\n\n", (), "blank lines only"),
+        ("a.tsv", "x\tz\na\t+\n", XY, "must have a column 'y' in its first line, once"),
+        ("a.tsv", "x\ty\n", XY, "blank lines only"),
+        ("a.tsv", "a\t+\n", ("x",), "must be given together"),
+        ("a.csv", "a,+\n", (), "`field` must name the field of .*a.csv that is the text"),
+        ("a.jsonl.gz", "{}\n", (), "`field` must name the field of .*a.jsonl.gz"),
+    ],
+)
+def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        read_texts(write(tmp_path / name, text), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("a.txt", "Ada B-PER\nmet O\n\nNew\u00a0York B-LOC\n", ()),
+        (
+            "a.conll",
+            "-DOCSTART- -X- O\n\nAda NNP B-PER\nmet VBD O\n\n\n\nNew\u00a0York X B-LOC\n\n",
+            (),
+        ),
+        ("a.tsv.gz", "\ufeffAda\tB-PER\r\nmet\tO\r\n\r\nNew York\tB-LOC", ()),
+        ("a.csv", "Ada\tB-PER\nmet\tO\n\nNew York\tB-LOC", (None, None, "conll")),
+        ("a.conll", "Ada B-PER 1\nmet O 2\n\nNew\u00a0York B-LOC 3\n", (None, "1")),
+        ("a.jsonl", TOKENS, TY),
+        ("a.csv", 't,y\nAda met,B-PER O\n"New\u00a0York",B-LOC\n'.replace("\u00a0", "_"), TY),
+        # Comments
+        ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nNew_York B-LOC", ()),
+        (
+            "a.conll",
+            "# id 1\tdomain=en\nAda _ _ B-PER\nmet _ _ O\n\n# id 2\tdomain=en\nNew_York _ _ B-LOC",
+            (),
+        ),
+        (
+            "a.tsv",
+            "# id 1f\tdomain=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nNew York\tB-LOC\n\n# end",
+            (),
+        ),
+        ("a.conll", "#begin document (x);\nAda B-PER\nmet O\n\nNew_York B-LOC\n", ()),
+    ],
+)
+def test_tagged_tokens(tmp_path, name, text, arguments):
+    sentences, tags = read_tagged(write(tmp_path / name, text), *arguments)
+    sentences = [[token.replace("_", "\u00a0") for token in row] for row in sentences]
+    assert (sentences, tags) == TAGGED
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("# O\nfun B-X\n\na O\n# O\n", [["#", "fun"], ["a", "#"]]),
+        ("#\tO\n#\tB-X\n", [["#", "#"]]),
+        ("#fun B-X\nis O\n", [["#fun", "is"]]),
+        ("# 1\tNN\n\na\tNN\n", [["#\u00a01"], ["a"]]),
+        ("a DT\n# newpar\n", [["a", "#"]]),  # Comments stand before the tokens.
+        ("# B-NP\n1 B-NP\n\n# id\nof B-PP", [["#", "1"], ["of"]]),
+    ],
+)
+def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
+    assert read_tagged(write(tmp_path / "a.conll", text))[0] == sentences
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "message"),
+    [
+        ("a.conll", "Ada B-PER\nmet\n", (), "a token and a tag, or be blank. .* line 2, 'met'"),
+        ("a.conll", "\n", (), "blank lines only"),
+        ("a.conll", "# id = 1\n", (), "blank lines only"),
+        ("a.conll", "Ada\t\n", (), "Received: line 1"),
+        ("a.conll", "Ada NNP B-PER\n", (None, "3"), "Received: line 1, 'Ada NNP B-PER'"),
+        ("a.conll", "Ada B-PER\n", (None, "y"), "`label_field` must be the number of a column"),
+        (
+            "a.jsonl",
+            '{"t": ["a", "b"], "y": ["O"]}',
+            TY,
+            "tokens in 't', and a tag .* in 'y'. .* line 1",
+        ),
+        ("a.jsonl", '{"t": ["", "a"], "y": ["O", null]}', TY, r"tokens \['', 'a'\] and tags"),
+        ("a.jsonl", '{"t": ["a"], "y": [null]}', TY, r"and tags \[None\]"),
+        ("a.jsonl", '{"t": ["a"], "y": 7}', TY, "and tags 7"),
+        ("a.jsonl", '{"t": ["a"]}', ("t", None), "must be given together"),
+        ("a.csv", "t,y\n", (), "`field` must name the field of .*a.csv"),
+        ("a.conll", "a O\n", TY, "With `field`, .*a.conll must be JSON Lines, CSV or TSV"),
+    ],
+)
+def test_wrong_files_of_tokens(tmp_path, name, text, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        read_tagged(write(tmp_path / name, text), *arguments)
+
+
+@pytest.mark.parametrize("read", [read_texts, read_tagged])
+def test_other_encodings_and_standard_input(tmp_path, monkeypatch, read):
+    expected = read(write(tmp_path / "a.txt", "caf\xe9\tO\n"))
+    path = write(tmp_path / "b.txt", "caf\xe9\tO\n", "latin-1")
+    assert read(path, encoding="latin-1") == expected
+    with pytest.raises(ValueError, match="with `encoding`"):
+        read(path)
+    assert "caf\ufffd" in str(read(path, errors="replace"))
+    stdin = io.TextIOWrapper(io.BytesIO("caf\xe9\tO\n".encode()), "ascii")
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert read("-") == expected
+    with pytest.raises(ValueError, match=re.escape("standard input must hold")):
+        read("-")
+
+
+def conllu(index, word, upos="_", xpos="_"):
+    return f"{index}\t{word}\t_\t{upos}\t{xpos}\t_\t_\troot\t_\t_"
+
+
+def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
+    lines = ["# text = don't 10 000", conllu("1-2", "don't"), conllu(1, "do", "AUX", "VB")]
+    lines += [
+        conllu(2, "n't", "PART", "RB"),
+        conllu("2.1", "x", "VERB"),
+        conllu(3, "10 000", "NUM", "CD"),
+    ]
+    lines += [
+        "",
+        "",
+        "# a comment alone",
+        "",
+        conllu(1, "Go", "VERB", "VB"),
+    ]  # no blank line after it
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
+    assert read_conllu(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
+    assert read_conllu(path, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
+    assert read_conllu(path, None) == (sentences, [["_", "_", "_"], ["_"]])
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n\r\n", encoding="utf-8")
+    assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
+    path.write_text(conllu(1, "caf\xe9", "NOUN"), encoding="latin-1")
+    assert read_conllu(path, encoding="latin-1") == ([["caf\xe9"]], [["NOUN"]])
+
+
+@pytest.mark.parametrize(
+    "content, column, message",
+    [
+        (b"", "upos", "upos tags"),
+        (conllu(1, "a").encode(), "xpos", "xpos tags"),
+        (b"# text\n1\ta\tNOUN\n", "upos", "3 in line 2"),
+        (b"\xff\xfe", "upos", "utf-8, .* with `encoding`"),
+        (conllu(1, "a", "X").encode(), "case", "`label_field`"),
+    ],
+)
+def test_files_that_are_not_conllu_are_refused(tmp_path, content, column, message):
+    (tmp_path / "a.conllu").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_conllu(tmp_path / "a.conllu", column)
+
+
+@pytest.fixture
+def senses(tmp_path):
+    def read(data, gold):
+        (tmp_path / "train.data.txt").write_text(data)
+        (tmp_path / "train.gold.txt").write_text(gold)
+        return read_senses(tmp_path, "train")
+
+    return read
+
+
+def test_senses_have_their_names(senses, tmp_path):
+    text = "2\tby the bank .\n0\tbank loans\n", "1\n0\n"
+    sentences, indices = [["by", "the", "bank", "."], ["bank", "loans"]], [2, 0]
+    assert senses(*text) == (sentences, indices, ["1", "0"])
+    (tmp_path / "classes_map.txt").write_text('{"0": "money", "1": "river"}')
+    assert senses(*text) == (sentences, indices, ["river", "money"])
+    (tmp_path / "classes_map.txt").write_bytes('{"0": "caf\xe9"}'.encode("latin-1"))
+    (tmp_path / "test.data.txt").write_bytes("0\tna\xefve\n".encode("latin-1"))
+    (tmp_path / "test.gold.txt").write_text("0\n")
+    assert read_senses(tmp_path, "test", "latin-1") == ([["na\xefve"]], [0], ["caf\xe9"])
+    with pytest.raises(ValueError, match="classes_map.txt must be utf-8, .* with `encoding`"):
+        read_senses(tmp_path, "test")
+
+
+@pytest.mark.parametrize(
+    "data, gold, message",
+    [
+        ("0\ta b\n1\ta b\n", "1\n", "1 senses for 2 sentences"),
+        ("", "", "0 senses"),
+        ("2\ta b\n", "1\n", "line 1"),
+        ("0\ta b\na b\n", "1\n1\n", "line 2"),
+    ],
+)
+def test_what_has_no_senses_is_refused(senses, data, gold, message):
+    with pytest.raises(ValueError, match=message):
+        senses(data, gold)

@@ -1,0 +1,136 @@
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_elmo.files.records import PLAIN, Fields, decode_records
+
+KEPT = Fields("text", ["id"])
+
+
+def read(name, content, fields=KEPT, **options):
+    content = content if isinstance(content, bytes) else content.encode()
+    return list(decode_records(io.BytesIO(content), name, fields=fields, **options))
+
+
+@pytest.mark.parametrize(
+    "name, content, expected",
+    [
+        ("a.jsonl", '{"id": 7, "text": "a b"}\n \n{"text": "", "id": null}', [
+            (1, "a b", [7]), (3, "", [None])
+        ]),
+        ("A.JSONL.gz", '\ufeff{"text": ["New York", "is"], "id": [1]}\r\n', [
+            (1, ["New York", "is"], [[1]])
+        ]),
+        ("a.ndjson", '{"text": "\\u00e9\\n\\ud83d\\ude00", "id": 1.5}', [
+            (1, "\xe9\n\U0001f600", [1.5])
+        ]),
+        ("a.csv", '\ufeffn,text,id\r\n\r\n1,"a, ""b""\r\nc",x\r\n,,\r\n2,d,\r\n', [
+            (3, 'a, "b"\r\nc', ["x"]), (6, "d", [""])
+        ]),
+        ("a.csv", f'text,id\n{200_000 * "a"},"{300_000 * "b"}"\n', [
+            (2, 200_000 * "a", [300_000 * "b"])
+        ]),
+        ("a.csv", "text,id\na;b,1\n", [(2, "a;b", ["1"])]),
+        ("a.tsv", 'id\ttext\nx\t"a, b\n\t\ny\tc"\n', [(2, '"a, b', ["x"]), (4, 'c"', ["y"])]),
+        ("a.csv", "text,id\n", []),
+        *[(name, "", []) for name in ("a.jsonl", "a.csv", "a.tsv.gz")],
+    ],
+)  # fmt: skip
+def test_records_of_every_format(name, content, expected):
+    records = read(name, content)
+    assert records == expected
+    lines = [text if isinstance(text, str) else " ".join(text) for _, text, _ in expected]
+    assert [record.line for record in records] == lines
+
+
+def test_the_format_is_the_name_or_what_is_said():
+    assert read("a.jsonl", "{}\n\n", PLAIN) == [(1, "{}", []), (2, "", [])]
+    fields = Fields("text", format="csv")
+    assert read("a.txt", "text\nna\xefve\n".encode("latin-1"), fields, encoding="latin-1") == [
+        (2, "na\xefve", [])
+    ]
+    assert read("a.csv", b"text\n\xe9\n", Fields("text"), errors="replace")[0].text == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("a.jsonl", '{"id": 1, "text": "a"}\n\n{"id": 2}', "Received: line 3, with id"),
+        ("a.jsonl", '{"text": "a"}', "must have a field 'id'. Received: line 1, with text"),
+        ("a.jsonl", '{"id": 1, "text": 7}', "tokens. Received: line 1, 7"),
+        ("a.jsonl", '{"id": 1, "text": ["a", 7]}', "tokens. Received: line 1, ['a', 7]"),
+        ("a.jsonl", '["a"]', "must be a JSON object, as in JSON Lines. Received: line 1, ['a']"),
+        ("a.jsonl", '{"id": 1', "1, '{\"id\": 1', which cannot be read (Expecting ',' delimiter)"),
+        ("a.jsonl", '{"text": "\\ud800"}', "surrogates not allowed"),
+        ("a.jsonl", 100_000 * "[", "which cannot be read (maximum recursion"),
+        ("a.jsonl", '{"id": ' + 5000 * "9", "which cannot be read (Exceeds the limit"),
+        ("a.jsonl", b'{"id": "\xff"}', "must be UTF-8, and 1 line is not. Received: line 1"),
+        ("a.csv", "id,Text\n", "column 'text' in its first line, once. Received: ['id', 'Text']"),
+        ("a.tsv", "text\ttext\tid\n", "column 'text' in its first line, once."),
+        ("a.csv", "text,id\na, b,1\n", "the 2 fields that its first line names. Received: line 2"),
+        ("a.tsv", "text\tid\na\n", "Received: line 2, with 1: ['a']"),
+        ("a.csv", 'text,id\na,1\n"b,2\nc,3\n', "doubled (\"\"). Received: line 3, unexpected end"),
+        ("a.csv", 'text,id\n"a" b,1\n', "Received: line 2, ',' expected after '\"'"),
+        ("a.csv", "text;id\na;1\n", "a comma between them. Received: semicolons, 'text;id'"),
+        ("a.tsv", "text;id\na;1\n", "a tab between them. Received: semicolons, 'text;id'"),
+        ("a.txt", "a", "With `field`, a.txt must be JSON Lines, CSV or TSV, which its name says"),
+    ],
+    ids=range(19),
+)  # fmt: skip
+def test_what_is_no_record_is_named_by_its_line(name, content, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        read(name, content)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("text", "id"), "`keep` must name fields, each once, .* Received: keep='id'"),
+        (("text", ["a", "a"]), "`keep` must name fields"),
+        ((None, ["a"]), "and be given with `field`"),
+        (("text", (), "xml"), "`format` must be one of .* Received: format='xml'"),
+    ],
+)
+def test_wrong_fields(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Fields(*arguments)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv.gz", "A.TSV"])
+def test_a_file_with_fields_needs_the_name_of_one(name):
+    with pytest.raises(ValueError, match=f"`field` must name the field of {name} that is the text"):
+        Fields().format_of(name)
+
+
+# Fields with many quotes, separators and ends of lines, of every kind.
+SIGNS = st.sampled_from([*"\r\n\t\v\f\x1c\x85\u2028\u2029\ufeff,;\"'", "\r\n"])
+TEXTS = st.one_of(
+    st.lists(SIGNS | st.sampled_from("ab "), max_size=8).map("".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+)
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), max_size=8),
+    # (Python does not quote the ends of lines that are not its own.)
+    st.sampled_from([("\r\n", csv.QUOTE_MINIMAL), ("\n", csv.QUOTE_ALL), ("\r", csv.QUOTE_ALL)]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_what_python_writes_is_read(rows, form, encoding):
+    lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for text, id in rows)
+    content = read("a.jsonl", lines.encode(encoding), encoding=encoding)
+    assert [(record.text, *record.kept) for record in content] == rows
+    table, (end, quoting) = io.StringIO(newline=""), form
+    writer = csv.writer(table, lineterminator=end, quoting=quoting)
+    writer.writerows([("text", "id"), *rows])
+    table.seek(0)
+    assert [tuple(row) for row in csv.reader(table)][1:] == rows
+    content = read("a.csv", table.getvalue().encode(encoding), encoding=encoding)
+    found = [(record.text, *record.kept) for record in content]
+    assert found == [row for row in rows if any(map(str.strip, row))]

@@ -1,0 +1,142 @@
+import gzip
+import hashlib
+import io
+import os
+import sys
+
+import pytest
+
+from keras_elmo.files.text_files import (
+    decode_lines,
+    find_files,
+    open_hashed,
+    open_text,
+    read_lines,
+    standard_input,
+)
+
+LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for name in ("b.txt", "a.txt", "c.txt.gz", "deep/er/d.txt"):
+        (tmp_path / name).write_bytes(b"")
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path
+
+
+def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
+    assert find_files("b.txt") == ["b.txt"]
+    assert find_files(["c.txt.gz", "*.txt"]) == ["c.txt.gz", "a.txt", "b.txt"]
+    assert find_files(["b.txt", "*.txt", "b.txt"]) == ["b.txt", "a.txt"]
+    assert find_files([folder / "b.txt"]) == [str(folder / "b.txt")]
+    assert find_files("**/*.txt") == ["a.txt", "b.txt", "deep/er/d.txt"]
+    assert find_files("*") == ["a.txt", "b.txt", "c.txt.gz"]  # no folder and no pipe
+    (folder / "[x].txt").write_bytes(b"")
+    assert find_files("[x].txt") == ["[x].txt"]
+
+
+@pytest.mark.parametrize(
+    "inputs, error, message",
+    [
+        ([], FileNotFoundError, "Received: none"),
+        ("-", ValueError, "to a file first. Received: -"),
+        ("pipe", ValueError, "to a file first. Received: pipe"),
+        ("deep", IsADirectoryError, r"'deep/\*'.* Received: deep"),
+        ("nothing.txt", FileNotFoundError, "nothing.txt"),
+        ("*.csv", FileNotFoundError, r"\*.csv"),
+        (["a.txt", "./a.txt"], ValueError, "Received: a.txt and ./a.txt, which are one file"),
+        ("*.txt", ValueError, "Received: a.txt and e.txt, which are one file"),
+    ],
+)
+def test_inputs_that_are_not_files_are_refused(folder, inputs, error, message):
+    os.link("a.txt", "e.txt")
+    with pytest.raises(error, match=message):
+        find_files(inputs)
+
+
+def test_text_may_be_compressed(tmp_path):
+    packed = gzip.compress(b"one\ntwo\n")
+    for name, content in {"a.txt": b"one\ntwo\n", "a.txt.gz": packed}.items():
+        (tmp_path / name).write_bytes(content)
+        with open_text(tmp_path / name) as file:
+            assert list(file) == [b"one\n", b"two\n"]
+    for broken in (packed[:-9], b"", b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
+        (tmp_path / "b.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
+            list(read_lines(tmp_path / "b.gz"))
+
+
+def test_the_bytes_on_the_disk_are_hashed(tmp_path):
+    content = gzip.compress(b"one\ntwo\n")
+    (tmp_path / "a.gz").write_bytes(content)
+    with open_hashed(tmp_path / "a.gz") as (file, hashed):
+        assert next(decode_lines(file, "a.gz")) == "one"
+        assert hashed.finish() == (len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="Standard input must be open"):
+        standard_input()
+
+
+def decoded(content, *args):
+    file = io.BytesIO(content)
+    lines = list(decode_lines(file, "in.txt", *args))
+    assert not file.closed
+    return lines
+
+
+@pytest.mark.parametrize(
+    "content, lines",
+    [
+        (b"The cat\nHello\n", ["The cat", "Hello"]),
+        (b"The cat\nHello", ["The cat", "Hello"]),
+        (b"The cat\r\nHello\r\n", ["The cat", "Hello"]),
+        (b"\xef\xbb\xbfThe cat\nHello\n", ["The cat", "Hello"]),
+        (b"\xef\xbb\xbfThe cat\r\nHello", ["The cat", "Hello"]),
+        (b"\n a\x00b\x0b \n\n\xe2\x80\xa8\n", ["", " a\x00b\x0b ", "", "\u2028"]),
+        (b"", []),
+    ],
+    ids=["lf", "no last newline", "crlf", "bom", "bom and crlf", "other bytes", "empty"],
+)
+def test_only_line_ends_and_a_byte_order_mark_are_not_text(content, lines):
+    assert decoded(content) == lines
+
+
+def test_ends_of_lines_are_kept_when_told():
+    file = io.BytesIO(b"\xef\xbb\xbfa\r\nb\rc\x0b\n\xe2\x80\xa8")
+    lines = list(decode_lines(file, "a.csv", "utf-8", keep_ends=True))
+    assert lines == ["a\r\n", "b\r", "c\x0b\n", "\u2028"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
+def test_text_of_any_encoding(encoding):
+    content = LATIN.replace("\n", "\r\n").encode(encoding)
+    assert decoded(content, encoding) == LATIN.splitlines()
+
+
+@pytest.mark.parametrize(
+    "content, encoding, message",
+    [
+        (
+            LATIN.encode("latin-1"),
+            "utf-8",
+            "2 lines are not. Received: line 2: 'caf\ufffd'. .*`enc",
+        ),
+        # There is no such argument.
+        (LATIN.encode("latin-1"), None, "must be UTF-8, .* Convert the file first"),
+        ("Hello\nthere\n".encode("utf-16")[:-1], "utf-16", "utf-16, and 1 line is not.*line 2"),
+    ],
+)
+def test_lines_of_another_encoding_are_counted_and_the_first_is_named(content, encoding, message):
+    with pytest.raises(ValueError, match=message):
+        decoded(content, encoding)
+
+
+def test_bytes_that_cannot_be_decoded_may_be_replaced():
+    assert decoded(b"caf\xe9 au\nlait\n", "utf-8", "replace") == ["caf\ufffd au", "lait"]

@@ -1,0 +1,231 @@
+"""The files of ELMoForManyLangs: what is recognised, and every fault in them."""
+
+import json
+import os
+import pickle
+import re
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from manylangs.test_torch_file import Evil
+from manylangs.torch_files import Tensor, legacy_bytes
+from manylangs_models import ARCHITECTURE, WORDS, architecture, random_weights, write_model
+
+from keras_elmo import Elmo, ElmoConfig
+from keras_elmo.weights.sources import open_model
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manylangs") / "model"
+    write_model(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(model_folder, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(model_folder, tmp_path / "144")
+
+
+@pytest.fixture(scope="module")
+def elmo(model_folder):
+    return Elmo.from_pretrained(model_folder)
+
+
+def arrays(model):
+    return [weight.numpy() for weight in model.weights]
+
+
+def make_zip(folder, path, prefix=""):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in folder.rglob("*"):
+            if file.is_file():
+                archive.write(file, prefix + str(file.relative_to(folder)))
+    return path
+
+
+def refused(source, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        Elmo.from_pretrained(source)
+    return str(caught.value)
+
+
+# What is recognised
+
+
+def test_the_config_says_all(model_folder):
+    with open_model(model_folder) as (config, weights):
+        assert weights == str(model_folder)
+    lstm, cnn = ARCHITECTURE["encoder"], ARCHITECTURE["token_embedder"]
+    assert (config.units, config.projection_dim) == (lstm["dim"], lstm["projection_dim"])
+    assert (config.character_dim, config.word_dim) == (cnn["char_dim"], cnn["word_dim"])
+    assert (config.cell_clip, config.projection_clip) == (3.0, 3.0)
+    assert config.use_skip_connections and config.max_characters == 9
+    assert config.dictionary.words == tuple(WORDS)
+    assert config.has_projection and config.has_token_projection
+
+
+@pytest.mark.parametrize("prefix", ["", "144/", "a/b/"])
+def test_a_zip_is_the_same_as_its_folder(model_folder, tmp_path, elmo, prefix):
+    path = make_zip(model_folder, tmp_path / "144.zip", prefix)
+    again = Elmo.from_pretrained(path)
+    assert again.config == elmo.config
+    for one, other in zip(arrays(again), arrays(elmo), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("place", ["configs/shape.json", "../configs/shape.json"])
+def test_the_architecture_may_be_in_a_folder_of_its_own(folder, tmp_path, elmo, place):
+    os.makedirs(os.path.dirname(folder / place), exist_ok=True)
+    os.rename(folder / "shape.json", folder / place)
+    with open_model(folder) as (config, _):
+        assert config == elmo.config
+    whole = make_zip(tmp_path, tmp_path.parent / f"{tmp_path.name}.zip")
+    with open_model(whole) as (config, _):
+        assert config == elmo.config
+
+
+@pytest.mark.parametrize("path", ["C:\\models\\shape.json", "shape.json", "x/../shape.json"])
+def test_the_last_part_of_its_path_counts(folder, elmo, path):
+    (folder / "config.json").write_text(json.dumps({"config_path": path}))
+    with open_model(folder) as (config, _):
+        assert config == elmo.config
+
+
+def test_the_published_models_lack_their_architecture(folder):
+    name = "cnn_50_100_512_4096_sample.json"
+    (folder / "config.json").write_text(json.dumps({"config_path": f"/Users/someone/{name}"}))
+    with open_model(folder) as (config, _):
+        original = ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
+        assert config == original
+    shutil.move(folder / "shape.json", folder / name)  # its own comes first
+    with open_model(folder) as (config, _):
+        assert config.units == 10
+
+
+def test_what_was_saved_beside_it_comes_first(folder, elmo):
+    elmo.save_pretrained(folder)
+    with open_model(folder) as (_, weights):
+        assert weights == str(folder / "weights.hdf5")
+
+
+def test_the_weights_of_a_folder_are_loaded_into_a_model(model_folder, elmo):
+    other = Elmo(elmo.config)
+    other.load_weights(model_folder)
+    for one, same in zip(arrays(other), arrays(elmo), strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
+# Faults
+
+
+@pytest.mark.parametrize("name", ["config.json", "char.dic", "encoder.pkl", "word.dic"])
+def test_a_missing_file_is_named(folder, tmp_path, name):
+    (folder / name).unlink()
+    for source in (folder, make_zip(folder, tmp_path / "model.zip")):
+        assert name in refused(source, "Received: no |there is no word.dic")
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({}, "config_path=None, and no such file"),
+        ({"config_path": "/etc/passwd"}, "config_path='/etc/passwd', and no such file"),
+        ({"config_path": ".."}, "and no such file"),
+        ({"config_path": 7}, "config_path=7"),
+        ([], "hold a JSON object. Received: list"),
+    ],
+)
+def test_a_config_without_architecture(folder, config, message):
+    (folder / "config.json").write_text(json.dumps(config))
+    assert "\n" not in refused(folder, rf"config.json must.* {message}")
+
+
+def test_every_fault_of_an_architecture_is_named(folder):
+    shape = architecture({"name": "lstm"}, {"name": "lstm", "char_dim": 0})
+    del shape["encoder"]["n_layers"], shape["token_embedder"]["filters"]
+    for content, faults in [
+        (shape, ["encoder.name", "n_layers", "token_embedder.name", "filters", "char_dim"]),
+        ({}, ["encoder", "token_embedder"]),
+        (architecture({"dim": -1}, {"n_highway": "2"}), ["units=-1", "num_highway='2'"]),
+    ]:
+        (folder / "shape.json").write_text(json.dumps(content))
+        lines = refused(folder, "cannot be read").splitlines()[1:]
+        assert len(lines) == len(faults)
+        assert all(fault in line for fault, line in zip(faults, lines, strict=True))
+
+
+def test_dictionaries_that_cannot_be_used(folder):
+    (folder / "char.dic").write_text("a\t0\n")
+    refused(folder, "`characters` must hold <bos>, .*Received: none of <bos>")
+    (folder / "char.dic").write_bytes(b"\xff")
+    refused(folder, "char.dic must be UTF-8")
+
+
+def test_a_config_too_large_for_its_weights_takes_no_memory(folder, tmp_path):
+    (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
+    for source in (folder, make_zip(folder, tmp_path / "model.zip")):
+        message = refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
+        assert "\n" not in message
+
+
+def test_a_zip_of_zeros_takes_no_memory(folder, tmp_path):
+    (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
+    (folder / "encoder.pkl").write_bytes(bytes(2**26 + 1))
+    source = make_zip(folder, tmp_path / "model.zip")
+    message = refused(source, "must be compressed at most 100 times.* Received: 67,108,865 bytes")
+    assert "\n" not in message
+
+
+def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
+    words, lstm = random_weights(ARCHITECTURE, seed=1)
+    del words["projection.bias"]
+    words["convolutions.0.bias"] = np.zeros(9, "f4")
+    words["highways._layers.0.weight"][3, 2] = np.nan
+    words["char_emb_layer.embedding.weight"] = np.zeros((len(words), 3), "i8")
+    words["forward_layer_0.state_linearity.bias"] = np.zeros(3, "f4")
+    lstm["forward_layer_0.input_linearity.weight"][:] = np.inf
+    lstm["backward_layer_1.state_projection.weight"] = np.zeros((10, 6), "f4")
+    lstm["forward_layer_2.state_linearity.bias"] = np.zeros(40, "f4")
+    (folder / "token_embedder.pkl").write_bytes(legacy_bytes(words))
+    (folder / "encoder.pkl").write_bytes(legacy_bytes(lstm))
+    other = Elmo(elmo.config)
+    before = arrays(other)
+    with pytest.raises(ValueError) as caught:
+        other.load_weights(folder)
+    head, *faults = str(caught.value).splitlines()
+    assert head.startswith(f"{folder} does not hold the weights of this model")
+    assert sorted(fault.strip().split(",")[0] for fault in faults) == [
+        "missing: token_embedder.pkl/projection.bias",
+        "not used: encoder.pkl/forward_layer_2.state_linearity.bias",
+        "not used: token_embedder.pkl/forward_layer_0.state_linearity.bias",
+        "shape: encoder.pkl/backward_layer_1.state_projection.weight",
+        "shape: token_embedder.pkl/char_emb_layer.embedding.weight",
+        "shape: token_embedder.pkl/convolutions.0.bias",
+        "values: encoder.pkl/forward_layer_0.input_linearity.weight holds NaN or infinity",
+        "values: token_embedder.pkl/highways._layers.0.weight holds NaN or infinity",
+    ]
+    for one, same in zip(arrays(other), before, strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("name", ["encoder.pkl", "token_embedder.pkl"])
+def test_hostile_weights_are_refused_with_one_line(folder, tmp_path, name):
+    trap = tmp_path / "trap"
+    large = {"x": Tensor("0", np.zeros(2, "f4"), count=1 << 58)}
+    whole = (folder / name).read_bytes()
+    for data, fault in [
+        (pickle.dumps(Evil(trap)), r"'posix\.mkdir', which no state dict has"),
+        (legacy_bytes({}, large, {"0": np.zeros(2, "f4")}), "a storage of 1,152,921,504"),
+        (whole[:-9], "cut short"),
+        (b"\x89HDF\r\n\x1a\n", "of another kind"),
+    ]:
+        (folder / name).write_bytes(data)
+        for source in (folder, make_zip(folder, tmp_path / "model.zip")):
+            message = refused(source, fault)
+            assert re.search(rf"{name} must be a whole state dict", message)
+            assert "\n" not in message
+    assert not trap.exists()

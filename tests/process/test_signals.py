@@ -1,0 +1,220 @@
+import gzip
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.cli import lines
+from keras_elmo.cli.main import main
+from keras_elmo.models import embed_stream
+from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
+
+BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+
+@BOTH
+def test_the_first_signal_is_noted_and_interrupts_nothing(number):
+    before = signal.getsignal(number)
+    with noting_signals():
+        assert noted_signal() is None
+        check_signals("not raised")
+        with noting_signals():  # nothing changes inside of another context
+            signal.raise_signal(number)
+            assert signal.getsignal(number) is before
+        assert noted_signal() == number
+        with pytest.raises(Interrupted, match="half is there") as caught:
+            check_signals("half is there")
+    assert isinstance(caught.value, KeyboardInterrupt) and caught.value.signal_number == number
+    assert signal.getsignal(number) is before and noted_signal() is None
+    check_signals()
+
+
+def test_the_second_signal_has_the_handler_of_before():
+    with pytest.raises(KeyboardInterrupt) as caught, noting_signals():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+    assert type(caught.value) is KeyboardInterrupt
+
+
+def test_a_signal_that_nothing_looked_for_is_not_lost():
+    reached = []
+    with pytest.raises(KeyboardInterrupt):
+        with noting_signals():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end of the block")
+    assert reached and noted_signal() is None
+
+
+@BOTH
+def test_the_handler_of_a_program_stays(number):
+    calls = []
+    before = signal.signal(number, lambda *_: calls.append(number))
+    try:
+        with noting_signals():
+            signal.raise_signal(number)
+            assert calls == [number] and noted_signal() is None
+    finally:
+        signal.signal(number, before)
+
+
+@BOTH
+def test_the_second_signal_ends_the_process_at_once(number):
+    child = os.fork()
+    if child == 0:
+        try:
+            with noting_signals(second_handler=signal.SIG_DFL):
+                signal.raise_signal(number)
+                signal.raise_signal(number)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number
+
+
+def test_two_signals_at_once_end_the_process_without_a_word():
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(write_end, 2)
+            sys.unraisablehook = lambda error: os.write(2, repr(error).encode())
+            both = {signal.SIGINT, signal.SIGTERM}
+            with noting_signals(second_handler=signal.SIG_DFL):
+                signal.pthread_sigmask(signal.SIG_BLOCK, both)
+                for number in both:
+                    os.kill(os.getpid(), number)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, both)  # Python handles both now
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    with open(read_end, "rb") as err:
+        assert err.read() == b""
+
+
+def test_an_ignored_signal_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with noting_signals():
+            signal.raise_signal(signal.SIGINT)
+            assert noted_signal() is None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_leave_the_handlers_alone():
+    before, found = signal.getsignal(signal.SIGINT), []
+
+    def run():
+        with noting_signals():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == [before]
+
+
+@BOTH
+def test_no_handler_raises_inside_of_tensorflow(elmo, monkeypatch, number):
+    """`tf.constant` is where a handler that raised made TensorFlow's C++ crash."""
+    returned = []
+
+    class Stand:
+        """The module `tensorflow`, whose `constant` sends this process a signal."""
+
+        def __getattr__(self, name):
+            return getattr(tf, name)
+
+        def constant(self, *args):
+            if len(returned) == 2:  # in the second batch
+                signal.raise_signal(number)
+            result = tf.constant(*args)
+            returned.append(len(args[0]))
+            return result
+
+    monkeypatch.setattr(embed_stream, "tf", Stand())
+    with pytest.raises(Interrupted) as caught, noting_signals():
+        elmo.embed(["a b c", "d e"] * 40, token_budget=20)
+    assert caught.value.signal_number == number
+    assert len(returned) == 4  # words and lengths of two batches: the second one came to its end
+
+
+@BOTH
+@pytest.mark.parametrize("source", ["standard input", "pipe", "pipe without a writer"])
+def test_a_signal_while_nothing_comes(
+    one_layer_folder, tmp_path, capsys, monkeypatch, number, source
+):
+    (tmp_path / "out").mkdir()
+    output, pipe = tmp_path / "out" / "out.hdf5", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Opened for reading, too, so that it does not wait for the command.
+    writer = None if "without" in source else os.open(pipe, os.O_RDWR)
+    if writer is not None:
+        os.write(writer, b"the first line\nhalf of the sec")
+    if source == "standard input":
+        monkeypatch.setattr(sys, "stdin", open(pipe))
+    arguments = ["-o", str(output), "-m", str(one_layer_folder), "-q"]
+    timer = threading.Timer(1, os.kill, (os.getpid(), number))
+    timer.start()
+    status = main(["embed", "-" if source == "standard input" else str(pipe), *arguments])
+    timer.join()
+    if writer is not None:
+        os.close(writer)
+    event = {2: "interrupted", 15: "terminated"}[number]
+    assert capsys.readouterr().err == f"keras-elmo: {event}; nothing was written\n"
+    assert status == 128 + number and os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.gz"])
+def test_a_named_pipe_is_read(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    content = "".join(f"line {number} .\n" for number in range(50000)).encode()
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(content,))
+    writer.start()
+    with lines.open_lines(str(tmp_path / name), True, "utf-8", "strict") as found:
+        assert list(found) == [f"line {number} ." for number in range(50000)]
+    writer.join()
+
+
+# TensorFlow's stand-in, whose import does not end.
+SLOW_IMPORT = """
+import pathlib, time
+pathlib.Path(__file__).with_name("begun").touch()
+time.sleep(100)
+"""
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["python -m", "script", "program"])
+def test_a_signal_while_tensorflow_is_imported(tmp_path, number, form):
+    (tmp_path / "tensorflow").mkdir()
+    (tmp_path / "tensorflow" / "__init__.py").write_text(SLOW_IMPORT)
+    (tmp_path / "keras-elmo").write_text("from keras_elmo.cli.main import main\nmain()\n")
+    command = {
+        "python -m": ["-m", "keras_elmo", "info", "tiny"],
+        "script": [str(tmp_path / "keras-elmo"), "info", "tiny"],
+        "program": ["-c", "import keras_elmo"],
+    }[form]
+    package = pathlib.Path(keras_elmo.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{package}"}
+    process = subprocess.Popen(
+        [sys.executable, *command], env=environment, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    while not (tmp_path / "tensorflow" / "begun").exists() and process.poll() is None:
+        threading.Event().wait(0.01)
+    process.send_signal(number)
+    err = process.communicate(timeout=60)[1].decode()
+    if form == "program":  # Python's own way
+        assert process.returncode == -number
+        return
+    event = {2: "interrupted", 15: "terminated"}[number]
+    assert err == f"keras-elmo: {event}; nothing was written\n"
+    assert process.returncode == 128 + number

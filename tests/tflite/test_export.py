@@ -1,0 +1,415 @@
+"""TFLite files equal the model they were made from."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import Elmo, ElmoConfig, Tagger, TextClassifier, batch_to_ids, characters
+from keras_elmo.tflite import export as tflite
+from keras_elmo.tflite import graph as tflite_graph
+from keras_elmo.tflite.metadata import with_metadata
+
+SENTENCES = [
+    "The cat sat .",
+    "naïve Zoë caffè",
+    "猫 が いる 😀 👩\u200d🚀",
+    "",
+    "  two  spaces\tand a tab ",
+    "no\u00a0break\u3000wide\u2003em\u2028line\x85next\u1680ogham\u205fmath",
+    "x" * 47 + " " + "y" * 48 + " " + "z" * 49 + " " + "é" * 60,
+    "word",
+    "a\x00b",
+    " ".join(f"w{number % 30}" for number in range(200)),
+]
+CALLS = [("text", 1), ("text", None), ("character_ids", 1), ("character_ids", None)]
+
+
+@pytest.fixture(scope="module")
+def model(small_folder):
+    return Elmo.from_pretrained(small_folder, initial_scalars=[0.3, -0.5, 0.8])
+
+
+@pytest.fixture(scope="module")
+def files(model, tmp_path_factory):
+    """A float32 file for each way to call one."""
+    folder = tmp_path_factory.mktemp("tflite")
+    paths = {}
+    for inputs, batch in CALLS:
+        paths[inputs, batch] = folder / f"{inputs}-{batch}.tflite"
+        tflite.export_tflite(model, paths[inputs, batch], inputs, batch=batch)
+    return paths
+
+
+def runner(path, signature="serving_default"):
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    return interpreter.Interpreter(str(path), num_threads=1).get_signature_runner(signature)
+
+
+def fed(inputs, sentences):
+    """Sentences as a file takes them."""
+    if inputs == "text":
+        texts = [sentence.encode() for sentence in sentences]
+        width = max(1, *map(len, texts))
+        data = [np.frombuffer(text.ljust(width), np.uint8) for text in texts]
+        return {inputs: np.stack(data)}
+    ids = batch_to_ids([sentence.split() for sentence in sentences]).numpy()
+    return {inputs: np.pad(ids, [(0, 0), (0, max(0, 1 - ids.shape[1])), (0, 0)])}
+
+
+def assert_equal(outputs, model, sentences, atol=1e-5):
+    expected = model(sentences)
+    names = set(outputs) - {"starts", "ends"}
+    assert names == set(expected) - {"tokens"}
+    columns = max(1, int(max(expected["sequence_len"])))
+    for name in names:
+        value = expected[name].numpy()
+        if name not in ("default", "sequence_len"):  # one column of tokens at least
+            missing = columns - value.shape[1]
+            value = np.pad(value, [(0, 0), (0, missing), (0, 0)][: value.ndim])
+        assert outputs[name].dtype == value.dtype
+        np.testing.assert_allclose(outputs[name], value, rtol=0, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize("inputs, batch", CALLS)
+def test_float32_equals_the_model(files, model, inputs, batch):
+    run = runner(files[inputs, batch])
+    for sentence in SENTENCES:
+        outputs = run(**fed(inputs, [sentence]))
+        assert_equal(outputs, model, [sentence])
+    assert np.abs(outputs["lstm_outputs2"]).max() > 0.01
+    if batch is None:
+        assert_equal(run(**fed(inputs, SENTENCES)), model, SENTENCES)
+        assert_equal(run(**fed(inputs, ["", " "])), model, ["", " "])
+
+
+@pytest.mark.parametrize("batch", [1, None])
+def test_starts_and_ends_are_the_bytes_of_the_tokens(files, batch):
+    run = runner(files["text", batch])
+    for sentence in SENTENCES:
+        outputs = run(**fed("text", [sentence]))
+        starts, ends = (outputs[name][outputs["mask"]] for name in ("starts", "ends"))
+        spans = zip(starts, ends, strict=True)
+        assert [sentence.encode()[i:k].decode() for i, k in spans] == sentence.split()
+
+
+def test_layer_norm_several_mixes_and_no_projection(tmp_path):
+    sizes = {"units": 8, "projection_dim": 8, "num_layers": 1, "num_highway": 0}
+    config = ElmoConfig(filters=[(1, 4), (2, 4)], **sizes)
+    model = Elmo(config, do_layer_norm=True, num_mixes=2, initial_scalars=[0.1, 0.7])
+    tflite.export_tflite(model, tmp_path / "model.tflite", "text", batch=None)
+    outputs = runner(tmp_path / "model.tflite")(**fed("text", SENTENCES))
+    assert {"elmo", "elmo_2", "lstm_outputs1"} < set(outputs)
+    assert_equal(outputs, model, SENTENCES)
+
+
+# Quantised
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A model that is wide enough for its weights to be quantised, of normal(0, 1 / fan_in)."""
+    filters = [(1, 32), (2, 32), (3, 64), (4, 128)]
+    model = Elmo(ElmoConfig(units=256, projection_dim=64, filters=filters, num_highway=1))
+    rng = np.random.default_rng(0)
+    for variable in [*model.character_encoder.variables, *model.bilm.variables]:
+        scale = {"character_embedding": 1.0}.get(
+            variable.name, 0.1 if "bias" in variable.name else np.prod(variable.shape[:-1]) ** -0.5
+        )
+        variable.assign(rng.normal(scale=scale, size=variable.shape))
+    return model
+
+
+@pytest.mark.parametrize(
+    "quantize, size, least, most",
+    # int8 takes a quarter of float32; the rest is the signatures' graphs, much in a small file.
+    [("float16", 0.6, 0.99999, 1.0), ("int8", 0.42, 0.99, 0.999999)],
+)
+def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, least, most):
+    tflite.export_tflite(wide, tmp_path / "model.tflite", "text", quantize)
+    num_bytes = 4 * sum(wide.config.num_parameters().values())
+    assert os.path.getsize(tmp_path / "model.tflite") < size * num_bytes
+    run = runner(tmp_path / "model.tflite")
+    for sentence in ("The cat sat on the mat and looked at the old dog .", "naïve 猫 😀"):
+        outputs, expected = run(**fed("text", [sentence])), wide([sentence])
+        for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
+            one, other = outputs[name][0], expected[name][0].numpy()
+            cosine = np.sum(one * other, -1)
+            cosine /= np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+            assert cosine.min() >= least, name
+            if quantize == "int8":
+                assert cosine.min() < most, f"{name} is not quantised"
+    assert tflite.metadata(tmp_path / "model.tflite")["quantize"] == quantize
+
+
+def test_int8_is_near_on_every_token_of_real_text(tmp_path, shared):
+    """docs/small-machines.md has the figures of all 512 sentences."""
+    lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
+    lines = (shared / "bench/sentences-512.txt").read_text("utf-8").splitlines()[::4]
+    elmo = Elmo.from_pretrained("tiny")
+    tflite.export_tflite(elmo, tmp_path / "model.tflite", "words", "int8")
+    assert os.path.getsize(tmp_path / "model.tflite") < 5.9e6
+    layers = ["elmo", "word_emb", "lstm_outputs1", "lstm_outputs2"]
+    found = lite.Elmo(tmp_path / "model.tflite").embed(lines, layers)
+    expected = elmo.embed(lines, layers)
+    for name in layers:
+        one, other = (np.concatenate([row[name] for row in rows]) for rows in (found, expected))
+        norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+        cosine = np.sum(one * other, -1) / norms
+        assert cosine.min() > 0.998, name
+        assert cosine.mean() > 0.9997, name  # 0.99947 without `projecting_in_parts`
+
+
+ALONE = """
+import sys
+sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
+import json
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter
+path = sys.argv[1]
+with open(path, "rb") as file:
+    model = schema.Model.GetRootAs(file.read())
+entries = [model.Metadata(k) for k in range(model.MetadataLength())]
+buffers = {entry.Name().decode(): entry.Buffer() for entry in entries}
+description = json.loads(model.Buffers(buffers["keras_elmo"]).DataAsNumpy().tobytes())
+run = Interpreter(path).get_signature_runner("serving_default")
+outputs = run(text=np.frombuffer("The cat sat .".encode(), np.uint8)[None])
+print(json.dumps(outputs["lstm_outputs2"].tolist()))
+"""
+
+
+def test_a_file_runs_without_tensorflow(files, model):
+    pytest.importorskip("ai_edge_litert")
+    command = [sys.executable, "-c", ALONE, str(files["text", 1])]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    vectors = np.array(json.loads(result.stdout))
+    expected = model(["The cat sat ."])["lstm_outputs2"]
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
+# How a file says that it is called
+
+
+@pytest.mark.parametrize("inputs, batch", [("text", 1), ("character_ids", None)])
+def test_metadata_says_how_to_call_a_file(files, model, inputs, batch):
+    description, is_text = tflite.metadata(files[inputs, batch]), inputs == "text"
+    assert list(description["signatures"]) == ["serving_default", "words", "steps"]
+    assert description["format"] == 1 and description["tokenizer"] == "whitespace"
+    assert description["quantize"] is None
+    assert description["options"] == model.config.to_options()
+    (mix,) = description["mixes"]
+    assert (mix["name"], mix["gamma"], mix["do_layer_norm"]) == ("elmo", 1.0, False)
+    np.testing.assert_allclose(mix["shares"], np.exp([0.3, -0.5, 0.8]) / 4.1820, rtol=1e-4)
+    serving = description["signatures"]["serving_default"]
+    ((name, said),) = serving["inputs"].items()
+    assert name == inputs and said["dtype"] == ("uint8" if is_text else "int32")
+    assert said["shape"] == ([batch, None] if is_text else [batch, None, 50])
+    state = np.zeros((1, 2 * 2 * (8 + 24)), np.float32)
+    stream = np.zeros((1, 2, 8), np.float32)
+    calls = {
+        "serving_default": fed(inputs, ["The cat"]),
+        "words": {"character_ids": np.ones((3, 50), np.int32)},
+        "steps": {"forward": stream, "backward": stream, "state": state},
+    }
+    for signature, arguments in calls.items():
+        said = description["signatures"][signature]
+        outputs = runner(files[inputs, batch], signature)(**arguments)
+        for named, values in [(said["inputs"], arguments), (said["outputs"], outputs)]:
+            assert set(named) == set(values)
+            for name, value in values.items():
+                assert named[name]["dtype"] == value.dtype.name and named[name]["meaning"]
+                for size, found in zip(named[name]["shape"], value.shape, strict=True):
+                    assert size in (None, found)
+
+
+def test_words_and_steps_equal_the_model(files, model):
+    """In two calls, the second with the state of the first."""
+    sentence = "The cat sat on the mat .".split()
+    words = runner(files["text", 1], "words")
+    boundaries = np.array(characters.boundary_ids(), np.int32)
+    begin, end = words(character_ids=boundaries)["token_embeddings"][:, None, None]
+    embeddings = words(character_ids=batch_to_ids([sentence]).numpy()[0])["token_embeddings"]
+    steps, state = runner(files["text", 1], "steps"), np.zeros((1, 128), np.float32)
+    state = steps(forward=begin, backward=end, state=state)["state"]
+    outputs = []
+    for part in (slice(0, 4), slice(4, None)):
+        forward, backward = embeddings[part], embeddings[::-1][part]
+        outputs.append(steps(forward=forward[None], backward=backward[None], state=state))
+        state = outputs[-1]["state"]
+    expected = model([" ".join(sentence)])
+    np.testing.assert_allclose(embeddings, expected["word_emb"][0], atol=1e-5)
+    for name in ("lstm_outputs1", "lstm_outputs2"):
+        found = np.concatenate([output[name][0] for output in outputs])
+        found = np.concatenate([found[:, :8], found[::-1, 8:]], axis=1)
+        np.testing.assert_allclose(found, expected[name][0], atol=1e-5)
+
+
+def test_inputs_of_words_leave_out_the_signature_for_sentences(model, tmp_path):
+    tflite.export_tflite(model, tmp_path / "model.tflite", "words")
+    assert list(tflite.metadata(tmp_path / "model.tflite")["signatures"]) == ["words", "steps"]
+
+
+def test_fixed_shapes(model, tmp_path):
+    path = tmp_path / "model.tflite"
+    tflite.export_tflite(model, path, max_tokens=9)
+    (signature,) = tflite.metadata(path)["signatures"].values()
+    tensors = [*signature["inputs"].values(), *signature["outputs"].values()]
+    assert all(None not in tensor["shape"] for tensor in tensors)
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(str(path))
+    for tensor in [*interpreter.get_input_details(), *interpreter.get_output_details()]:
+        assert tensor["shape"].tolist() == tensor["shape_signature"].tolist()
+    run = interpreter.get_signature_runner()
+    for sentence in (SENTENCES[0], SENTENCES[1], "", "a b c d e f g h i"):
+        ids = np.zeros((1, 9, 50), np.int32)
+        given = fed("character_ids", [sentence])["character_ids"]
+        ids[:, : given.shape[1]] = given
+        outputs, expected = run(character_ids=ids), model([sentence])
+        count = len(sentence.split())
+        assert outputs["mask"].dtype == np.int32 and outputs["mask"][0].tolist() == (
+            [1] * count + [0] * (9 - count)
+        )
+        for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
+            wanted = expected[name][0, :count]
+            np.testing.assert_allclose(outputs[name][0, :count], wanted, atol=1e-5)
+            assert not outputs[name][0, count:].any()
+        np.testing.assert_allclose(outputs["default"], expected["default"], atol=1e-5)
+
+
+def other_file(operation):
+    """The bytes of a TFLite file of one operation."""
+    signature = [tf.TensorSpec([None], tf.float32)]
+    function = tf.function(operation, input_signature=signature).get_concrete_function()
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], tf.Module())
+    sets = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+    converter.target_spec.supported_ops = sets
+    return converter.convert()
+
+
+def test_other_operations_than_builtin_ones_are_refused():
+    with pytest.raises(ValueError, match="FlexCumprod"):
+        with_metadata(other_file(tf.math.cumprod), {})
+
+
+def test_metadata_of_another_file(tmp_path, files):
+    path = tmp_path / "file"
+    for content, message in [
+        (b"not a TFLite file", "begins with"),
+        (files["text", 1].read_bytes()[:4000], "without the right checksum"),
+        (other_file(tf.nn.relu), "without the right checksum"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            tflite.metadata(path)
+
+
+# Arguments and files
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"inputs": "tokens"},
+        {"quantize": "int4"},
+        {"batch": 2},
+        {"max_tokens": 0},
+        {"max_tokens": 9, "inputs": "text"},
+        {"max_tokens": 9, "batch": None},
+        {"overwrite": "yes"},
+    ],
+)
+def test_wrong_arguments(model, tmp_path, kwargs):
+    with pytest.raises(ValueError, match=f"`{next(iter(kwargs))}`"):
+        tflite.export_tflite(model, tmp_path / "model.tflite", **kwargs)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "kwargs, inputs, message",
+    [
+        ({"stateful": True}, "character_ids", "stateful=True"),
+        ({"matmul_dtype": "bfloat16"}, "text", "matmul_dtype bfloat16"),
+        ({"keep_sentence_boundaries": True}, "text", "keep_sentence_boundaries=True"),
+        ({"max_tokens": 9}, "text", "max_tokens=9"),
+        ({"tokenizer": "treebank"}, "text", "TreebankTokenizer"),
+        ({"tokenizer": None}, "text", "tokenizer None"),
+        ({"dtype": "mixed_bfloat16"}, "character_ids", "bfloat16"),
+        ({"dtype": "float16", "stateful": True}, "text", "stateful=True; .*dtype float16"),
+    ],
+)
+def test_models_that_cannot_be_converted(small_config, tmp_path, kwargs, inputs, message):
+    with pytest.raises(ValueError, match=message):
+        tflite.export_tflite(Elmo(small_config, **kwargs), tmp_path / "model.tflite", inputs)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("argument", [{"inputs": "text"}, {"batch": None}, {"max_tokens": 9}])
+def test_arguments_that_are_for_an_elmo_alone(small_config, tmp_path, argument):
+    task = TextClassifier(Elmo(small_config), ["a", "b"], word_dim=0)
+    with pytest.raises(ValueError, match="the model must be an Elmo. Received: a TextClassifier"):
+        tflite.export_tflite(task, tmp_path / "model.tflite", **argument)
+    assert os.listdir(tmp_path) == []
+
+
+def test_tasks_that_cannot_be_converted(small_config, tmp_path):
+    elmo, path = Elmo(small_config, max_tokens=9), tmp_path / "model.tflite"
+    for task, message in [
+        (TextClassifier(elmo, ["a", "b"], word_dim=0), "max_tokens=9"),
+        (
+            Tagger(Elmo(small_config), list("ab"), word_dim=0, dtype="mixed_bfloat16"),
+            "dtype bfloat16 and f",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=f"cannot become a TFLite file: .*{message}"):
+            tflite.export_tflite(task, path)
+
+
+def test_the_head_of_a_tagger_has_no_operation_of_cudnn(small_config, monkeypatch):
+    """Keras takes them on a machine with a GPU."""
+    task = Tagger(Elmo(small_config), list("ab"), crf=False, word_dim=0)
+    rnn = sys.modules["keras.src.backend.tensorflow.rnn"]
+    monkeypatch.setattr(rnn, "_is_gpu_available", lambda: True)
+
+    def operations():
+        graph = tf.function(task.head).get_concrete_function(features).graph
+        return {operation.type for operation in graph.get_operations()}
+
+    features = {
+        name: tf.TensorSpec([1, *tensor.shape[1:]], tensor.dtype, name)
+        for name, tensor in task.head.input.items()
+    }
+    graph = tflite_graph.concrete_functions(task.elmo, task, "words", 1, None)["head"].graph
+    assert "CudnnRNNV3" in operations()
+    assert "Cudnn" not in " ".join(operation.type for operation in graph.get_operations())
+
+
+def test_only_these_models_are_converted_and_into_an_existing_folder(model, tmp_path):
+    with pytest.raises(TypeError, match="an Elmo, a TextClassifier or a Tagger. Rec.*Sequential"):
+        tflite.export_tflite(keras.Sequential(), tmp_path / "model.tflite")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        tflite.export_tflite(model, tmp_path / "nowhere" / "model.tflite")
+
+
+def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatch):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"old")
+    with pytest.raises(FileExistsError, match="model.tflite"):
+        tflite.export_tflite(model, path)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tflite, "with_metadata", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            tflite.export_tflite(model, path, overwrite=True)
+    assert path.read_bytes() == b"old"
+    tflite.export_tflite(model, path, overwrite=True)
+    assert tflite.metadata(path)["keras_elmo"]
+    assert os.listdir(tmp_path) == ["model.tflite"]

@@ -45,48 +45,44 @@ class ProgressDisplay:
     ):
         self.name, self.total, self.unit, self.count = name, total, unit, start
         self._rate_unit = rate_unit or unit
-        self._is_shown, self._is_transient = is_shown, is_transient
-        self._line_every = line_every
-        self._work, self._note = 0, ""
-        self._bar = None
-        self._began = self._shown_at = time.monotonic()
-        self._shown_count = start
-        self._first = None  # the time, the count and the work of the first update
-
-    def __enter__(self):
-        if not self._is_shown:
-            return self
+        self._is_transient, self._line_every = is_transient, line_every
+        self._note, self._first_update = "", None
         # rich would show widgets in a notebook.
-        self._console = rich.console.Console(stderr=True, force_jupyter=False)
+        self._console = rich.console.Console(stderr=True, force_jupyter=False, quiet=not is_shown)
         # Not `is_terminal`: Jupyter sets FORCE_COLOR, for which rich takes any output for a
         # terminal.
-        is_notebook = rich.console.Console().is_jupyter
-        if not is_notebook and self._console.file.isatty():
-            self._bar = rich.progress.Progress(
-                rich.progress.TextColumn("{task.fields[name]}", markup=False),
-                rich.progress.BarColumn(),
-                rich.progress.TextColumn("{task.description}", markup=False),
-                console=self._console,
-                auto_refresh=False,  # a thread would do it
-                transient=self._is_transient,
-                # What the caller prints meanwhile must not go to standard error from a pipe.
-                redirect_stdout=rich.console.Console().file.isatty(),
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("", name=self.name)
-            self._show()
+        stdout = rich.console.Console()
+        self._is_bar = is_shown and not stdout.is_jupyter and self._console.file.isatty()
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}", markup=False),
+            rich.progress.BarColumn(),
+            rich.progress.TextColumn("{task.fields[text]}", markup=False),
+            console=self._console,
+            disable=not self._is_bar,  # it counts all the same
+            auto_refresh=False,  # a thread would do it
+            speed_estimate_period=600,  # seconds: a step of a training may take long
+            transient=is_transient,
+            # What the caller prints meanwhile must not go to standard error from a pipe.
+            redirect_stdout=stdout.file.isatty(),
+            get_time=time.monotonic,
+        )
+        self._bar.add_task(name, total=total, completed=start, text="")
+        self._bar.add_task("", total=None, visible=False)
+        self._task, self._work = self._bar.tasks
+
+    def __enter__(self):
+        self._bar.start()
+        self._show()
         return self
 
     def __exit__(self, error_type, *_):
-        if self._is_shown and error_type is None and not self._is_transient:
-            if self._shown_count != self.count:
-                self._show()
-        if self._bar is not None:
-            self._bar.stop()
+        if error_type is None and not self._is_transient and self._shown_count != self.count:
+            self._show()
+        self._bar.stop()
 
     def advance(self, count, work=None):
         """Adds to the count, and to the work, which is what the speed counts."""
-        self.update(self.count + count, None if work is None else self._work + work)
+        self.update(self.count + count, None if work is None else self._work.completed + work)
 
     def update(self, count, work=None, note=""):
         """Sets how much is done.
@@ -96,69 +92,52 @@ class ProgressDisplay:
             work: int, how much of the speed's unit is done; `None`: the count.
             note: str that is shown behind the rest.
         """
-        self.count, self._note = count, note
-        self._work = count if work is None else work
-        if not self._is_shown:
-            return
         now = time.monotonic()
-        if self._first is None:
-            self._first = now, self.count, self._work
-        if self._bar is None and self._line_every is not None:
+        self._first_update = self._first_update or now
+        self.count, self._note = count, note
+        self._bar.update(self._task.id, completed=count, total=self.total)
+        self._bar.update(self._work.id, completed=count if work is None else work)
+        if self._line_every is not None and not self._is_bar:
             is_due = count % self._line_every == 0
         else:
-            interval = LINE_INTERVAL if self._bar is None else BAR_INTERVAL
-            is_due = now >= self._shown_at + interval
-        if is_due or (count == self.total and not self._is_transient):
+            is_due = now >= self._shown_at + (BAR_INTERVAL if self._is_bar else LINE_INTERVAL)
+        if is_due:
             self._show()
 
     def speed(self):
         """How fast the work was done since the first update, and how long the rest will take.
 
         Returns:
-            `None` if nothing was done since then, or nothing is shown; else three numbers: the
-            seconds since then, the work in a second, and the seconds that are left (`None` without
-            a total).
+            `None` if nothing was done since then; else three numbers: the seconds since then, the
+            work in a second, and the seconds that are left (`None` without a total).
         """
-        now = time.monotonic()
-        if self._first is None or now <= self._first[0] or self.count <= self._first[1]:
+        if not self._work.speed:
             return None
-        began, first_count, first_work = self._first
-        seconds = now - began
-        left = None
-        if self.total is not None:
-            left = seconds / (self.count - first_count) * (self.total - self.count)
-        return seconds, (self._work - first_work) / seconds, left
+        seconds = time.monotonic() - self._first_update
+        return seconds, self._work.speed, self._task.time_remaining
 
     def print(self, line):
         """Shows a line of text, above the bar."""
-        if self._is_shown:
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _show(self):
         self._shown_at, self._shown_count = time.monotonic(), self.count
-        if self._bar is None:
+        if self._is_bar:
+            self._bar.update(self._task.id, text=self._description(), refresh=True)
+        elif self._first_update is not None:
             self.print(f"{self.name}: {self._description()}")
-        else:
-            self._bar.update(
-                self._task,
-                completed=self.count,
-                total=self.total,
-                description=self._description(),
-                refresh=True,
-            )
 
     def _description(self):
         """The count, the speed and the time that is left, in a phrase."""
         total = "" if self.total is None else f"/{_amount(self.total, self.unit)}"
         parts = [f"{_amount(self.count, self.unit)}{total} {self.unit}"]
-        is_done = self.count == self.total
         if speed := self.speed():
             _, rate, left = speed
             parts.append(f"{_amount(rate, self._rate_unit)} {self._rate_unit}/s")
-            if left is not None and not is_done:
+            if left:
                 parts.append(f"{duration(left)} left")
-        if is_done:
-            parts.append(f"in {duration(self._shown_at - self._began)}")
+        if self._task.finished:
+            parts.append(f"in {duration(self._task.finished_time)}")
         return ", ".join([*parts, self._note] if self._note else parts)
 
 

@@ -7,16 +7,13 @@ handler raises in `raising_signals` alone, which knows that TensorFlow does not 
 """
 
 import contextlib
-import os
 import signal
-import sys
 import threading
 
 _STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _noted = None  # the number of the first signal within `noting_signals`
 _noting_handler = None  # what handles signals within `noting_signals`
 _was_raised = False
-_has_begun = False  # whether this process has entered `noting_signals`
 
 
 class Interrupted(KeyboardInterrupt):
@@ -44,24 +41,20 @@ def noting_signals(second_handler=None):
         second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
             handled the signals before.
     """
-    global _noted, _noting_handler, _was_raised, _has_begun
+    global _noted, _noting_handler, _was_raised
     if _noting_handler is not None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    defaults = signal.SIG_DFL, signal.default_int_handler, _end
+    defaults = signal.SIG_DFL, signal.default_int_handler
     previous = {n: h for n in _STOP_SIGNALS if (h := signal.getsignal(n)) in defaults}
 
     def note(number, _):
         global _noted
         _noted = number
         for each, handler in previous.items():
-            handler = handler if second_handler is None else second_handler
-            # The other signal may have come already. Python, which is about to call its handler,
-            # would print an error of a "race condition" if that were the system's.
-            is_other = handler is signal.SIG_DFL and each != number
-            signal.signal(each, _act_as_the_system if is_other else handler)
+            signal.signal(each, handler if second_handler is None else second_handler)
 
-    _noting_handler, _has_begun = note, True
+    _noting_handler = note
     try:
         for number in previous:
             signal.signal(number, note)
@@ -98,11 +91,6 @@ def _interrupt(number, _):
     raise Interrupted(signal_number=number)
 
 
-def _act_as_the_system(number, _):
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
-
-
 def noted_signal():
     """The number of the signal that was noted, or `None`."""
     return _noted
@@ -123,27 +111,3 @@ def check_signals(message=""):
 def stop_line(signal_number, outcome):
     """What the command line says of a signal that stopped it."""
     return f"keras-elmo: {_STOP_SIGNALS[signal_number]}; {outcome}"
-
-
-def end_command_at_once():
-    """Lets signals end the process with one line, if it is the command line.
-
-    The package calls it before it imports TensorFlow, which takes seconds. Nothing needs a cleanup
-    then.
-    """
-    program, *arguments = getattr(sys, "argv", None) or [""]  # an embedded Python has none
-    is_command = os.path.basename(program).removesuffix(".exe") == "keras-elmo"
-    if program == "-m":  # While Python looks for the module, `python -m keras_elmo a b` is -m a b.
-        is_command = sys.orig_argv[-len(arguments) - 1].removeprefix("-m") == "keras_elmo"
-    if is_command and threading.current_thread() is threading.main_thread():
-        for number in _STOP_SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, _end)
-
-
-def _end(number, _):
-    """Ends the command line with one line."""
-    outcome = "the command had ended" if _has_begun else "nothing was written"
-    with contextlib.suppress(OSError):  # nobody reads it
-        os.write(2, f"{stop_line(number, outcome)}\n".encode())
-    os._exit(128 + number)

@@ -71,7 +71,7 @@ def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
         report({"step": 2, "loss": 1.0, "evaluation": result})
         report({"step": 3, "loss": 2.0})
     second, evaluation, last = capsys.readouterr().err.splitlines()
-    assert second.endswith(" tokens/s, 0:00:00 left, loss 1.000, training perplexity 2.7")
+    assert second.endswith(" tokens/s, 0:00:01 left, loss 1.000, training perplexity 2.7")
     assert evaluation == (
         "step 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
         "unknown"

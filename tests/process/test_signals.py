@@ -1,15 +1,12 @@
 import gzip
 import os
-import pathlib
 import signal
-import subprocess
 import sys
 import threading
 
 import pytest
 import tensorflow as tf
 
-import keras_elmo
 from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
 from keras_elmo.models import embed_stream
@@ -75,27 +72,6 @@ def test_the_second_signal_ends_the_process_at_once(number):
         finally:
             os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number
-
-
-def test_two_signals_at_once_end_the_process_without_a_word():
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.dup2(write_end, 2)
-            sys.unraisablehook = lambda error: os.write(2, repr(error).encode())
-            both = {signal.SIGINT, signal.SIGTERM}
-            with noting_signals(second_handler=signal.SIG_DFL):
-                signal.pthread_sigmask(signal.SIG_BLOCK, both)
-                for number in both:
-                    os.kill(os.getpid(), number)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, both)  # Python handles both now
-        finally:
-            os._exit(0)
-    os.close(write_end)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
-    with open(read_end, "rb") as err:
-        assert err.read() == b""
 
 
 def test_an_ignored_signal_stays_ignored():
@@ -182,39 +158,3 @@ def test_a_named_pipe_is_read(tmp_path, name):
     with lines.open_lines(str(tmp_path / name), True, "utf-8", "strict") as found:
         assert list(found) == [f"line {number} ." for number in range(50000)]
     writer.join()
-
-
-# TensorFlow's stand-in, whose import does not end.
-SLOW_IMPORT = """
-import pathlib, time
-pathlib.Path(__file__).with_name("begun").touch()
-time.sleep(100)
-"""
-
-
-@BOTH
-@pytest.mark.parametrize("form", ["python -m", "script", "program"])
-def test_a_signal_while_tensorflow_is_imported(tmp_path, number, form):
-    (tmp_path / "tensorflow").mkdir()
-    (tmp_path / "tensorflow" / "__init__.py").write_text(SLOW_IMPORT)
-    (tmp_path / "keras-elmo").write_text("from keras_elmo.cli.main import main\nmain()\n")
-    command = {
-        "python -m": ["-m", "keras_elmo", "info", "tiny"],
-        "script": [str(tmp_path / "keras-elmo"), "info", "tiny"],
-        "program": ["-c", "import keras_elmo"],
-    }[form]
-    package = pathlib.Path(keras_elmo.__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{package}"}
-    process = subprocess.Popen(
-        [sys.executable, *command], env=environment, stderr=subprocess.PIPE, cwd=tmp_path
-    )
-    while not (tmp_path / "tensorflow" / "begun").exists() and process.poll() is None:
-        threading.Event().wait(0.01)
-    process.send_signal(number)
-    err = process.communicate(timeout=60)[1].decode()
-    if form == "program":  # Python's own way
-        assert process.returncode == -number
-        return
-    event = {2: "interrupted", 15: "terminated"}[number]
-    assert err == f"keras-elmo: {event}; nothing was written\n"
-    assert process.returncode == 128 + number

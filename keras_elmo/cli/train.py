@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import math
 import os
-import re
 import resource
 import sys
 import warnings
@@ -33,7 +32,6 @@ from keras_elmo.training.optimizer import OPTIMIZERS
 from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights.model_files import FILES
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -149,7 +147,7 @@ def run(options):
         with strategy.scope():
             is_chief = Replicas().is_chief()
         if is_chief:  # of several workers, which share the folder, it alone writes there
-            stack.enter_context(locked_folder(options.output, "|".join(map(re.escape, FILES))))
+            stack.enter_context(locked_folder(options.output))
             _check_output(options)  # another run may have ended there since
         _train(options, corpus, heldout, strategy)
 

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import logging
 import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -181,7 +180,7 @@ def _cleared_folder(folder, manifest, overwrite):
         A dict with the versions and the shards that the manifest of an earlier run records.
     """
     _check_folder(folder, manifest, overwrite)
-    with locked_folder(folder, rf"{shards.SHARD_NAME}|{re.escape(MANIFEST)}"):
+    with locked_folder(folder):
         old = _check_folder(folder, manifest, overwrite)  # it may have changed before the lock
         if old is None:
             write_manifest(folder, manifest)

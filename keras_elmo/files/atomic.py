@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -11,6 +10,11 @@ import shutil
 import socket
 import stat
 import time
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 
 @contextlib.contextmanager
@@ -27,7 +31,7 @@ def replacing_files(*paths):
     All are on the disk before the first one is renamed, so the renames follow each other at once. A
     file has the permissions of the file that it replaces. After an error the temporary files are
     removed, and the files that were there before are untouched. Temporary files that a killed
-    process left for the same paths are removed first.
+    process left for the same paths are removed first, see `remove_stale`.
 
     Args:
         *paths: the files to write, in existing folders.
@@ -158,64 +162,46 @@ def making_folder(path):
 
 
 @contextlib.contextmanager
-def locked_folder(path, names=""):
+def locked_folder(path):
     """Locks an existing folder against other processes of this machine that lock it.
 
-    The system releases the lock when the process ends, however it ends. Temporary files that an
-    earlier holder of the lock left in the folder are removed. Those of another machine (or
-    container) are removed if nobody has written to them for an hour, since network file systems do
-    not pass the lock on. On a file system without locks nothing is locked, and nothing is removed.
+    The system releases the lock when the process ends, however it ends. On Windows, and on a file
+    system without locks, nothing is locked.
 
     Args:
         path: the folder.
-        names: str, a regular expression of the names of the files that holders of the lock write.
 
     Raises:
         BlockingIOError: another process has locked the folder.
     """
+    if fcntl is None:
+        yield
+        return
     folder = os.open(path, os.O_RDONLY)
     try:
-        if _lock(folder, path):
-            for file, match in _temporary_files(path, names):
-                with contextlib.suppress(OSError):
-                    age = time.time() - os.path.getmtime(file)
-                    if match["host"] == host_name() or age > _ABANDONED_AFTER:
-                        os.remove(file)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(
+                f"{path} must not be written by two processes at once. Another process is writing "
+                "there now; wait until it ends, or stop it"
+            ) from None
+        except OSError:
+            pass  # the file system has no locks
         yield
     finally:
         os.close(folder)  # This releases the lock.
 
 
-def _lock(folder, path):
-    """Locks a folder. Returns whether its file system has locks."""
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN):
-            raise BlockingIOError(
-                f"{path} must not be written by two processes at once. Another process is writing "
-                "there now; wait until it ends, or stop it"
-            ) from None
-        return False
-    return True
-
-
 # A temporary name is .NAME.HOST.PID.RANDOM.part: only NAME may hold dots.
 _SUFFIX = ".part"
-_ABANDONED_AFTER = 3600  # seconds without a write: a run writes every few seconds
+_ABANDONED_AFTER = 24 * 3600  # seconds without a write: longer than any other process computes
 _REPLACED = ".replaced"  # Within a temporary folder, NAME.replaced is the former NAME.
 
 
 def _temporary_path(folder, name):
     random = secrets.token_hex(4)
     return os.path.join(folder, f".{name}.{host_name()}.{os.getpid()}.{random}{_SUFFIX}")
-
-
-def _temporary_files(folder, names):
-    """The temporary files and folders for names, a regular expression: pairs of path and match."""
-    pattern = re.compile(rf"\.({names})\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\{_SUFFIX}")
-    entries = [(entry, pattern.fullmatch(entry)) for entry in os.listdir(folder)]
-    return [(os.path.join(folder, entry), match) for entry, match in entries if match]
 
 
 def host_name():
@@ -227,12 +213,22 @@ def host_name():
 
 
 def remove_stale(folder, name):
-    """Removes temporary files for one name that dead processes of this host left behind."""
+    """Removes temporary files and folders for one name that nobody will complete.
+
+    They are those that dead processes of this host left behind, and those of other hosts (or
+    containers) that nobody has written to for a day.
+    """
     path = os.path.join(folder, name)
-    for stale, match in _temporary_files(folder, re.escape(name)):
-        if match["host"] != host_name() or _is_alive(int(match["pid"])):
-            continue
+    temporary = rf"\.{re.escape(name)}\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\{_SUFFIX}"
+    for match in filter(None, (re.fullmatch(temporary, entry) for entry in os.listdir(folder))):
+        stale = os.path.join(folder, match[0])
         with contextlib.suppress(OSError):  # Another process removes it, or it is someone else's.
+            if match["host"] == host_name():
+                is_stale = not _is_alive(int(match["pid"]))
+            else:
+                is_stale = time.time() - os.path.getmtime(stale) > _ABANDONED_AFTER
+            if not is_stale:
+                continue
             if not os.path.isdir(stale):
                 os.remove(stale)
                 continue

@@ -12,7 +12,6 @@ from keras_elmo.weights import hdf5, tf_checkpoint
 WEIGHTS_FILE = "weights.hdf5"
 VOCABULARY_FILE = "vocab.txt"
 SOFTMAX_FILE = "softmax.hdf5"
-FILES = (OPTIONS_FILE, WEIGHTS_FILE, DICTIONARY_FILE, VOCABULARY_FILE, SOFTMAX_FILE)
 # What the original calls them, as in vocab-2016-09-10.txt and elmo_2x..._softmax_weights.hdf5.
 _ORIGINAL_NAMES = {VOCABULARY_FILE: r"vocab-.*\.txt", SOFTMAX_FILE: r"[^.].*_softmax_weights\.hdf5"}
 

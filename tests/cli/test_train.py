@@ -247,7 +247,7 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, capsys, monkeypatch):
     assert os.listdir("model") == []
 
     @contextlib.contextmanager
-    def locked_by_another_run_that_ends(folder, names):
+    def locked_by_another_run_that_ends(folder):
         with open(f"{folder}/options.json", "w") as file:
             file.write("of the other run")
         yield

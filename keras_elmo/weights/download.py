@@ -6,7 +6,6 @@ import urllib.parse
 from typing import NamedTuple
 
 import filelock
-import pooch
 import requests
 
 from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
@@ -113,50 +112,34 @@ def printable(text, max_characters=300):
     return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
 
-class _Receiver:
-    """What pooch writes a file to, and the progress bar that it moves.
-
-    Attributes:
-        total: int, the size that the server tells, or 0. pooch sets it.
-    """
-
-    def __init__(self, file, target, display):
-        self.total, self.received = 0, 0
-        self._max_size, self._target, self._display = file.max_size, target, display
-
-    def write(self, block):
-        check_signals()
-        self.received += len(block)
-        if max(self.total, self.received) > self._max_size:
-            raise OSError(
-                f"it must have at most {self._max_size:,} bytes. "
-                f"Received: {max(self.total, self.received):,}"
-            )
-        self._target.write(block)
-        self._display.total = self.total or None
-        self._display.update(self.received)
-
-    def flush(self, *_):
-        """Does nothing, as the other methods that pooch calls: `write` knows more."""
-
-    update = reset = close = flush
-
-
 def _receive(file, path):
-    name = f"downloading {file.name}"
-    with open(path, "wb") as target, ProgressDisplay(name, unit="MB") as display:
-        receiver = _Receiver(file, target, display)
-        download = pooch.HTTPDownloader(
-            receiver,
-            _BLOCK,
+    """Writes what the server sends to a file."""
+    name, received = f"downloading {file.name}", 0
+    with (
+        requests.get(
+            file.url,
+            stream=True,
             timeout=TIMEOUT,
             headers={"Accept-Encoding": "identity"},  # a compressed file has another size
             hooks={"response": _refuse_unencrypted},
-        )
-        download(file.url, receiver, None)
-    received, total = receiver.received, receiver.total
-    if total not in (0, received):
-        raise OSError(f"the connection ended after {received:,} of {total:,} bytes")
+        ) as response,
+        open(path, "wb") as target,
+        ProgressDisplay(name, unit="MB") as display,
+    ):
+        response.raise_for_status()
+        display.total = total = int(response.headers.get("content-length", 0)) or None
+        for block in response.iter_content(_BLOCK):
+            check_signals()
+            received += len(block)
+            if max(total or 0, received) > file.max_size:
+                raise OSError(
+                    f"it must have at most {file.max_size:,} bytes. "
+                    f"Received: {max(total or 0, received):,}"
+                )
+            target.write(block)
+            display.update(received)
+        if total not in (None, received):
+            raise OSError(f"the connection ended after {received:,} of {total:,} bytes")
 
 
 def _refuse_unencrypted(response, **_):

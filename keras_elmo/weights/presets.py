@@ -13,10 +13,6 @@ PACKAGED = ("tiny",)
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
-# Of the softmax of the 1 Billion Word Benchmark, and of its vocabulary.
-_NUM_WORDS = 793_471
-
-
 class Preset(NamedTuple):
     """A published model: the files of its options and its weights.
 
@@ -44,19 +40,18 @@ def _english(shape, parameters, **known):
     return _preset(f"{folder}_options.json", f"{folder}_weights.hdf5", parameters, **known)
 
 
-def _english_softmax(shape, projection_dim):
-    # The softmax also has a bias for each word. A word has at least one letter, and a line end.
-    size = 4 * _NUM_WORDS * projection_dim
-    return (
-        RemoteFile(
-            SOFTMAX_FILE, f"{_ALLENNLP}/{shape}/elmo_{shape}_softmax_weights.hdf5", min_size=size
-        ),
-        RemoteFile(
-            VOCABULARY_FILE, f"{_ALLENNLP}/{shape}/vocab-2016-09-10.txt", min_size=2 * _NUM_WORDS
-        ),
-    )
-
-
+# Of the softmax of the 1 Billion Word Benchmark, which also has a bias for each word, and of its
+# vocabulary, in which a word has at least one letter, and a line end.
+_NUM_WORDS = 793_471
+_ORIGINAL = f"{_ALLENNLP}/2x4096_512_2048cnn_2xhighway"
+_SOFTMAX = (
+    RemoteFile(
+        SOFTMAX_FILE,
+        f"{_ORIGINAL}/elmo_2x4096_512_2048cnn_2xhighway_softmax_weights.hdf5",
+        min_size=4 * _NUM_WORDS * 512,
+    ),
+    RemoteFile(VOCABULARY_FILE, f"{_ORIGINAL}/vocab-2016-09-10.txt", min_size=2 * _NUM_WORDS),
+)
 # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
 # parameter, and some more.
 PRESETS = {
@@ -70,7 +65,7 @@ PRESETS = {
     "medium": _english("2x2048_256_2048cnn_1xhighway", 28_027_728),
     "original": _english(
         "2x4096_512_2048cnn_2xhighway", 93_600_848, options_size=336, weights_size=374_434_792
-    )._replace(softmax=_english_softmax("2x4096_512_2048cnn_2xhighway", 512)),
+    )._replace(softmax=_SOFTMAX),
     "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
     "pubmed": _preset(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway_options.json",
@@ -141,12 +136,11 @@ def fetch(name, with_softmax=False):
             ensure_file(file, path)
         except OSError as error:
             urls = "".join(f"  {file.url}\n" for file in files)
-            file_names = [file.name for file in files]
+            *first, last = (file.name for file in files)
             raise OSError(
                 f"The model {name!r} cannot be downloaded: {error}. To do it by hand, download\n"
-                f"{urls}and put them into {folder} as {', '.join(file_names[:-1])} and "
-                f"{file_names[-1]}; or pass the path of another folder "
-                "with them to from_pretrained."
+                f"{urls}and put them into {folder} as {', '.join(first)} and {last}; or pass the "
+                "path of another folder with them to from_pretrained."
             ) from error
         paths.append(path)
     return tuple(paths[:2])

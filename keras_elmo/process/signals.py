@@ -12,7 +12,8 @@ import threading
 
 _STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _noted = None  # the number of the first signal within `noting_signals`
-_noting_handler = None  # what handles signals within `noting_signals`
+_is_noting = False  # whether this process is within `noting_signals`
+_is_raising = False  # whether its main thread is within `raising_signals`
 _was_raised = False
 
 
@@ -41,8 +42,8 @@ def noting_signals(second_handler=None):
         second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
             handled the signals before.
     """
-    global _noted, _noting_handler, _was_raised
-    if _noting_handler is not None or threading.current_thread() is not threading.main_thread():
+    global _noted, _is_noting, _was_raised
+    if _is_noting or threading.current_thread() is not threading.main_thread():
         yield
         return
     defaults = signal.SIG_DFL, signal.default_int_handler
@@ -53,8 +54,10 @@ def noting_signals(second_handler=None):
         _noted = number
         for each, handler in previous.items():
             signal.signal(each, handler if second_handler is None else second_handler)
+        if _is_raising:
+            check_signals()
 
-    _noting_handler = note
+    _is_noting = True
     try:
         for number in previous:
             signal.signal(number, note)
@@ -63,7 +66,7 @@ def noting_signals(second_handler=None):
         for number, handler in previous.items():
             signal.signal(number, handler)
         late = None if _was_raised else _noted
-        _noted, _noting_handler, _was_raised = None, None, False
+        _noted, _is_noting, _was_raised = None, False, False
     if late is not None:
         signal.raise_signal(late)
 
@@ -74,21 +77,16 @@ def raising_signals():
 
     It is for code that waits in libraries, such as downloads. No code of TensorFlow may run in it.
     """
+    global _is_raising
     check_signals()
-    numbers = []
-    if _noting_handler is not None and threading.current_thread() is threading.main_thread():
-        numbers = [n for n in _STOP_SIGNALS if signal.getsignal(n) is _noting_handler]
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _is_raising = True
     try:
-        for number in numbers:
-            signal.signal(number, _interrupt)
         yield
     finally:
-        for number in numbers:
-            signal.signal(number, _noting_handler)
-
-
-def _interrupt(number, _):
-    raise Interrupted(signal_number=number)
+        _is_raising = False
 
 
 def noted_signal():

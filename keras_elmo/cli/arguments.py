@@ -8,7 +8,6 @@ import warnings
 import keras
 
 from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo.checks import check_integers
 from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
 from keras_elmo.files.labelled_files import read_senses
 from keras_elmo.files.text_files import read_lines
@@ -83,8 +82,12 @@ def load_elmo(options, check=None, **kwargs):
     return (elmo, result) if check else elmo
 
 
-def load_any_model(options):
+def load_any_model(options, classes=(keras.Model,)):
     """Loads the model that `options.model` names: an `Elmo`, or that of a *.keras file.
+
+    Args:
+        options: the arguments as they are typed.
+        classes: tuple of the classes that the model of a *.keras file may have.
 
     Raises:
         ValueError: see `load_keras_model`; or an option is typed that a *.keras file does not take.
@@ -96,27 +99,29 @@ def load_any_model(options):
             f"With a *.keras file, `{name}` must not be given: the model has its own. "
             f"Received: {name}={value}"
         )
-    return load_keras_model(options.model)
+    return load_keras_model(options.model, *classes)
 
 
-def load_keras_model(path, kind=keras.Model):
-    """Loads a model of a class from a *.keras file.
+def load_keras_model(path, *classes):
+    """Loads a model of one of some classes from a *.keras file.
 
     Raises:
         ValueError: the file cannot be loaded, or has a model of another class.
         OSError: the file cannot be read.
     """
     check_readable(path)
-    name = "Keras model" if kind is keras.Model else kind.__name__
     try:
         with warnings.catch_warnings():  # nothing is trained here
             warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
             model = keras.models.load_model(path, compile=False)
-        reason = None if isinstance(model, kind) else f"a file of a {type(model).__name__}"
+        reason = None if isinstance(model, classes) else f"a file of a {type(model).__name__}"
     except Exception as error:  # Keras has many, of many lines
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     if reason:
-        raise ValueError(f"{path} must be a {name} in a *.keras file. Received: {reason}")
+        names = " or ".join(kind.__name__ for kind in classes)
+        raise ValueError(
+            f"{path} must be a *.keras file with a model of the class {names}. Received: {reason}"
+        )
     return model
 
 
@@ -137,7 +142,7 @@ def check_layers(typed, config):
     return parse_layers(config, typed_layers(typed), num_mixes=1)[0]
 
 
-def layer_numbers(typed, config):
+def _layer_numbers(typed, config):
     """The numbers of layers from `--layers`, from 0: a list. `None`: all but layer 0."""
     if typed is None:
         return list(range(1, config.num_layers + 1))
@@ -155,11 +160,14 @@ def is_same_file(path, other):
     return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
-def check_overwrite(output, overwrite, option="--output"):
-    """Raises an error if an output exists and is not to be replaced."""
+def check_overwrite(output, overwrite):
+    """Raises an error if an output has no folder, or exists and is not to be replaced."""
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {output}")
     if os.path.isfile(output) and not overwrite:
         raise FileExistsError(
-            f"{output} exists already; give --overwrite to replace it, or another {option}"
+            f"{output} exists already; give --overwrite to replace it, or name another file"
         )
 
 
@@ -194,17 +202,15 @@ def check_output(output, model, overwrite):
     check_overwrite(output, overwrite)
 
 
-_LIMIT = 1000  # enough for a picture or a table; vectors of so many take about 10 MB
-
-
 def add_occurrence_arguments(parser):
-    """Adds the options of the text, of the model, and of what counts as an occurrence."""
+    """Adds the options of layers, of the model, and of what counts as an occurrence."""
+    add_layers_argument(parser)
     add_model_arguments(parser)
     parser.add_argument("-i", "--ignore-case", action="store_true", help="find Bank for bank, too")
     parser.add_argument(
         "--limit",
         type=int,
-        default=_LIMIT,
+        default=1000,  # enough for a picture or a table; their vectors take about 10 MB
         metavar="N",
         help="read the text as far as the first N occurrences (%(default)s)",
     )
@@ -262,14 +268,18 @@ def add_layers_argument(parser):
     )
 
 
-def add_senses_argument(parser):
-    """Adds the text, which may have senses."""
+def add_text_argument(parser):
+    """Adds the text in which words are sought, which may have senses."""
     parser.add_argument(
         "file",
         metavar="FILE",
         help="a text, one sentence a line; *.gz is decompressed; - for standard input; or a "
         "folder like CoarseWSD-20's of one word, whose test sentences are read, with their senses",
     )
+
+
+def add_senses_argument(parser):
+    """Adds the senses of the text."""
     parser.add_argument(
         "--senses",
         metavar="SENSES",
@@ -285,17 +295,32 @@ def read_sentences(options, path):
         return list(lines)
 
 
-def find(options, words, sentences, elmo):
-    """The occurrences of words in sentences, as the options say."""
-    check_integers(1, limit=options.limit)
-    progress = not options.quiet
-    return find_occurrences(elmo, sentences, words, options.ignore_case, options.limit, progress)
+def load_elmo_and_layers(options):
+    """Loads the model that `options.model` names: a pair of the `Elmo` and a list of layers."""
+    return load_elmo(options, lambda config: _layer_numbers(options.layers, config))
 
 
-def read_sentences_and_senses(options):
+def find(options, words):
+    """Finds words in the text, as the options say.
+
+    Returns:
+        The `Occurrences`; the layers to show, a list of ints; and the sense of each occurrence, a
+        list of strings or `None`.
+    """
+    sentences, senses = _read_sentences_and_senses(options)
+    elmo, layers = load_elmo_and_layers(options)
+    found = find_occurrences(
+        elmo, sentences, words, options.ignore_case, options.limit, not options.quiet
+    )
+    labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
+    return found, layers, labels
+
+
+def _read_sentences_and_senses(options):
     """The sentences of a text or of a folder, and a sense for each of them or `None`."""
+    senses_file = vars(options).get("senses")
     if os.path.isdir(options.file):
-        if options.senses or options.field:
+        if senses_file or options.field:
             raise ValueError(
                 "With --senses or --field, FILE must be a text file. Received: a folder"
             )
@@ -304,13 +329,12 @@ def read_sentences_and_senses(options):
         # CoarseWSD-20's java_java_(programming_language), as people write it
         return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]
     sentences = read_sentences(options, options.file)
-    if not options.senses:
+    if not senses_file:
         return sentences, None
-    lines = read_lines(options.senses, options.encoding, options.errors)
-    senses = [line.strip() for line in lines]
+    senses = list(map(str.strip, read_lines(senses_file, options.encoding, options.errors)))
     if len(senses) != len(sentences):
         raise ValueError(
-            f"{options.senses} must have a sense for each line of {options.file}. "
+            f"{senses_file} must have a sense for each line of {options.file}. "
             f"Received: {len(senses):,} senses for {len(sentences):,} lines"
         )
     return sentences, senses

@@ -4,7 +4,6 @@ import contextlib
 import os
 import sys
 
-from keras_elmo.cli.arguments import check_readable
 from keras_elmo.config import OPTIONS_FILE
 from keras_elmo.models import Elmo
 from keras_elmo.training import BiLanguageModel
@@ -35,8 +34,6 @@ def add_arguments(parser):
 def run(options):
     if os.path.exists(os.path.join(options.folder, OPTIONS_FILE)) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
-    if options.vocabulary:
-        check_readable(options.vocabulary)
     is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
     if not is_folder or tf_checkpoint.find_checkpoint(options.checkpoint) is None:
         raise ValueError(

@@ -3,7 +3,6 @@
 import os
 import sys
 
-from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import (
     ANY_MODEL_HELP,
     add_matmul_dtype_argument,
@@ -12,7 +11,12 @@ from keras_elmo.cli.arguments import (
 )
 from keras_elmo.cli.parsing import defaults_of
 from keras_elmo.export import export_saved_model
-from keras_elmo.export.saved_model import STORAGE, needs_tensorflow_text, operations
+from keras_elmo.export.saved_model import (
+    STORAGE,
+    check_arguments,
+    needs_tensorflow_text,
+    operations,
+)
 from keras_elmo.text.whitespace_tokenizer import OPS
 
 HELP = "write a SavedModel for TensorFlow Serving"
@@ -77,24 +81,15 @@ def run(options):
             f"Received: --version-number {options.version_number}"
         )
     path = os.path.join(options.folder, str(options.version_number))
-    if os.path.lexists(path) and not options.overwrite:  # before a model is loaded
-        raise FileExistsError(
-            f"{path} exists already; give another --version-number, or --overwrite"
-        )
-    for name in ("max_tokens", "max_batch_size"):
-        if getattr(options, name) is not None:
-            check_integers(1, **{name: getattr(options, name)})
-    model = load_any_model(options)
+    names = ("ops", "storage", "max_tokens", "max_batch_size", "overwrite")
+    arguments = {name: getattr(options, name) for name in names}
+    check_arguments(path, **arguments)  # before a model is loaded
     export_saved_model(
-        model,
+        load_any_model(options),
         path,
-        ops=options.ops,
-        storage=options.storage,
         pooled_only=options.pooled_only,
-        max_tokens=options.max_tokens,
         warmup_texts=_WARMUP if options.warmup else None,
-        max_batch_size=options.max_batch_size,
-        overwrite=options.overwrite,
+        **arguments,
     )
     if not options.quiet:
         files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]

@@ -129,13 +129,16 @@ def make_parser():
     parser.examples = (embed.EXAMPLES[0], export.EXAMPLES[0])
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    add_commands(parser, "COMMAND", [_subcommand(module) for module in _MODULES])
+    subcommands = [
+        Subcommand(
+            module.__name__.rpartition(".")[2].replace("_", "-"),
+            module.HELP,
+            module.DESCRIPTION,
+            module.EXAMPLES,
+            module.add_arguments,
+            getattr(module, "run", None),  # `plot` and `probe` have subcommands of their own
+        )
+        for module in _MODULES
+    ]
+    add_commands(parser, "COMMAND", subcommands)
     return parser
-
-
-def _subcommand(module):
-    """The subcommand of a module, which has its name, with `_` for `-`."""
-    name = module.__name__.rpartition(".")[2].replace("_", "-")
-    run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
-    description, examples = module.DESCRIPTION, module.EXAMPLES
-    return Subcommand(name, module.HELP, description, examples, module.add_arguments, run)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 
+import keras
 import numpy as np
 
 from keras_elmo.analysis.plot import (
@@ -24,13 +25,12 @@ from keras_elmo.cli.arguments import (
     add_model_arguments,
     add_occurrence_arguments,
     add_senses_argument,
+    add_text_argument,
     check_overwrite,
     find,
-    layer_numbers,
-    load_elmo,
+    load_elmo_and_layers,
     load_keras_model,
     read_sentences,
-    read_sentences_and_senses,
 )
 from keras_elmo.cli.parsing import Subcommand, add_commands
 from keras_elmo.training.events import read_event_log
@@ -62,9 +62,6 @@ def _check_output(options):
     """Refuses what cannot be written, before anything is computed."""
     check_matplotlib()
     check_picture(options.output)
-    folder = os.path.dirname(os.path.abspath(options.output))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.output}")
     check_overwrite(options.output, options.overwrite)
 
 
@@ -79,23 +76,20 @@ def _write(options, figure):
 
 def _add_word_arguments(parser):
     parser.add_argument("word", metavar="WORD", help="a token")
+    add_text_argument(parser)
     add_senses_argument(parser)
     parser.add_argument(
         "--tsne",
         action="store_true",
         help="t-SNE in the place of principal components (needs scikit-learn)",
     )
-    add_layers_argument(parser)
     _add_picture_arguments(parser)
     add_occurrence_arguments(parser)
 
 
 def _run_word(options):
     _check_output(options)
-    sentences, senses = read_sentences_and_senses(options)
-    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
-    found = find(options, options.word, sentences, elmo)
-    labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
+    found, layers, labels = find(options, options.word)
     method = "tsne" if options.tsne else "pca"
     title = options.title or f"{options.word}: {len(found):,} occurrences"
     _write(options, plot_word(found.vectors, labels, layers, method, title))
@@ -121,7 +115,7 @@ def _add_cosines_arguments(parser):
 def _run_cosines(options):
     _check_output(options)
     text = read_sentences(options, options.text)[:_MAX_SENTENCES] if options.text else None
-    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
+    elmo, layers = load_elmo_and_layers(options)
     pair = [options.sentence, options.other]
     tokens, other_tokens = elmo.tokenize(pair)
     vectors, others = elmo.embed(pair, layers="all")
@@ -157,7 +151,7 @@ def _run_mix(options):
     files = [file for model in options.models for file in _keras_files(model)]
     mixes = {}
     for file in files:
-        weights = mix_weights(load_keras_model(file))
+        weights = mix_weights(load_keras_model(file, keras.Model))
         model = os.path.splitext(os.path.basename(file))[0]
         for name, values in weights.items():
             key = model if len(weights) == 1 else f"{model}, {name}"

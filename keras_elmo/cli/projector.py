@@ -4,13 +4,10 @@ import sys
 
 from keras_elmo.analysis.projector import check_folder, write_projector
 from keras_elmo.cli.arguments import (
-    add_layers_argument,
     add_occurrence_arguments,
     add_senses_argument,
+    add_text_argument,
     find,
-    layer_numbers,
-    load_elmo,
-    read_sentences_and_senses,
 )
 from keras_elmo.cli.parsing import pluralize
 
@@ -26,7 +23,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    add_senses_argument(parser)
+    add_text_argument(parser)
     parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")
     parser.add_argument(
@@ -35,16 +32,13 @@ def add_arguments(parser):
         help="write text files, as https://projector.tensorflow.org takes them",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing folder")
-    add_layers_argument(parser)
+    add_senses_argument(parser)
     add_occurrence_arguments(parser)
 
 
 def run(options):
     check_folder(options.output, options.overwrite)
-    sentences, senses = read_sentences_and_senses(options)
-    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
-    found = find(options, options.words or None, sentences, elmo)
-    labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
+    found, layers, labels = find(options, options.words or None)
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)
     if not options.quiet:
         tokens = pluralize(len(found), "occurrence")

@@ -3,17 +3,10 @@
 import json
 import shutil
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import (
-    add_layers_argument,
-    add_occurrence_arguments,
-    find,
-    layer_numbers,
-    load_elmo,
-    read_sentences,
-)
+from keras_elmo.cli.arguments import add_occurrence_arguments, add_text_argument, find
 from keras_elmo.cli.parsing import pluralize
 
 _CUT = "…"  # stands for what is cut off
@@ -31,24 +24,17 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.add_argument("word", metavar="WORD", help="a token")
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a text, one sentence a line; *.gz is decompressed; - for standard input",
-    )
+    add_text_argument(parser)
     parser.add_argument(
         "-n", "--top", type=int, default=3, metavar="N", help="how many contexts (%(default)s)"
     )
-    add_layers_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, and not a table")
     add_occurrence_arguments(parser)
 
 
 def run(options):
-    check_integers(1, top=options.top, limit=options.limit)
-    lines = read_sentences(options, options.file)
-    elmo, layers = load_elmo(options, lambda config: layer_numbers(options.layers, config))
-    found = find(options, options.word, lines, elmo)
+    check_integers(1, top=options.top)
+    found, layers, _ = find(options, options.word)
     if len(found) < 2:
         raise ValueError(
             f"{options.file} must hold the word {options.word!r} at least twice. "
@@ -119,26 +105,15 @@ def keyword_in_context(before, token, after, width):
         str, of at most `width` columns; the token begins at the same column for one `width`.
     """
     half = max((width - 12) // 2, 4)  # 12: room for the token itself
-    left = _last_columns(_printable(" ".join(before)), half)
-    right = _first_columns(_printable(" ".join([token, *after])), width - half - 1)
+    left = _cut(_printable(" ".join(before))[::-1], half)[::-1]
+    right = _cut(_printable(" ".join([token, *after])), width - half - 1)
     return f"{' ' * (half - cell_len(left))}{left} {right}"
 
 
 def _printable(text):
-    return "".join(character if character.isprintable() else "�" for character in text)
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
-def _last_columns(text, width):
-    if cell_len(text) <= width:
-        return text
-    while cell_len(text) > width - 1:
-        text = text[max(1, (cell_len(text) - width) // 2) :]
-    return _CUT + text
-
-
-def _first_columns(text, width):
-    if cell_len(text) <= width:
-        return text
-    while cell_len(text) > width - 1:
-        text = text[: -max(1, (cell_len(text) - width) // 2)]
-    return text + _CUT
+def _cut(text, width):
+    """A text of at most `width` columns of the terminal."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + _CUT

@@ -49,7 +49,12 @@ def add_arguments(parser):
         "(dynamic range)",
     )
     parser.add_argument(
-        "--dynamic-batch", action="store_true", help="any number of sentences, not one"
+        "--dynamic-batch",
+        dest="batch",
+        action="store_const",
+        const=None,
+        default=_DEFAULTS["batch"],
+        help="any number of sentences, not one",
     )
     parser.add_argument(
         "--max-tokens",
@@ -70,34 +75,15 @@ def run(options):
     # What can be wrong is found before a model is loaded.
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    check_overwrite(options.file, options.overwrite, "name")
-    folder = os.path.dirname(os.path.abspath(options.file))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {options.file}")
-    model = load_any_model(options)
-    if not isinstance(model, Elmo | TextClassifier | Tagger):
-        raise ValueError(
-            f"{options.model} must be an Elmo, a TextClassifier or a Tagger. "
-            f"Received: {type(model).__name__}"
-        )
-    typed = {
-        "inputs": options.inputs.replace("-", "_"),
-        "batch": None if options.dynamic_batch else 1,
-        "max_tokens": options.max_tokens,
-    }
-    if not isinstance(model, Elmo):
-        if any(value != _DEFAULTS[name] for name, value in typed.items()):
-            raise ValueError(
-                "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. "
-                f"Received: {options.model}, a {type(model).__name__}"
-            )
-        typed = {}
+    check_overwrite(options.file, options.overwrite)
     tflite.export_tflite(
-        model,
+        load_any_model(options, (Elmo, TextClassifier, Tagger)),
         options.file,
-        quantize=None if options.quantize == _FLOAT32 else options.quantize,
-        overwrite=options.overwrite,
-        **typed,
+        options.inputs.replace("-", "_"),
+        None if options.quantize == _FLOAT32 else options.quantize,
+        options.batch,
+        options.max_tokens,
+        options.overwrite,
     )
     if not options.quiet:
         description = tflite.metadata(options.file)

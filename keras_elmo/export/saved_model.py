@@ -102,7 +102,7 @@ def export_saved_model(
     Reference: TF Hub's `google/elmo/3`.
     """
     path = os.path.abspath(os.fspath(path))
-    _check(path, ops, storage, max_tokens, max_batch_size, overwrite)
+    check_arguments(path, ops, storage, max_tokens, max_batch_size, overwrite)
     elmos = [layer for layer in model._flatten_layers() if isinstance(layer, Elmo)]
     if not elmos:
         raise ValueError(
@@ -171,7 +171,8 @@ def export_saved_model(
         check_signals()
 
 
-def _check(path, ops, storage, max_tokens, max_batch_size, overwrite):
+def check_arguments(path, ops, storage, max_tokens, max_batch_size, overwrite):
+    """Raises an error if an argument of `export_saved_model` is wrong, whatever the model is."""
     if ops not in OPS:
         raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
     if storage not in (None, *STORAGE):

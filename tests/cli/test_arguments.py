@@ -7,21 +7,21 @@ import pytest
 from weights.file_server import Server
 
 from keras_elmo.cli.arguments import (
+    _layer_numbers,
     check_output,
     check_overwrite,
     is_same_file,
-    layer_numbers,
     model_source,
     open_model_argument,
 )
 
 
 def test_numbers_of_layers(small_config):
-    assert layer_numbers(None, small_config) == [1, 2]
-    assert layer_numbers("-1, 0,2", small_config) == [2, 0]
+    assert _layer_numbers(None, small_config) == [1, 2]
+    assert _layer_numbers("-1, 0,2", small_config) == [2, 0]
     for typed in ("3", "top", "0,", "0,elmo"):
         with pytest.raises(ValueError, match="layers"):
-            layer_numbers(typed, small_config)
+            _layer_numbers(typed, small_config)
 
 
 @pytest.mark.parametrize("form", ["folder", "allennlp", "pair", "zip", "address"])
@@ -105,7 +105,7 @@ def test_output_elsewhere_is_taken_and_replaced_only_when_told(folder):
     check_output("model/new.npz", "model/options.json,model/weights.hdf5", overwrite=False)
     check_output("new.npz", "small", overwrite=False)
     check_output("old.npz", "model", overwrite=True)
-    with pytest.raises(FileExistsError, match="another --output"):
+    with pytest.raises(FileExistsError, match="name another file"):
         check_output("old.npz", "model", overwrite=False)
-    with pytest.raises(FileExistsError, match="another name"):
-        check_overwrite("old.npz", False, "name")
+    with pytest.raises(FileNotFoundError, match="no must be an existing folder. Received: no/a"):
+        check_overwrite("no/a", True)

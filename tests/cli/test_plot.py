@@ -43,7 +43,7 @@ def test_word_with_senses(draw, small_folder, tmp_path):
     assert draw(*command, "-o", "a.png")[:2] == (
         2,
         "keras-elmo plot word: error: a.png exists already; give --overwrite to replace it, or "
-        "another --output\n",
+        "name another file\n",
     )
 
 

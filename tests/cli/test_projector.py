@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
 
 from keras_elmo.cli.main import main
+
+pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 def test_words_of_a_text(tmp_path, monkeypatch, capsys, small_folder, elmo):

@@ -10,6 +10,7 @@ import pytest
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 EMBED = "embed in.txt -m model"
 CORPUS = "embed-corpus -m model -o out in.txt"
 SENTENCE_KEYS = "-m model -o out.h5 --use-sentence-keys"
@@ -20,7 +21,6 @@ EARLY = [
     ("convert nothing out", "nothing must be a folder with a TensorFlow checkpoint"),
     ("convert empty out", "empty must be a folder with a TensorFlow checkpoint"),
     ("convert damaged out", "damaged must be a folder with a TensorFlow checkpoint"),
-    ("convert nothing out --vocab no.txt", "directory: 'no.txt'"),
     (f"{EMBED} -o out.txt", "*.hdf5, *.h5 or *.npz"),
     (f"{EMBED} -o out", "--output out"),
     (f"{EMBED} -o out.HDF5", "--output out.HDF5"),
@@ -72,7 +72,7 @@ EARLY = [
     ("export no.keras out", "directory: 'no.keras'"),
     (
         "export damaged/in.keras out",
-        "damaged/in.keras must be a Keras model in a *.keras file. Received: File",
+        "damaged/in.keras must be a *.keras file with a model of the class Model. Received: File",
     ),
     (
         "export damaged/in.keras out -t space",
@@ -84,14 +84,14 @@ EARLY = [
     ),
     (
         "tflite damaged/in.keras out.tflite",
-        "damaged/in.keras must be a Keras model in a *.keras file",
+        "damaged/in.keras must be a *.keras file with a model of the class Elmo or Te",
     ),
     ("tflite damaged/in.keras out.tflite -t space", "its own. Received: --tokenizer space"),
     ("info no-such-model", "names: tiny, "),
     ("info empty", "must hold options.json and one *.hdf5 file"),
     ("info bad-options", "cannot be read"),
     ("plot mix absent.keras -o out.png", "directory: 'absent.keras'"),
-    ("plot mix in.txt -o out.png", "in.txt must be a Keras model"),
+    ("plot mix in.txt -o out.png", "in.txt must be a *.keras file with a model of the class Model"),
     ("plot mix . -o out.png", ". must be a *.keras file, or hold such files"),
     ("plot probe in.txt -o out.png", "must be what `keras-elmo probe --json` printed"),
     ("plot probe deep.json -o out.png", "must be what `keras-elmo probe --json` printed"),
@@ -148,14 +148,11 @@ EARLY = [
 LATE = [
     (f"{CORPUS} --shard-size 0", "--shard-size 0"),
     (f"{CORPUS} --token-budget 0", "--token-budget 0"),
-    ("projector in.txt boat -m model -o out", "'boat' does not occur"),
     ("projector blank.txt -m model -o out", "a text without any"),
     ("similar once in.txt -m model", "at least twice. Received: one occurrence, in line 3"),
-    ("similar never in.txt -m model", "'never' does not occur"),
     ("similar Cat in.txt -m model", "'Cat' occurs in another case only; --ignore-case"),
     ("embed in.txt -m bad-weights -o out.npz", "must be a whole HDF5 file"),
     ("embed-corpus -m model -o out café.txt --encoding ascii", "café.txt must be ascii"),
-    ("plot word boat in.txt -m model -o out.png", "'boat' does not occur"),
     ("plot word once in.txt -m model -o out.png", "at least three occurrences. Received: 1"),
     ("plot word cat in.txt -m model -o out.png --senses word.txt", "1 senses for 3 lines"),
     ("plot cosines a blank -m model -o out.png", "a sentence without any"),

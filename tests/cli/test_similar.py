@@ -42,7 +42,7 @@ def test_the_table_fits_and_shows_each_occurrence(similar):
     assert {line[41:45].lower() for line in lines if line} == {"bank"}
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_the_table_is_written_in_any_encoding(similar, monkeypatch, tmp_path, encoding):
     text = "caf\xe9 \u4e2d " * 30 + "bank " + "caf\xe9 \u4e2d " * 30 + "bank\n"
     (tmp_path / "other.txt").write_text(text, encoding="utf-8")

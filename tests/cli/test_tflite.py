@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, TextClassifier
+from keras_elmo.cli import tflite
 from keras_elmo.cli.main import main
-from keras_elmo.tflite import export as tflite
 
 TEXT = "naïve 猫 sat ."
 
@@ -67,18 +67,14 @@ def test_text_with_any_number_of_sentences(run, small_folder):
 )
 def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     calls = []
-
-    def convert(elmo, path, inputs, quantize, batch, max_tokens, overwrite):
-        calls.append((inputs, quantize, batch, max_tokens, overwrite))
-
-    monkeypatch.setattr(tflite, "export_tflite", convert)
+    monkeypatch.setattr(tflite, "load_any_model", lambda *_: "model")
+    monkeypatch.setattr(tflite.tflite, "export_tflite", lambda *args: calls.append(args))
     assert run("model.tflite", "-q", *arguments) == (0, "")
-    assert calls == [expected]
+    assert calls == [("model", "model.tflite", *expected)]
 
 
 def test_a_keras_file_is_converted(run, monkeypatch, one_layer_folder):
     calls = []
-    monkeypatch.setattr(tflite, "export_tflite", lambda *a, **kw: calls.append((type(a[0]), kw)))
     elmo = Elmo.from_pretrained(one_layer_folder)
     for name, model in {
         "elmo": elmo,
@@ -86,15 +82,12 @@ def test_a_keras_file_is_converted(run, monkeypatch, one_layer_folder):
         "other": keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
     }.items():
         model.save(f"{name}.keras")
-    assert run("a.tflite", "-q", "--max-tokens", "9", model="elmo.keras") == (0, "")
-    assert run("a.tflite", "-q", "--quantize", "int8", model="classifier.keras") == (0, "")
-    elmos = {"inputs": "character_ids", "batch": 1, "max_tokens": 9}
-    assert calls == [
-        (Elmo, {**elmos, "quantize": None, "overwrite": False}),
-        (TextClassifier, {"quantize": "int8", "overwrite": False}),
-    ]
-    for option in (["--max-tokens", "9"], ["--dynamic-batch"], ["-i", "text"]):
-        message = "must be an Elmo. Received: classifier.keras, a TextClassifier"
-        assert_error(run("a.tflite", *option, model="classifier.keras"), message)
-    message = "other.keras must be an Elmo, a TextClassifier or a Tagger. Received: Sequential"
+    message = "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. Received: "
+    options = ("-i", "text", "--dynamic-batch")
+    assert_error(run("a.tflite", *options, model="classifier.keras"), f"{message}a TextClassifier")
+    message = "other.keras must be a .* class Elmo or .* or Tagger. Received: a file of a Sequenti"
     assert_error(run("a.tflite", model="other.keras"), message)
+    monkeypatch.setattr(tflite.tflite, "export_tflite", lambda *args: calls.append(type(args[0])))
+    for name in ("elmo", "classifier"):
+        assert run("a.tflite", "-q", model=f"{name}.keras") == (0, "")
+    assert calls == [Elmo, TextClassifier]

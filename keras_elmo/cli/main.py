@@ -69,8 +69,10 @@ def main(arguments=None):
         effect after the batch that is being computed. A second one ends the process at once.
     """
     options = make_parser().parse_args(arguments)
+    if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
+        sys.stdout.reconfigure(errors="replace")  # ? for a character that its encoding lacks
     try:
-        with noting_signals(second_handler=signal.SIG_DFL), _writing_any_text():
+        with noting_signals(second_handler=signal.SIG_DFL):
             options.run(options)
             if sys.stdout is not None:  # closed, as by `>&-`
                 sys.stdout.flush()
@@ -96,20 +98,6 @@ def main(arguments=None):
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
-
-
-@contextlib.contextmanager
-def _writing_any_text():
-    """Standard output writes ? for a character that its encoding lacks, such as those of ASCII."""
-    errors = getattr(sys.stdout, "errors", None)
-    if not hasattr(sys.stdout, "reconfigure"):
-        yield  # one of Python's own, as in tests
-        return
-    sys.stdout.reconfigure(errors="replace")
-    try:
-        yield
-    finally:
-        sys.stdout.reconfigure(errors=errors)
 
 
 def _discard_output():

@@ -1,10 +1,6 @@
-import contextlib
 import os
-import shutil
-import zipfile
 
 import pytest
-from weights.file_server import Server
 
 from keras_elmo.cli.arguments import (
     _layer_numbers,
@@ -12,7 +8,6 @@ from keras_elmo.cli.arguments import (
     check_overwrite,
     is_same_file,
     model_source,
-    open_model_argument,
 )
 
 
@@ -22,36 +17,6 @@ def test_numbers_of_layers(small_config):
     for typed in ("3", "top", "0,", "0,elmo"):
         with pytest.raises(ValueError, match="layers"):
             _layer_numbers(typed, small_config)
-
-
-@pytest.mark.parametrize("form", ["folder", "allennlp", "pair", "zip", "address"])
-def test_every_form_of_a_model_is_opened(small_folder, small_config, tmp_path, monkeypatch, form):
-    monkeypatch.chdir(tmp_path)
-    content = (small_folder / "weights.hdf5").read_bytes()
-    source = form
-    if form == "folder":
-        shutil.copytree(small_folder, form)
-    elif form == "allennlp":
-        os.mkdir(form)
-        for name in ("options.json", "weights.hdf5"):
-            shutil.copy(small_folder / name, f"{form}/elmo_2x24_8_{name}")
-    elif form == "pair":
-        source = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
-    else:
-        with zipfile.ZipFile("zip", "w") as archive:
-            for file in small_folder.iterdir():
-                archive.write(file, file.name)
-    with contextlib.ExitStack() as stack:
-        if form == "address":
-            monkeypatch.setenv("KERAS_HOME", str(tmp_path / "home"))
-            monkeypatch.setenv("no_proxy", "127.0.0.1")
-            server = stack.enter_context(contextlib.closing(Server()))
-            server.files["m,1.zip"] = (tmp_path / "zip").read_bytes()
-            source = f"{server.url}/m,1.zip"
-        config, weights = stack.enter_context(open_model_argument(source))
-        assert config == small_config
-        found = weights.read() if form in ("zip", "address") else open(weights, "rb").read()
-        assert found == content
 
 
 def test_a_comma_parts_two_files(folder):

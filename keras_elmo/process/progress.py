@@ -78,7 +78,8 @@ class ProgressDisplay:
     def __exit__(self, error_type, *_):
         if error_type is None and not self._is_transient and self._shown_count != self.count:
             self._show()
-        self._bar.stop()
+        if self._is_bar:  # else some versions of rich would write an empty line
+            self._bar.stop()
 
     def advance(self, count, work=None):
         """Adds to the count, and to the work, which is what the speed counts."""

@@ -32,6 +32,11 @@ class ExampleParser(argparse.ArgumentParser):
 
     examples = ()
 
+    def set_run(self, run):
+        """Sets what the parsed options say to run, and how their names are typed, for errors."""
+        typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
+        self.set_defaults(run=run, typed=typed, prog=self.prog)
+
     def format_help(self):
         lines = "".join(f"  {example}\n" for example in self.examples)
         return f"{super().format_help()}\nexamples:\n{lines}"
@@ -54,9 +59,7 @@ def add_commands(parser, metavar, subcommands):
         command.examples = subcommand.examples
         subcommand.add_arguments(command)
         if subcommand.run is not None:
-            # How the names of arguments are typed, for errors.
-            typed = {x.dest: x.option_strings[-1] for x in command._actions if x.option_strings}
-            command.set_defaults(run=subcommand.run, typed=typed, prog=command.prog)
+            command.set_run(subcommand.run)
 
 
 # An argument in backquotes that are not part of a path, and one with its value after "Received: ".

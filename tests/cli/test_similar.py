@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from keras_elmo.cli.main import main
+from keras_elmo.cli import arguments
+from keras_elmo.cli.main import main, make_parser
 from keras_elmo.cli.similar import keyword_in_context
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -59,6 +60,18 @@ def test_the_text_may_be_a_field(similar, tmp_path):
     (tmp_path / "text.csv").write_text('id,text\n1,"a bank , or"\n2,no\n3,the bank\n')
     status, out, _ = similar("bank", "--field", "text", "--layers", "1", file="text.csv")
     assert status == 0 and out.startswith("2 occurrences of 'bank'") and "  3  " in out
+
+
+def test_the_text_may_be_a_folder_with_senses(tmp_path):
+    folder = tmp_path / "java"
+    folder.mkdir()
+    (folder / "test.data.txt").write_text("1\tthe java\n0\tjava island\n")
+    (folder / "test.gold.txt").write_text("1\n0\n")
+    (folder / "classes_map.txt").write_text('{"0": "java_java", "1": "java_java_(language)"}')
+    options = make_parser().parse_args(["similar", "java", str(folder), "-m", "model"])
+    sentences, senses = arguments._read_sentences_and_senses(options)
+    assert [list(tokens) for tokens in sentences] == [["the", "java"], ["java", "island"]]
+    assert senses == ["java (language)", "java"]
 
 
 def test_json_holds_the_cosines(similar, elmo):

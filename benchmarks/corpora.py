@@ -23,7 +23,7 @@ import time
 import keras_elmo
 from benchmarks import measure, report
 from benchmarks.__main__ import SMALL
-from keras_elmo.corpora import dataset, read_manifest
+from keras_elmo.corpora import VectorDataset, read_manifest
 
 LENGTHS = (10, 30, 100, 300, 1000)
 _SAMPLE_INTERVAL = 1  # seconds between two looks at the memory of the processes
@@ -164,7 +164,7 @@ def formats(folder, model, lines, is_small):
     embed = ["-m", "keras_elmo", "embed", "-m", model, "-q"]
     embed_corpus = ["-m", "keras_elmo", "embed-corpus", "-m", model, "-q"]
     pooled = ["--pooled", "--layers", "elmo"]
-    beam = [_EXAMPLE, "--model", model, "--layers", "all"]
+    beam = [_EXAMPLE, "--model", model]
     workers = ["--direct_running_mode", "multi_processing", "--direct_num_workers"]
     commands = {
         "HDF5, all layers": lambda source, out: [*embed, source, "-o", f"{out}.hdf5"],
@@ -173,11 +173,11 @@ def formats(folder, model, lines, is_small):
     }
     if importlib.util.find_spec("apache_beam"):
         one_process = ["--runner", "FnApiRunner"]
-        commands["Beam, all layers, 1 process"] = lambda source, out: [
+        commands["Beam, pooled, 1 process"] = lambda source, out: [
             *[*beam, source, f"{out}/part"],
             *one_process,
         ]
-        commands["Beam, all layers, 2 processes"] = lambda source, out: [
+        commands["Beam, pooled, 2 processes"] = lambda source, out: [
             *[*beam, source, f"{out}/part"],
             *[*workers, "2"],
         ]
@@ -316,7 +316,7 @@ def memory(folder, lines, sizes):
 
 def read(folder):
     """Reads a folder to its end, for `memory`."""
-    count = sum(len(batch["id"]) for batch in dataset(folder, shuffle=True, batch_size=256))
+    count = sum(len(batch["id"]) for batch in VectorDataset(folder, shuffle=True, batch_size=256))
     if count != read_manifest(folder)["rows"]:
         raise RuntimeError(f"{folder} must have as many rows as its manifest. Received: {count}")
 

@@ -18,7 +18,7 @@ from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, w
 
 from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
-from keras_elmo.corpora import dataset, embed_files
+from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
 
@@ -33,6 +33,7 @@ class Format(NamedTuple):
     read: object  # gives a list of arrays and other values
     has_checksums: bool  # other values may not come (in floats of HDF5 nobody notices)
     errors: tuple = (ValueError, OSError)  # that may come
+    pattern: str = "*"  # of the files that are damaged
 
 
 @functools.cache
@@ -78,8 +79,8 @@ def _make_vectors(folder):
 
 
 def _read_vectors(folder):
-    batches = sorted(dataset(folder), key=lambda batch: int(batch["id"][0]))
-    return [value.numpy() for batch in batches for _, value in sorted(batch.items())]
+    batches = sorted(VectorDataset(folder), key=lambda batch: int(batch["id"][0]))
+    return [value for batch in batches for _, value in sorted(batch.items())]
 
 
 def _make_gzip(folder):
@@ -98,7 +99,7 @@ def _read_run(folder):
     return [trainer.step, *(v.numpy() for v in trainer.training_step.variables)]
 
 
-# What a generator raises within tf.data, and what TensorFlow's checkpoints do.
+# What TensorFlow's checkpoints raise.
 _AND_TENSORFLOWS = (ValueError, OSError, tf.errors.OpError)
 FORMATS = {
     "model": Format(lambda folder: _elmo().save_pretrained(folder), _read_model, False),
@@ -114,7 +115,7 @@ FORMATS = {
     ),
     "hdf5": Format(_make_hdf5, _read_embeddings, False),
     "npz": Format(_make_npz, _read_embeddings, True),
-    "vectors": Format(_make_vectors, _read_vectors, True, _AND_TENSORFLOWS),
+    "vectors": Format(_make_vectors, _read_vectors, True, pattern="*.parquet"),
     "gzip": Format(_make_gzip, lambda folder: list(Corpus(folder / "text.gz").sentences()), True),
     "run": Format(lambda folder: _trainer(folder).run(), _read_run, True, _AND_TENSORFLOWS),
     "tflite": Format(
@@ -132,7 +133,7 @@ def run(seed, folder):
     whole = made_once(folder, f"damage-{name.replace(' ', '-')}", form.make)
     damaged = folder / "damaged"
     shutil.copytree(whole, damaged)
-    files = sorted(path for path in damaged.rglob("*") if path.is_file())
+    files = sorted(path for path in damaged.rglob(form.pattern) if path.is_file())
     what = f"{name}: {[damage(rng, files) for _ in range(rng.choice([1, 1, 2]))]}"
     try:
         values = form.read(damaged)

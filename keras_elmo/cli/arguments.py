@@ -8,7 +8,7 @@ import warnings
 import keras
 
 from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
+from keras_elmo.cli.lines import add_reading_arguments, read_records
 from keras_elmo.files.labelled_files import read_senses
 from keras_elmo.files.text_files import read_lines
 from keras_elmo.models import Elmo
@@ -75,7 +75,7 @@ def load_elmo(options, check=None, **kwargs):
     Returns:
         The `Elmo`; with `check`, a pair of it and what `check` returned.
     """
-    kwargs = _typed_arguments(options) | kwargs
+    kwargs = typed_arguments(options) | kwargs
     with open_model_argument(options.model) as (config, weights):
         result = check(config) if check else None
         elmo = Elmo.from_files(config, weights, source=options.model, **kwargs)
@@ -94,7 +94,7 @@ def load_any_model(options, classes=(keras.Model,)):
     """
     if not options.model.endswith(".keras") or is_address(options.model):
         return load_elmo(options)
-    for name, value in _typed_arguments(options).items():
+    for name, value in typed_arguments(options).items():
         raise ValueError(
             f"With a *.keras file, `{name}` must not be given: the model has its own. "
             f"Received: {name}={value}"
@@ -125,7 +125,7 @@ def load_keras_model(path, *classes):
     return model
 
 
-def _typed_arguments(options):
+def typed_arguments(options):
     """The arguments of an `Elmo` that were typed: a dict."""
     typed = {name: vars(options).get(name) for name in _MODEL_ARGUMENTS}
     return {name: value for name, value in typed.items() if value is not None}
@@ -289,10 +289,7 @@ def add_senses_argument(parser):
 
 def read_sentences(options, path):
     """The sentences of a file, as the options say: a list of strings, or of lists of tokens."""
-    with open_lines(
-        path, False, options.encoding, options.errors, fields=fields_of(options)
-    ) as lines:
-        return list(lines)
+    return list(read_records(options, path))
 
 
 def load_elmo_and_layers(options):

@@ -12,10 +12,11 @@ from keras_elmo.cli.arguments import (
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.lines import fields_of, open_lines
+from keras_elmo.cli.lines import read_records
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files.atomic import replacing_file
+from keras_elmo.files.text_files import input_name
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
@@ -67,41 +68,55 @@ def run(options):
     is_hdf5 = _check_output(options)
     if options.token_budget is not None:
         check_integers(1, token_budget=options.token_budget)
-    fields = fields_of(options)
     has_index = is_hdf5 and not options.no_sentence_index
     sentences = [] if has_index or options.use_sentence_keys else None
-    with contextlib.ExitStack() as stack:
-        lines, temporary = None, options.output
+    check = _key_check(input_name(options.input)) if options.use_sentence_keys else None
+    records = read_records(options, options.input, check=check, lines=sentences)
+    # A progress bar needs the number of the sentences, for which the file is read once more.
+    is_counted = not options.quiet and os.path.isfile(options.input)
 
-        def open_files(config):
-            nonlocal lines, temporary
-            layers = check_layers(options.layers, config)
-            lines = stack.enter_context(
-                open_lines(
-                    options.input,
-                    not options.quiet,
-                    options.encoding,
-                    options.errors,
-                    options.use_sentence_keys,
-                    sentences,
-                    fields,
-                )
-            )
-            temporary = stack.enter_context(replacing_file(options.output))
-            return layers
+    def check_input(config):
+        layers = check_layers(options.layers, config)
+        if is_counted:
+            records.count()
+        return layers
 
-        elmo, layers = load_elmo(options, open_files)
-        arrays = elmo.embed_stream(lines, layers, options.token_budget, not options.quiet)
-        stack.enter_context(contextlib.closing(arrays))  # its progress bar ends before a message
-        if is_hdf5:
-            count, tokens = write_hdf5(
-                temporary, arrays, sentences, options.use_sentence_keys, lines.kept
-            )
-        else:
-            count, tokens = write_npz(temporary, arrays, lines.kept)
+    with replacing_file(options.output) as temporary:
+        elmo, layers = load_elmo(options, check_input)
+        texts = records if is_counted else iter(records)
+        arrays = elmo.embed_stream(texts, layers, options.token_budget, not options.quiet)
+        with contextlib.closing(arrays):  # its progress bar ends before a message
+            if is_hdf5:
+                keys = options.use_sentence_keys
+                count, tokens = write_hdf5(temporary, arrays, sentences, keys, records.kept)
+            else:
+                count, tokens = write_npz(temporary, arrays, records.kept)
     if not options.quiet:
         tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
         print(f"{options.output}: {pluralize(count, 'sentence')}{tokens}", file=sys.stderr)
+
+
+def _key_check(name):
+    """A function that refuses a `Record` whose text cannot be the name of a dataset in HDF5."""
+    line_numbers = {}
+
+    def check(record):
+        key, fault = record.line.strip(), None
+        first = line_numbers.setdefault(key, record.line_number)
+        if first != record.line_number:  # which is the same in a second reading
+            fault = f"is that of line {first:,} again"
+        elif key in ("", "."):
+            fault = "is empty" if not key else "is a dot alone"
+        elif "/" in key or "\0" in key:
+            fault = "holds a /, which parts groups in HDF5" if "/" in key else "holds a NUL"
+        if fault:
+            raise ValueError(
+                "With --use-sentence-keys each sentence must be a name in the file. Received: "
+                f"{name}, line {record.line_number:,}, whose sentence {fault}: {key[:60]!r}. Leave "
+                "the option out: sentences are then named by their lines"
+            )
+
+    return check
 
 
 def _check_output(options):

@@ -1,16 +1,18 @@
 """`keras-elmo embed-corpus`: files of sentences to a folder of vectors."""
 
-import dataclasses
 import logging
 import signal
 import sys
 
-from keras_elmo.cli.arguments import add_embedding_arguments, is_same_file, load_elmo, typed_layers
-from keras_elmo.cli.lines import fields_of
+from keras_elmo.cli.arguments import (
+    add_embedding_arguments,
+    model_source,
+    typed_arguments,
+    typed_layers,
+)
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
-from keras_elmo.corpora.shards import DTYPES, check_pyarrow, vector_columns
-from keras_elmo.files.text_files import find_files
+from keras_elmo.corpora.shards import DTYPES
 from keras_elmo.process.progress import ProgressDisplay
 from keras_elmo.process.signals import Interrupted
 
@@ -18,8 +20,8 @@ HELP = "embed the sentences of many files"
 DESCRIPTION = (
     "Embeds the sentences of text files, one a line, and writes a folder of Parquet files, with a "
     "row for each sentence. In JSON Lines, CSV and TSV a sentence is a field of each record. The "
-    "same command resumes where an earlier one was stopped. keras_elmo.corpora.dataset reads the "
-    'folder. It needs pyarrow: pip install "keras-elmo[corpora]"'
+    "same command resumes where an earlier one was stopped. keras_elmo.corpora.VectorDataset reads "
+    'the folder. It needs pyarrow: pip install "keras-elmo[corpora]"'
 )
 EXAMPLES = (
     "keras-elmo embed-corpus 'texts/*.txt.gz' -m tiny -o vectors",
@@ -63,17 +65,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    # What can be wrong is found before a model is loaded.
-    check_pyarrow()
-    fields = fields_of(options)
-    for file in find_files(options.input):
-        fields.format_of(file)
-    if is_same_file(options.output, options.model):
-        raise ValueError(
-            f"The output must not be the model's folder. Received: --output {options.output}"
-        )
-    layers = [typed_layers(part) for part in options.layers.split(",")]
-    elmo, _ = load_elmo(options, lambda config: vector_columns(config, layers, 1))
     logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
     state = None
     display = ProgressDisplay(
@@ -89,10 +80,10 @@ def run(options):
     with display:
         try:
             manifest = embed_files(
-                elmo,
+                model_source(options.model),
                 options.input,
                 options.output,
-                layers,
+                [typed_layers(part) for part in options.layers.split(",")],
                 options.pooled,
                 options.dtype,
                 options.shard_size,
@@ -101,7 +92,10 @@ def run(options):
                 options.errors,
                 options.overwrite,
                 show,
-                *dataclasses.astuple(fields),
+                options.field,
+                options.keep,
+                options.format,
+                **typed_arguments(options),
             )
         except KeyboardInterrupt as error:
             if state is None:

@@ -8,9 +8,10 @@ import keras
 
 from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
-from keras_elmo.cli.lines import add_reading_arguments, fields_of, open_lines
+from keras_elmo.cli.lines import add_reading_arguments, read_records
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.records import FORMATS
+from keras_elmo.files.text_files import input_name
 from keras_elmo.process.signals import check_signals
 
 
@@ -143,18 +144,17 @@ def add_label_arguments(parser, what, formats=FORMATS):
 
 def batches_of_records(options, count=1024):
     """The `Record`s of a text in lists of at most so many, all strings or all lists of tokens."""
-    fields, batch = fields_of(options), []
-    with open_lines(options.file, False, options.encoding, options.errors, fields=fields) as lines:
-        for record in lines.read():
-            if fields.field is None and "\t" in record.text:
-                raise ValueError(
-                    f"Each line of {lines.name} must be a text without tabs. If they separate "
-                    "columns, name the one of the text with `field` and the format with `format`. "
-                    f"Received: line {record.line_number:,}, {short_repr(record.text)}"
-                )
-            if len(batch) == count or (batch and type(batch[0].text) is not type(record.text)):
-                yield batch
-                batch = []
-            batch.append(record)
-        if batch:
+    records, batch = read_records(options, options.file), []
+    for path, record in records.read():
+        if records.fields.field is None and "\t" in record.text:
+            raise ValueError(
+                f"Each line of {input_name(path)} must be a text without tabs. If they separate "
+                "columns, name the one of the text with `field` and the format with `format`. "
+                f"Received: line {record.line_number:,}, {short_repr(record.text)}"
+            )
+        if len(batch) == count or (batch and type(batch[0].text) is not type(record.text)):
             yield batch
+            batch = []
+        batch.append(record)
+    if batch:
+        yield batch

@@ -10,50 +10,43 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo._version import __version__
-from keras_elmo.checks import is_integer, short_repr
-from keras_elmo.corpora.inputs import TYPES
-from keras_elmo.corpora.shards import DTYPES, pyarrow, shard_name
+from keras_elmo.checks import short_repr
+from keras_elmo.corpora.shards import pyarrow
 from keras_elmo.files.atomic import replacing_file
-from keras_elmo.files.records import FORMATS
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
 _FORMAT = "keras_elmo.corpora"
 _FORMAT_VERSION = 1
-# The settings that determine the vectors. A run resumes only if all are equal.
+# The settings that determine the vectors, beside the layers, the model and the inputs. A run
+# resumes only if all are equal.
 _SETTINGS = (
-    "format_version",
-    "model",
-    "layers",
     "dtype",
     "pooled",
     "shard_size",
     "token_budget",
     "encoding",
     "errors",
-    "inputs",
+    "field",
+    "keep",
+    "input_format",
 )
-# Those of runs on JSON Lines, CSV and TSV. Folders of text files do not have them.
-_FIELD_SETTINGS = ("field", "keep", "input_format")
-_MODEL_NAME = "source"  # of the model's properties the one that determines nothing
 
 
 def read_manifest(folder):
     """Reads the manifest of a folder that `embed_files` wrote.
 
-    The shards themselves are not read: `dataset` and `embed_files` compare them with the manifest.
-
     Args:
         folder: path.
 
     Returns:
-        A dict. `"complete"` says whether the folder has the vectors of all sentences. If it has,
-        `"shards"` has a dict for each file, in the order of the rows: `"file"`, `"first_id"`,
-        `"rows"`, `"bytes"` and `"sha256"`. Else it is empty.
+        A dict. `"shards"` has a dict for each file that is written, in the order of the rows:
+        `"file"`, `"first_id"`, `"rows"`, `"bytes"` and `"sha256"`. `"complete"` says whether these
+        are all.
 
     Raises:
         FileNotFoundError: there is no manifest.
-        ValueError: it is of another kind, or its entries do not fit together.
+        ValueError: it is another kind of file, or of another version.
     """
     path = os.path.join(folder, MANIFEST)
     if not os.path.exists(path):
@@ -64,23 +57,13 @@ def read_manifest(folder):
     try:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
-        json.dumps(manifest, ensure_ascii=False).encode()  # lone surrogates are not text
-        is_ours = manifest["format"] == _FORMAT
-        version = manifest["format_version"]
+        kind = manifest["format"], manifest["format_version"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        is_ours = False
-    if not is_ours:
-        raise ValueError(f"{path} must be a manifest of keras_elmo. Received: another file")
-    if not is_integer(version) or version != _FORMAT_VERSION:
+        kind = None
+    if kind != (_FORMAT, _FORMAT_VERSION):
         raise ValueError(
-            f"{path} must have the format version {_FORMAT_VERSION}. "
-            f"Received: {short_repr(version)}; use the version of keras_elmo that wrote it"
-        )
-    fault = _fault(manifest)
-    if fault:
-        raise ValueError(
-            f"{path} must be a manifest as keras_elmo wrote it; remove the folder, and embed "
-            f"again. Received: {fault}"
+            f"{path} must be a manifest of keras_elmo with the format version {_FORMAT_VERSION}. "
+            f"Received: {short_repr(kind) if kind else 'another file'}"
         )
     return manifest
 
@@ -94,101 +77,6 @@ def shard_rows(manifest, index):
     """The number of rows of a shard."""
     size = manifest["shard_size"]
     return min(size, manifest["rows"] - index * size)
-
-
-def _fault(manifest):
-    """What is wrong with the entries of a manifest, or `None`."""
-    if missing := [name for name in _ENTRIES if name not in manifest]:
-        return f"one without {', '.join(missing)}"
-    for name, is_right in (_ENTRIES | _FIELD_ENTRIES).items():
-        if name in manifest and not is_right(manifest[name]):
-            return f"{name} {short_repr(manifest[name])}"
-    if manifest["rows"] != sum(file["rows"] for file in manifest["inputs"]):
-        return f"{manifest['rows']:,} rows, which are not those of the inputs"
-    count = num_shards(manifest) if manifest["complete"] else 0
-    if len(manifest["shards"]) != count:
-        return f"{len(manifest['shards']):,} shards in the place of {count:,}"
-    for index, shard in enumerate(manifest["shards"]):
-        if not _is_shard(shard) or not place_of_shard(manifest, index).items() <= shard.items():
-            return f"for shard {index:,} the entry {short_repr(shard)}"
-    return None
-
-
-def place_of_shard(manifest, index):
-    """The entries of a shard in the manifest that its index determines: a dict."""
-    return {
-        "file": shard_name(index, num_shards(manifest)),
-        "first_id": index * manifest["shard_size"],
-        "rows": shard_rows(manifest, index),
-    }
-
-
-def _is_count(value, minimum=0):
-    return is_integer(value) and minimum <= value < 2**63
-
-
-def _is_text(value):
-    return isinstance(value, str)
-
-
-def _is_hash(value):
-    return isinstance(value, str) and len(value) == 64 and value.isalnum() and value.isascii()
-
-
-def _is_dict(value, **entries):
-    """Whether a value is a dict in which each of the entries is right."""
-    return isinstance(value, dict) and all(
-        name in value and is_right(value[name]) for name, is_right in entries.items()
-    )
-
-
-def _is_list_of(is_right, value):
-    return isinstance(value, list) and len(value) > 0 and all(map(is_right, value))
-
-
-def _is_model(value):
-    return _is_dict(value, source=_is_text, sha256=_is_text) and all(
-        item is None or isinstance(item, str | bool | int) for item in value.values()
-    )
-
-
-def _is_input(value):
-    return _is_dict(value, file=_is_text, bytes=_is_count, sha256=_is_text, rows=_is_count)
-
-
-def _is_shard(value):
-    return _is_dict(
-        value, file=_is_text, first_id=_is_count, rows=_is_count, bytes=_is_count, sha256=_is_hash
-    )
-
-
-# What each entry of a manifest must be.
-_ENTRIES = {
-    "model": _is_model,
-    "layers": lambda value: (
-        isinstance(value, dict)
-        and len(value) > 0
-        and all(_is_count(size, 1) for size in value.values())
-    ),
-    "dtype": lambda value: value in DTYPES,
-    "pooled": lambda value: isinstance(value, bool),
-    "shard_size": lambda value: _is_count(value, 1),
-    "token_budget": lambda value: value is None or _is_count(value, 1),
-    "encoding": _is_text,
-    "errors": lambda value: value in ("strict", "replace"),
-    "inputs": lambda value: _is_list_of(_is_input, value),
-    "rows": _is_count,
-    "versions": lambda value: _is_list_of(_is_dict, value),
-    "complete": lambda value: isinstance(value, bool),
-    "shards": lambda value: isinstance(value, list),
-}
-
-
-_FIELD_ENTRIES = {
-    "field": _is_text,
-    "keep": lambda value: isinstance(value, dict) and all(kind in TYPES for kind in value.values()),
-    "input_format": lambda value: value in (None, *FORMATS),
-}
 
 
 def write_manifest(folder, manifest):
@@ -261,51 +149,36 @@ def versions():
     }
 
 
-def fingerprint(manifest):
-    """A hash of the settings that determine the vectors. The shards have it, too."""
-    settings = {name: manifest[name] for name in _SETTINGS + _FIELD_SETTINGS if name in manifest}
-    settings["model"] = {k: v for k, v in manifest["model"].items() if k != _MODEL_NAME}
-    settings["layers"] = list(manifest["layers"].items())  # in the order of the columns
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
 def differences(old, new):
-    """The settings that differ and determine the vectors, as phrases for an error message."""
-    found = []
-    for name in _SETTINGS + _FIELD_SETTINGS:
-        if name == "inputs":
-            found += _input_differences(old[name], new[name])
-        elif name == "model":
-            found += [
-                f"{'model' if key == 'sha256' else key} {_of_model(old, key)} there and "
-                f"{_of_model(new, key)} now"
-                for key in new[name]
-                if key != _MODEL_NAME and old[name].get(key) != new[name][key]
-            ]
-        elif name == "layers":
-            before, now = ", ".join(old[name]), ", ".join(new[name])
-            if before != now:
-                found.append(f"layers {before} there and {now} now")
-        elif old.get(name) != new.get(name):
-            found.append(f"{name} {old.get(name)} there and {new.get(name)} now")
-    return found
-
-
-def _of_model(manifest, key):
-    model = manifest["model"]
-    return f"{model['source']} ({model[key][:8]})" if key == "sha256" else model.get(key)
-
-
-def _input_differences(old, new):
-    before = [file["file"] for file in old]
-    now = [file["file"] for file in new]
+    """What differs between two runs and determines the vectors: phrases for an error message."""
+    found = [
+        f"{name} {old.get(name)} there and {new[name]} now"
+        for name in _SETTINGS
+        if old.get(name) != new[name]
+    ]
+    before, now = ", ".join(old["layers"]), ", ".join(new["layers"])
     if before != now:
-        return [f"inputs {_few(before)} there and {_few(now)} now"]
-    return [
+        found.append(f"layers {before} there and {now} now")
+    before, now = old["model"], new["model"]
+    if before["sha256"] != now["sha256"]:
+        found.append(f"model {_shown(before)} there and {_shown(now)} now")
+    found += [
+        f"{name} {before.get(name)} there and {now[name]} now"
+        for name in now
+        if name not in ("source", "sha256") and before.get(name) != now[name]
+    ]
+    before, now = ([file["file"] for file in manifest["inputs"]] for manifest in (old, new))
+    if before != now:
+        return [*found, f"inputs {_few(before)} there and {_few(now)} now"]
+    return found + [
         f"{a['file']} has changed since ({a['bytes']:,} bytes there and {b['bytes']:,} now)"
-        for a, b in zip(old, new, strict=True)
+        for a, b in zip(old["inputs"], new["inputs"], strict=True)
         if a["sha256"] != b["sha256"]
     ]
+
+
+def _shown(model):
+    return f"{model['source']} ({model['sha256'][:8]})"
 
 
 def _few(names):

@@ -6,8 +6,9 @@ Parquet files are read and written by pyarrow, which is optional.
 import contextlib
 import hashlib
 import io
+import json
+import math
 import os
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +29,12 @@ DTYPES = ("float32", "float16")
 KEPT_PREFIX = "kept_"  # of the columns of fields that are kept: "id" is a column already
 ROWS_PER_GROUP = 64  # A reader takes a group at a time, so it bounds the reader's memory.
 BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
-SHARD_NAME = r"shard-([0-9]{5,19})-of-([0-9]{5,19})\.parquet"  # as a regular expression
-_FINGERPRINT = b"keras_elmo.fingerprint"  # in a file's metadata: of the run that wrote it
+SHARD_NAME = r"shard-[0-9]{5,}-of-[0-9]{5,}\.parquet"  # as a regular expression
+# The types of columns of fields that are kept. JSON is text: the values of a field are of several
+# types, or lists, or objects, or larger than an int64.
+TYPES = ("string", "int64", "float64", "bool", "json")
+_TYPE_OF = {str: "string", bool: "bool", float: "float64"}  # of a value, by its class
+_SMALL_INT = "small int"  # an int64 that a float64 can hold, too, with all of its digits
 _ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
 _BUFFER_SIZE = 1 << 20  # bytes that are hashed or written at once: few calls, and little memory
 
@@ -99,10 +104,169 @@ def vector_columns(config, layers, num_mixes=1):
     return columns
 
 
-def check_dtype(dtype):
-    """Raises a `ValueError` for what is not the dtype of a column of vectors."""
-    if dtype not in DTYPES:
-        raise ValueError(f"`dtype` must be one of {DTYPES}. Received: dtype={short_repr(dtype)}")
+def shard_name(index, count):
+    """The name of a shard, of which there are so many."""
+    return f"shard-{index:05}-of-{count:05}.parquet"
+
+
+def column_types(records):
+    """The types of the columns of the fields that are kept, after a reading of all records.
+
+    Args:
+        records: `Records`.
+
+    Returns:
+        A dict: for each field, one of `TYPES`.
+    """
+    types = {field: set() for field in records.fields.keep}
+    for _, record in records.read():
+        for found, value in zip(types.values(), record.kept, strict=True):
+            if value is not None:
+                found.add(_type_of(value))
+    return {field: _common_type(found) for field, found in types.items()}
+
+
+def _type_of(value):
+    """The type of a value of JSON or CSV: one of `TYPES`, or `_SMALL_INT`."""
+    if type(value) is int:
+        if abs(value) <= 2**53:
+            return _SMALL_INT
+        return "int64" if -(2**63) <= value < 2**63 else "json"
+    return _TYPE_OF.get(type(value), "json")
+
+
+def _common_type(types):
+    """The type of a column whose values have these types, a set."""
+    if types == {_SMALL_INT, "float64"}:
+        return "float64"
+    types = {"int64" if type == _SMALL_INT else type for type in types or {"string"}}
+    return types.pop() if len(types) == 1 else "json"
+
+
+def as_type(value, type):
+    """A value as it stands in a column of one of `TYPES`."""
+    if value is None or (type == "float64" and math.isnan(value)):
+        return None
+    if type == "json":
+        return json.dumps(value, ensure_ascii=False)
+    return float(value) if type == "float64" else value
+
+
+def make_schema(columns, dtype, is_pooled, kept):
+    """The schema of the shards.
+
+    Args:
+        columns: list of `VectorColumn`s.
+        dtype: `"float32"` or `"float16"`.
+        is_pooled: bool. One vector for each sentence, instead of one for each token.
+        kept: dict. For each field that is kept, the type of its column, one of `TYPES`.
+    """
+    kept = {name: "string" if type == "json" else type for name, type in kept.items()}
+    fields = [
+        ("id", pyarrow.int64()),
+        ("file", pyarrow.string()),
+        ("text", pyarrow.string()),
+        *((KEPT_PREFIX + name, pyarrow.type_for_alias(type)) for name, type in kept.items()),
+        ("tokens", pyarrow.list_(pyarrow.string())),
+    ]
+    for column in columns:
+        vector = pyarrow.list_(pyarrow.from_numpy_dtype(dtype), column.size)
+        fields.append((column.name, vector if is_pooled else pyarrow.list_(vector)))
+    return pyarrow.schema(fields)
+
+
+@contextlib.contextmanager
+def _reading(folder, shard):
+    """Gives the path of a shard, and turns a fault in it into an error that says what to do.
+
+    Args:
+        folder: path.
+        shard: dict, the entry of the shard in the manifest.
+    """
+    path = os.path.join(folder, shard["file"])
+    try:
+        yield path
+    except (ValueError, TypeError, LookupError, OSError, pyarrow.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # such as a missing file
+        raise ValueError(
+            f"{path} must be a whole shard of this run; remove it, and run the same command "
+            f"again. Received: {error}"
+        ) from None
+
+
+def check_size(folder, shard):
+    """Raises a `ValueError` if a shard has another number of bytes than its entry says."""
+    with _reading(folder, shard) as path:
+        if os.path.getsize(path) != shard["bytes"]:
+            raise ValueError(f"{os.path.getsize(path):,} bytes instead of {shard['bytes']:,}")
+
+
+def check_digest(folder, shard):
+    """Raises a `ValueError` if a shard has other bytes than its entry says."""
+    with _reading(folder, shard) as path:
+        if sha256_of(path) != shard["sha256"]:
+            raise ValueError("other bytes than were written")
+
+
+def group_lengths(folder, shard, is_pooled):
+    """The tokens of each sentence of a shard, or 1 if they are pooled: an array a row group."""
+    with _reading(folder, shard) as path, pyarrow.parquet.ParquetFile(path) as file:
+        metadata, lengths = file.metadata, []
+        for group in range(metadata.num_row_groups):
+            if is_pooled:
+                lengths.append(np.ones(metadata.row_group(group).num_rows, np.int64))
+            else:
+                tokens = file.read_row_group(group, ["tokens"])["tokens"].combine_chunks()
+                lengths.append(np.diff(tokens.offsets.to_numpy()))
+        return lengths
+
+
+def read_group(folder, shard, group, columns):
+    """The columns of a row group: a `pyarrow.Table`."""
+    with _reading(folder, shard) as path, pyarrow.parquet.ParquetFile(path) as file:
+        return file.read_row_group(group, columns)
+
+
+def write_shard(path, schema, tables):
+    """Writes a shard, which appears when it is whole.
+
+    Args:
+        path: the file to write.
+        schema: see `make_schema`.
+        tables: iterable of `pyarrow.Table`s, one for each row group.
+
+    Returns:
+        A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
+    """
+    with replacing_file(path) as temporary:
+        # Statistics and dictionaries are for columns with values that repeat or are ordered.
+        with (
+            _DigestedFile(io.FileIO(temporary, "wb"), _BUFFER_SIZE) as file,
+            pyarrow.parquet.ParquetWriter(
+                file,
+                schema,
+                compression="zstd",
+                compression_level=_ZSTD_LEVEL,
+                use_dictionary=["file", "tokens.list.element"],
+                write_statistics=["id", "file"],
+            ) as writer,
+        ):
+            for table in tables:
+                writer.write_table(table, row_group_size=len(table))
+        return {"bytes": os.path.getsize(temporary), "sha256": file.sha256.hexdigest()}
+
+
+class _DigestedFile(io.BufferedWriter):
+    """A file that is written from its beginning to its end, and the SHA-256 of its bytes."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data):
+        self.sha256.update(data)
+        return super().write(data)
 
 
 def as_dtype(vectors, dtype, name):
@@ -125,239 +289,6 @@ def as_dtype(vectors, dtype, name):
             f"Received: {largest:,.0f}; write them as float32"
         )
     return converted
-
-
-def shard_names(count):
-    """The names of the shards, in the order of the rows."""
-    return [shard_name(index, count) for index in range(count)]
-
-
-def shard_name(index, count):
-    return f"shard-{index:05}-of-{count:05}.parquet"
-
-
-def is_shard_name(name, count):
-    """Whether a name is one of `shard_names(count)`, without making the list."""
-    match = re.fullmatch(SHARD_NAME, name)
-    index = int(match[1]) if match else count
-    return index < count and name == shard_name(index, count)
-
-
-def make_schema(columns, dtype, is_pooled, fingerprint, kept=None):
-    """The schema of the shards.
-
-    Args:
-        columns: list of `VectorColumn`s.
-        dtype: `"float32"` or `"float16"`.
-        is_pooled: bool. One vector for each sentence, instead of one for each token.
-        fingerprint: str. The run that a shard belongs to.
-        kept: dict. For each field that is kept, the type of its column, one of `inputs.TYPES`.
-    """
-    kept = {name: "string" if kind == "json" else kind for name, kind in (kept or {}).items()}
-    fields = [
-        ("id", pyarrow.int64()),
-        ("file", pyarrow.string()),
-        ("text", pyarrow.string()),
-        *((KEPT_PREFIX + name, pyarrow.type_for_alias(kind)) for name, kind in kept.items()),
-        *vector_fields(columns, dtype, is_pooled),
-    ]
-    return pyarrow.schema(fields, {_FINGERPRINT: fingerprint.encode()})
-
-
-def vector_fields(columns, dtype, is_pooled):
-    """The fields of the tokens and of their vectors: a list of pairs, a name and an Arrow type."""
-    fields = [("tokens", pyarrow.list_(pyarrow.string()))]
-    for column in columns:
-        vector = pyarrow.list_(pyarrow.from_numpy_dtype(dtype), column.size)
-        fields.append((column.name, vector if is_pooled else pyarrow.list_(vector)))
-    return fields
-
-
-def check_size(path, size):
-    """Raises a `ValueError` if a shard has another number of bytes."""
-    with _checking(path):
-        if os.path.getsize(path) != size:
-            raise _Fault(f"{os.path.getsize(path):,} bytes in the place of {size:,}")
-
-
-def check_shard(path, fingerprint, entry):
-    """Checks the bytes of a shard, as far as they are known, its run, and the ids of its rows.
-
-    Args:
-        path: the shard.
-        fingerprint: str. See `make_schema`.
-        entry: dict with `"first_id"` and `"rows"`. An entry of a manifest also has `"bytes"` and
-            `"sha256"`. Without these only a part of the file is read.
-
-    Raises:
-        ValueError: it is not a whole Parquet file, or not the shard of these rows.
-    """
-    if "bytes" in entry:
-        check_size(path, entry["bytes"])
-    first_id, num_rows = entry["first_id"], entry["rows"]
-    with _checking(path):
-        if "sha256" in entry and sha256_of(path) != entry["sha256"]:
-            raise _Fault("other bytes than were written")
-        with open_shard(path) as file:
-            if (file.metadata.metadata or {}).get(_FINGERPRINT) != fingerprint.encode():
-                raise _Fault("a file of another run")
-            if file.metadata.num_rows != num_rows:
-                raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {num_rows:,}")
-            # Not by the statistics: if they are damaged, asking for them ends the process.
-            ids = file.read(columns=["id"])["id"].to_pylist()
-        if ids != list(range(first_id, first_id + num_rows)):
-            raise _Fault(f"other rows than those from {first_id:,} on")
-
-
-def check_content(path, schema, first_id, lines):
-    """Checks a shard without its digest: every page, and that its rows are these lines.
-
-    Args:
-        path: the shard.
-        schema: see `make_schema`.
-        first_id: int. The id of its first row.
-        lines: list of tuples: the path of the text file, the line, and the fields that are kept.
-
-    Raises:
-        ValueError: a page is damaged, or the rows are not those of the lines.
-    """
-    start = 0
-    with _checking(path), open_shard(path) as file:
-        if not file.schema_arrow.equals(schema):
-            raise _Fault("a file with other columns")
-        if file.metadata.num_rows != len(lines):
-            raise _Fault(f"{file.metadata.num_rows:,} rows in the place of {len(lines):,}")
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group)  # checks the checksum of every page
-            table.validate(full=True)
-            ids = range(first_id + start, first_id + start + len(table))
-            expected = [ids, *zip(*lines[start : start + len(table)], strict=True)]
-            for name, values in zip(schema.names, expected, strict=False):
-                if table[name].to_pylist() != list(values):
-                    raise _Fault(f"other values of {name} than those of the input")
-            start += len(table)
-
-
-def read_group(path, group, columns):
-    """The columns of a row group: a `pyarrow.Table`, whose pages have the right checksums."""
-    with _checking(path), open_shard(path) as file:
-        table = file.read_row_group(group, columns=columns)
-        table.validate(full=True)
-    return table
-
-
-def open_shard(path):
-    """A `pyarrow.parquet.ParquetFile` that checks the checksum of each page that it reads."""
-    return pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
-
-
-class _Fault(Exception):
-    """What is wrong with a shard, after "Received: "."""
-
-
-@contextlib.contextmanager
-def _checking(path):
-    """Turns a fault of a shard into an error that says what to do."""
-    unreadable = ValueError, TypeError, IndexError, KeyError, OSError, pyarrow.ArrowException
-    try:
-        yield
-        return
-    except _Fault as error:
-        received = error
-    except unreadable as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # such as a missing file
-        received = f"a file that cannot be read ({error})"
-    raise ValueError(
-        f"{path} must be a whole shard of this run; remove it, and run the same command again. "
-        f"Received: {received}"
-    )
-
-
-class ShardWriter:
-    """Writes one shard. All methods run in one thread, one after the other.
-
-    Args:
-        path: the file to write. It appears under this name in `close`.
-        schema: see `make_schema`.
-    """
-
-    def __init__(self, path, schema):
-        self.path, self._schema = path, schema
-        self._stack = contextlib.ExitStack()
-        self._writer = self._file = None
-        self._num_rows = 0
-
-    def open(self):
-        temporary = self._stack.enter_context(replacing_file(self.path))
-        # Statistics and dictionaries are for columns with values that repeat or are ordered.
-        with self._naming_the_file():
-            self._file = _DigestedFile(io.FileIO(temporary, "wb"), _BUFFER_SIZE)
-            self._writer = pyarrow.parquet.ParquetWriter(
-                self._file,
-                self._schema,
-                compression="zstd",
-                compression_level=_ZSTD_LEVEL,
-                use_dictionary=["file", "tokens.list.element"],
-                write_statistics=["id", "file"],
-                write_page_checksum=True,
-            )
-
-    def write(self, table):
-        """Writes a row group, a `pyarrow.Table`."""
-        with self._naming_the_file():
-            self._writer.write_table(table, row_group_size=len(table))
-        self._num_rows += len(table)
-
-    def close(self, num_rows):
-        """Finishes the file and renames it, after a check of its row count.
-
-        Returns:
-            A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
-        """
-        if self._num_rows != num_rows:
-            raise RuntimeError(
-                f"{self.path} must have {num_rows:,} rows. Received: {self._num_rows:,}"
-            )
-        with self._naming_the_file():
-            self._writer.close()
-            written = {"bytes": self._file.tell(), "sha256": self._file.sha256.hexdigest()}
-            self._file.close()
-            self._stack.close()
-        return written
-
-    @contextlib.contextmanager
-    def _naming_the_file(self):
-        """Adds the file's name to Arrow's errors of the disk."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno is None:
-                raise
-            raise OSError(error.errno, os.strerror(error.errno), str(self.path)) from None
-
-    def abort(self):
-        """Removes what was written, unless the file has its name already."""
-        self._writer = None  # Arrow may write once more.
-        if self._file is not None:
-            with contextlib.suppress(OSError):  # such as a full disk
-                self._file.close()
-        error = RuntimeError("The shard is not complete")
-        with contextlib.suppress(RuntimeError, OSError):
-            # `replacing_file` removes its file if an error leaves its block.
-            self._stack.__exit__(type(error), error, None)
-
-
-class _DigestedFile(io.BufferedWriter):
-    """A file that is written from its beginning to its end, and the SHA-256 of its bytes."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.sha256 = hashlib.sha256()
-
-    def write(self, data):
-        self.sha256.update(data)
-        return super().write(data)
 
 
 def row_groups(rows):

@@ -1,6 +1,7 @@
 """Files of texts with labels, of tokens with tags (CoNLL, CoNLL-U), and of words with senses."""
 
 import collections
+import itertools
 import json
 import pathlib
 
@@ -113,26 +114,24 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
             f"`label_field` must be one of {', '.join(TAG_COLUMNS)}. "
             f"Received: label_field={label_field!r}"
         )
-    name, sentences, tags = input_name(path), [[]], [[]]
-    for number, line in enumerate(read_lines(path, encoding, errors), start=1):
-        if not line.strip():
-            if sentences[-1]:
-                sentences.append([])
-                tags.append([])
-            continue
-        if line.startswith("#"):
-            continue
-        fields = line.split("\t")
-        if len(fields) != 10:
-            raise ValueError(
-                f"{name} must be CoNLL-U, with ten columns between tabs. "
-                f"Received: {len(fields)} in line {number:,}"
-            )
-        if fields[0].isdecimal():
-            sentences[-1].append(as_token(fields[1]))
-            tags[-1].append(fields[TAG_COLUMNS[label_field]] if label_field else "_")
-    if not sentences[-1]:
-        del sentences[-1], tags[-1]
+    name, sentences, tags = input_name(path), [], []
+    for block in _blocks(enumerate(read_lines(path, encoding, errors), start=1)):
+        words = []
+        for line_number, line in block:
+            if line.startswith("#"):
+                continue
+            fields = line.split("\t")
+            if len(fields) != 10:
+                raise ValueError(
+                    f"{name} must be CoNLL-U, with ten columns between tabs. "
+                    f"Received: {len(fields)} in line {line_number:,}"
+                )
+            if fields[0].isdecimal():
+                words.append(fields)
+        if words:
+            sentences.append([as_token(fields[1]) for fields in words])
+            column = TAG_COLUMNS.get(label_field)
+            tags.append([fields[column] if label_field else "_" for fields in words])
     if label_field and not any(tag != "_" for row in tags for tag in row):
         raise ValueError(
             f"{name} must hold words with {label_field} tags. Received: a file without any"
@@ -243,34 +242,48 @@ def _conll_sentences(records, name, field, label_field):
         return columns[column].strip() if has_tag else ""
 
     # Lines that begin with # before all other lines of a sentence are comments, or tokens.
-    rows, is_unclear = [], True
-    for record in records:
-        line = record.text
-        columns = line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
-        columns = columns if line.strip() else []
-        is_unclear = not columns or (is_unclear and line.startswith("#"))
-        rows.append((record, columns, is_unclear))
-    clear = [columns for _, columns, is_unclear in rows if not is_unclear]
+    blocks = []
+    for block in _blocks((record.line_number, record.text) for record in records):
+        rows = [(line_number, line, _columns(line)) for line_number, line in block]
+        unclear = list(itertools.takewhile(lambda row: row[1].startswith("#"), rows))
+        blocks.append((unclear, rows[len(unclear) :]))
+    clear = [columns for _, rows in blocks for *_, columns in rows]
     lengths, known = collections.Counter(map(len, clear)), {"O", *map(tag_of, clear)}
     length = max(lengths, key=lengths.get, default=None)
-    tokens, tags = [], []
-    for record, columns, is_unclear in [*rows, (None, [], True)]:
-        if not columns:
-            if tokens:
-                yield tokens, tags
-            tokens, tags = [], []
-            continue
-        is_comment = is_unclear and (
-            (length is not None and len(columns) != length)
-            or (record.text.startswith("# ") and tag_of(columns) not in known)
-        )
-        if is_comment or columns[0] == "-DOCSTART-":
-            continue
-        token, tag = as_token(columns[0]), tag_of(columns)
-        if not (token and tag):
-            raise ValueError(
-                f"Each line of {name} must hold a token and a tag, or be blank. "
-                f"Received: line {record.line_number:,}, {record.text[:60]!r}"
-            )
-        tokens.append(token)
-        tags.append(tag)
+
+    def is_token(row):
+        _, line, columns = row
+        has_known_tag = not line.startswith("# ") or tag_of(columns) in known
+        return length in (None, len(columns)) and has_known_tag
+
+    for unclear, rows in blocks:
+        tokens, tags = [], []
+        for line_number, line, columns in [*filter(is_token, unclear), *rows]:
+            if columns[0] == "-DOCSTART-":
+                continue
+            token, tag = as_token(columns[0]), tag_of(columns)
+            if not (token and tag):
+                raise ValueError(
+                    f"Each line of {name} must hold a token and a tag, or be blank. "
+                    f"Received: line {line_number:,}, {line[:60]!r}"
+                )
+            tokens.append(token)
+            tags.append(tag)
+        if tokens:
+            yield tokens, tags
+
+
+def _columns(line):
+    """The columns of a line: between tabs, or between spaces if there is no tab."""
+    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+
+
+def _blocks(lines):
+    """Yields the lines between blank lines in lists of pairs: the number of a line, and its text.
+
+    Args:
+        lines: iterable of such pairs.
+    """
+    for is_blank, block in itertools.groupby(lines, lambda pair: not pair[1].strip()):
+        if not is_blank:
+            yield list(block)

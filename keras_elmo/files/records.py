@@ -6,14 +6,23 @@ lines, which stay as they are. TSV has no quotes. Blank lines, and rows whose fi
 are not records.
 """
 
+import contextlib
 import csv
 import dataclasses
+import itertools
 import json
 import os
 from typing import NamedTuple
 
 from keras_elmo.checks import join_names, short_repr
-from keras_elmo.files.text_files import decode_lines
+from keras_elmo.files.text_files import (
+    decode_lines,
+    input_name,
+    is_pipe,
+    open_hashed,
+    open_text,
+)
+from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv")
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
@@ -98,6 +107,120 @@ class Record(NamedTuple):
         return self.text if isinstance(self.text, str) else " ".join(self.text)
 
 
+class InputFile(NamedTuple):
+    """A text file as it was when it was read for the first time.
+
+    Attributes:
+        file: str. The path as the user gave it.
+        bytes: int. The size of the file on the disk. `None` for standard input and pipes.
+        sha256: str. The hash of these bytes, or `None`.
+        rows: int. The number of its records.
+    """
+
+    file: str
+    bytes: int | None
+    sha256: str | None
+    rows: int
+
+
+class InputChanged(ValueError):
+    """A file has other bytes than when it was read for the first time."""
+
+
+class Records:
+    """The records of text files, which are checked as they are read.
+
+    An iteration gives their texts: strings, or lists of tokens. `len` is the number of records,
+    once they were read or counted.
+
+    Args:
+        paths: list of strings: files, `*.gz` too, or `-` for standard input.
+        encoding, errors: see `decode_lines`.
+        fields: `Fields`.
+        check: function that is called with each record, and may raise an error. `None`: no check.
+        lines: list to which an iteration appends the text of each record as a string, or `None`.
+
+    Attributes:
+        files: list of `InputFile`s, once all files were read to their end. Until then `None`.
+        kept: dict. By the name of each field that is kept, a list of the values that an iteration
+            came to.
+
+    Raises:
+        ValueError: see `Fields.format_of`. While it is read: see `decode_records`.
+        InputChanged: while it is read: a file has other bytes than in the first reading. More
+            records are found before they are given, other bytes at the end of the file.
+        OSError: a file cannot be read.
+    """
+
+    def __init__(
+        self, paths, encoding="utf-8", errors="strict", fields=PLAIN, check=None, lines=None
+    ):
+        for path in paths:
+            fields.format_of(input_name(path))
+            if path != "-" and not is_pipe(path):
+                open(path, "rb").close()  # raises Python's own error early
+        self.paths, self.fields = paths, fields
+        self.encoding, self.errors = encoding, errors
+        self.check, self.lines = check, lines
+        self.kept = {field: [] for field in fields.keep}
+        self.files = None
+
+    def count(self):
+        """Reads and checks all files, if they were not read to their end. Returns `len`."""
+        if self.files is None:
+            for _ in self.read():
+                pass
+        return len(self)
+
+    def __len__(self):
+        if self.files is None:
+            # `list` asks for a length first, and then goes on without it.
+            raise TypeError("The records must be counted before. Received: records without a count")
+        return sum(file.rows for file in self.files)
+
+    def __iter__(self):
+        for _, record in self.read():
+            if self.lines is not None:
+                self.lines.append(record.line)
+            for values, value in zip(self.kept.values(), record.kept, strict=True):
+                values.append(value)
+            yield record.text
+
+    def read(self):
+        """Yields pairs: the path of a file, and a `Record`. `lines` and `kept` do not grow."""
+        files = []
+        for number, path in enumerate(self.paths):
+            before, rows = self.files and self.files[number], 0
+            with _opened(path) as (file, hashed):
+                name = input_name(path)
+                for record in decode_records(file, name, self.encoding, self.errors, self.fields):
+                    check_signals()
+                    rows += 1
+                    if before and rows > before.rows:
+                        break
+                    if self.check is not None:
+                        self.check(record)
+                    yield path, record
+                files.append(InputFile(path, *(hashed.finish() if hashed else (None, None)), rows))
+            if before and files[-1] != before:
+                raise InputChanged(
+                    f"{path} must not change while it is read. Received: {before.rows:,} records "
+                    "in the first reading, and other ones now"
+                )
+        self.files = files
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """A pair: a text file, open for reading bytes, and its `HashedFile`, or `None` for a pipe."""
+    if os.path.isfile(path):
+        with open_hashed(path) as pair:
+            yield pair
+    else:
+        with open_text(path) as file:
+            yield file, None
+
+
 def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
     """Yields the `Record`s of a binary file.
 
@@ -111,20 +234,16 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
             `Fields.format_of`.
     """
     format = fields.format_of(name)
-    is_csv = format == "csv"
-    lines = decode_lines(file, name, encoding, errors, keep_ends=is_csv)
+    lines = decode_lines(file, name, encoding, errors, keep_ends=format == "csv")
     if format == "text":
-        for line_number, line in enumerate(lines, start=1):
-            yield Record(line_number, line)
+        yield from itertools.starmap(Record, enumerate(lines, start=1))
         return
     names = (fields.field, *fields.keep)
     if format == "jsonl":
-        records = _json_records(lines, name)
+        found = _json_records(lines, name)
     else:
-        rows = _csv_rows(lines, name) if is_csv else _tsv_rows(lines)
-        separator = "comma" if is_csv else "tab"
-        records = _table_records(rows, name, names, separator)
-    for line_number, record in records:
+        found = _table_records(format, lines, name, names)
+    for line_number, record in found:
         if missing := [field for field in names if field not in record]:
             raise ValueError(
                 f"Each record of {name} must have a field {missing[0]!r}. Received: line "
@@ -161,52 +280,46 @@ def _json_records(lines, name):
         yield line_number, record
 
 
-def _tsv_rows(lines):
-    """Yields pairs for the lines that are not blank: the number of the line, and its fields."""
-    for line_number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield line_number, line.split("\t")
-
-
-def _csv_rows(lines, name):
-    """Yields the same of CSV, whose rows may take several lines: the number of the first."""
-    csv.field_size_limit(_MAX_FIELD)
-    reader = csv.reader(lines, strict=True)
-    while True:
-        line_number = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(
-                f"{name} must be CSV, in which a field with a quote is in quotes, and quotes in "
-                f'it are doubled (""). Received: line {line_number:,}, {error}'
-            ) from None
-        if row is None:
-            return
-        if any(map(str.strip, row)):
-            yield line_number, row
-
-
-def _table_records(rows, name, names, separator):
-    """Yields pairs: the line number of a row, and a dict of its fields by the names above them."""
-    _, columns = next(rows, (1, None))
-    if columns is None:  # an empty file
-        return
-    if len(columns) == 1 and ";" in columns[0] and columns[0] not in names:
-        raise ValueError(
-            f"The columns of {name} must have a {separator} between them. "
-            f"Received: semicolons, {short_repr(columns[0])}"
-        )
-    for field in names:
-        if columns.count(field) != 1:
-            raise ValueError(
-                f"{name} must have a column {field!r} in its first line, once. "
-                f"Received: {short_repr(columns)}"
-            )
+def _table_records(format, lines, name, names):
+    """Yields pairs: the number of a row's first line, and a dict of its fields by their columns."""
+    if format == "csv":
+        rows = _csv_rows(lines, name)
+    else:
+        rows = enumerate((line.split("\t") for line in lines), start=1)
+    columns = None
     for line_number, row in rows:
+        if not any(map(str.strip, row)):
+            continue
+        if columns is None:
+            columns = row
+            for field in names:
+                if columns.count(field) != 1:
+                    hint = "; semicolons do not separate columns" if ";" in columns[0] else ""
+                    raise ValueError(
+                        f"{name} must have a column {field!r} in its first line, once. "
+                        f"Received: {short_repr(columns)}{hint}"
+                    )
+            continue
         if len(row) != len(columns):
             raise ValueError(
                 f"Each row of {name} must have the {len(columns)} fields that its first line "
                 f"names. Received: line {line_number:,}, with {len(row)}: {short_repr(row)}"
             )
         yield line_number, dict(zip(columns, row, strict=True))
+
+
+def _csv_rows(lines, name):
+    """Yields pairs: the number of a row's first line, and its fields."""
+    csv.field_size_limit(_MAX_FIELD)
+    reader = csv.reader(lines, strict=True)
+    while True:
+        line_number = reader.line_num + 1
+        try:
+            yield line_number, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(
+                f"{name} must be CSV, in which a field with a quote is in quotes, and quotes in "
+                f'it are doubled (""). Received: line {line_number:,}, {error}'
+            ) from None

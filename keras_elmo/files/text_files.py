@@ -50,7 +50,7 @@ def find_files(inputs):
                 f"The input must be files, not a folder; write '{os.path.join(path, '*')}' for "
                 f"the files in it. Received: {path}"
             )
-        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+        if path == "-" or is_pipe(path):
             raise ValueError(
                 "The input is read several times, and so must be files; write what comes from "
                 f"standard input, a pipe or a device to a file first. Received: {path}"
@@ -87,12 +87,17 @@ def open_text(path):
     if path == "-":
         yield standard_input()
         return
-    if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
-        file = open(path, "rb")
-    else:  # Opened as usual, a named pipe would wait here for somebody who writes.
+    if is_pipe(path):  # Opened as usual, it would wait here for somebody who writes.
         file = io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
+    else:
+        file = open(path, "rb")
     with file, _decompressed(file, path) as text:
         yield text
+
+
+def is_pipe(path):
+    """Whether a path is a named pipe or a device."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def input_name(path):

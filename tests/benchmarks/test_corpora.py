@@ -1,5 +1,7 @@
 """The benchmark of the corpora runs, on few lines; no figure is asserted."""
 
+import importlib.util
+
 import pytest
 from scripts import ROOT
 
@@ -16,14 +18,10 @@ def test_it_runs_and_writes_every_table(run_benchmark):
         "share of Python, tiny",
         "memory, a small model",
     ]
-    formats = [row["format"] for row in tables["formats, tiny"]]
-    assert formats == [
-        "HDF5, all layers",
-        "Parquet, all layers",
-        "Parquet, pooled",
-        "Beam, all layers, 1 process",
-        "Beam, all layers, 2 processes",
-    ]
+    formats = ["HDF5, all layers", "Parquet, all layers", "Parquet, pooled"]
+    if importlib.util.find_spec("apache_beam"):
+        formats += ["Beam, pooled, 1 process", "Beam, pooled, 2 processes"]
+    assert [row["format"] for row in tables["formats, tiny"]] == formats
     rows = tables["memory, a small model"]
     assert [(row["lines"], row["rows in the manifest"]) for row in rows] == [(200, 200), (400, 400)]
     numbers = [v for rows in tables.values() for row in rows for v in row.values()]

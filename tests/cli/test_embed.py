@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, read_embeddings
-from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
+from keras_elmo.files.records import Records
 from keras_elmo.process.signals import check_signals
 from keras_elmo.weights.sources import open_model
 
@@ -199,8 +199,8 @@ def test_compressed_text(embed, folder, model):
 
 @pytest.mark.parametrize("quiet, times", [(True, 1), (False, 2)])
 def test_quiet_reads_the_input_once(embed, monkeypatch, quiet, times):
-    reads, read = [], lines.Lines.read
-    monkeypatch.setattr(lines.Lines, "read", lambda self: reads.append(self) or read(self))
+    reads, read = [], Records.read
+    monkeypatch.setattr(Records, "read", lambda self: reads.append(self) or read(self))
     assert embed("in.txt", "-o", "out.npz", quiet=quiet)[0] == 0
     assert len(reads) == times
 
@@ -213,6 +213,24 @@ def test_arrays_may_be_named_by_their_sentences(embed, folder, model):
         assert sorted(file) == ["The cat sat .", "na\xefve"]
         arrays = [file["The cat sat ."][()], file["na\xefve"][()]]
     assert_same(arrays, model.embed(["The cat sat .", "na\xefve"], "all"))
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("a b\nc\na b \n", "in.txt, line 3, whose sentence is that of line 1 again: 'a b'"),
+        ("a\n\n", "in.txt, line 2, whose sentence is empty"),
+        (".\n", "in.txt, line 1, whose sentence is a dot alone"),
+        ("he / she\n", "in.txt, line 1, whose sentence holds a /"),
+        ("a\0b\n", "in.txt, line 1, whose sentence holds a NUL"),
+    ],
+)
+def test_sentences_that_cannot_be_names(embed, content, message, quiet):
+    arguments = ["in.txt", "-o", "out.hdf5", "--use-sentence-keys"]
+    status, err = embed(*arguments, content=content, quiet=quiet)
+    assert status == 2 and message in err
+    assert sorted(os.listdir()) == ["in.txt"]
 
 
 def test_existing_output_is_replaced_where_it_is_meant_to_be(embed, folder, model):

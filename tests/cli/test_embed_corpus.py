@@ -95,7 +95,7 @@ def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_fo
     message = "Received: layers layer_0, layer_1 there and top now.* with --overwrite"
     assert_error(embed("a.txt", "--layers", "top"), message)
     assert embed("a.txt", "--layers", "top", "--overwrite", "-q") == (0, "")
-    assert_error(embed("a.txt", output=str(one_layer_folder)), "must not be the model's folder")
+    assert_error(embed("a.txt", output=str(one_layer_folder)), "must be an empty folder, or hold")
 
 
 def test_without_pyarrow(embed, monkeypatch):

@@ -1,3 +1,4 @@
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -12,9 +13,10 @@ import pytest
 
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.shards import VectorColumn, as_dtype, vector_columns
+from keras_elmo.files.records import Fields, Records
 
 COLUMNS = [VectorColumn("elmo", "elmo", 4), VectorColumn("layer_0", 0, 2)]
-SCHEMA = shards.make_schema(COLUMNS, "float32", False, "abc")
+SCHEMA = shards.make_schema(COLUMNS, "float32", False, {})
 
 
 @pytest.mark.parametrize(
@@ -93,148 +95,131 @@ def path(tmp_path):
     return tmp_path / "shard.parquet"
 
 
-@pytest.fixture
-def writer(path):
-    writer = shards.ShardWriter(path, SCHEMA)
-    yield writer
-    writer.abort()  # changes nothing, if the shard is closed
+def write(path, *groups, schema=SCHEMA):
+    """Writes a shard. Returns its entry in the manifest."""
+    tables = (shards.make_table(rows, schema, "float32") for rows in groups)
+    return {"file": path.name, **shards.write_shard(path, schema, tables)}
 
 
-def write_groups(writer, *groups):
-    writer.open()
-    for rows in groups:
-        writer.write(shards.make_table(rows, SCHEMA, "float32"))
+def test_a_shard_appears_when_it_is_whole(path):
+    def tables():
+        yield shards.make_table(make_rows([1] * 2), SCHEMA, "float32")
+        assert [name.startswith(".shard") for name in os.listdir(path.parent)] == [True]
+        yield shards.make_table(make_rows([1] * 3), SCHEMA, "float32")
 
-
-def test_a_shard_appears_when_it_is_closed(path, writer):
-    write_groups(writer, make_rows([1] * 2), make_rows([1] * 3))
-    assert [name.startswith(".shard") for name in os.listdir(path.parent)] == [True]
-    with pytest.raises(RuntimeError, match="6 rows. Received: 5"):
-        writer.close(6)
-    written = writer.close(5)
-    writer.abort()
+    entry = shards.write_shard(path, SCHEMA, tables())
     assert os.listdir(path.parent) == ["shard.parquet"]
     content = path.read_bytes()
-    assert written == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    file = pyarrow.parquet.ParquetFile(path)
-    assert [file.metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
-    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+    digest = hashlib.sha256(content).hexdigest()
+    assert entry == {"bytes": len(content), "sha256": digest}
+    metadata = pyarrow.parquet.ParquetFile(path).metadata
+    assert [metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_an_error_of_the_disk_names_the_file(path, writer):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_leaves_no_file(path, error):
+    def tables():
+        yield shards.make_table(make_rows([1]), SCHEMA, "float32")
+        raise error("the second table")
+
+    with pytest.raises(error, match="the second table"):
+        shards.write_shard(path, SCHEMA, tables())
+    assert os.listdir(path.parent) == []
+
+
+def test_an_error_of_the_disk_names_the_file(path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
-            write_groups(writer, make_rows([50]))
-            writer.close(1)
+            write(path, make_rows([50]))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    writer.abort()
     assert os.listdir(path.parent) == []
 
 
-@pytest.fixture
-def entry(writer):
-    """The entry in the manifest of a shard of two row groups."""
-    rows = make_rows([3, 0, 5, 1, 2])
-    write_groups(writer, rows[:3], rows[3:])
-    return {"first_id": 7, "rows": 5, **writer.close(5)}
-
-
-LINES = [("a.txt", " ".join(["na\xefve"] * length)) for length in (3, 0, 5, 1, 2)]
-
-
 @pytest.mark.parametrize(
     "change, message",
-    [
-        ({"sha256": 64 * "0"}, "other bytes than were written"),
-        ({"bytes": 3}, "bytes in the place of 3"),
-        ({"first_id": 8}, "other rows than those from 8 on"),
-        ({"rows": 6}, "5 rows in the place of 6"),
-    ],
+    [({"sha256": 64 * "0"}, "other bytes than were written"), ({"bytes": 3}, "bytes instead of 3")],
 )
-def test_the_bytes_and_the_rows_of_a_shard_are_checked(path, entry, change, message):
-    shards.check_shard(path, "abc", entry)
-    shards.check_shard(path, "abc", {"first_id": 7, "rows": 5})
-    with pytest.raises(ValueError, match=message):
-        shards.check_shard(path, "abc", {**entry, **change})
-    with pytest.raises(ValueError, match="a file of another run"):
-        shards.check_shard(path, "abd", entry)
+def test_the_bytes_of_a_shard_are_checked(path, change, message):
+    entry = write(path, make_rows([3, 0, 5]), make_rows([1, 2]))
+
+    def check(entry):
+        shards.check_size(path.parent, entry)
+        shards.check_digest(path.parent, entry)
+
+    check(entry)
+    with pytest.raises(ValueError, match=f"shard.parquet must be a whole shard .* {message}"):
+        check({**entry, **change})
     with pytest.raises(FileNotFoundError):
-        shards.check_shard(path.parent / "nothing", "abc", entry)
+        check({**entry, "file": "nothing"})
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"schema": shards.make_schema(COLUMNS[:1], "float32", False, "abc")}, "other columns"),
-        ({"first_id": 8}, "other values of id"),
-        ({"lines": [("b.txt", text) for _, text in LINES]}, "other values of file"),
-        ({"lines": [*LINES[:-1], ("a.txt", "x")]}, "other values of text"),
-        ({"lines": [*LINES, LINES[0]]}, "5 rows in the place of 6"),
-    ],
-)
-def test_the_content_is_compared_with_the_input(path, entry, change, message):
-    arguments = {"schema": SCHEMA, "first_id": 7, "lines": LINES}
-    shards.check_content(path, **arguments)
-    with pytest.raises(ValueError, match=message):
-        shards.check_content(path, **{**arguments, **change})
+def test_the_lengths_of_the_sentences_are_read(path):
+    entry = write(path, make_rows([3, 0, 5]), make_rows([1, 2]))
+    lengths = [array.tolist() for array in shards.group_lengths(path.parent, entry, False)]
+    assert lengths == [[3, 0, 5], [1, 2]]
+    lengths = [array.tolist() for array in shards.group_lengths(path.parent, entry, True)]
+    assert lengths == [[1, 1, 1], [1, 1]]
+    table = shards.read_group(path.parent, entry, 1, ["id", "layer_0"])
+    assert table.column_names == ["id", "layer_0"] and table["id"].to_pylist() == [7, 8]
 
 
-def test_fields_that_are_kept_are_compared_too(path):
-    kept = {"id": "int64", "x/y": "json"}
-    schema = shards.make_schema(COLUMNS, "float32", False, "abc", kept)
-    assert schema.names[3:6] == ["kept_id", "kept_x/y", "tokens"]
-    rows = [
-        (*row[:3], None if row[0] == 8 else row[0], "[1]", *row[3:]) for row in make_rows([2, 1])
-    ]
-    writer = shards.ShardWriter(path, schema)
-    writer.open()
-    writer.write(shards.make_table(rows, schema, "float32"))
-    writer.close(2)
-    lines = [row[1:5] for row in rows]
-    shards.check_content(path, schema, 7, lines)
-    with pytest.raises(ValueError, match="other values of kept_id"):
-        shards.check_content(path, schema, 7, [lines[0], (*lines[1][:2], 8, "[1]")])
-
-
-@pytest.mark.parametrize("part", ["pages", "footer"])
-def test_no_flipped_bit_is_read_as_other_values(path, entry, part):
-    """Each of 60 is an error, or changes no value. The digest finds every one of them."""
+def test_a_damaged_shard_is_an_error_where_it_is_read(path):
+    entry = write(path, make_rows([3, 0, 5]))
     content = path.read_bytes()
-    whole = pyarrow.parquet.read_table(path)
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    places = range(footer) if part == "pages" else range(footer, len(content))
-    rng = random.Random(part)
-    found = []
+    rng = random.Random(0)
     for _ in range(60):
         damaged = bytearray(content)
-        damaged[rng.choice(places)] ^= 1 << rng.randrange(8)
+        damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
+        shards.check_size(path.parent, entry)
         with pytest.raises(ValueError, match="other bytes than were written"):
-            shards.check_shard(path, "abc", entry)
-        try:  # as a run that resumes, for a shard without an entry
-            shards.check_shard(path, "abc", {"first_id": 7, "rows": 5})
-            shards.check_content(path, SCHEMA, 7, LINES)
-            with shards.open_shard(path) as file:
-                groups = range(file.num_row_groups)
-            read = [shards.read_group(path, k, SCHEMA.names) for k in groups]
-        except ValueError as error:
-            found.append(error)
-        else:
-            assert pyarrow.concat_tables(read).equals(whole)
-    assert len(found) > (50 if part == "pages" else 5)
+            shards.check_digest(path.parent, entry)
+        with contextlib.suppress(ValueError):  # before the digest is compared
+            shards.group_lengths(path.parent, entry, False)
+    path.write_bytes(content[:-9])
+    with pytest.raises(ValueError, match="must be a whole shard of this run; remove it"):
+        shards.group_lengths(path.parent, entry, False)
 
 
-def test_names_of_shards_are_known_without_a_list():
-    names = shards.shard_names(3)
-    assert names[1] == "shard-00001-of-00003.parquet"
-    assert all(shards.is_shard_name(name, 3) for name in names)
-    assert shards.is_shard_name(shards.shard_name(123456, 10**12), 10**12)
-    others = (
-        "shard-00001-of-00004", "shard-00003-of-00003", "shard-0-of-3", "shard-000001-of-00003",
-        "shard-\u0661\u0661\u0661\u0661\u0661-of-00003", "other",
-    )  # fmt: skip
-    for name in *(f"{name}.parquet" for name in others), f"{names[1]}\n":
-        assert not shards.is_shard_name(name, 3)
+def test_fields_that_are_kept_are_columns():
+    schema = shards.make_schema(COLUMNS, "float32", False, {"id": "int64", "x/y": "json"})
+    assert schema.names[3:6] == ["kept_id", "kept_x/y", "tokens"]
+    rows = [(*row[:3], None, "[1]", *row[3:]) for row in make_rows([2, 1])]
+    table = shards.make_table(rows, schema, "float32")
+    assert table["kept_id"].to_pylist() == [None, None]
+    assert table["kept_x/y"].to_pylist() == ["[1]", "[1]"]
+
+
+@pytest.mark.parametrize(
+    "values, expected, stored",
+    [
+        ("7 null -8", "int64", [7, None, -8]),
+        ("7 0.5 NaN", "float64", [7.0, 0.5, None]),
+        ("true null false", "bool", [True, None, False]),
+        ('"a" null ""', "string", ["a", None, ""]),
+        ("null null", "string", [None, None]),
+        ('7 "a" null', "json", ["7", '"a"', None]),
+        ("7 true", "json", ["7", "true"]),
+        ("9223372036854775807 -9223372036854775808", "int64", [2**63 - 1, -(2**63)]),
+        ("9223372036854775808 0", "json", ["9223372036854775808", "0"]),
+        ("9007199254740992 0.5", "float64", [2.0**53, 0.5]),
+        ("9007199254740993 0.5 7", "json", ["9007199254740993", "0.5", "7"]),
+        ("9007199254740993 7", "int64", [2**53 + 1, 7]),
+        ('["\\u00e9"] {"a":1}', "json", ['["\xe9"]', '{"a": 1}']),
+    ],
+)
+def test_fields_that_are_kept_have_a_type(tmp_path, values, expected, stored):
+    """That of all values, of all files."""
+    paths = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    values = values.split(" ")
+    for path, part in zip(paths, (values[:1], values[1:]), strict=True):
+        with open(path, "w") as file:
+            file.writelines(f'{{"text": "x", "n": {value}}}\n' for value in part)
+    records = Records(paths, fields=Fields("text", ["n"]))
+    assert shards.column_types(records) == {"n": expected}
+    found = [shards.as_type(*record.kept, expected) for _, record in records.read()]
+    assert found == stored and [type(x) for x in found] == [type(x) for x in stored]

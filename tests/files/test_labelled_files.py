@@ -50,7 +50,7 @@ def test_texts(tmp_path, name, text, arguments, expected):
         ("a.jsonl", '{"x": "a", "y": ["b"]}', XY, r"must have a label, .* line 1, with \['b'\]"),
         ("a.tsv", "a film\t+\n" * 3 + "a\tmess\t-\n", (), "other columns.*Received: line 4"),
         ("a.txt", "a film;+\n", (), "label. Semicolons do not .* Received: line 1, 'a film;\\+'"),
-        ("a.csv", "x;y\na film;+\n", XY, "a comma between them. Received: semicolons, 'x;y'"),
+        ("a.csv", "x;y\na film;+\n", XY, r"once. Received: \['x;y'\]; semicolons do not"),
         ("a.tsv", "\n\n", (), "blank lines only"),
         ("a.tsv", "x\tz\na\t+\n", XY, "must have a column 'y' in its first line, once"),
         ("a.tsv", "x\ty\n", XY, "blank lines only"),

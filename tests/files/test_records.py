@@ -1,13 +1,16 @@
 import csv
+import gzip
+import hashlib
 import io
 import json
 import re
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.files.records import PLAIN, Fields, decode_records
+from keras_elmo.files.records import PLAIN, Fields, InputChanged, InputFile, Records, decode_records
 
 KEPT = Fields("text", ["id"])
 
@@ -76,8 +79,8 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.tsv", "text\tid\na\n", "Received: line 2, with 1: ['a']"),
         ("a.csv", 'text,id\na,1\n"b,2\nc,3\n', "doubled (\"\"). Received: line 3, unexpected end"),
         ("a.csv", 'text,id\n"a" b,1\n', "Received: line 2, ',' expected after '\"'"),
-        ("a.csv", "text;id\na;1\n", "a comma between them. Received: semicolons, 'text;id'"),
-        ("a.tsv", "text;id\na;1\n", "a tab between them. Received: semicolons, 'text;id'"),
+        ("a.csv", "text;id\na;1\n", "once. Received: ['text;id']; semicolons do not separate"),
+        ("a.tsv", "text;id\na;1\n", "once. Received: ['text;id']; semicolons do not separate"),
         ("a.txt", "a", "With `field`, a.txt must be JSON Lines, CSV or TSV, which its name says"),
     ],
     ids=range(19),
@@ -134,3 +137,78 @@ def test_what_python_writes_is_read(rows, form, encoding):
     content = read("a.csv", table.getvalue().encode(encoding), encoding=encoding)
     found = [(record.text, *record.kept) for record in content]
     assert found == [row for row in rows if any(map(str.strip, row))]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.txt").write_bytes(b"one\r\ntwo\n")
+    (tmp_path / "a.txt").write_bytes(b"na\xc3\xafve\n")
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"three\n\nfour"))
+    (tmp_path / "d.txt").write_bytes(b"")
+    return tmp_path
+
+
+def test_files_are_read_in_order_and_once_in_each_reading(folder):
+    opened = []
+
+    def record(event, args):
+        if event == "open" and str(args[0]).endswith("b.txt"):
+            opened.append(args[0])
+
+    records = Records(["b.txt", "c.txt.gz", "d.txt", "a.txt"])
+    sys.addaudithook(record)
+    assert records.count() == 6 and records.count() == len(records) == 6 and len(opened) == 1
+    content = (folder / "c.txt.gz").read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    assert records.files[1] == InputFile("c.txt.gz", len(content), digest, 3)
+    assert [file.rows for file in records.files] == [2, 3, 0, 1]
+    lines = [("b.txt", "one"), ("b.txt", "two")]
+    lines += [("c.txt.gz", "three"), ("c.txt.gz", ""), ("c.txt.gz", "four"), ("a.txt", "na\xefve")]
+    assert [(path, record.text) for path, record in records.read()] == lines
+    assert list(records) == [text for _, text in lines] and len(opened) == 3
+
+
+def test_faults_of_files_are_found_in_the_first_reading(folder):
+    with pytest.raises(ValueError, match="a.txt must be ascii"):
+        Records(["b.txt", "a.txt"], "ascii").count()
+    assert Records(["a.txt"], "ascii", "replace").count() == 1
+    (folder / "c.txt.gz").write_bytes((folder / "c.txt.gz").read_bytes()[:-9])
+    with pytest.raises(ValueError, match="c.txt.gz must be a whole gzip file"):
+        Records(["c.txt.gz"]).count()
+    with pytest.raises(FileNotFoundError):  # before the reading
+        Records(["b.txt", "nothing.txt"])
+    with pytest.raises(ValueError, match="With `field`, standard input must be"):
+        Records(["-"], fields=KEPT)
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        *[("b.txt", b) for b in (b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n")],
+        # The text is the same (padding is allowed), but the hash in the manifest would be wrong.
+        ("c.txt.gz", gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)),
+    ],
+)
+def test_a_file_that_changes_meanwhile(folder, name, content):
+    records = Records([name])
+    count = records.count()
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputChanged, match=f"{name} must not change .* Received: {count} records"):
+        list(records.read())
+
+
+def test_an_iteration_keeps_what_it_came_to(folder):
+    (folder / "a.jsonl").write_text('{"text": "a b", "id": 7}\n{"id": 8, "text": ["c d", "e"]}\n')
+    checked, lines = [], []
+    records = Records(["a.jsonl"], fields=KEPT, check=checked.append, lines=lines)
+    assert records.count() == 2 and lines == [] and records.kept == {"id": []}
+    assert list(records) == ["a b", ["c d", "e"]]
+    assert lines == ["a b", "c d e"] and records.kept == {"id": [7, 8]} and len(checked) == 4
+
+
+def test_standard_input_is_read_once_as_bytes(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO("na\xefve\n\udc80".encode(errors="replace")), "ascii")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert list(Records(["-"])) == ["na\xefve", "?"]
+    assert not stdin.buffer.closed

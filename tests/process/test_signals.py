@@ -7,8 +7,8 @@ import threading
 import pytest
 import tensorflow as tf
 
-from keras_elmo.cli import lines
 from keras_elmo.cli.main import main
+from keras_elmo.files.records import Records
 from keras_elmo.models import embed_stream
 from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
 
@@ -155,6 +155,6 @@ def test_a_named_pipe_is_read(tmp_path, name):
     content = gzip.compress(content) if name.endswith(".gz") else content
     writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(content,))
     writer.start()
-    with lines.open_lines(str(tmp_path / name), True, "utf-8", "strict") as found:
-        assert list(found) == [f"line {number} ." for number in range(50000)]
+    found = list(Records([str(tmp_path / name)]))
+    assert found == [f"line {number} ." for number in range(50000)]
     writer.join()

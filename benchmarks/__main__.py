@@ -1,15 +1,14 @@
 """`python -m benchmarks`: measures, prints tables, writes them as JSON and Markdown.
 
-It makes its own full-size random model. Peers (simple_elmo, AllenNLP) are measured in the same run,
-in turn, where they are installed in the same environment. The files are written after each table;
-`--tables` measures some of them anew and leaves the others as they are.
+It makes its own full-size random model. simple_elmo is measured in the same run, in turn, where it
+is installed in the same environment. The files are written after each table; `--tables` measures
+some of them anew and leaves the others as they are.
 """
 
 import contextlib
 import dataclasses
 import datetime
 import importlib.util
-import json
 import os
 import sys
 import tempfile
@@ -30,7 +29,7 @@ def arguments():
     parser = report.parser("benchmarks", __doc__, "inference", "a small model and text")
     report.add_text(parser)
     parser.add_argument("--model", help="a model's folder, in the place of the random one")
-    parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
+    report.add_tables(parser)
     return parser.parse_args()
 
 
@@ -46,9 +45,7 @@ def main():
         if options.model:
             config = keras_elmo.ElmoConfig.from_options(os.path.join(model, "options.json"))
         tables = plan(options.small, model, config, sentences)
-        chosen = options.tables or list(tables)
-        if unknown := set(chosen) - set(tables):
-            sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
+        chosen = report.chosen_tables(options, tables)
         if not options.model:
             keras_elmo.Elmo(config).save_pretrained(model)
         results = {
@@ -57,12 +54,9 @@ def main():
             "model": config.to_options(),
             "tables": {},
         }
-        file = options.output / "inference.json"
-        if options.tables and file.exists():
-            before = json.loads(file.read_text())
-            if any(before[key] != results[key] for key in ("machine", "text", "model")):
-                sys.exit(f"{file} is of another machine, text or model; measure all tables")
-            results["tables"] = before["tables"]
+        if options.tables:
+            same = ("machine", "text", "model")
+            results["tables"] = report.earlier_tables(options.output, "inference", results, same)
         for name in chosen:
             print(f"{name} ...", file=sys.stderr, flush=True)
             with measure.Worker("keras_elmo", model) as worker:
@@ -87,7 +81,7 @@ def head(results):
 
 def plan(is_small, model, config, sentences):
     """Every table by its name: a function of the peak (GFLOP/s) to a list of rows."""
-    peers = [name for name in ("simple_elmo", "allennlp") if importlib.util.find_spec(name)]
+    peers = ["simple_elmo"] if importlib.util.find_spec("simple_elmo") else []
     systems = ["keras_elmo", *peers]
     compared = ["keras_elmo", "keras_elmo, products in bfloat16", *peers]
     vocabulary = sorted({word for sentence in sentences for word in sentence.split()})

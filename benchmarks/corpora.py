@@ -36,7 +36,7 @@ def arguments():
     report.add_text(parser)
     parser.add_argument("--sentences", type=int, default=8192, help="of the formats, with tiny")
     parser.add_argument("--most-lines", type=int, default=1_000_000, help="of the memory")
-    parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
+    report.add_tables(parser)
     return parser.parse_args()
 
 
@@ -44,9 +44,7 @@ def main():
     options = arguments()
     lines = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line]
     tables = plan(options, lines)
-    chosen = options.tables or list(tables)
-    if unknown := set(chosen) - set(tables):
-        sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
+    chosen = report.chosen_tables(options, tables)
     results = {"machine": report.machine(), "versions": versions(), "tables": {}}
     if options.tables:
         results["tables"] = report.earlier_tables(options.output, "corpora", results)

@@ -50,7 +50,7 @@ def start(python, files):
 
 def systems(model, file, sentences, config):
     """The systems in turn, and their ratios to keras_elmo."""
-    peers = [name for name in ("simple_elmo",) if importlib.util.find_spec(name)]
+    peers = ["simple_elmo"] if importlib.util.find_spec("simple_elmo") else []
     workers = [measure.Worker("keras_elmo", model), measure.Worker("keras_elmo_lite", file)]
     workers[-1].system += ", int8"
     workers += [measure.Worker(name, model) for name in peers]

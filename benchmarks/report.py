@@ -47,6 +47,18 @@ def add_text(parser):
     )
 
 
+def add_tables(parser):
+    """Gives a parser the option `--tables`, see `chosen_tables`."""
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
+
+
+def chosen_tables(options, tables):
+    """The names of the tables that are measured. Ends the program if there is no such table."""
+    if unknown := set(options.tables or ()) - set(tables):
+        sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
+    return options.tables or list(tables)
+
+
 def machine():
     """Where it was measured: a dict."""
     return {
@@ -95,16 +107,6 @@ def head_of_model(results):
     """The first line of such results."""
     place = where(results["machine"], *results["versions"])
     return f"{results['model']}. Measured {results['date']} {place}."
-
-
-def add_rows(parser, names=None):
-    """Gives a parser the options `--rows` and `--resume`, see `Tables`."""
-    parser.add_argument(
-        "--rows", nargs="+", metavar="NAME", choices=names, help="measure only these rows anew"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="measure only the rows that the file lacks"
-    )
 
 
 class Tables:

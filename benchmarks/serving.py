@@ -30,6 +30,7 @@ import tensorflow as tf
 
 import keras_elmo
 from benchmarks import report
+from benchmarks.__main__ import SMALL as TINY
 from benchmarks.measure import ONE
 
 FOLDER = report.ROOT / "examples/serving"
@@ -38,9 +39,6 @@ import client as serving  # noqa: E402  # examples/serving/client.py
 
 sys.path.remove(str(FOLDER))
 
-TINY = keras_elmo.ElmoConfig(
-    units=32, projection_dim=8, character_dim=4, filters=[(1, 8), (2, 8), (3, 16)], num_highway=1
-)
 SMALL = keras_elmo.ElmoConfig(units=1024, projection_dim=128, num_highway=1)
 CLIENTS = 8
 MAX_TOKENS = 200

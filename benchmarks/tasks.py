@@ -9,22 +9,22 @@
 Each row is trained with three seeds: the mean of the scores on the test data, and their standard
 deviation; the seconds of one training; and the texts a second of `predict`. "Frozen": the head
 reads all layers and the word vectors that it learns, and nothing of ELMo trains. "All trained" goes
-on from there with all of ELMo. "ELMo alone" has no learned word vectors, and "word vectors alone"
-no ELMo. In "layer 0", ... the head reads one layer in the place of all, in "mix" their learned mix.
-Where the peers are there, "MiniLM" is a logistic regression on its mean vectors. "GloVe" and
-`--text` (vectors made of this text by counting) put one vector for each word in the place of ELMo.
+on from there with all of ELMo. "ELMo alone" has no learned word vectors, and in "word vectors
+alone" an ELMo of one unit gives zeros. In "layer 0", ... the head reads one layer instead of all,
+and in "mix" their learned mix. "MiniLM" is a logistic regression on its mean vectors. It is
+measured where its files, onnxruntime and tokenizers are there.
+
 The results are written after each row. `--tasks` measures some of the tables anew, `--rows` some of
 the rows, and `--resume` only the rows that the file lacks; the others stay. Rows may be of several
 machines, since the processor stands in each. The scores do not depend on it.
 """
 
-import dataclasses
 import functools
 import gc
+import importlib.util
 import pathlib
 import statistics
 import time
-import types
 import typing
 
 import keras
@@ -33,109 +33,97 @@ import tensorflow as tf
 from sklearn.linear_model import LogisticRegression
 
 import keras_elmo
-from benchmarks import peers, report
-from benchmarks.static_vectors import StaticVectors
+from benchmarks import report
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.cli import classify, tag
 from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
 from keras_elmo.files.text_files import read_lines
-from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.tasks.examples import with_a_column
-from keras_elmo.text.inputs import tokens_and_width
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"
-NOTHING = {"": 0}, np.zeros((1, 2))  # of any word
+PARTS = ("train", "dev", "test")
+ONE_UNIT = keras_elmo.ElmoConfig(units=1, projection_dim=1, num_layers=1, filters=[(1, 1)])
+MINILM = report.SHARED / "peers/minilm"
 
 
-class WordVectors(keras.layers.Layer):
-    """One vector for each word, in the place of an `Elmo`; nothing trains.
+class Task(typing.NamedTuple):
+    """A table of results.
 
-    Args:
-        row_of: dict from words to rows; a word that is not there has the row of its lower-case
-            form, or the last.
-        vectors: float, (rows, dim).
-        tokenizer, max_tokens: see `Elmo`.
-    """
-
-    keep_sentence_boundaries, trainable_part = False, "none"
-
-    def __init__(self, row_of, vectors, tokenizer, max_tokens=None):
-        super().__init__(trainable=False)
-        self.config = types.SimpleNamespace(output_dim=vectors.shape[1])
-        self.tokenizer, self.max_tokens = tokenizer, max_tokens
-        self.kernel_rounding = KernelRounding(None)  # of no kernel
-        self.token_encoder = types.SimpleNamespace(scheme=types.SimpleNamespace(ids=self.ids))
-        table = tf.lookup.KeyValueTensorInitializer(
-            tf.constant(list(row_of)), tf.constant(list(row_of.values()), tf.int64)
-        )
-        self._none = len(vectors) - 1
-        self._table = tf.lookup.StaticHashTable(table, self._none)
-        self._vectors = tf.constant(vectors, tf.float32)
-
-    def __call__(self, texts):  # not Keras's, which takes no ragged strings
-        tokens, _ = tokens_and_width(texts, self.tokenizer, self.max_tokens)
-        ids = tokens.with_flat_values(self.ids(tokens.flat_values)).to_tensor()
-        tokens = with_a_column(tokens.to_tensor(""), "")
-        return {**self.from_character_ids(with_a_column(ids, 0)), "tokens": tokens}
-
-    def from_character_ids(self, ids):
-        rows = ids[..., 0] - 1  # (batch, tokens)
-        return {"elmo": tf.gather(self._vectors, tf.maximum(rows, 0)), "mask": rows >= 0}
-
-    def embed_stream(self, sentences, layers, progress):
-        for sentence in sentences:
-            rows = self.ids(tf.constant(sentence, tf.string))[:, 0] - 1
-            yield {"elmo": tf.gather(self._vectors, rows).numpy()}
-
-    def ids(self, words):
-        """The rows of words, counted from 1, in the place of character ids: int32, (N, 1)."""
-        rows, of_lower = (self._table.lookup(w) for w in (words, tf.strings.lower(words)))
-        return tf.cast(tf.where(rows == self._none, of_lower, rows) + 1, tf.int32)[:, None]
-
-
-def without_elmo(make, model, table, labels, **kwargs):
-    """A model with word vectors in the place of its `Elmo`, which trains its head alone.
-
-    Args:
+    Attributes:
+        title: string.
+        score: string. What is measured.
+        read: function of nothing that returns the data: a dict of `PARTS` to texts and labels.
+        read_examples: the same of the examples of this repository, which are few.
         make: `TextClassifier` or `Tagger`, perhaps with arguments.
-        model: see `TextClassifier`. Its tokens are those of this model.
-        table: the first two arguments of `WordVectors`; `NOTHING`: the head has its own alone.
-        labels: see `TextClassifier`.
-        **kwargs: see `Elmo`.
+        baseline: the function of the command line: training data and others to a name and scores.
+        tokenizer: what splits the texts.
     """
-    known = keras_elmo.Elmo.from_pretrained(model, **kwargs)
-    row_of, vectors = table
-    vectors = np.pad(vectors, [(0, 0), (0, vectors.shape[1] % 2)])  # both directions are alike
-    half = vectors.shape[1] // 2
-    config = dataclasses.replace(known.config, projection_dim=half, units=half)
-    result = make(keras_elmo.Elmo(config), labels, layers="elmo")
-    del result.elmo
-    result.elmo = WordVectors(row_of, vectors, known.tokenizer, known.max_tokens)
-    return result
+
+    title: str
+    score: str
+    read: typing.Callable
+    read_examples: typing.Callable
+    make: typing.Callable
+    baseline: typing.Callable
+    tokenizer: str | None
 
 
-def regression_score(vectors, data):
-    """The accuracy (%) of a logistic regression on vectors; the dev texts choose its strength.
+def tasks(folder):
+    """The tasks by their names; their data is in a folder."""
+    partial = functools.partial
+    reviews = partial(read_parts, DATA / "reviews.{}.tsv", read_texts)
+    entities = partial(read_parts, DATA / "entities.{}.txt", read_tagged)
+    texts = reviews, TextClassifier, classify.baseline, "whitespace"
+    crf = entities, Tagger, tag.baseline, None
+    softmax = entities, partial(Tagger, crf=False), tag.baseline, None
+    return {
+        "sentiment": Task(
+            "Sentiment (SST-2)",
+            "accuracy (%)",
+            partial(read_parts, folder / "sst2/{}.tsv", read_texts),
+            *texts,
+        ),
+        "phrases": Task(
+            "Sentiment (SST-2's phrases; tested on its dev sentences)",
+            "accuracy (%)",
+            partial(read_phrases, folder),
+            *texts,
+        ),
+        "entities": Task(
+            "Named entities (WNUT17)",
+            "F1 (%)",
+            partial(read_parts, folder / "wnut17/{}.conll", read_tagged),
+            *crf,
+        ),
+        "speech": Task(
+            "Parts of speech (UD English EWT)",
+            "accuracy (%)",
+            partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_conllu),
+            *softmax,
+        ),
+    }
 
-    Args:
-        vectors, data: dicts of `"train"`, `"dev"` and `"test"`: (N, D); texts and labels.
-    """
-    models = [
-        LogisticRegression(C=c, max_iter=1000).fit(vectors["train"], data["train"][1])
-        for c in (0.1, 1, 10, 100)
-    ]
-    best = max(models, key=lambda model: model.score(vectors["dev"], data["dev"][1]))
-    return 100 * best.score(vectors["test"], data["test"][1])
+
+def read_parts(pattern, read):
+    return {part: read(str(pattern).format(part)) for part in PARTS}
 
 
-def minilm_row(data):
-    """A logistic regression on MiniLM's mean vectors."""
-    start = time.perf_counter()
-    found = {part: peers.minilm(data[part][0]) for part in ("train", "dev", "test")}
-    score = regression_score({part: vectors for part, (vectors, _) in found.items()}, data)
-    seconds = time.perf_counter() - start
-    return {"scores": [score], "seconds": [seconds], "speeds": [found["test"][1]]}
+def read_phrases(folder):
+    texts, labels = read_labels_first(folder / "sst2/trees-train.tsv.gz")
+    # Phrases of one sentence follow each other, and are parts of each other. A model that has read
+    # some of them knows the rest.
+    count = round(0.1 * len(texts))
+    return {
+        "train": (texts[count:], labels[count:]),
+        "dev": (texts[:count], labels[:count]),
+        "test": read_labels_first(folder / "sst2/trees-dev.tsv.gz"),
+    }
+
+
+def read_labels_first(path):
+    """A gzipped file of a label, a tab and a text on each line, as `read_texts` gives it."""
+    rows = [line.partition("\t") for line in read_lines(path)]
+    return [text for _, _, text in rows], [label for label, _, _ in rows]
 
 
 def train(make, data, epochs, seed, parts):
@@ -171,168 +159,120 @@ def train(make, data, epochs, seed, parts):
         start = time.perf_counter()
         model.predict(texts, verbose=0)
         results.append((score, seconds, len(texts) / (time.perf_counter() - start)))
-    shares = None
+    shares = ""
     if model.elmo_layers == "elmo" and model.elmo.trainable:
         shares = keras.ops.softmax(model.elmo.mixes[0].scalars)
         shares = [round(float(share), 2) for share in shares]
     return results, shares
 
 
-def only_layer(model, layer, **kwargs):
-    """An `Elmo` whose mix is one layer, frozen."""
-    elmo = keras_elmo.Elmo.from_pretrained(model, trainable=False, **kwargs)
+def only_layer(elmo, layer):
+    """An `Elmo` whose mix becomes one layer."""
     scalars = np.full(elmo.config.num_layers + 1, -1e4, np.float32)
     scalars[layer] = 0
     elmo.mixes[0].scalars.assign(scalars)
     return elmo
 
 
-class Task(typing.NamedTuple):
-    """A table of results.
+def no_layer(elmo):
+    """An `Elmo` whose mix becomes zeros."""
+    elmo.mixes[0].gamma.assign(0.0)
+    return elmo
 
-    Attributes:
-        title: string.
-        score: string. What is measured.
-        read: function of nothing that returns the data, and of `True` that of the examples.
-        make: `TextClassifier` or `Tagger`, perhaps with arguments.
-        baseline: the function of the command line: training data and others to a name and scores.
-        tokenizer: what splits the texts.
+
+def has_minilm():
+    """Whether MiniLM's files are there, and what runs it."""
+    needed = ("onnxruntime", "tokenizers")
+    return MINILM.exists() and all(map(importlib.util.find_spec, needed))
+
+
+def minilm_vectors(texts):
+    """Mean vectors of MiniLM, (N, 384), and the texts a second."""
+    import onnxruntime
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(MINILM / "tokenizer.json"))
+    tokenizer.enable_truncation(256)
+    session = onnxruntime.InferenceSession(str(MINILM / "model.onnx"))
+    names = {tensor.name for tensor in session.get_inputs()}
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    result, start = np.zeros((len(texts), 384), np.float32), time.perf_counter()
+    for k in range(0, len(order), 32):
+        rows = order[k : k + 32]
+        encoded = tokenizer.encode_batch([texts[row] for row in rows])
+        width = max(len(e.ids) for e in encoded)
+        ids, mask = np.zeros((2, len(rows), width), np.int64)
+        for row, e in enumerate(encoded):
+            count = len(e.ids)
+            ids[row, :count], mask[row, :count] = e.ids, e.attention_mask
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": 0 * ids}
+        hidden = session.run(None, {n: x for n, x in feed.items() if n in names})[0]
+        result[rows] = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+    return result, len(texts) / (time.perf_counter() - start)
+
+
+def minilm_scores(data):
+    """The score (%), the seconds and the texts a second of a logistic regression on its vectors.
+
+    The dev texts choose its strength.
     """
-
-    title: str
-    score: str
-    read: typing.Callable
-    make: typing.Callable
-    baseline: typing.Callable
-    tokenizer: str | None
-
-
-def read_files(pattern, small, read, is_small):
-    if is_small:
-        pattern = DATA / small
-    parts = ("train", "dev", "test")
-    return {part: read(str(pattern).format(part)) for part in parts}
-
-
-def read_small_or(read, is_small):
-    return read_files("", "reviews.{}.tsv", read_texts, True) if is_small else read()
-
-
-def labels_first(path):
-    """A gzipped file of a label, a tab and a text on each line, as `read_texts` gives it."""
-    rows = [line.partition("\t") for line in read_lines(path)]
-    return [text for _, _, text in rows], [label for label, _, _ in rows]
-
-
-def split(data):
-    """The texts without the first tenth of them, and this tenth, to choose the epoch."""
-    count = round(0.1 * len(data[0]))
-    return [column[count:] for column in data], [column[:count] for column in data]
-
-
-def phrases(folder):
-    # Phrases of one sentence follow each other, and are parts of each other. A model that has read
-    # some of them knows the rest.
-    train, dev = split(labels_first(folder / "sst2/trees-train.tsv.gz"))
-    return {"train": train, "dev": dev, "test": labels_first(folder / "sst2/trees-dev.tsv.gz")}
-
-
-def tasks(folder):
-    """The tasks by their names; their data is in a folder."""
-    partial = functools.partial
-    crf, softmax = Tagger, partial(Tagger, crf=False)
-    return {
-        "sentiment": Task(
-            "Sentiment (SST-2)",
-            "accuracy (%)",
-            partial(read_files, folder / "sst2/{}.tsv", "reviews.{}.tsv", read_texts),
-            TextClassifier,
-            classify.baseline,
-            "whitespace",
-        ),
-        "phrases": Task(
-            "Sentiment (SST-2's phrases; tested on its dev sentences)",
-            "accuracy (%)",
-            partial(read_small_or, partial(phrases, folder)),
-            TextClassifier,
-            classify.baseline,
-            "whitespace",
-        ),
-        "entities": Task(
-            "Named entities (WNUT17)",
-            "F1 (%)",
-            partial(read_files, folder / "wnut17/{}.conll", "entities.{}.txt", read_tagged),
-            crf,
-            tag.baseline,
-            None,
-        ),
-        "speech": Task(
-            "Parts of speech (UD English EWT)",
-            "accuracy (%)",
-            lambda is_small: (
-                read_files("", "entities.{}.txt", read_tagged, True)
-                if is_small
-                else read_files(folder / "ud-english-ewt/{}.conllu", "", read_conllu, False)
-            ),
-            softmax,
-            tag.baseline,
-            None,
-        ),
-    }
+    start = time.perf_counter()
+    found = {part: minilm_vectors(texts) for part, (texts, _) in data.items()}
+    pairs = {part: (vectors, data[part][1]) for part, (vectors, _) in found.items()}
+    models = [
+        LogisticRegression(C=c, max_iter=1000).fit(*pairs["train"]) for c in (0.1, 1, 10, 100)
+    ]
+    best = max(models, key=lambda model: model.score(*pairs["dev"]))
+    score = 100 * best.score(*pairs["test"])
+    return score, time.perf_counter() - start, found["test"][1]
 
 
 def measure(task, options, add, is_wanted):
-    """Measures the rows of a task, and hands each on when it is done."""
-    data, model = task.read(options.small), options.model
-    epochs, seeds = 2 if options.small else EPOCHS, range(options.seeds)
-    tokens = {"tokenizer": task.tokenizer}
-    labels = sorted({x for _, column in data.values() for x in _flat(column)})
+    """Measures the rows of a task, and hands each on when it is done.
 
-    def measure_row(names, make, parts):
-        count = max((k for k, name in enumerate(names, 1) if is_wanted(name)), default=0)
-        if not count:
-            return
-        names = names[:count]
-        runs = [train(make, data, epochs, seed, parts[:count]) for seed in seeds]
-        for k, name in enumerate(names):
-            scores, seconds, speeds = zip(*(results[k] for results, _ in runs), strict=True)
-            row = {"scores": scores, "seconds": seconds, "speeds": speeds}
-            if runs[-1][1] is not None:
-                row["shares"] = runs[-1][1]
-            add({name: row})
+    Args:
+        add: function of the arguments of `row_of` before the last two.
+        is_wanted: function of a row's name.
+    """
+    data = task.read_examples() if options.small else task.read()
+    epochs, seeds = 2 if options.small else EPOCHS, range(options.seeds)
+    labels = sorted({label for _, column in data.values() for label in _flat(column)})
+    tokenizer = task.tokenizer
+    load = functools.partial(keras_elmo.Elmo.from_pretrained, options.model, tokenizer=tokenizer)
+    one_unit = functools.partial(keras_elmo.Elmo, ONE_UNIT, tokenizer=tokenizer, trainable=False)
 
     name, scores = task.baseline(data["train"], data["test"])
     if is_wanted(name):
-        add({name: {"scores": [100 * scores.get("f1", scores["accuracy"])]}})
+        add(name, [(100 * scores.get("f1", scores["accuracy"]), None, None)], "")
     name = "MiniLM, logistic regression"
-    if peers.has_minilm() and task.make is TextClassifier and is_wanted(name):
-        add({name: minilm_row(data)})
-    static = [("word vectors alone", lambda: NOTHING)]
-    if peers.GLOVE.exists():
-        static.append((peers.GLOVE_NAME, peers.glove))
-    if options.text:
-        vectors = StaticVectors(options.text)
-        static.append((vectors.name, lambda: vectors.table))
-    for name, find in static:
-        measure_row(
-            [name],
-            lambda find=find: without_elmo(task.make, model, find(), labels, **tokens),
-            [None],
-        )
-    elmo = keras_elmo.Elmo.from_pretrained(model)
-    for layer in range(elmo.config.num_layers + 1):
-        measure_row(
+    if has_minilm() and task.make is TextClassifier and is_wanted(name):
+        add(name, [minilm_scores(data)], "")
+
+    def measure_rows(names, make_elmo, parts=(None,), **kwargs):
+        """The rows of one model: one for each part of its ELMo that trains, one after another."""
+        if not any(map(is_wanted, names)):
+            return
+        runs = [
+            train(lambda: task.make(make_elmo(), labels, **kwargs), data, epochs, seed, parts)
+            for seed in seeds
+        ]
+        for k, name in enumerate(names):
+            if is_wanted(name):
+                add(name, [results[k] for results, _ in runs], runs[-1][1])
+
+    measure_rows(["word vectors alone"], lambda: no_layer(one_unit()), layers="elmo")
+    for layer in range(load().config.num_layers + 1):
+        measure_rows(
             [f"layer {layer}"],
-            lambda layer=layer: task.make(
-                only_layer(model, layer, **tokens), labels, layers="elmo"
-            ),
-            [None],
+            lambda layer=layer: only_layer(load(trainable=False), layer),
+            layers="elmo",
         )
-    measure_row(["ELMo alone"], lambda: task.make(model, labels, word_dim=0, **tokens), [None])
-    measure_row(["mix"], lambda: task.make(model, labels, layers="elmo", **tokens), [None])
-    measure_row(
-        ["frozen", "all trained"], lambda: task.make(model, labels, **tokens), [None, "all"]
-    )
+    measure_rows(["ELMo alone"], load, word_dim=0)
+    measure_rows(["mix"], load, layers="elmo")
+    if is_wanted("all trained"):
+        measure_rows(["frozen", "all trained"], load, parts=(None, "all"))
+    else:
+        measure_rows(["frozen"], load)
 
 
 def _flat(column):
@@ -340,39 +280,46 @@ def _flat(column):
 
 
 def place(name):
-    """Where a row stands in its table."""
+    """Where a row stands in its table. "GloVe" and "static" are of a former commit."""
     begins = "a bag", "each", "MiniLM", "word", "GloVe", "static", "layer", "ELMo", "mix", "frozen"
     return [k for k, begin in enumerate(begins) if name.startswith(begin)] or [len(begins)], name
 
 
-def rows(results, score, processor):
-    """The table of a task's results, measured on a processor."""
-    return [
-        {
-            "vectors": name,
-            score: float(statistics.mean(row["scores"])),
-            "standard deviation": (
-                f"{statistics.stdev(row['scores']):.1f}" if len(row["scores"]) > 1 else ""
-            ),
-            "seconds of training": _mean(row.get("seconds")),
-            "texts a second": _mean(row.get("speeds")),
-            "shares of the layers": row.get("shares", ""),
-            "processor": processor,
-        }
-        for name, row in results.items()
-    ]
+def row_of(name, runs, shares, score, processor):
+    """The row of a table.
+
+    Args:
+        name: string.
+        runs: list of triples, one for each seed: the score (%), the seconds of training and the
+            texts a second. The last two may be `None`.
+        shares: list of floats, the shares of the layers in the mix; or `""`.
+        score: string. What is measured.
+        processor: string.
+    """
+    scores, seconds, speeds = zip(*runs, strict=True)
+    return {
+        "vectors": name,
+        score: float(statistics.mean(scores)),
+        "standard deviation": f"{statistics.stdev(scores):.1f}" if len(scores) > 1 else "",
+        "seconds of training": _mean(seconds),
+        "texts a second": _mean(speeds),
+        "shares of the layers": shares,
+        "processor": processor,
+    }
 
 
 def _mean(values):
-    return float(statistics.mean(values)) if values else ""
+    return "" if None in values else float(statistics.mean(values))
 
 
 def main():
     parser = report.parser("benchmarks.tasks", __doc__, "tasks", "the examples' own data, 2 epochs")
     parser.add_argument("model", help="tiny (in the package), a published name, a folder or a zip")
     parser.add_argument("--tasks", nargs="+", choices=tasks(DATA), help="only these")
-    report.add_rows(parser)
-    parser.add_argument("--text", type=pathlib.Path, help="tokenised; makes static vectors")
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="measure only these rows anew")
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only the rows that the file lacks"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each row (3)")
     parser.add_argument(
         "--data",
@@ -398,14 +345,12 @@ def main():
         if options.tasks and name not in options.tasks:
             continue
         print(task.title, flush=True)
-        is_wanted = functools.partial(tables.is_wanted, task.title)
 
-        def add(found, task=task, is_wanted=is_wanted):
-            for row in rows(found, task.score, results["machine"]["processor"]):
-                if is_wanted(row["vectors"]):
-                    tables.add(task.title, row)
+        def add(name, runs, shares, task=task):
+            row = row_of(name, runs, shares, task.score, results["machine"]["processor"])
+            tables.add(task.title, row)
 
-        measure(task, options, add, is_wanted)
+        measure(task, options, add, functools.partial(tables.is_wanted, task.title))
     print(tables.text())
 
 

@@ -34,13 +34,6 @@ PRECISIONS = {
 # The packaged model `tiny`, as its card says that it was trained.
 TINY = report.ROOT / "saved_models/tiny/options.json"
 TINY_OPTIONS = {"batch_size": 128, "dropout": 0.0, "optimizer": "adam", "learning_rate": 0.003}
-# As `ElmoConfig` takes them: that of most tables, and the published ones.
-SHAPES = {
-    "default": {"units": 512, "projection_dim": 64},
-    "small": {"units": 1024, "projection_dim": 128, "num_highway": 1},
-    "medium": {"units": 2048, "projection_dim": 256, "num_highway": 1},
-    "original": {"units": 4096, "projection_dim": 512, "num_highway": 2},
-}
 ONE_THREAD_EACH = {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "2"}
 
 
@@ -48,25 +41,19 @@ def geometric(perplexities):
     return statistics.geometric_mean(perplexities)
 
 
-def config_of(shape):
-    """The `ElmoConfig` of "tiny" or of one of the `SHAPES`."""
-    from keras_elmo import ElmoConfig
-
-    if shape == "tiny":
-        return ElmoConfig.from_options(TINY)
-    return ElmoConfig(filters=FILTERS, **SHAPES[shape])
-
-
 def make(task):
     """A trainer on the text, and the text held out."""
     import keras_elmo
-    from keras_elmo import training
+    from keras_elmo import ElmoConfig, training
 
-    config = config_of(task.get("shape", "default"))
     options = {"num_negatives": 1024, **task.get("options", {})}
     if task["small"]:
-        config = keras_elmo.ElmoConfig(units=32, projection_dim=8, filters=FILTERS[:3])
+        config = ElmoConfig(units=32, projection_dim=8, filters=FILTERS[:3])
         options = {"num_negatives": 64, "batch_size": 4, "unroll_steps": 5}
+    elif task.get("is_tiny"):
+        config = ElmoConfig.from_options(TINY)
+    else:
+        config = ElmoConfig(units=512, projection_dim=64, filters=FILTERS)
     folder = pathlib.Path(task["folder"])
     words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     words += [f"another-word-{k}" for k in range(task["words"] - len(words))]
@@ -258,7 +245,7 @@ def tiny(common, is_small):
     rows = []
     for dtype in ("float32", "matmul_dtype bfloat16"):
         for environment in ({}, ONE_THREAD_EACH):
-            task = {**common, "dtype": dtype, "shape": "tiny", "options": TINY_OPTIONS}
+            task = {**common, "dtype": dtype, "is_tiny": True, "options": TINY_OPTIONS}
             row = apart("learn", environment, **task, seed=1, steps=FEW if is_small else 80)
             threads = " ".join(f"{name}={value}" for name, value in environment.items())
             names = ("words", "dtype", "tokens/s", "a step (ms)", "first step (s)")
@@ -297,13 +284,14 @@ def main():
         default=report.SHARED / "bench/training",
         help="folder with train.txt, heldout.txt and vocab.txt (default: %(default)s)",
     )
-    parser.add_argument("--tables", nargs="+", choices=TABLES, help="only these")
+    report.add_tables(parser)
     parser.add_argument("--task", help="for the processes of its own")
     options = parser.parse_args()
     if options.task:
         name, task = json.loads(options.task)
         print(json.dumps(TASKS[name](task)))
         return
+    chosen = report.chosen_tables(options, TABLES)
     import tensorflow as tf
 
     results = {
@@ -314,7 +302,7 @@ def main():
     if options.tables:
         results["tables"] = report.earlier_tables(options.output, "training", results)
     common = {"folder": str(options.text), "small": options.small, "dtype": "float32", "words": 0}
-    for name in options.tables or TABLES:
+    for name in chosen:
         rows = TABLES[name](common, options.small)
         results["tables"][name] = {"date": datetime.date.today().isoformat(), "rows": rows}
         text = report.write(options.output, "training", results, head(results))

@@ -172,7 +172,7 @@ def embed_files(
         input_format=format,
     )
     with noting_signals(), making_folder(folder):
-        with locked_folder(folder, rf"{shards.SHARD_NAME}|{re.escape(MANIFEST)}"):
+        with locked_folder(folder):
             manifest |= _begin(folder, manifest, overwrite)
             return _Run(elmo, columns, records, folder, manifest, on_progress).finish()
 

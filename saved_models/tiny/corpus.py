@@ -94,8 +94,8 @@ def wikitext(path):
 def sources(data):
     """Of each source its pairs of a sentence as it stands there, and as it is tokenised.
 
-    The first one decides whether a sentence is held out, so that the same sentences are held out as
-    in version 0.1.0.
+    The first one decides whether a sentence is held out, so that the same sentences are held out
+    whatever the tokenizer makes of them.
     """
     return {
         "novels": compressed(data / "books/novels.txt.gz"),

@@ -188,21 +188,6 @@ def check_texts(corpus, heldout, options, num_replicas):
             )
 
 
-def count_words(corpus, progress=None):
-    """How often each word occurs: a `collections.Counter` of `str`.
-
-    Args:
-        corpus: a `Corpus`.
-        progress: see `Corpus.counts`.
-    """
-    counts = collections.Counter()
-    for file in corpus.files:
-        for _, sentence in corpus.read_file(file, progress):
-            counts.update(sentence)
-            check_signals()
-    return counts
-
-
 def _few(files):
     return ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
 
@@ -238,7 +223,11 @@ def build_vocabulary(
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
     # A missing folder is an error here, before the words are counted.
     with replacing_file(path) as temporary:
-        counts = count_words(corpus, progress)
+        counts = collections.Counter()
+        for file in corpus.files:
+            for _, sentence in corpus.read_file(file, progress):
+                counts.update(sentence)
+                check_signals()
         if not counts:
             raise ValueError(f"The text must have words. Received: none in {_few(corpus.files)}")
         words = [

@@ -194,9 +194,10 @@ def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is
     with display:
         best = trainer.run(step_report(display, trainer.tokens_per_step))
     if is_shown:
-        share = f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
         end = f"{options.output}: {pluralize(trainer.step, 'step')}"
-        print_status(end + share if heldout else end)
+        if heldout:
+            end += f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
+        print_status(end)
 
 
 def describe_corpus(name, corpus, vocabulary, is_shown):
@@ -246,12 +247,7 @@ def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
 
 
 def step_report(display, tokens_per_step):
-    """A function that shows the metrics of each step of a `Trainer`.
-
-    Args:
-        display: a `ProgressDisplay` of the steps.
-        tokens_per_step: int.
-    """
+    """A function that shows the metrics of each step of a `Trainer` in a `ProgressDisplay`."""
     mean_loss, first_step, is_estimated = None, display.count, False
 
     def report(metrics):
@@ -313,12 +309,9 @@ def make_model(options, config, vocabulary, arguments):
 
     Args:
         options: the typed ones. `init`: str or `None`, as `--init`; `options`: path or `None`.
-        config: `ElmoConfig`, the shape that `options.options` says.
+        config: `ElmoConfig`, the shape that `options.options` says. `init` must have it, too.
         vocabulary: a `Vocabulary`.
         arguments: `TrainingOptions`.
-
-    Raises:
-        ValueError: the model of `init` has another shape than `options.options` says.
     """
     if not options.init:
         bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)

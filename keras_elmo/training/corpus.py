@@ -159,16 +159,9 @@ class Corpus:
 
 
 def check_texts(corpus, heldout, options, num_replicas):
-    """Refuses texts that are too short for training with some options.
+    """Raises a `ValueError` if a text is too short for training with some `TrainingOptions`.
 
-    Args:
-        corpus: a `Corpus`. It must fill a window of every lane.
-        heldout: a `Corpus`, which must fill a window of one lane; or `None`.
-        options: `TrainingOptions`.
-        num_replicas: int.
-
-    Raises:
-        ValueError: a text is too short.
+    The corpus must fill a window of every lane, and the held-out one (or `None`) that of one lane.
     """
     num_needed = num_replicas * options.batch_size * options.unroll_steps
     sentences, tokens = corpus.counts()

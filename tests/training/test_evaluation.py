@@ -41,10 +41,9 @@ def test_unknown_words_and_progress(model):
     assert calls == [4, 4]
 
 
-def test_what_cannot_be_evaluated(model):
+def test_what_cannot_be_evaluated(model, monkeypatch):
     with pytest.raises(ValueError, match="must be a sentence"):
         evaluate(model, [])
-    without = make_model()
-    without.has_softmax = False
+    monkeypatch.setattr(model, "has_softmax", False)
     with pytest.raises(ValueError, match="softmax"):
-        evaluate(without, [["a"]])
+        evaluate(model, [["a"]])

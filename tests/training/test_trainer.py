@@ -191,14 +191,15 @@ def test_another_held_out_text_has_another_best(corpus, heldout, tmp_path):
 
 
 def test_what_cannot_be_trained_is_refused_at_once(corpus, heldout):
-    for texts, change, message in [
-        ((heldout, None), {}, "corpus"),
-        ((corpus, heldout), {"unroll_steps": 12}, "held-out"),
-        ((corpus, None), {"num_negatives": 14}, "num_negatives"),
+    model = make_model()
+    for text, change, arguments, message in [
+        (heldout, {}, {}, "corpus"),
+        (corpus, {"unroll_steps": 12}, {"heldout": heldout}, "held-out"),
+        (corpus, {"num_negatives": 14}, {}, "num_negatives"),
+        *[(corpus, {}, {n: 0}, n) for n in ("steps", "checkpoint_every", "evaluate_every")],
     ]:
         with pytest.raises(ValueError, match=message):
-            options = dataclasses.replace(OPTIONS, **change)
-            Trainer(make_model(), texts[0], options, heldout=texts[1])
+            Trainer(model, text, dataclasses.replace(OPTIONS, **change), **arguments)
 
 
 def test_another_run_is_not_resumed(corpus, tmp_path):

@@ -182,12 +182,8 @@ def check_same_run(before, now, folder):
     The number of steps may change if the learning rate does not depend on it; a warning says so.
 
     Args:
-        before: dict. The settings in the checkpoint.
-        now: dict. The settings of the run that is to resume from it.
+        before, now: dicts of `run_settings`, of the checkpoint and of the run that is to resume.
         folder: path, which the error names.
-
-    Raises:
-        ValueError: a setting has changed; every such setting is named.
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
     steps, new_steps = before["steps"], now["steps"]

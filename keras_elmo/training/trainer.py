@@ -93,10 +93,6 @@ class Trainer:
         self.last_evaluation_step = 0
         self.best_perplexity = math.inf  # the lowest one of the held-out text
 
-    def is_chief(self):
-        """Whether this process writes the files. Of several workers it is the first."""
-        return self.replicas.is_chief()
-
     def run(self, report=None):
         """Trains to the last step.
 
@@ -120,7 +116,7 @@ class Trainer:
         if tf.distribute.has_strategy():
             raise RuntimeError("`run` must be called outside of the strategy's scope")
         self.model.has_softmax = True
-        has_log = self.folder is not None and self.is_chief()
+        has_log = self.folder is not None and self.replicas.is_chief()
         log_folder = os.path.join(self.folder, _LOGS) if has_log else None
         batches = contextlib.closing(read_ahead(self._batches()))
         with event_log(log_folder) as log, noting_signals(), batches as batches:
@@ -229,7 +225,7 @@ class Trainer:
         return result
 
     def _save_model(self):
-        if self.folder is not None and self.is_chief():
+        if self.folder is not None and self.replicas.is_chief():
             self.model.save_pretrained(self.folder)
 
     def _stop_message(self):
@@ -251,7 +247,7 @@ class Trainer:
         if self.folder is None:
             return
         state = self.replicas.gather(self.state)
-        if self.is_chief():
+        if self.replicas.is_chief():
             values = {
                 "step": self.step,
                 "evaluated": self.last_evaluation_step,

@@ -88,7 +88,7 @@ def run_replicas(folder, name):
     def stop_at_step_3(metrics):
         losses.append(metrics["loss"])
         # Of two processes, only the second is asked to stop.
-        if metrics["step"] == 3 and (name == "two devices" or not stopped.is_chief()):
+        if metrics["step"] == 3 and (name == "two devices" or not stopped.replicas.is_chief()):
             os.kill(os.getpid(), signal.SIGTERM)
 
     stopped = make()

@@ -50,9 +50,10 @@ def send_at(step, number=signal.SIGINT):
 def test_it_learns(corpus, change):
     options = dataclasses.replace(OPTIONS, **{"learning_rate": 1.0, **change})
     trainer = make_trainer(corpus, options=options, steps=250)
-    before = evaluate(trainer.model, corpus.sentences())["perplexity"]
+    lanes = options.batch_size, options.unroll_steps
+    before = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     losses = run_losses(trainer)
-    after = evaluate(trainer.model, corpus.sentences())["perplexity"]
+    after = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     assert len(losses) == 250 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.3
     assert 20 < before < 40 and after < before * (0.8 if options.num_negatives else 0.5)
     if options.zero_starts:

@@ -7,6 +7,7 @@ import math
 import os
 import resource
 import sys
+import typing
 import warnings
 
 import tensorflow as tf
@@ -16,7 +17,6 @@ from keras_elmo.checks import short_repr
 from keras_elmo.cli.arguments import (
     MODEL_HELP,
     add_matmul_dtype_argument,
-    check_readable,
     model_source,
     open_model_argument,
     reading_display,
@@ -28,8 +28,7 @@ from keras_elmo.files.atomic import locked_folder, making_folder
 from keras_elmo.process.progress import ProgressDisplay, duration
 from keras_elmo.training import BiLanguageModel
 from keras_elmo.training.checkpoints import is_begun
-from keras_elmo.training.optimizer import OPTIMIZERS
-from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
+from keras_elmo.training.options import OPTIONS
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -93,46 +92,23 @@ def add_arguments(parser):
 
 def _add_training_options(group):
     """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
-    rates = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
-
-    def add(name, help, **kwargs):
-        default = _DEFAULTS[name]
-        if isinstance(default, bool):
-            default = "yes" if default else "no"
-        elif isinstance(default, float):
-            default = f"{default:g}"
-        group.add_argument(_option(name), help=f"{help} ({default})".lstrip(), **kwargs)
-
-    add("epochs", "times to read the corpus", type=float, metavar="N")
     group.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
-    add("batch_size", "lanes, of each GPU", type=int, metavar="N")
-    add("unroll_steps", "tokens of a window", type=int, metavar="N")
-    add("dropout", "", type=float, metavar="P")
-    add("optimizer", "adagrad is the original's", choices=OPTIMIZERS)
-    group.add_argument("--learning-rate", type=float, metavar="R", help=f"({rates})")
-    add("schedule", "how it falls", choices=SCHEDULES)
-    add("warmup_steps", "steps it rises over", type=int, metavar="N")
-    add(
-        "shuffle",
-        "read the sentences in another order in each epoch",
-        action=argparse.BooleanOptionalAction,
-    )
-    add(
-        "zero_starts",
-        "begin sentences that begin a window from a zero state, as embedding does",
-        action=argparse.BooleanOptionalAction,
-    )
-    add("clip_norm", "of all gradients", type=float, metavar="X")
-    group.add_argument(
-        "--num-negatives",
-        type=int,
-        metavar="N",
-        help="samples, at most half of the vocabulary's words; 0: the full softmax "
-        f"({NUM_NEGATIVES}, or as many as there may be)",
-    )
-    add("dtype", "of the arithmetic", choices=DTYPES)
-    add_matmul_dtype_argument(group)
-    add("seed", "", type=int, metavar="N")
+    types = {field.name: field.type for field in dataclasses.fields(training.TrainingOptions)}
+    for name, option in OPTIONS.items():
+        default = _DEFAULTS[name]
+        if name == "matmul_dtype":
+            add_matmul_dtype_argument(group)  # as other subcommands have it
+            continue
+        if default is True:
+            kind, default = {"action": argparse.BooleanOptionalAction}, "yes"
+        elif option.choices:
+            kind = {"choices": option.choices}
+        elif int in (types[name], *typing.get_args(types[name])):
+            kind = {"type": int, "metavar": "N"}
+        else:
+            kind = {"type": float, "metavar": "X"}
+        shown = "" if default is None else f" ({default})"
+        group.add_argument(_option(name), help=f"{option.help}{shown}".lstrip(), **kind)
 
 
 def _option(name):
@@ -141,7 +117,15 @@ def _option(name):
 
 
 def run(options):
-    corpus, heldout = _check(options)
+    corpus, heldout = (
+        training.Corpus(files, options.encoding, options.errors) if files else None
+        for files in (options.train, options.heldout)
+    )
+    settings = _settings(options)
+    _check_output(options)
+    if options.init:
+        with open_model_argument(options.init):
+            pass
     with making_folder(options.output), contextlib.ExitStack() as stack:
         strategy = _strategy()
         with strategy.scope():
@@ -149,29 +133,7 @@ def run(options):
         if is_chief:  # of several workers, which share the folder, it alone writes there
             stack.enter_context(locked_folder(options.output))
             _check_output(options)  # another run may have ended there since
-        _train(options, corpus, heldout, strategy)
-
-
-def _check(options):
-    """Finds what can be wrong before a text is read or a model is made; returns the corpora."""
-    for name in ("steps", "checkpoint_every", "evaluate_every"):
-        if getattr(options, name) is not None and getattr(options, name) < 1:
-            typed = _option(name)
-            raise ValueError(
-                f"{typed} must be at least 1. Received: {typed} {getattr(options, name)}"
-            )
-    corpus, heldout = (
-        training.Corpus(files, options.encoding, options.errors) if files else None
-        for files in (options.train, options.heldout)
-    )
-    for path in (options.vocabulary, options.options):
-        if path is not None:
-            check_readable(path)
-    _check_output(options)
-    if options.init:
-        with open_model_argument(options.init):
-            pass
-    return corpus, heldout
+        _train(options, corpus, heldout, *settings, strategy, is_chief)
 
 
 def _check_output(options):
@@ -188,15 +150,14 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, strategy):
-    config, arguments, vocabulary = _settings(options)
-    describe_corpus("training", corpus, vocabulary, not options.quiet)
+def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is_chief):
+    is_shown = is_chief and not options.quiet
+    describe_corpus("training", corpus, vocabulary, is_shown)
     if heldout:
-        unknown = describe_corpus("held-out", heldout, vocabulary, not options.quiet)
+        unknown = describe_corpus("held-out", heldout, vocabulary, is_shown)
     with strategy.scope():
-        bilm = make_model(options, config, vocabulary, arguments)
         trainer = training.Trainer(
-            bilm,
+            make_model(options, config, vocabulary, arguments),
             corpus,
             arguments,
             options.output,
@@ -205,14 +166,17 @@ def _train(options, corpus, heldout, strategy):
             options.checkpoint_every,
             options.evaluate_every,
         )
-    is_chief = trainer.is_chief()
     if options.resume:
-        start, caught = _resume(trainer)
-        if is_chief:
-            lines = [] if options.quiet else [start]
-            for line in [*lines, *(f"warning: {warning.message}" for warning in caught)]:
-                print_status(line)
-    is_shown = is_chief and not options.quiet
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            is_resumed = trainer.restore()
+        if is_shown and not is_resumed:
+            print_status("no checkpoint yet: from step 0")
+        elif is_shown and trainer.step < trainer.num_steps:
+            print_status(f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
+        elif is_shown:
+            print_status(f"the run is at step {trainer.step:,} already; nothing is left to train")
+        _print_warnings(caught, is_chief)
     if is_shown and trainer.step < trainer.num_steps:
         print_status(describe_work(trainer))
         print_status("tracing the first step ...")
@@ -226,23 +190,16 @@ def _train(options, corpus, heldout, strategy):
         line_every=_LINE_INTERVAL,
     )
     with display:
-        trainer.run(step_report(display, trainer.tokens_per_step))
-    if is_chief and not options.quiet:
-        best = ""
+        best = trainer.run(step_report(display, trainer.tokens_per_step))
+    if is_shown:
+        end = f"{options.output}: {pluralize(trainer.step, 'step')}"
         if heldout:
-            perplexity = f"{trainer.best_perplexity:.2f}"
-            best = f", held-out perplexity {perplexity}, {unknown:.1%} of its words unknown"
-        print_status(f"{options.output}: {pluralize(trainer.step, 'step')}{best}")
+            end += f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
+        print_status(end)
 
 
 def describe_corpus(name, corpus, vocabulary, is_shown):
-    """Reads a corpus, checks it, and says what is in it.
-
-    Args:
-        name: str, what the corpus is called.
-        corpus: a `Corpus`.
-        vocabulary: a `Vocabulary`.
-        is_shown: bool. Whether anything is written.
+    """Reads a corpus, checks it, and says what is in it, if `is_shown`.
 
     Returns:
         The share of its tokens that the vocabulary does not have, float.
@@ -253,9 +210,8 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
         warnings.simplefilter("always")
         with reading_display(corpus.files, is_shown) as display:
             unknown = corpus.oov_rate(vocabulary, display.advance)
+    _print_warnings(caught, is_shown)
     if is_shown:
-        for warning in caught:
-            print_status(f"warning: {warning.message}")
         sentences, tokens = corpus.counts()
         print_status(
             f"{name} text: {pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}, "
@@ -289,12 +245,7 @@ def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
 
 
 def step_report(display, tokens_per_step):
-    """A function that shows the metrics of each step of a `Trainer`.
-
-    Args:
-        display: a `ProgressDisplay` of the steps.
-        tokens_per_step: int.
-    """
+    """A function that shows the metrics of each step of a `Trainer` in a `ProgressDisplay`."""
     mean_loss, first_step, is_estimated = None, display.count, False
 
     def report(metrics):
@@ -327,16 +278,10 @@ def print_status(line):
     print(line, file=sys.stderr, flush=True)
 
 
-def _resume(trainer):
-    """Resumes from the last checkpoint. Returns a line that says from which, and the warnings."""
-    start = "no checkpoint yet: from step 0"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if trainer.restore():
-            start = f"resuming from step {trainer.step:,} of {trainer.num_steps:,}"
-            if trainer.step >= trainer.num_steps:
-                start = f"the run is at step {trainer.step:,} already; nothing is left to train"
-    return start, caught
+def _print_warnings(caught, is_shown):
+    for warning in caught:
+        if is_shown:
+            print_status(f"warning: {warning.message}")
 
 
 def _settings(options):
@@ -344,10 +289,8 @@ def _settings(options):
     config, known, num_words = SMALL, {}, None
     if options.options:
         config, known, num_words = training.read_options(options.options)
-    for field in dataclasses.fields(training.TrainingOptions):
-        value = getattr(options, field.name)
-        if value is not None:
-            known[field.name] = value
+    typed = {name: getattr(options, name) for name in OPTIONS}
+    known |= {name: value for name, value in typed.items() if value is not None}
     arguments = training.TrainingOptions(**known)
     vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):
@@ -364,12 +307,9 @@ def make_model(options, config, vocabulary, arguments):
 
     Args:
         options: the typed ones. `init`: str or `None`, as `--init`; `options`: path or `None`.
-        config: `ElmoConfig`, the shape that `options.options` says.
+        config: `ElmoConfig`, the shape that `options.options` says. `init` must have it, too.
         vocabulary: a `Vocabulary`.
         arguments: `TrainingOptions`.
-
-    Raises:
-        ValueError: the model of `init` has another shape than `options.options` says.
     """
     if not options.init:
         bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)

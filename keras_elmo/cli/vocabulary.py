@@ -2,8 +2,7 @@
 
 import sys
 
-from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import check_overwrite, is_same_file, reading_display
+from keras_elmo.cli.arguments import check_overwrite, reading_display
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.training import Corpus, build_vocabulary
@@ -37,12 +36,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    check_integers(1, min_count=options.min_count)
     corpus = Corpus(options.files)
-    if any(is_same_file(options.output, file) for file in corpus.files):
-        raise ValueError(
-            f"The vocabulary must be written to a file of its own. Received: {options.output}"
-        )
     check_overwrite(options.output, options.overwrite)
     with reading_display(corpus.files, not options.quiet) as display:
         words, share = build_vocabulary(

@@ -17,7 +17,7 @@ from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
 
 _RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
 _STATE_FILE = "checkpoint"  # TensorFlow's, which names the last checkpoint
-_INDEX = ".index"  # the end of the name of a checkpoint's file that is written last
+_INDEX = ".index"  # the end of the name of a checkpoint's file, which appears when it is whole
 _EVALUATED = "evaluated"
 _NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
 
@@ -87,21 +87,17 @@ class Checkpoints:
     def _latest(self):
         """The path of the last checkpoint, or `None` if none was written.
 
-        Without TensorFlow's state file, it is the one of the last step: its index is written when
-        it is whole.
+        TensorFlow's state file is not read: after a kill it may be missing, or name the one before.
         """
-        prefix = tf.train.latest_checkpoint(self.folder)
-        if prefix is not None or not is_begun(self.folder):
-            return prefix
-        names = os.listdir(self.folder)
-        found = sorted((name for name in names if name.endswith(_INDEX)), key=_order)
-        if _STATE_FILE in names:
+        if not is_begun(self.folder):
+            return None
+        names = [name for name in os.listdir(self.folder) if name.endswith(_INDEX)]
+        if not names:
             raise ValueError(
-                f"{os.path.join(self.folder, _STATE_FILE)} must name a checkpoint of its folder. "
-                "Copy the folder again, or name a whole checkpoint there. Received: a folder with "
-                f"{', '.join(found) or 'no checkpoint'}"
+                f"{self.folder} must hold a checkpoint. Copy the folder again. Received: a folder "
+                f"with a file named {_STATE_FILE}, but no *{_INDEX}"
             )
-        return os.path.join(self.folder, found[-1].removesuffix(_INDEX))
+        return os.path.join(self.folder, max(names, key=_order).removesuffix(_INDEX))
 
     def _checkpoint(self, run_state):
         return tf.train.Checkpoint(
@@ -116,7 +112,7 @@ def is_begun(folder):
 
 
 def _order(name):
-    """Sorts the checkpoints by their steps; of a step, the one after an evaluation is newer."""
+    """Sorts checkpoints by their steps; of a step, the one after an evaluation is newer."""
     kind, _, step = name.removesuffix(_INDEX).rpartition("-")
     return int(step) if step.isdecimal() else -1, kind == _EVALUATED
 
@@ -127,9 +123,8 @@ def _naming_what_is_damaged(prefix):
         yield
     except CHECKPOINT_ERRORS as error:
         raise ValueError(
-            f"The checkpoint {prefix} must be whole. Name the one before it in the file "
-            f"{os.path.join(os.path.dirname(prefix), _STATE_FILE)}, or begin again in another "
-            f"folder. Received: {error}"
+            f"The checkpoint {prefix} must be whole. Remove its files to resume from the one "
+            f"before it, or begin again in another folder. Received: {error}"
         ) from None
 
 
@@ -159,22 +154,8 @@ class RunState(tf.train.experimental.PythonState):
         self.values = json.loads(str(values))
 
 
-_STEPS_DECIDE = (
-    ". With the schedule {schedule!r}, the learning rate of every step depends on the number of "
-    "all steps. To train for longer, begin a new run from the weights of this one"
-)
-
-
 def run_settings(model, options, corpus, num_replicas, num_steps):
-    """The settings of a run, as a dict that a checkpoint holds.
-
-    Args:
-        model: a `BiLanguageModel`.
-        options: `TrainingOptions`.
-        corpus: a `Corpus`.
-        num_replicas: int.
-        num_steps: int. The last step.
-    """
+    """The settings of a run, as a dict that a checkpoint holds."""
     words = "\n".join(model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
         **model.config.to_options(),
@@ -201,12 +182,8 @@ def check_same_run(before, now, folder):
     The number of steps may change if the learning rate does not depend on it; a warning says so.
 
     Args:
-        before: dict. The settings in the checkpoint.
-        now: dict. The settings of the run that is to resume from it.
+        before, now: dicts of `run_settings`, of the checkpoint and of the run that is to resume.
         folder: path, which the error names.
-
-    Raises:
-        ValueError: a setting has changed; every such setting is named.
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
     steps, new_steps = before["steps"], now["steps"]
@@ -220,10 +197,16 @@ def check_same_run(before, now, folder):
         if before.get(name) != now.get(name)
     ]
     if changes:
+        hint = ""
+        if steps != new_steps and not may_change:
+            hint = (
+                f". With the schedule {now['schedule']!r}, the learning rate of every step depends "
+                "on the number of all steps. To train for longer, begin a new run from the weights "
+                "of this one"
+            )
         raise ValueError(
             f"The checkpoint in {folder} is of another run; resume with what it was made "
-            f"with, or take another folder. {'; '.join(changes)}"
-            + ("" if may_change or steps == new_steps else _STEPS_DECIDE.format(**now))
+            f"with, or take another folder. {'; '.join(changes)}{hint}"
         )
     if steps != new_steps:
         warnings.warn(

@@ -159,16 +159,9 @@ class Corpus:
 
 
 def check_texts(corpus, heldout, options, num_replicas):
-    """Refuses texts that are too short for training with some options.
+    """Raises a `ValueError` if a text is too short for training with some `TrainingOptions`.
 
-    Args:
-        corpus: a `Corpus`. It must fill a window of every lane.
-        heldout: a `Corpus`, which must fill a window of one lane; or `None`.
-        options: `TrainingOptions`.
-        num_replicas: int.
-
-    Raises:
-        ValueError: a text is too short.
+    The corpus must fill a window of every lane, and the held-out one (or `None`) that of one lane.
     """
     num_needed = num_replicas * options.batch_size * options.unroll_steps
     sentences, tokens = corpus.counts()
@@ -186,21 +179,6 @@ def check_texts(corpus, heldout, options, num_replicas):
                 f"The held-out text must have at least a window, {options.unroll_steps} "
                 f"tokens. Received: {tokens:,}"
             )
-
-
-def count_words(corpus, progress=None):
-    """How often each word occurs: a `collections.Counter` of `str`.
-
-    Args:
-        corpus: a `Corpus`.
-        progress: see `Corpus.counts`.
-    """
-    counts = collections.Counter()
-    for file in corpus.files:
-        for _, sentence in corpus.read_file(file, progress):
-            counts.update(sentence)
-            check_signals()
-    return counts
 
 
 def _few(files):
@@ -238,7 +216,11 @@ def build_vocabulary(
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
     # A missing folder is an error here, before the words are counted.
     with replacing_file(path) as temporary:
-        counts = count_words(corpus, progress)
+        counts = collections.Counter()
+        for file in corpus.files:
+            for _, sentence in corpus.read_file(file, progress):
+                counts.update(sentence)
+                check_signals()
         if not counts:
             raise ValueError(f"The text must have words. Received: none in {_few(corpus.files)}")
         words = [

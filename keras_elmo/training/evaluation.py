@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.training.language_model import perplexities
-from keras_elmo.training.stream import Stream
+from keras_elmo.training.stream import Stream, read_ahead
 
 
 def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
@@ -40,9 +40,9 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     state = model.bilm.zero_state(batch_size)
     loss_sums = np.zeros(2)  # of the forward and the backward direction
     num_predictions = num_ends = num_unknown = 0
-    for batch in stream.evaluation_batches(sentences):
+    for batch in read_ahead(stream.evaluation_batches(sentences)):
         losses, state = evaluation_step(batch, state)
-        targets = tf.boolean_mask(batch["targets"][0], batch["mask"]).numpy()
+        targets = batch["targets"][0][batch["mask"]]
         loss_sums += losses.numpy()
         num_predictions += len(targets)
         num_ends += np.count_nonzero(targets == model.vocabulary.end)

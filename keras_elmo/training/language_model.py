@@ -235,25 +235,20 @@ class BiLanguageModel(ContextualModel):
                 f"Received: k={k}"
             )
         (tokens,) = token_batches(self.tokenizer, [sentence], 1)
-        flat = tokens.flat_values
-        results = [
-            [result.numpy() for result in direction]
-            for direction in self._traced_top(flat, tokens.row_lengths(), tf.constant(k))
-        ]
-        # The forward direction predicts `</S>`, too, and the backward one `<S>`.
-        places = (slice(0, len(flat)), slice(1, len(flat) + 1))
-        words = self.vocabulary.words
-        pairs = [
-            [
-                [(words[i], float(np.exp(value))) for i, value in zip(*row, strict=True)]
-                for row in zip(word_ids[place], values[place], strict=True)
-            ]
-            for (values, word_ids), place in zip(results, places, strict=True)
-        ]
-        names = [token.decode("utf-8", "replace") for token in flat.numpy().tolist()]
+        directions = self._traced_top(tokens.flat_values, tokens.row_lengths(), tf.constant(k))
+        forward, backward = ([tensor.numpy() for tensor in direction] for direction in directions)
+
+        def likely_words(values, word_ids, row):
+            pairs = zip(word_ids[row], values[row], strict=True)
+            return [(self.vocabulary.words[i], float(np.exp(value))) for i, value in pairs]
+
         return [
-            {"token": token, "forward": left, "backward": right}
-            for token, left, right in zip(names, *pairs, strict=True)
+            {
+                "token": token.decode("utf-8", "replace"),
+                "forward": likely_words(*forward, row),
+                "backward": likely_words(*backward, row + 1),  # The first row predicts `<S>`.
+            }
+            for row, token in enumerate(tokens.flat_values.numpy().tolist())
         ]
 
     def _top(self, tokens, row_lengths, k):

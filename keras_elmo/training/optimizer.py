@@ -6,7 +6,7 @@ A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`).
 import tensorflow as tf
 
 
-class Adagrad(tf.Module):
+class Adagrad:
     """Adagrad, which touches only the rows of a table that have a gradient.
 
         accumulator += gradient^2
@@ -22,11 +22,10 @@ class Adagrad(tf.Module):
     """
 
     def __init__(self, variables, initial_accumulator=1.0):
-        super().__init__()
-        self.variables_ = list(variables)
+        self._variables = list(variables)
         self.accumulators = [
             tf.Variable(tf.fill(v.shape, tf.cast(initial_accumulator, v.dtype)), trainable=False)
-            for v in self.variables_
+            for v in self._variables
         ]
 
     def apply(self, gradients, learning_rate):
@@ -37,7 +36,7 @@ class Adagrad(tf.Module):
                 twice in it.
             learning_rate: float32, ().
         """
-        triples = zip(gradients, self.variables_, self.accumulators, strict=True)
+        triples = zip(gradients, self._variables, self.accumulators, strict=True)
         for gradient, variable, accumulator in triples:
             arguments = {
                 "var": variable.handle,
@@ -53,7 +52,7 @@ class Adagrad(tf.Module):
                 tf.raw_ops.ResourceApplyAdagradV2(grad=gradient, **arguments)
 
 
-class Adam(tf.Module):
+class Adam:
     """Adam, which touches only the rows of a table that have a gradient ("lazy" Adam).
 
         mean = beta_1 * mean + (1 - beta_1) * gradient
@@ -73,29 +72,23 @@ class Adam(tf.Module):
     """
 
     def __init__(self, variables, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
-        super().__init__()
-        self.variables_ = list(variables)
+        self._variables = list(variables)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
-        self.means = [tf.Variable(tf.zeros_like(v), trainable=False) for v in self.variables_]
-        self.squares = [tf.Variable(tf.zeros_like(v), trainable=False) for v in self.variables_]
+        self.means, self.squares = (
+            [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables] for _ in range(2)
+        )
         self.step = tf.Variable(0.0, trainable=False)
         # What a checkpoint must hold.
         self.accumulators = [*self.means, *self.squares, self.step]
 
     def apply(self, gradients, learning_rate):
-        """Updates the variables.
-
-        Args:
-            gradients: list of tensors or `IndexedSlices`, one a variable. No row occurs
-                twice in it.
-            learning_rate: float32, ().
-        """
+        """See `Adagrad.apply`."""
         self.step.assign_add(1.0)
         step = self.step.read_value()
         powers = tf.pow(self.beta_1, step), tf.pow(self.beta_2, step)
         rate = learning_rate * tf.sqrt(1 - powers[1]) / (1 - powers[0])
         for gradient, variable, mean, square in zip(
-            gradients, self.variables_, self.means, self.squares, strict=True
+            gradients, self._variables, self.means, self.squares, strict=True
         ):
             if isinstance(gradient, tf.IndexedSlices):
                 rows, values = gradient.indices, gradient.values
@@ -148,15 +141,7 @@ def clip(gradients, norm):
     Returns:
         The gradients, and the norm that they had before, float32, ().
     """
-    values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
-    total = tf.linalg.global_norm(values)
+    total = tf.linalg.global_norm(gradients)
     if norm is None:
         return gradients, total
-    scale = norm / tf.maximum(total, norm)
-    scaled = [
-        tf.IndexedSlices(g.values * scale, g.indices, g.dense_shape)
-        if isinstance(g, tf.IndexedSlices)
-        else g * scale
-        for g in gradients
-    ]
-    return scaled, total
+    return tf.clip_by_global_norm(gradients, norm, total)

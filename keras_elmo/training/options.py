@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig, read_options_file
@@ -21,6 +23,62 @@ _KEYS = {
     "all_clip_norm_val": "clip_norm",
     "n_negative_samples_batch": "num_negatives",
     "n_epochs": "epochs",
+}
+
+
+class Option(NamedTuple):
+    """What a field of `TrainingOptions` may be."""
+
+    help: str  # of the command line
+    rule: str  # what must hold for a value, for an error
+    is_right: Callable  # whether it holds for a value
+    choices: tuple | None = None  # all values
+
+
+def _integer(minimum, help):
+    rule = f"an integer of at least {minimum}"
+    return Option(help, rule, lambda value: is_integer(value) and value >= minimum)
+
+
+def _positive(help):
+    rule = "a positive number"
+    return Option(help, rule, lambda value: is_number(value) and 0 < value < math.inf)
+
+
+def _switch(help):
+    return Option(help, "True or False", lambda value: isinstance(value, bool))
+
+
+def _choice(choices, help):
+    return Option(help, f"one of {list(choices)}", choices.__contains__, choices)
+
+
+_RATES = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
+# In the order of the command line's help. An option whose default is `None` says what it is.
+OPTIONS = {
+    "epochs": _positive("times to read the corpus"),
+    "batch_size": _integer(1, "lanes, of each GPU"),
+    "unroll_steps": _integer(1, "tokens of a window"),
+    "dropout": Option(
+        "", "a number from 0, below 1", lambda value: is_number(value) and 0 <= value < 1
+    ),
+    "optimizer": _choice(tuple(OPTIMIZERS), "adagrad is the original's"),
+    "learning_rate": _positive(f"({_RATES})"),
+    "schedule": _choice(SCHEDULES, "how it falls"),
+    "warmup_steps": _integer(0, "steps it rises over"),
+    "shuffle": _switch("read the sentences in another order in each epoch"),
+    "zero_starts": _switch(
+        "begin sentences that begin a window from a zero state, as embedding does"
+    ),
+    "clip_norm": Option("of all gradients", "positive, or None", is_clip),
+    "num_negatives": _integer(
+        0,
+        "samples, at most half of the vocabulary's words; 0: the full softmax "
+        f"({NUM_NEGATIVES}, or as many as there may be)",
+    ),
+    "dtype": _choice(DTYPES, "of the arithmetic"),
+    "matmul_dtype": _choice(MATMUL_DTYPES, ""),  # Its help is that of other subcommands.
+    "seed": _integer(0, ""),
 }
 
 
@@ -80,38 +138,15 @@ class TrainingOptions:
         if self.learning_rate is None:
             rate = LEARNING_RATES.get(self.optimizer, 1.0)  # An unknown name is refused below.
             object.__setattr__(self, "learning_rate", rate)
-        for name, value in vars(self).items():
+        faults = []
+        for name, option in OPTIONS.items():
+            value = getattr(self, name)
             if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
                 value = int(value) if is_integer(value) else float(value)
                 object.__setattr__(self, name, value)
-        faults = []
-
-        def check(name, is_right, rule):
-            if not is_right:
-                faults.append(
-                    f"`{name}` must be {rule}. Received: {short_repr(getattr(self, name))}"
-                )
-
-        minimums = {"batch_size": 1, "unroll_steps": 1, "warmup_steps": 0, "seed": 0}
-        if self.num_negatives is not None:
-            minimums["num_negatives"] = 0
-        for name, minimum in minimums.items():
-            value = getattr(self, name)
-            is_right = is_integer(value) and value >= minimum
-            check(name, is_right, f"an integer of at least {minimum}")
-        for name in ("learning_rate", "epochs"):
-            value = getattr(self, name)
-            check(name, is_number(value) and 0 < value < math.inf, "a positive number")
-        check("clip_norm", is_clip(self.clip_norm), "positive, or None")
-        is_fraction = is_number(self.dropout) and 0 <= self.dropout < 1
-        check("dropout", is_fraction, "a number from 0, below 1")
-        for name in ("shuffle", "zero_starts"):
-            check(name, isinstance(getattr(self, name), bool), "True or False")
-        check("optimizer", self.optimizer in OPTIMIZERS, f"one of {list(OPTIMIZERS)}")
-        check("schedule", self.schedule in SCHEDULES, f"one of {list(SCHEDULES)}")
-        check("dtype", self.dtype in DTYPES, f"one of {list(DTYPES)}")
-        is_known = self.matmul_dtype in MATMUL_DTYPES
-        check("matmul_dtype", is_known, f"one of {list(MATMUL_DTYPES)}")
+            is_left = value is None and name == "num_negatives"  # to `for_vocabulary`
+            if not is_left and not option.is_right(value):
+                faults.append(f"`{name}` must be {option.rule}. Received: {short_repr(value)}")
         if faults:
             raise ValueError("\n".join(faults))
 

@@ -1,13 +1,15 @@
-"""`Stream`: a corpus dealt out to lanes and cut into windows, as a `tf.data.Dataset`."""
+"""`Stream`: a corpus dealt out to lanes and cut into windows, and a thread that reads ahead."""
 
+import collections
+import concurrent.futures
 import itertools
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo import characters
-from keras_elmo.generator_dataset import dataset_from_generator
 
+_NUM_AHEAD = 4  # batches: enough that a slow one (a new file) delays no training step
 # The indices of `<S>` and `</S>` among the words that `BiLanguageModel.read_windows` reads. They
 # also stand for the boundaries in lists of tokens, where no `str` can be mistaken for them.
 _BEGIN, _END = 0, 1
@@ -42,10 +44,11 @@ class Stream:
     A dot means that the lane has ended. Only evaluation has such places, and masks them: training
     reads the corpus again and again.
 
-    A batch is a dict:
+    A batch is a dict of NumPy arrays:
 
     - `"step"`: int64, (). The index of the window.
-    - `"words"`, `"inputs"` and, in evaluation, `"mask"`: see `BiLanguageModel.read_windows`.
+    - `"words"` (objects, of `bytes`), `"inputs"` and, in evaluation, `"mask"`: see
+      `BiLanguageModel.read_windows`.
     - `"targets"`: int32, (2, batch, tokens), like the inputs. The ids of the target words.
     - `"starts_sentence"`: bool, (batch,). Whether a lane's window starts with the first token of a
       sentence.
@@ -70,7 +73,7 @@ class Stream:
         self._ids = {**vocabulary.ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
 
     def training_batches(self, corpus, order_seed=None, shard=0, num_shards=1, start=0):
-        """Endless batches of full windows, epoch after epoch, as a `tf.data.Dataset`.
+        """Yields endless batches of full windows, epoch after epoch.
 
         Args:
             corpus: a `Corpus`.
@@ -81,6 +84,9 @@ class Stream:
             num_shards: int.
             start: int. The number of batches that are skipped. A run that is resumed skips those
                 that it has seen.
+
+        Raises:
+            ValueError: the shard has no sentence.
         """
 
         def sentences():
@@ -95,28 +101,21 @@ class Stream:
                         "or one file"
                     )
 
-        def batches():
-            for step, window in enumerate(self._windows(sentences())):
-                if step >= start:
-                    yield self._make_batch(window, step, shard)
-
-        return dataset_from_generator(batches, self.training_specs())
+        for step, window in enumerate(self._windows(sentences())):
+            if step >= start:
+                yield self._make_batch(window, step, shard)
 
     def evaluation_batches(self, sentences):
-        """Batches that hold every sentence once, in order; lanes that have ended are masked.
+        """Yields batches with every sentence once, in order; lanes that have ended are masked.
 
         Args:
             sentences: iterable of lists of `str`.
         """
 
-        def batches():
-            for step, window in enumerate(self._windows(sentences)):
-                lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
-                mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
-                yield {**self._make_batch(window, step, shard=0), "mask": mask}
-
-        mask_spec = tf.TensorSpec((self.batch_size, self.unroll_steps), tf.bool)
-        return dataset_from_generator(batches, {**self.training_specs(), "mask": mask_spec})
+        for step, window in enumerate(self._windows(sentences)):
+            lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
+            mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
+            yield {**self._make_batch(window, step, shard=0), "mask": mask}
 
     def training_specs(self):
         """The `tf.TensorSpec` of each entry of a batch of `training_batches`, as a dict."""
@@ -187,7 +186,7 @@ class Stream:
         permutation = np.arange(len(word_indices), dtype=np.int32)
         permutation[np.array(order, np.int32) + 2] = permutation[2:].copy()
         batch = {
-            "step": np.int64(step),
+            "step": np.array(step, np.int64),
             "words": np.array([words[index] for index in order], object),
             "starts_sentence": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
             "inputs": permutation[inputs],
@@ -201,6 +200,25 @@ class Stream:
             batch["negatives"] = np.stack([negatives for negatives, _ in samples])
             batch["num_draws"] = np.array([num_draws for _, num_draws in samples], np.int32)
         return batch
+
+
+def read_ahead(items):
+    """Yields what an iterator yields; a thread takes the next four items from it meanwhile.
+
+    An error of the iterator is raised here. The thread ends with the iterator, when the generator
+    that this function returns is closed or deleted, and at the exit of the process.
+
+    Args:
+        items: iterator. None of its items is `None`.
+    """
+    executor = concurrent.futures.ThreadPoolExecutor(1)  # one thread: the items keep their order
+    try:
+        ahead = collections.deque(executor.submit(next, items, None) for _ in range(_NUM_AHEAD))
+        while (item := ahead.popleft().result()) is not None:
+            ahead.append(executor.submit(next, items, None))
+            yield item
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def log_uniform_sample(rng, num_samples, num_words):

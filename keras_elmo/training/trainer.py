@@ -1,11 +1,13 @@
 """`Trainer`: trains a biLM on a corpus, with checkpoints."""
 
+import contextlib
 import math
 import os
 
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo.checks import check_integers
 from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
 from keras_elmo.training.checkpoints import (
     Checkpoints,
@@ -19,7 +21,7 @@ from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
 from keras_elmo.training.language_model import perplexities
 from keras_elmo.training.replicas import Replicas
-from keras_elmo.training.stream import Stream
+from keras_elmo.training.stream import Stream, read_ahead
 from keras_elmo.training.training_step import TrainingStep
 
 _CHECKPOINTS = "checkpoints"
@@ -62,6 +64,9 @@ class Trainer:
         checkpoint_every=500,
         evaluate_every=2000,
     ):
+        check_integers(1, checkpoint_every=checkpoint_every, evaluate_every=evaluate_every)
+        if steps is not None:
+            check_integers(1, steps=steps)
         self.model, self.corpus = model, corpus
         self.options = options = options.for_vocabulary(len(model.vocabulary))
         self.folder = None if folder is None else os.fspath(folder)
@@ -88,10 +93,6 @@ class Trainer:
         self.last_evaluation_step = 0
         self.best_perplexity = math.inf  # the lowest one of the held-out text
 
-    def is_chief(self):
-        """Whether this process writes the files. Of several workers it is the first."""
-        return self.replicas.is_chief()
-
     def run(self, report=None):
         """Trains to the last step.
 
@@ -114,18 +115,18 @@ class Trainer:
         """
         if tf.distribute.has_strategy():
             raise RuntimeError("`run` must be called outside of the strategy's scope")
-        iterators = {index: iter(self._batches(index)) for index in self.replicas.local_indices}
         self.model.has_softmax = True
-        has_log = self.folder is not None and self.is_chief()
+        has_log = self.folder is not None and self.replicas.is_chief()
         log_folder = os.path.join(self.folder, _LOGS) if has_log else None
-        with event_log(log_folder) as log, noting_signals():
+        batches = contextlib.closing(read_ahead(self._batches()))
+        with event_log(log_folder) as log, noting_signals(), batches as batches:
             if self._is_evaluation_due():  # The run before was stopped during this evaluation.
                 self._evaluate()
             if self.step < self.num_steps:
                 self.training_step.trace(self.stream.training_specs(), self.state)
                 self._check_signals()
             while self.step < self.num_steps:
-                metrics, must_stop = self._train_one_step(iterators)
+                metrics, must_stop = self._train_one_step(next(batches))
                 must_evaluate = self._is_evaluation_due() and not must_stop
                 is_last = self.step == self.num_steps
                 is_regular = self.step % self.checkpoint_every == 0
@@ -143,11 +144,17 @@ class Trainer:
                 self._save_model()
         return self.best_perplexity
 
-    def _batches(self, replica_index):
+    def _batches(self):
+        """Yields for each step a dict: by the index of each local replica, its batch of tensors."""
         order_seed = self.options.seed if self.options.shuffle else None
-        return self.stream.training_batches(
-            self.corpus, order_seed, replica_index, self.replicas.count, self.step
-        )
+        batches = {
+            index: self.stream.training_batches(
+                self.corpus, order_seed, index, self.replicas.count, self.step
+            )
+            for index in self.replicas.local_indices
+        }
+        while True:
+            yield {index: next(replica_batches) for index, replica_batches in batches.items()}
 
     def _check_signals(self, *_):
         """Raises `Interrupted` after a signal.
@@ -158,16 +165,18 @@ class Trainer:
         if self.replicas.count == 1:
             check_signals(self._stop_message())
 
-    def _train_one_step(self, iterators):
+    def _train_one_step(self, batches):
         """Trains on the next window of every lane.
 
         Args:
-            iterators: dict. For the index of each local replica an iterator of its batches.
+            batches: dict. By the index of each local replica its batch.
 
         Returns:
             The metrics of the step, see `run`; and whether the run must stop after it.
         """
-        batch = self.replicas.make_values(lambda index: next(iterators[index]))
+        batch = self.replicas.make_values(
+            lambda index: tf.nest.map_structure(tf.constant, batches[index])
+        )
         learning_rate = self.options.learning_rate_at(self.step, self.num_steps)
         *results, self.state = self.training_step(
             batch,
@@ -216,7 +225,7 @@ class Trainer:
         return result
 
     def _save_model(self):
-        if self.folder is not None and self.is_chief():
+        if self.folder is not None and self.replicas.is_chief():
             self.model.save_pretrained(self.folder)
 
     def _stop_message(self):
@@ -238,7 +247,7 @@ class Trainer:
         if self.folder is None:
             return
         state = self.replicas.gather(self.state)
-        if self.is_chief():
+        if self.replicas.is_chief():
             values = {
                 "step": self.step,
                 "evaluated": self.last_evaluation_step,

@@ -21,7 +21,7 @@ EMBED = "embed - -o a.hdf5 -m m"
         ("--help", 0, r"\n +embed +\w.*\n +info +\w.*\n +tflite +\w.*KERAS_ELMO_DEBUG=1"),
         ("embed --help", 0, r"--layers"),
         ("similar --help", 0, r"--ignore-case"),
-        ("train --help", 0, r"--dropout P +\(0.1\).*--learning-rate R +\(adagrad: 0.2, adam: 0.0"),
+        ("train --help", 0, r"--dropout X +\(0.1\).*--learning-rate X +\(adagrad: 0.2, adam: 0.0"),
         ("--version", 0, rf"keras-elmo {re.escape(keras_elmo.__version__)}\n"),
         ("-V", 0, rf"keras-elmo {re.escape(keras_elmo.__version__)}\n"),
         ("", 2, r"\n +embed +\w.*\n +info +\w.*\n +train +\w"),

@@ -129,7 +129,7 @@ EARLY = [
     ("token-embeddings vocab.txt -m tyni -o out.h5", "no model 'tyni'"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),
     (f"{TRAIN} train-* --dropout 1.5", "--dropout"),
-    (f"{TRAIN} train-* --steps 0", "--steps must be at least 1"),
+    (f"{TRAIN} train-* --steps 0", "--steps must be an integer of at least 1"),
     (f"{TRAIN} train-* --vocab in.txt", "special words <S>, </S>, <UNK> are missing"),
     (f"{TRAIN} blank.txt", "must have words. Received: none in blank.txt"),
     (f"{TRAIN} nothing*", "no file nothing"),

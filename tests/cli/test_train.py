@@ -17,6 +17,7 @@ from keras_elmo.cli.main import main
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process import progress
 from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights import presets
 
@@ -227,14 +228,7 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys
 
 
 def test_signal_while_it_traces_ends_it_after_the_trace(corpus_copy, capsys, monkeypatch):
-    read_windows = BiLanguageModel.read_windows
-
-    def killed(*args, **kwargs):
-        signal.raise_signal(signal.SIGTERM)
-        monkeypatch.undo()
-        return read_windows(*args, **kwargs)
-
-    monkeypatch.setattr(BiLanguageModel, "read_windows", killed)
+    monkeypatch.setattr(TrainingStep, "trace", lambda *_: signal.raise_signal(signal.SIGTERM))
     assert main([*TRAIN, "-o", "model", "--steps", "2"]) == 143
     assert capsys.readouterr().err.endswith("keras-elmo: terminated; nothing was kept\n")
 

@@ -93,13 +93,15 @@ def test_a_run_does_not_begin_anew_if_no_file_names_its_checkpoints(tmp_path):
     assert not is_begun(tmp_path / "none") and not is_begun(tmp_path)
     for step, is_evaluated in [(9, False), (10, False), (10, True)]:
         checkpoints.write(RunState({"is": [step, is_evaluated]}), step, is_evaluated)
-    state = (tmp_path / "checkpoint").read_text()
-    (tmp_path / "checkpoint").unlink()
+    (tmp_path / "checkpoint").rename(tmp_path / "state")
     assert checkpoints.read_run_state().values == {"is": [10, True]} and is_begun(tmp_path)
     (tmp_path / "evaluated-10.index").unlink()
     assert checkpoints.read_run_state().values == {"is": [10, False]}
-    (tmp_path / "checkpoint").write_text(state)
-    with pytest.raises(ValueError, match="must name a checkpoint"):
+    (tmp_path / "state").rename(tmp_path / "checkpoint")  # It names the one that is removed.
+    assert checkpoints.read_run_state().values == {"is": [10, False]}
+    (tmp_path / "ckpt-10.index").unlink()
+    assert is_begun(tmp_path)
+    with pytest.raises(ValueError, match="must hold a checkpoint"):
         checkpoints.read_run_state()
 
 

@@ -6,6 +6,7 @@ Each process makes one run that is stopped, and one that resumes where it was st
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -44,15 +45,15 @@ def run_alone(folder):
     shards = [stream.training_batches(corpus, OPTIONS.seed, shard, 2) for shard in range(2)]
     step = TrainingStep(model, OPTIONS, Replicas())
     state, losses = model.bilm.zero_state(2 * OPTIONS.batch_size), []
-    for first, second in zip(*(shard.take(STEPS) for shard in shards), strict=True):
+    for first, second in itertools.islice(zip(*shards, strict=True), STEPS):
         # The words of the second come after those of the first. Boundaries are shared.
         indices = second["inputs"]
-        indices = tf.where(indices < 2, indices, indices + tf.size(first["words"]))
+        indices = np.where(indices < 2, indices, indices + len(first["words"])).astype(np.int32)
         batch = {
             "step": first["step"],
-            "words": tf.concat([first["words"], second["words"]], 0),
-            "inputs": tf.concat([first["inputs"], indices], 1),
-            "targets": tf.concat([first["targets"], second["targets"]], 1),
+            "words": np.concatenate([first["words"], second["words"]]),
+            "inputs": np.concatenate([first["inputs"], indices], 1),
+            "targets": np.concatenate([first["targets"], second["targets"]], 1),
         }
         loss, *_, state = step(batch, state, tf.constant(OPTIONS.learning_rate), tf.constant(0.0))
         losses.append(float(tf.reduce_mean(loss)))
@@ -87,7 +88,7 @@ def run_replicas(folder, name):
     def stop_at_step_3(metrics):
         losses.append(metrics["loss"])
         # Of two processes, only the second is asked to stop.
-        if metrics["step"] == 3 and (name == "two devices" or not stopped.is_chief()):
+        if metrics["step"] == 3 and (name == "two devices" or not stopped.replicas.is_chief()):
             os.kill(os.getpid(), signal.SIGTERM)
 
     stopped = make()

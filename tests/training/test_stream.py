@@ -1,4 +1,8 @@
 import itertools
+import subprocess
+import sys
+import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -7,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.training import Corpus, Stream
-from keras_elmo.training.stream import log_uniform_sample
+from keras_elmo.training.stream import log_uniform_sample, read_ahead
 from keras_elmo.training.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
@@ -15,9 +19,9 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
 
 def read(batch):
     """What each direction reads and predicts, as words: two arrays (2, batch, tokens)."""
-    words = ["<S>", "</S>", *(word.decode() for word in batch["words"].numpy().tolist())]
-    inputs = np.array(words, object)[batch["inputs"].numpy()]
-    return inputs, np.array(VOCABULARY.words, object)[batch["targets"].numpy()]
+    words = ["<S>", "</S>", *(word.decode() for word in batch["words"])]
+    inputs = np.array(words, object)[batch["inputs"]]
+    return inputs, np.array(VOCABULARY.words, object)[batch["targets"]]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,14 +35,15 @@ def test_every_sentence_is_read_whole_in_a_lane(sentences, batch_size, unroll_st
     lanes = [[] for _ in range(2 * batch_size)]
     for batch in stream.evaluation_batches(sentences):
         inputs, targets = read(batch)
-        mask = batch["mask"].numpy()
+        mask = batch["mask"]
         starts = (inputs[0, :, 0] == "<S>") & mask[:, 0]
-        assert starts.tolist() == batch["starts_sentence"].numpy().tolist()
+        assert starts.tolist() == batch["starts_sentence"].tolist()
         assert not np.any(mask[:, 1:] & ~mask[:, :-1])  # real tokens first
         for direction, lane in itertools.product(range(2), range(batch_size)):
             real = direction, lane, mask[lane]
             lanes[direction * batch_size + lane] += zip(inputs[real], targets[real], strict=True)
-        assert len(set(batch["words"].numpy().tolist())) == len(batch["words"])
+        assert len(set(batch["words"])) == len(batch["words"])
+        assert tf.constant(batch["words"]).dtype == tf.string  # of no word, too
     found = [[], []]
     for index, lane in enumerate(lanes):
         first, last = [("<S>", "</S>"), ("</S>", "<S>")][index // batch_size]
@@ -74,9 +79,9 @@ def test_windows_are_those_of_the_drawing():
     assert len(batches) == 2
     for step, (batch, lanes) in enumerate(zip(batches, drawn, strict=True)):
         inputs, targets = read(batch)
-        mask = batch["mask"].numpy()
+        mask = batch["mask"]
         assert batch["step"] == step
-        assert batch["starts_sentence"].numpy().tolist() == [True, step == 0]
+        assert batch["starts_sentence"].tolist() == [True, step == 0]
         for lane, rows in enumerate(lanes):
             found = [inputs[0, lane], targets[0, lane], inputs[1, lane], targets[1, lane]]
             assert [" ".join(np.where(mask[lane], row, ".")) for row in found] == rows
@@ -91,8 +96,8 @@ def corpus(tmp_path):
     return Corpus(str(tmp_path / "*.txt"))
 
 
-def take(dataset, count):
-    return [tf.nest.map_structure(lambda x: x.numpy(), b) for b in dataset.take(count)]
+def take(batches, count):
+    return list(itertools.islice(batches, count))
 
 
 def test_training_resumes_where_it_ended(corpus):
@@ -105,7 +110,9 @@ def test_training_resumes_where_it_ended(corpus):
     assert [batch["step"] for batch in again] == list(range(23, 60))
     other_seed = take(stream.training_batches(corpus, order_seed=2), 1)
     assert not np.array_equal(other_seed[0]["targets"], batches[0]["targets"])
-    assert stream.training_batches(corpus).element_spec == stream.training_specs()
+    for name, spec in stream.training_specs().items():
+        assert spec.is_compatible_with(tf.constant(batches[0][name]))
+    assert stream.training_specs().keys() == batches[0].keys()
 
 
 def test_an_epoch_is_every_sentence_once(corpus):
@@ -121,8 +128,46 @@ def test_an_epoch_is_every_sentence_once(corpus):
 def test_a_shard_without_sentences_is_refused(tmp_path):
     (tmp_path / "one.txt").write_text("a b c\n")
     stream = Stream(VOCABULARY, 1, 2)
-    with pytest.raises(tf.errors.OpError, match="none in shard 1"):
-        next(iter(stream.training_batches(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
+    with pytest.raises(ValueError, match="none in shard 1"):
+        next(read_ahead(stream.training_batches(Corpus(tmp_path / "one.txt"), 0, 1, 2)))
+
+
+def test_a_thread_reads_a_few_items_ahead():
+    read, threads = [], set()
+
+    def items():
+        try:
+            for k in itertools.count():
+                threads.add(threading.current_thread())
+                read.append(k)
+                yield k
+        finally:
+            read.append("closed")
+
+    ahead = read_ahead(items())
+    assert read == []
+    assert [next(ahead) for _ in range(9)] == list(range(9))
+    (thread,) = threads
+    assert thread is not threading.current_thread()
+    ahead.close()
+    thread.join(10)
+    assert not thread.is_alive() and len(read) <= 9 + 4 + 1
+    assert list(read_ahead(iter("abcdefg"))) == list("abcdefg")
+
+
+def test_the_process_ends_though_a_thread_reads_ahead():
+    """After an error that nothing catches, which keeps the generator alive."""
+    code = """
+        import itertools, sys
+        from keras_elmo.training.stream import read_ahead
+        ahead = read_ahead(itertools.count())
+        print([next(ahead) for _ in range(3)], flush=True)
+        raise SystemExit(3)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=100
+    )
+    assert (found.returncode, found.stdout) == (3, "[0, 1, 2]\n")
 
 
 def test_samples_are_distinct_and_log_uniform():

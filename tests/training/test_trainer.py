@@ -50,9 +50,10 @@ def send_at(step, number=signal.SIGINT):
 def test_it_learns(corpus, change):
     options = dataclasses.replace(OPTIONS, **{"learning_rate": 1.0, **change})
     trainer = make_trainer(corpus, options=options, steps=250)
-    before = evaluate(trainer.model, corpus.sentences())["perplexity"]
+    lanes = options.batch_size, options.unroll_steps
+    before = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     losses = run_losses(trainer)
-    after = evaluate(trainer.model, corpus.sentences())["perplexity"]
+    after = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     assert len(losses) == 250 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.3
     assert 20 < before < 40 and after < before * (0.8 if options.num_negatives else 0.5)
     if options.zero_starts:
@@ -191,14 +192,15 @@ def test_another_held_out_text_has_another_best(corpus, heldout, tmp_path):
 
 
 def test_what_cannot_be_trained_is_refused_at_once(corpus, heldout):
-    for texts, change, message in [
-        ((heldout, None), {}, "corpus"),
-        ((corpus, heldout), {"unroll_steps": 12}, "held-out"),
-        ((corpus, None), {"num_negatives": 14}, "num_negatives"),
+    model = make_model()
+    for text, change, arguments, message in [
+        (heldout, {}, {}, "corpus"),
+        (corpus, {"unroll_steps": 12}, {"heldout": heldout}, "held-out"),
+        (corpus, {"num_negatives": 14}, {}, "num_negatives"),
+        *[(corpus, {}, {n: 0}, n) for n in ("steps", "checkpoint_every", "evaluate_every")],
     ]:
         with pytest.raises(ValueError, match=message):
-            options = dataclasses.replace(OPTIONS, **change)
-            Trainer(make_model(), texts[0], options, heldout=texts[1])
+            Trainer(model, text, dataclasses.replace(OPTIONS, **change), **arguments)
 
 
 def test_another_run_is_not_resumed(corpus, tmp_path):

@@ -13,8 +13,8 @@ FULL_SOFTMAX = dataclasses.replace(
 
 
 def first_batch(trainer, is_right):
-    batches = trainer.stream.training_batches(trainer.corpus, start=1).take(50)
-    return next(batch for batch in batches if is_right(batch["starts_sentence"].numpy()))
+    batches = trainer.stream.training_batches(trainer.corpus, start=1)
+    return next(batch for batch in batches if is_right(batch["starts_sentence"]))
 
 
 def take_step(trainer, batch, state=None, learning_rate=0.0):
@@ -32,14 +32,14 @@ def test_sentences_that_begin_a_window_begin_from_zeros(corpus, options):
         for state in (trainer.state, ones)
     )
     is_same = np.all(np.isclose(after_zeros, after_ones, atol=1e-6), axis=1)
-    assert is_same.tolist() == (batch["starts_sentence"].numpy() & options.zero_starts).tolist()
+    assert is_same.tolist() == (batch["starts_sentence"] & options.zero_starts).tolist()
 
 
 def test_noise_follows_from_the_step_alone(corpus):
     trainer = make_trainer(corpus)
     batch = first_batch(trainer, np.any)
     losses = [
-        take_step(trainer, {**batch, "step": tf.constant(step, tf.int64)})[0].numpy().tolist()
+        take_step(trainer, {**batch, "step": np.array(step)})[0].numpy().tolist()
         for step in (1, 2, 1)
     ]
     assert losses[0] == losses[2] and losses[0] != losses[1]
@@ -70,7 +70,7 @@ def test_a_step_equals_one_written_out(corpus):
     trainer = make_trainer(corpus, options=options)
     model, variables = trainer.model, trainer.training_step.variables
     batch = first_batch(trainer, np.any)
-    starts = batch["starts_sentence"].numpy()[:, None]
+    starts = batch["starts_sentence"][:, None]
     state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
     with tf.GradientTape() as tape:
         zeroed = [tf.where(starts, 0.0, tensor) for tensor in state]
@@ -111,10 +111,13 @@ def test_a_sampled_step_reads_the_samples(corpus):
 
 
 def test_a_step_with_bfloat16_products_is_near_one_without(corpus):
-    """The weights and the state stay float32, and the losses differ by the rounding alone."""
+    """The weights and the state stay float32, and the losses differ by the rounding alone.
+
+    Both have the same dropout, which follows from the seed and the step.
+    """
     losses = []
     for matmul_dtype in (None, "bfloat16"):
-        options = dataclasses.replace(OPTIONS, dropout=0.0, matmul_dtype=matmul_dtype)
+        options = dataclasses.replace(OPTIONS, matmul_dtype=matmul_dtype)
         trainer = make_trainer(corpus, options=options)
         state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
         loss, norm, _, state = take_step(trainer, first_batch(trainer, np.any), state, 0.3)

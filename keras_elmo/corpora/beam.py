@@ -115,8 +115,8 @@ class ElmoModelHandler(ModelHandler):
 
     def columns(self):
         """The columns of vectors. Of the model it reads the options alone."""
-        with sources.open_model(self.model) as (config, _):
-            return vector_columns(config, self.layers)
+        config, _ = sources.open_model(self.model)
+        return vector_columns(config, self.layers)
 
     def load_model(self):
         return Elmo.from_pretrained(self.model, tokenizer=self.tokenizer)

@@ -62,6 +62,15 @@ def check_integers(least, **values):
             )
 
 
+def check_choice(choices, **values):
+    """Raises a `ValueError` for the first value that is not one of the choices."""
+    for name, value in values.items():
+        if value not in choices:
+            raise ValueError(
+                f"`{name}` must be one of {list(choices)}. Received: {name}={short_repr(value)}"
+            )
+
+
 def check_dropout(dropout):
     """Raises a `ValueError` if a share of dropped values is not from 0 to below 1."""
     if not (is_number(dropout) and 0 <= dropout < 1):

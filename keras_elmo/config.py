@@ -26,21 +26,27 @@ MAX_OPTIONS_BYTES = 1 << 20
 MAX_DICTIONARY_BYTES = 64 << 20
 OPTIONS_FILE = "options.json"
 DICTIONARY_FILE = "dictionary.json"
-# The sections and keys that say what a model computes. The other sections of an options.json say
-# how the model was trained, and are ignored.
-_LSTM_KEYS = frozenset(
-    {"dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections"}
-)
-_CHAR_CNN_KEYS = frozenset(
-    {
-        "activation",
-        "filters",
-        "n_highway",
-        "embedding",
-        "n_characters",
-        "max_characters_per_token",
-    }
-)
+# The sections and keys that say what a model computes, and of each key the argument of `ElmoConfig`
+# and its value where the key is missing. The other sections of an options.json say how the model
+# was trained, and are ignored.
+_REQUIRED = object()
+_KEYS = {
+    "lstm": {
+        "use_skip_connections": ("use_skip_connections", False),
+        "projection_dim": ("projection_dim", _REQUIRED),
+        "cell_clip": ("cell_clip", None),
+        "proj_clip": ("projection_clip", None),
+        "dim": ("units", _REQUIRED),
+        "n_layers": ("num_layers", _REQUIRED),
+    },
+    "char_cnn": {
+        "activation": ("activation", "relu"),
+        "filters": ("filters", _REQUIRED),
+        "n_highway": ("num_highway", 0),
+        "max_characters_per_token": ("max_characters", characters.DEFAULT_MAX_CHARACTERS),
+    },
+}
+_OTHER_KEYS = ("char_cnn.embedding", "char_cnn.n_characters")  # `from_options` reads them itself
 # What a config may have at most. A file with more is damaged or hostile, and memory of that size
 # would be taken before its weights are looked at. The original has 2 layers, 7 filters, 50
 # characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
@@ -111,10 +117,10 @@ class ElmoConfig:
     def __post_init__(self):
         faults = []
 
-        def check(name, ok, rule):
-            value = getattr(self, name)
-            if not ok(value):
-                faults.append(f"`{name}` must be {rule}. Received: {name}={short_repr(value)}")
+        def check(name, is_right, rule):
+            if not is_right:
+                received = short_repr(getattr(self, name))
+                faults.append(f"`{name}` must be {rule}. Received: {name}={received}")
 
         for name, least, most in [
             ("units", 1, None),
@@ -125,42 +131,31 @@ class ElmoConfig:
             ("max_characters", 3, _MAX_CHARACTERS),
             ("word_dim", 0, None),
         ]:
-            check(
-                name,
-                lambda v, least=least, most=most: (
-                    is_integer(v) and v >= least and (most is None or v <= most)
-                ),
-                f"an integer of at least {least}" + (f" and at most {most:,}" if most else ""),
-            )
+            value = getattr(self, name)
+            rule = f"an integer of at least {least}" + (f" and at most {most:,}" if most else "")
+            check(name, is_integer(value) and least <= value <= (most or value), rule)
         for name in ("cell_clip", "projection_clip"):
-            check(name, is_clip, "a positive number, or None for no clipping")
-        check("use_skip_connections", lambda v: isinstance(v, bool), "True or False")
-        check("activation", lambda v: v in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
-        check(
-            "filters",
-            lambda v: are_filters(v) and len(v) <= _MAX_LAYERS,
-            "a non-empty list of [width, count], both positive integers, and at most "
-            f"{_MAX_LAYERS} pairs",
-        )
-        check(
-            "dictionary", lambda v: v is None or isinstance(v, Dictionary), "a Dictionary or None"
-        )
-        has_words = isinstance(self.dictionary, Dictionary) and self.dictionary.words is not None
+            rule = "a positive number, or None for no clipping"
+            check(name, is_clip(getattr(self, name)), rule)
+        check("use_skip_connections", isinstance(self.use_skip_connections, bool), "True or False")
+        check("activation", self.activation in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
+        rule = "a non-empty list of [width, count], both positive integers, and at most "
+        has_filters = are_filters(self.filters)
+        is_short = has_filters and len(self.filters) <= _MAX_LAYERS
+        check("filters", is_short, f"{rule}{_MAX_LAYERS} pairs")
+        is_dictionary = isinstance(self.dictionary, Dictionary)
+        check("dictionary", is_dictionary or self.dictionary is None, "a Dictionary or None")
+        has_words = is_dictionary and self.dictionary.words is not None
         rule = "at least 1" if has_words else "0 without a dictionary that has words"
-        check("word_dim", lambda v: not is_integer(v) or v < 0 or (v > 0) == has_words, rule)
+        word_dim = self.word_dim if is_integer(self.word_dim) else -1
+        check("word_dim", word_dim < 0 or (word_dim > 0) == has_words, rule)
         if self.dictionary is None and is_integer(self.projection_dim) and is_integer(self.units):
-            check(
-                "projection_dim",
-                lambda v: v <= self.units,
-                f"at most `units` ({short_repr(self.units)})",
-            )
-        if are_filters(self.filters) and is_integer(self.max_characters):
+            rule = f"at most `units` ({short_repr(self.units)})"
+            check("projection_dim", self.projection_dim <= self.units, rule)
+        if has_filters and is_integer(self.max_characters):
             widest = max(width for width, _ in self.filters)
-            check(
-                "max_characters",
-                lambda v: v >= widest,
-                f"at least the width of the widest filter ({short_repr(widest)})",
-            )
+            rule = f"at least the width of the widest filter ({short_repr(widest)})"
+            check("max_characters", self.max_characters >= widest, rule)
         if not faults and (size := sum(self.num_parameters().values())) > MAX_PARAMETERS:
             faults.append(
                 f"all sizes together must make at most {MAX_PARAMETERS:,} parameters. "
@@ -248,58 +243,44 @@ class ElmoConfig:
                 )
             where = str(options)
             options = read_options_file(options)
-        faults = []
-        lstm = _section(options, "lstm", where, faults)
-        char_cnn = _section(options, "char_cnn", where, faults)
+        faults, arguments = [], {}
+        sections = {name: _section(options, name, faults) for name in _KEYS}
         if "char_cnn" not in options:
             faults.append(
                 "a model without `char_cnn` reads token ids, not characters; Elmo needs the "
                 "options of a character model"
             )
-        unknown = [
-            *(f"lstm.{k}" for k in lstm if k not in _LSTM_KEYS),
-            *(f"char_cnn.{k}" for k in char_cnn if k not in _CHAR_CNN_KEYS),
-        ]
-        if unknown:
+        known = {*_OTHER_KEYS, *(f"{name}.{key}" for name, keys in _KEYS.items() for key in keys)}
+        given = {f"{name}.{key}" for name, section in sections.items() for key in section}
+        if unknown := given - known:
             faults.append(f"unknown keys: {join_names(unknown)}")
-        embedding = char_cnn.get("embedding")
-        required = [("lstm", lstm, "dim"), ("lstm", lstm, "projection_dim")]
-        required += [("lstm", lstm, "n_layers"), ("char_cnn", char_cnn, "filters")]
-        for name, section, key in required:
-            if name in options and key not in section:
-                faults.append(f"`{name}.{key}` is missing")
+        for name, section in sections.items():
+            for key, (argument, default) in _KEYS[name].items():
+                arguments[argument] = section.get(key, default)
+                if arguments[argument] is _REQUIRED and name in options:
+                    faults.append(f"`{name}.{key}` is missing")
+        embedding = sections["char_cnn"].get("embedding")
         if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
             faults.append("`char_cnn.embedding.dim` is missing")
         dictionary, word_dim = None, 0
         if "dictionary" in options:
             dictionary, word_dim = _dictionary(options, faults)
-        known = (261, 262) if dictionary is None else (len(dictionary.characters),)
-        num_characters = char_cnn.get("n_characters", known[-1])
-        if num_characters not in known and (dictionary is not None or "dictionary" not in options):
+        counts = (261, 262) if dictionary is None else (len(dictionary.characters),)
+        num_characters = sections["char_cnn"].get("n_characters", counts[-1])
+        if num_characters not in counts and (dictionary is not None or "dictionary" not in options):
             rule = "262 (published models) or 261 (training)"
             faults.append(
-                f"`char_cnn.n_characters` must be {rule if dictionary is None else known[0]}. "
+                f"`char_cnn.n_characters` must be {rule if dictionary is None else counts[0]}. "
                 f"Received: {short_repr(num_characters)}"
             )
         if faults:
             raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
         try:
             return cls(
-                units=lstm["dim"],
-                projection_dim=lstm["projection_dim"],
-                num_layers=lstm["n_layers"],
-                cell_clip=lstm.get("cell_clip"),
-                projection_clip=lstm.get("proj_clip"),
-                use_skip_connections=lstm.get("use_skip_connections", False),
                 character_dim=embedding["dim"],
-                filters=char_cnn["filters"],
-                num_highway=char_cnn.get("n_highway", 0),
-                activation=char_cnn.get("activation", "relu"),
-                max_characters=char_cnn.get(
-                    "max_characters_per_token", characters.DEFAULT_MAX_CHARACTERS
-                ),
                 dictionary=dictionary,
                 word_dim=word_dim,
+                **arguments,
             )
         except ValueError as error:
             raise ValueError(f"{where} cannot be read:\n  {error}") from None
@@ -310,22 +291,13 @@ class ElmoConfig:
         A dictionary is inside, under a key that the originals do not have.
         """
         options = {
-            "lstm": {
-                "use_skip_connections": self.use_skip_connections,
-                "projection_dim": self.projection_dim,
-                "cell_clip": self.cell_clip,
-                "proj_clip": self.projection_clip,
-                "dim": self.units,
-                "n_layers": self.num_layers,
-            },
-            "char_cnn": {
-                "activation": self.activation,
-                "filters": [list(pair) for pair in self.filters],
-                "n_highway": self.num_highway,
-                "embedding": {"dim": self.character_dim},
-                "n_characters": 262 if self.dictionary is None else self.num_characters,
-                "max_characters_per_token": self.max_characters,
-            },
+            name: {key: getattr(self, argument) for key, (argument, _) in keys.items()}
+            for name, keys in _KEYS.items()
+        }
+        options["char_cnn"] |= {
+            "filters": [list(pair) for pair in self.filters],
+            "embedding": {"dim": self.character_dim},
+            "n_characters": 262 if self.dictionary is None else self.num_characters,
         }
         if self.dictionary is not None:
             options["word_embedding"] = {"dim": self.word_dim}
@@ -347,7 +319,7 @@ def _dictionary(options, faults):
     return dictionary, embedding["dim"]
 
 
-def _section(options, name, where, faults):
+def _section(options, name, faults):
     section = options.get(name)
     if isinstance(section, dict):
         return section

@@ -12,7 +12,7 @@ def write_checkpoint(folder, model, **changes):
     """What the original trainer would write; `changes` replace tensors, or remove them (`None`)."""
     tensors = {"global_step": np.int64(7), "lm/init_lstm_state_0": np.zeros((2, 3), np.float32)}
     for entry in weight_table(model.character_encoder, model.bilm, model.softmax):
-        values = np.concatenate([v.numpy() for v in entry.variables]).reshape(entry.shape)
+        values = np.concatenate([v.numpy() for v, _, _ in entry.pieces]).reshape(entry.shape)
         name = entry.name
         for old, new in [
             ("/RNN/MultiRNNCell/Cell", "/rnn/multi_rnn_cell/cell_"),

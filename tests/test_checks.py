@@ -75,6 +75,9 @@ def test_first_wrong_value_is_named():
     for value in (1.0, True, "1", None):
         with pytest.raises(ValueError, match=f"Received: a={value!r}"):
             checks.check_integers(0, a=value)
+    checks.check_choice(("x", None), a=None, b="x")
+    with pytest.raises(ValueError, match=r"`b` must be one of \['x', None\]. Received: b='y'"):
+        checks.check_choice(("x", None), a="x", b="y")
     checks.check_clips(a=None, b=0.5)
     with pytest.raises(ValueError, match="`b` must be a positive number, .*Received: b=-3"):
         checks.check_clips(a=None, b=-3, c=0)

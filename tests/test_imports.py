@@ -23,7 +23,6 @@ LEVELS = {
     "checks": 0,
     "process": 0,
     "traced_function": 0,
-    "generator_dataset": 0,
     "files": 1,
     # the core
     "dictionary": 1,

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from keras_elmo.analysis.occurrences import unit_vectors
-from keras_elmo.checks import short_repr
+from keras_elmo.checks import check_choice, short_repr
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
 
@@ -79,8 +79,7 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
     count = vectors.shape[1]
     if count < 3:
         raise ValueError(f"There must be at least three occurrences. Received: {count}")
-    if method not in ("pca", "tsne"):
-        raise ValueError(f'`method` must be "pca" or "tsne". Received: method={method!r}')
+    check_choice(("pca", "tsne"), method=method)
     if labels is not None and len(labels) != count:
         raise ValueError(
             "There must be one label for each occurrence. "

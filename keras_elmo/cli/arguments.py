@@ -58,10 +58,10 @@ def open_model_argument(name):
     Yields:
         Its `ElmoConfig` and its weights, as `keras_elmo.weights.sources.open_model` gives them.
     """
-    with sources.open_model(model_source(name)) as (config, weights):
-        if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
-            raise FileNotFoundError(f"There is no weight file {weights}")
-        yield config, weights
+    config, weights = sources.open_model(model_source(name))
+    if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
+        raise FileNotFoundError(f"There is no weight file {weights}")
+    yield config, weights
 
 
 def load_elmo(options, check=None, **kwargs):

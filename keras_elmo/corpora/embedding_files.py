@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import join_names
-from keras_elmo.weights.hdf5_file import create_hdf5
+from keras_elmo.weights.hdf5 import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores

@@ -1,14 +1,13 @@
 """`embed_files`: text files to a folder of vectors, in a run that can be stopped at any time."""
 
 import collections
-import contextlib
 import itertools
 import logging
 import os
 import re
 from typing import NamedTuple
 
-from keras_elmo.checks import check_integers, short_repr
+from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import (
     MANIFEST,
@@ -132,26 +131,22 @@ def embed_files(
     (100000, ["elmo", "layer_2"])
     """
     shards.check_pyarrow()
-    if dtype not in shards.DTYPES:
-        raise ValueError(
-            f"`dtype` must be one of {shards.DTYPES}. Received: dtype={short_repr(dtype)}"
-        )
+    check_choice(shards.DTYPES, dtype=dtype)
     if shard_size is None:
         shard_size = POOLED_SHARD_SIZE if pooled else SHARD_SIZE
     check_integers(1, shard_size=shard_size)
     if token_budget is not None:
         check_integers(1, token_budget=token_budget)
-    if errors not in ("strict", "replace"):
-        raise ValueError(f'`errors` must be "strict" or "replace". Received: errors={errors!r}')
+    check_choice(("strict", "replace"), errors=errors)
     folder = os.fspath(folder)
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
     _earlier_manifest(folder)
     records = Records(_find_files(inputs), encoding, errors, Fields(field, keep, format))
-    with _opened(model, kwargs) as (config, num_mixes, load):
-        columns = shards.vector_columns(config, layers, num_mixes)
-        kept = shards.column_types(records)  # the first reading, which checks and counts
-        elmo = load()
+    config, num_mixes, load = _opened(model, kwargs)
+    columns = shards.vector_columns(config, layers, num_mixes)
+    kept = shards.column_types(records)  # the first reading, which checks and counts
+    elmo = load()
     if elmo.keep_sentence_boundaries:
         raise ValueError(
             "`model` must be a model without sentence boundaries in its outputs, so that each "
@@ -190,7 +185,6 @@ def _find_files(inputs):
     return files
 
 
-@contextlib.contextmanager
 def _opened(model, kwargs):
     """The config of a model, the number of its mixes, and a function that gives the `Elmo`."""
     if isinstance(model, Elmo):
@@ -199,12 +193,11 @@ def _opened(model, kwargs):
                 "With an `Elmo`, `embed_files` takes no arguments of `Elmo.from_pretrained`. "
                 f"Received: {', '.join(kwargs)}"
             )
-        yield model.config, model.num_mixes, lambda: model
-        return
+        return model.config, model.num_mixes, lambda: model
     name = ",".join(map(str, model)) if isinstance(model, list | tuple) else model
-    with sources.open_model(model) as (config, weights):
-        num_mixes = kwargs.get("num_mixes", 1)
-        yield config, num_mixes, lambda: Elmo.from_files(config, weights, source=name, **kwargs)
+    config, weights = sources.open_model(model)
+    num_mixes = kwargs.get("num_mixes", 1)
+    return config, num_mixes, lambda: Elmo.from_files(config, weights, source=name, **kwargs)
 
 
 def _earlier_manifest(folder):

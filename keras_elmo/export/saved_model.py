@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Sentence
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.export import serving
 from keras_elmo.export.exported_module import ExportedModule
 from keras_elmo.export.signatures import (
@@ -173,12 +173,8 @@ def export_saved_model(
 
 def check_arguments(path, ops, storage, max_tokens, max_batch_size, overwrite):
     """Raises an error if an argument of `export_saved_model` is wrong, whatever the model is."""
-    if ops not in OPS:
-        raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
-    if storage not in (None, *STORAGE):
-        raise ValueError(
-            f"`storage` must be one of {list(STORAGE)}, or None. Received: storage={storage!r}"
-        )
+    check_choice(OPS, ops=ops)
+    check_choice((None, *STORAGE), storage=storage)
     for name, value in (("max_tokens", max_tokens), ("max_batch_size", max_batch_size)):
         if value is not None:
             check_integers(1, **{name: value})

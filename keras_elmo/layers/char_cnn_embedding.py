@@ -8,7 +8,13 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
-from keras_elmo.checks import ACTIVATIONS, are_filters, check_integers, stands_for_a_shape
+from keras_elmo.checks import (
+    ACTIVATIONS,
+    are_filters,
+    check_choice,
+    check_integers,
+    stands_for_a_shape,
+)
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.matmul import matmul
 
@@ -94,16 +100,12 @@ class CharCNNEmbedding(keras.layers.Layer):
                 "`filters` must be a non-empty list of (width, count), both positive integers. "
                 f"Received: filters={filters!r}"
             )
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"`activation` must be one of {list(ACTIVATIONS)}. "
-                f"Received: activation={activation!r}"
-            )
+        check_choice(ACTIVATIONS, activation=activation)
         check_integers(1, character_dim=character_dim, num_characters=num_characters)
+        check_integers(1, word_padding=word_padding)
         check_integers(0, num_highway=num_highway)
         if projection_dim is not None:
             check_integers(1, projection_dim=projection_dim)
-        check_integers(1, word_padding=word_padding)
         if num_words is not None:
             check_integers(1, num_words=num_words, word_dim=word_dim)
             if projection_dim is None:

@@ -10,42 +10,20 @@ variables. PyTorch's names and shapes differ in this:
   forget bias of 1 (see `layers/projected_lstm.py`).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
+from keras_elmo.weights.layout import WeightEntry
 
 TOKEN_EMBEDDER_FILE = "token_embedder.pkl"
 ENCODER_FILE = "encoder.pkl"  # of the LSTMs
 
 
-class TorchEntry(NamedTuple):
-    """One row of the table of ELMoForManyLangs.
-
-    Attributes:
-        name: str. The file, a slash, and the dataset's name in its state dict.
-        shape: tuple. The dataset's shape.
-        parts: list of triples `(variable, selection, convert)`: `convert(dataset[selection])` are
-            the values of the variable, transposed.
-    """
-
-    name: str
-    shape: tuple
-    parts: list
-
-    def pieces(self):
-        """See `WeightEntry.pieces`."""
-        return [(variable, selection) for variable, selection, _ in self.parts]
-
-    def converted(self, variable, values):
-        """See `WeightEntry.converted`."""
-        (convert,) = (convert for own, _, convert in self.parts if own is variable)
-        return convert(values).T
-
-
 def manylangs_table(character_encoder=None, bilm=None):
-    """The table of ELMoForManyLangs, whose files hold no softmax; see `weight_table`."""
+    """The table of ELMoForManyLangs, whose files hold no softmax; see `weight_table`.
+
+    The name of an entry is the file, a slash, and the dataset's name in the file's state dict.
+    """
     parts = [(_manylangs_encoder_entries, character_encoder), (_manylangs_bilm_entries, bilm)]
     return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
@@ -55,18 +33,19 @@ def manylangs_part_of(name):
     return name.partition("/")[0]
 
 
-def _torch_entry(name, variable, convert=np.asarray):
+def _transposed_entry(name, variable, convert=np.transpose):
     """The entry of a dataset that holds one variable, transposed."""
-    return TorchEntry(name, tuple(variable.shape[::-1]), [(variable, (), convert)])
+    return WeightEntry(name, tuple(variable.shape[::-1]), [(variable, (), convert)])
 
 
 def _manylangs_encoder_entries(encoder):
-    def entry(name, variable, convert=np.asarray):
-        return _torch_entry(f"{TOKEN_EMBEDDER_FILE}/{name}", variable, convert)
+    def entry(name, variable):
+        return _transposed_entry(f"{TOKEN_EMBEDDER_FILE}/{name}", variable)
 
     def table(name, variable):
         # The tables of embeddings are the only matrices that are not transposed.
-        return entry(name, variable, np.transpose)._replace(shape=tuple(variable.shape))
+        pieces = [(variable, (), None)]
+        return WeightEntry(f"{TOKEN_EMBEDDER_FILE}/{name}", tuple(variable.shape), pieces)
 
     if encoder.num_words is not None:
         yield table("word_emb_layer.embedding.weight", encoder.word_embedding)
@@ -81,12 +60,12 @@ def _manylangs_encoder_entries(encoder):
             ("bias", layer.transform_bias, layer.carry_bias),
         ]:
             rows = transform.shape[-1]
-            yield TorchEntry(
+            yield WeightEntry(
                 f"{TOKEN_EMBEDDER_FILE}/highways._layers.{i}.{name}",
                 (2 * rows, *transform.shape[:-1]),
                 [
-                    (transform, slice(0, rows), np.asarray),
-                    (carry, slice(rows, 2 * rows), np.negative),
+                    (transform, slice(0, rows), np.transpose),
+                    (carry, slice(rows, 2 * rows), lambda values: -values.T),
                 ],
             )
     yield entry("projection.weight", encoder.projection_kernel)
@@ -97,18 +76,19 @@ def _manylangs_bilm_entries(bilm):
     for direction in ("forward", "backward"):
         for layer, cell in enumerate(bilm.cells(direction)):
             prefix = f"{ENCODER_FILE}/{direction}_layer_{layer}"
-            yield _torch_entry(f"{prefix}.input_linearity.weight", cell.kernel, _own_gates)
-            yield _torch_entry(
-                f"{prefix}.state_linearity.weight", cell.recurrent_kernel, _own_gates
-            )
-            yield _torch_entry(f"{prefix}.state_linearity.bias", cell.bias, _own_bias)
-            yield _torch_entry(f"{prefix}.state_projection.weight", cell.projection_kernel)
+            for name, variable, convert in [
+                ("input_linearity.weight", cell.kernel, _own_gates),
+                ("state_linearity.weight", cell.recurrent_kernel, _own_gates),
+                ("state_linearity.bias", cell.bias, _own_bias),
+                ("state_projection.weight", cell.projection_kernel, np.transpose),
+            ]:
+                yield _transposed_entry(f"{prefix}.{name}", variable, convert)
 
 
 def _own_gates(rows):
-    """The rows of the gates i, f, j, o in the order i, j, f, o."""
-    i, f, j, o = np.split(rows, 4)
-    return np.concatenate([i, j, f, o])
+    """The rows of the gates i, f, j, o as columns in the order i, j, f, o."""
+    i, f, j, o = np.split(rows.T, 4, axis=-1)
+    return np.concatenate([i, j, f, o], axis=-1)
 
 
 def _own_bias(rows):

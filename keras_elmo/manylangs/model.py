@@ -61,32 +61,15 @@ PUBLISHED = {
         "max_characters_per_token": 50,
     },
 }
-# By section: its `name`, and for each key the argument of `ElmoConfig`.
-_SECTIONS = [
-    (
-        "encoder",
-        "elmo",
-        {
-            "dim": "units",
-            "projection_dim": "projection_dim",
-            "n_layers": "num_layers",
-            "cell_clip": "cell_clip",
-            "proj_clip": "projection_clip",
-        },
-    ),
-    (
-        "token_embedder",
-        "cnn",
-        {
-            "char_dim": "character_dim",
-            "word_dim": "word_dim",
-            "filters": "filters",
-            "n_highway": "num_highway",
-            "activation": "activation",
-            "max_characters_per_token": "max_characters",
-        },
-    ),
-]
+# The keys that are an argument of `ElmoConfig` under another name.
+_ARGUMENTS = {
+    "dim": "units",
+    "n_layers": "num_layers",
+    "proj_clip": "projection_clip",
+    "char_dim": "character_dim",
+    "n_highway": "num_highway",
+    "max_characters_per_token": "max_characters",
+}
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
 
@@ -181,8 +164,8 @@ def read_config(where, has, read):
 def _shape(architecture):
     """The arguments of `ElmoConfig` but the dictionary, and the faults of an architecture."""
     arguments, faults = {"use_skip_connections": True}, []
-    for name, kind, keys in _SECTIONS:
-        section = architecture.get(name)
+    for name, published in PUBLISHED.items():
+        section, kind = architecture.get(name), published["name"]
         if not isinstance(section, dict):
             faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
             continue
@@ -190,8 +173,9 @@ def _shape(architecture):
             faults.append(
                 f"`{name}.name` must be {kind!r}. Received: {short_repr(section.get('name'))}"
             )
+        keys = [key for key in published if key != "name"]
         faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
-        arguments |= {own: section[key] for key, own in keys.items() if key in section}
+        arguments |= {_ARGUMENTS.get(key, key): section[key] for key in keys if key in section}
     for clip in ("cell_clip", "projection_clip"):
         arguments[clip] = arguments.get(clip) or None  # 0 is not a clip, as in the original
     if arguments.get("character_dim") == 0:

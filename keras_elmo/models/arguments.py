@@ -20,16 +20,6 @@ def check_trainable(value):
     return bool(value)
 
 
-def check_part(part):
-    """Returns a `trainable_part` argument, or raises a `ValueError`."""
-    if part not in TRAINABLE_PARTS:
-        raise ValueError(
-            f"`trainable_part` must be one of {list(TRAINABLE_PARTS)}. "
-            f"Received: trainable_part={part!r}"
-        )
-    return part
-
-
 def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
     """Raises a `ValueError` if a constructor is called for a model that must be loaded.
 

@@ -322,8 +322,8 @@ class ContextualModel(keras.Model):
                 "The config and all kernels must come from the model's files, so `from_pretrained` "
                 f"takes no arguments for them. Received: {', '.join(refused)}"
             )
-        with sources.open_model(source) as (config, weights):
-            return cls.from_files(config, weights, source, **kwargs)
+        config, weights = sources.open_model(source)
+        return cls.from_files(config, weights, source, **kwargs)
 
     @classmethod
     def from_files(cls, config, weights, source=None, **kwargs):

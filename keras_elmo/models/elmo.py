@@ -10,11 +10,11 @@ import tensorflow as tf
 
 from keras_elmo import characters, text
 from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models.arguments import (
-    check_part,
+    TRAINABLE_PARTS,
     check_trainable,
     refuse_pretrained_source,
     warn_of_random_weights,
@@ -135,7 +135,8 @@ class Elmo(ContextualModel):
             check_integers(1, max_tokens=max_tokens)
             max_tokens = int(max_tokens)
         self._trainable = check_trainable(trainable)
-        self._trainable_part = check_part(trainable_part)
+        check_choice(TRAINABLE_PARTS, trainable_part=trainable_part)
+        self._trainable_part = trainable_part
         self._num_read_mixes = num_mixes
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
@@ -371,7 +372,8 @@ class Elmo(ContextualModel):
 
     @trainable_part.setter
     def trainable_part(self, part: str) -> None:
-        self._trainable_part = check_part(part)
+        check_choice(TRAINABLE_PARTS, trainable_part=part)
+        self._trainable_part = part
         self._update_trainable_layers()
 
     def freeze_mixes(self, first: int) -> None:

@@ -7,8 +7,8 @@ import keras
 import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
-from keras_elmo.checks import check_dropout
-from keras_elmo.models.arguments import check_part, check_trainable
+from keras_elmo.checks import check_choice, check_dropout
+from keras_elmo.models.arguments import TRAINABLE_PARTS, check_trainable
 from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
@@ -98,7 +98,7 @@ class ElmoEmbedding(keras.layers.Layer):
         if trainable is not None:
             check_trainable(trainable)
         if trainable_part is not None:
-            check_part(trainable_part)
+            check_choice(TRAINABLE_PARTS, trainable_part=trainable_part)
         elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
         names = parse_layers(elmo.config, output, elmo.num_mixes, "output")
         check_dropout(dropout)

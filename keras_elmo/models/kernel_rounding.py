@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo.checks import check_choice
 from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.traced_function import TracedFunction
 
@@ -35,11 +36,7 @@ class KernelRounding:
 
     def set_dtype(self, dtype):
         """Changes the dtype. Graphs are traced anew."""
-        if dtype not in MATMUL_DTYPES:
-            raise ValueError(
-                f"`matmul_dtype` must be one of {list(MATMUL_DTYPES)}. "
-                f"Received: matmul_dtype={dtype!r}"
-            )
+        check_choice(MATMUL_DTYPES, matmul_dtype=dtype)
         if dtype is not None:
             warn_of_slow_processor()
         self.dtype = dtype

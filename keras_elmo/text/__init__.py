@@ -2,7 +2,6 @@
 
 from keras_elmo.text.character_ids import (
     batch_to_ids,
-    boundary_character_ids,
     character_ids,
     character_scheme,
     check_character_ids,
@@ -24,7 +23,6 @@ __all__ = [
     "TreebankTokenizer",
     "WhitespaceTokenizer",
     "batch_to_ids",
-    "boundary_character_ids",
     "character_ids",
     "character_scheme",
     "check_character_ids",

@@ -39,14 +39,32 @@ def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
 
     room = max_characters - 2
     lengths = tf.minimum(ends - starts, room)[:, None]  # (N, 1)
-    position = tf.range(room)[None]  # (1, room)
-    byte_index = (rows * width + starts + 1)[:, None] + tf.minimum(position, lengths)
+    byte_index = (rows * width + starts + 1)[:, None] + tf.minimum(tf.range(room)[None], lengths)
     body = tf.gather(tf.reshape(data, [-1]), byte_index) + 1  # (N, room)
-    body = tf.where(position < lengths, body, characters.WORD_PADDING)
-    body = tf.where(position == lengths, characters.END_WORD, body)
-    last = tf.where(lengths == room, characters.END_WORD, characters.WORD_PADDING)
-    begin = tf.ones_like(lengths) * characters.BEGIN_WORD
-    return tf.concat([begin, body, last], axis=1), rows, starts, ends
+    return add_word_marks(body, lengths), rows, starts, ends
+
+
+def add_word_marks(
+    body,
+    lengths,
+    begin_word=characters.BEGIN_WORD,
+    end_word=characters.END_WORD,
+    word_padding=characters.WORD_PADDING,
+):
+    """Puts the ids of words between begin-word and end-word, with word padding after that.
+
+    Args:
+        body: int32, (N, max_characters - 2). What stands behind a word does not matter.
+        lengths: int32, (N, 1). The ids of each word.
+
+    Returns:
+        int32, (N, max_characters).
+    """
+    position = tf.range(body.shape[1])[None]
+    body = tf.where(position < lengths, body, word_padding)
+    body = tf.where(position == lengths, end_word, body)
+    last = tf.where(lengths == body.shape[1], end_word, word_padding)
+    return tf.concat([tf.ones_like(lengths) * begin_word, body, last], axis=1)
 
 
 def _is_space(data):

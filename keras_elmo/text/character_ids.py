@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_elmo import characters
 from keras_elmo.annotations import Texts
 from keras_elmo.checks import stands_for_a_shape
-from keras_elmo.text.byte_ids import byte_ids
+from keras_elmo.text.byte_ids import add_word_marks, byte_ids
 from keras_elmo.text.dictionary_scheme import DictionaryScheme
 from keras_elmo.text.inputs import strings, to_tokens
 
@@ -38,21 +38,7 @@ def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):
     room = max_characters - 2
     data = tf.cast(tf.io.decode_raw(tokens, tf.uint8, fixed_length=room), tf.int32)  # (N, room)
     lengths = tf.minimum(tf.strings.length(tokens), room)[:, None]  # bytes, (N, 1)
-    position = tf.range(room)[None]  # (1, room)
-    body = tf.where(position < lengths, data + 1, characters.WORD_PADDING)
-    body = tf.where(position == lengths, characters.END_WORD, body)  # (N, room)
-    column = tf.ones_like(lengths)  # (N, 1)
-    last = tf.where(lengths == room, characters.END_WORD, characters.WORD_PADDING)
-    return tf.concat([column * characters.BEGIN_WORD, body, last], axis=1)
-
-
-def boundary_character_ids(max_characters=characters.DEFAULT_MAX_CHARACTERS):
-    """The character ids of the sentence boundaries.
-
-    Returns:
-        int32, (2, max_characters): begin of sentence, end of sentence.
-    """
-    return tf.constant(characters.boundary_ids(max_characters), tf.int32)
+    return add_word_marks(data + 1, lengths)
 
 
 def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_CHARACTERS) -> Any:

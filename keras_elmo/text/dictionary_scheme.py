@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import dictionary as marks
+from keras_elmo.text.byte_ids import add_word_marks
 from keras_elmo.text.inputs import first_tokens
 
 _BOUNDARIES = (marks.BEGIN_SENTENCE, marks.END_SENTENCE)
@@ -74,14 +75,11 @@ class DictionaryScheme(tf.Module):
         )
         points = first_tokens(points, room)  # (N, None)
         body = points.with_flat_values(self._find(points.flat_values))
-        body = body.to_tensor(self.word_padding, shape=[None, room])  # (N, room)
+        body = body.to_tensor(shape=[None, room])  # (N, room)
         lengths = tf.cast(points.row_lengths(), tf.int32)[:, None]  # (N, 1)
-        body = tf.where(tf.range(room)[None] == lengths, self._end_word, body)
-        last = tf.where(lengths == room, self._end_word, self.word_padding)
-        rows = [tf.fill(tf.shape(lengths), self._begin_word), body, last]
+        rows = add_word_marks(body, lengths, self._begin_word, self._end_word, self.word_padding)
         words = tf.strings.unicode_encode(points, "UTF-8")  # as they were cut
-        rows += [table.lookup(words)[:, None] for table in self.tables]
-        rows = tf.concat(rows, axis=1)
+        rows = tf.concat([rows, *(table.lookup(words)[:, None] for table in self.tables)], axis=1)
         for mark, row in zip(_BOUNDARIES, self.boundaries, strict=True):
             rows = tf.where((words == mark)[:, None], row, rows)
         return rows

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_elmo.checks import check_choice
 from keras_elmo.traced_function import TracedFunction
 
 # The characters that Python's str.split() takes for whitespace, by their number of bytes in UTF-8.
@@ -38,8 +39,7 @@ class WhitespaceTokenizer:
     """
 
     def __init__(self, ops: str = "tensorflow-text") -> None:
-        if ops not in OPS:
-            raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")
+        check_choice(OPS, ops=ops)
         self.ops = ops
         self._traced = None
 

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo.annotations import AnyPath
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.files.atomic import replacing_file, tensorflow_reason
 from keras_elmo.layers.projected_lstm import projecting_in_parts
 from keras_elmo.models import Elmo
@@ -95,14 +95,10 @@ def export_tflite(
             "The model must be an Elmo, a TextClassifier or a Tagger. "
             f"Received: {type(model).__name__}"
         )
-    for name, value, choices in [
-        ("inputs", inputs, INPUTS),
-        ("quantize", quantize, QUANTIZATIONS),
-        ("batch", batch, (1, None)),
-        ("overwrite", overwrite, (True, False)),
-    ]:
-        if value not in choices:
-            raise ValueError(f"`{name}` must be one of {list(choices)}. Received: {name}={value!r}")
+    check_choice(INPUTS, inputs=inputs)
+    check_choice(QUANTIZATIONS, quantize=quantize)
+    check_choice((1, None), batch=batch)
+    check_choice((True, False), overwrite=overwrite)
     if max_tokens is not None:
         check_integers(1, max_tokens=max_tokens)
         if (inputs, batch) != ("character_ids", 1):

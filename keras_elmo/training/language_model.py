@@ -439,9 +439,9 @@ class BiLanguageModel(ContextualModel):
 
 def _belongs_to_weights(softmax_path, folder):
     """Whether the softmax of a folder may belong to its weights."""
-    with sources.open_model(folder) as (_, weights):
-        is_path = isinstance(weights, str | os.PathLike)
-        return not is_path or hdf5.is_companion(softmax_path, weights)
+    _, weights = sources.open_model(folder)
+    is_path = isinstance(weights, str | os.PathLike)
+    return not is_path or hdf5.is_companion(softmax_path, weights)
 
 
 def _draw_character_encoder(rng, config, encoder):

@@ -8,7 +8,7 @@ from keras_elmo.annotations import AnyPath
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights.hdf5_file import create_hdf5
+from keras_elmo.weights.hdf5 import create_hdf5
 
 WORDS_PER_WRITE = 16384  # bounds the memory of the embeddings
 

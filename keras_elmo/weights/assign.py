@@ -43,8 +43,10 @@ def assign_weights(datasets, entries, where, part_of=layout.part_of):
         )
     # Each dataset is read a second time. Keeping the first reading would double the memory.
     for entry in entries:
-        for variable, selection in entry.pieces():
-            variable.assign(entry.converted(variable, _read(datasets[entry.name], selection)))
+        for variable, selection, convert in entry.pieces:
+            values = _read(datasets[entry.name], selection)
+            values = values if convert is None else convert(values)
+            variable.assign(values.reshape(variable.shape))
 
 
 def _read(dataset, selection):
@@ -61,7 +63,7 @@ def _fault(entry, dataset):
             return f"shape: {entry.name}, expected {entry.shape}, in the file {dataset.shape}"
         if dataset.dtype.kind != "f":
             return f"dtype: {entry.name}, expected float32, in the file {dataset.dtype}"
-        if not all(_is_finite(_read(dataset, selection)) for _, selection in entry.pieces()):
+        if not all(_is_finite(_read(dataset, selection)) for _, selection, _ in entry.pieces):
             return f"values: {entry.name} holds NaN or infinity"
     except READ_ERRORS as error:
         return f"damaged: {entry.name}; copy or download the file again ({error})"

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import io
 import os
 
 import h5py
@@ -9,7 +10,6 @@ import numpy as np
 
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.weights.assign import READ_ERRORS, assign_weights
-from keras_elmo.weights.hdf5_file import create_hdf5
 from keras_elmo.weights.layout import weight_table
 
 # The attributes of a file: the digest of its weights, and of those that it belongs to.
@@ -81,7 +81,7 @@ def write_weights(path, character_encoder=None, bilm=None, softmax=None, compani
     with create_hdf5(path) as target:
         for entry in weight_table(character_encoder, bilm, softmax):
             dataset = target.create_dataset(entry.name, entry.shape, np.float32)
-            for variable, selection in entry.pieces():
+            for variable, selection, _ in entry.pieces:
                 values = np.asarray(variable.numpy(), np.float32)
                 digest.update(np.ascontiguousarray(values))
                 # A variable that fills the whole dataset may lack an axis that the dataset has.
@@ -140,3 +140,73 @@ def _open(file, where):
                 f"Copy or download it again. Received: a file with an error ({error})"
             ) from None
         yield datasets
+
+
+@contextlib.contextmanager
+def create_hdf5(path):
+    """A context with a new HDF5 file. If the disk is full, it raises one error.
+
+    HDF5 itself repeats a failed write when the file is closed. The write fails again, and then HDF5
+    ends the process with a signal.
+
+    Args:
+        path: the file to write. An existing file is overwritten.
+
+    Yields:
+        An `h5py.File`. Its `create_dataset` also raises the error of an earlier write.
+
+    Raises:
+        OSError: the file could not be written.
+    """
+    with _Target(path) as target:
+        with _File(target, "w") as file:
+            yield file
+        target.check()
+
+
+class _Target(io.FileIO):
+    """The file that HDF5 writes to.
+
+    It keeps the first error of a write. After that, it accepts all data and writes nothing.
+    """
+
+    def __init__(self, path):
+        super().__init__(path, "w+")
+        self._error = None
+
+    def check(self):
+        """Raises the first error of a write, if there was one."""
+        if self._error is not None:
+            raise OSError(self._error.errno, self._error.strerror, self.name)
+
+    def write(self, data):
+        if self._error is None:
+            try:
+                count = io.FileIO.write(self, data)
+                while count < len(data):
+                    count += io.FileIO.write(self, memoryview(data)[count:])
+            except OSError as error:
+                self._error = error
+        return len(data)
+
+    def truncate(self, size=None):
+        if self._error is None:
+            try:
+                return super().truncate(size)
+            except OSError as error:
+                self._error = error
+        return size
+
+
+class _File(h5py.File):
+    """An HDF5 file in a `_Target`, whose errors it raises."""
+
+    def __init__(self, target, mode):
+        super().__init__(target, mode)
+        self._target = target
+
+    def create_dataset(self, *args, **kwargs):
+        self._target.check()
+        dataset = super().create_dataset(*args, **kwargs)
+        self._target.check()
+        return dataset

@@ -16,37 +16,18 @@ from typing import NamedTuple
 
 
 class WeightEntry(NamedTuple):
-    """One row of the table: a dataset of the file, and the variables that it holds.
+    """One row of a table: a dataset of a file, and the variables that it holds.
 
     Attributes:
         name: str. The dataset's path in the file.
         shape: tuple. The dataset's shape.
-        variables: list of Keras variables, in the order in which the dataset holds them.
+        pieces: list of triples `(variable, selection, convert)`: `convert(dataset[selection])`
+            holds the values of the variable, in its order. `convert` may be `None`.
     """
 
     name: str
     shape: tuple
-    variables: list
-
-    def pieces(self):
-        """The part of the dataset that belongs to each variable.
-
-        Returns:
-            A list of pairs `(variable, selection)`: `dataset[selection]` has the values of the
-            variable, in the same order, once they are `converted`.
-        """
-        if len(self.shape) > len(self.variables[0].shape):
-            # The kernel of a convolution: one variable, and the dataset has one more axis.
-            return [(self.variables[0], ())]
-        ends = [0]
-        for variable in self.variables:
-            ends.append(ends[-1] + variable.shape[0])
-        slices = map(slice, ends[:-1], ends[1:])
-        return list(zip(self.variables, slices, strict=True))
-
-    def converted(self, variable, values):
-        """Reshapes a piece of the dataset to the shape of the variable."""
-        return values.reshape(variable.shape)
+    pieces: list
 
 
 def weight_table(character_encoder=None, bilm=None, softmax=None):
@@ -71,7 +52,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
 
 def _entry_like(name, variable):
     """The entry of a dataset that has the same shape as its only variable."""
-    return WeightEntry(name, tuple(variable.shape), [variable])
+    return WeightEntry(name, tuple(variable.shape), [(variable, (), None)])
 
 
 def part_of(name):
@@ -87,7 +68,7 @@ def _character_encoder_entries(encoder):
         yield _entry_like("word_embed", encoder.word_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
-        yield WeightEntry(f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel])
+        yield WeightEntry(f"CNN/W_cnn_{i}", (1, *kernel.shape), [(kernel, (), None)])
         yield _entry_like(f"CNN/b_cnn_{i}", bias)
     for i, layer in enumerate(encoder.highway_layers):
         yield _entry_like(f"CNN_high_{i}/W_carry", layer.carry_kernel)
@@ -103,9 +84,12 @@ def _bilm_entries(bilm):
     for k, direction in enumerate(("forward", "backward")):
         for layer, cell in enumerate(bilm.cells(direction)):
             prefix = f"RNN_{k}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-            kernels = [cell.kernel, cell.recurrent_kernel]
-            rows = sum(kernel.shape[0] for kernel in kernels)
-            yield WeightEntry(f"{prefix}/W_0", (rows, cell.kernel.shape[1]), kernels)
+            (inputs, gates), (outputs, _) = cell.kernel.shape, cell.recurrent_kernel.shape
+            pieces = [
+                (cell.kernel, slice(0, inputs), None),
+                (cell.recurrent_kernel, slice(inputs, inputs + outputs), None),
+            ]
+            yield WeightEntry(f"{prefix}/W_0", (inputs + outputs, gates), pieces)
             yield _entry_like(f"{prefix}/B", cell.bias)
             if cell.projection_kernel is not None:
                 yield _entry_like(f"{prefix}/W_P_0", cell.projection_kernel)

@@ -1,6 +1,5 @@
 """`open_model`: finds the options and weights of a model, whatever names it."""
 
-import contextlib
 import io
 import os
 import posixpath
@@ -29,9 +28,8 @@ _MAX_COMPRESSION = 100
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
-@contextlib.contextmanager
 def open_model(source):
-    """Opens a model for reading.
+    """Finds a model, and reads its options.
 
     Args:
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
@@ -41,7 +39,7 @@ def open_model(source):
             Hugging Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)`
             of paths or addresses of files (the options may be a dict).
 
-    Yields:
+    Returns:
         `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
         object, or a tuple of these.
 
@@ -59,8 +57,7 @@ def open_model(source):
         if addresses.is_url(weights):
             max_size = max_weights_size(sum(config.num_parameters().values()))
             weights = addresses.fetch_url(weights, WEIGHTS_FILE, max_size, hdf5.check_file)
-        yield config, weights
-        return
+        return config, weights
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             "A model must be a name, a folder, a zip, an address, or a pair (options, weights). "
@@ -69,35 +66,25 @@ def open_model(source):
     source = os.fspath(source)
     if addresses.is_url(source):
         max_size = max_weights_size(MAX_PARAMETERS)
-        path = addresses.fetch_url(source, "model.zip", max_size, _check_zip)
-        with _open_zip(path) as (config, weights):
-            yield config, weights
-        return
-    if addresses.is_hub_address(source):
+        source = addresses.fetch_url(source, "model.zip", max_size, _read_zip)
+    elif addresses.is_hub_address(source):
         source = addresses.fetch_hub(source)
     if _is_preset(source):
         options, weights = presets.fetch(source)
-        yield ElmoConfig.from_options(options), weights
-    elif os.path.isdir(source):
-        names = os.listdir(source)
-        if os.path.isfile(os.path.join(source, "checkpoint")) and OPTIONS_FILE in names:
-            yield ElmoConfig.from_options(os.path.join(source, OPTIONS_FILE)), source
-            return
-        if other := _other_format(names):
-            yield _read_folder(other, source), source
-            return
-        options, weights = (os.path.join(source, name) for name in _find_model_files(source, names))
-        yield ElmoConfig.from_options(options), weights
-    elif os.path.isfile(source):
-        with _open_zip(source) as (config, weights):
-            yield config, weights
-    else:
-        shown = shown_source(source)
-        raise ValueError(
-            f"There is no model {shown!r}. It must be a folder, a zip, an address (https://..., "
-            f"hf://user/model) or one of the names: {', '.join(presets.names())}. "
-            f"Received: {shown!r}"
-        )
+        return ElmoConfig.from_options(options), weights
+    if os.path.isfile(source):
+        return _read_zip(source)
+    if os.path.isdir(source):
+        files = _Folder(source)
+        if files.has("checkpoint") and OPTIONS_FILE in files.names:
+            return ElmoConfig.from_options(files.shown(OPTIONS_FILE)), source
+        return _read_model(files)
+    shown = shown_source(source)
+    raise ValueError(
+        f"There is no model {shown!r}. It must be a folder, a zip, an address (https://..., "
+        f"hf://user/model) or one of the names: {', '.join(presets.names())}. "
+        f"Received: {shown!r}"
+    )
 
 
 def find_folder(source, with_softmax):
@@ -140,11 +127,6 @@ def _check_options(path, where):
     ElmoConfig.from_options(read_options_file(path, where), where)
 
 
-def _check_zip(path, where):
-    with _open_zip(path, where):
-        pass
-
-
 def _find_model_files(where, names):
     """Finds the names of the options and of the only weight file among `names`."""
     names = [name for name in names if not os.path.basename(name).startswith(".")]
@@ -164,62 +146,6 @@ def _find_model_files(where, names):
     return options[0], weights[0]
 
 
-@contextlib.contextmanager
-def _open_zip(file, path=None):
-    """Opens the zip `file`, which errors call `path`."""
-    path = file if path is None else path
-    try:
-        archive = zipfile.ZipFile(file)
-    except OSError:
-        raise
-    except Exception as error:  # a broken index raises other errors than BadZipFile, too
-        raise ValueError(
-            f"{path} must be a folder, or a whole zip file with {OPTIONS_FILE} and one *.hdf5. "
-            f"Received: a file with an error ({error})"
-        ) from None
-    with archive:
-        members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
-        unsafe = [m.filename for m in members if _leads_outside(m.filename)]
-        if unsafe:
-            raise ValueError(
-                f"{path} must not hold names that lead out of it. Received: {join_names(unsafe)}"
-            )
-        by_name = {member.filename: member for member in members}
-        if other := _other_format(map(posixpath.basename, by_name)):
-            yield _open_other(other, archive, by_name, path)
-            return
-        options, weights = (by_name[name] for name in _find_model_files(path, by_name))
-        where = f"{path}:{options.filename}"
-        check_size(options.file_size, where)
-        folder = posixpath.dirname(options.filename)
-
-        def read_dictionary():
-            name = posixpath.join(folder, DICTIONARY_FILE)
-            if name not in by_name:
-                raise ValueError(
-                    f"The zip must hold {name}, which {where} needs. Received: a zip without it"
-                )
-            check_size(by_name[name].file_size, f"{path}:{name}", MAX_DICTIONARY_BYTES)
-            return _read_member(archive, by_name[name], path)
-
-        options = parse_options(_read_member(archive, options, path), where)
-        config = ElmoConfig.from_options(with_dictionary(options, read_dictionary, where), where)
-        yield config, _open_weights(archive, weights, path, config)
-
-
-def _open_weights(archive, member, path, config):
-    """A file of weights in a zip, in memory."""
-    max_size = max_weights_size(sum(config.num_parameters().values()))
-    if member.file_size > max_size:
-        raise ValueError(
-            f"{path}:{member.filename} must be at most {max_size:,} bytes, with these "
-            f"options. Received: {member.file_size:,}"
-        )
-    file = io.BytesIO(_read_member(archive, member, path))
-    file.name = f"{path}:{member.filename}"
-    return file
-
-
 def _other_format(names):
     """The one of `FORMATS` of which the names of files are, or `None`: options are beside them."""
     names = set(names)
@@ -227,57 +153,132 @@ def _other_format(names):
     return found[0] if found else None
 
 
-def _read_folder(other, folder):
-    """The config of a folder of another format."""
+def _read_model(files):
+    """The config and the weights of a model in a `_Folder` or a `_Zip`."""
+    other = _other_format(map(posixpath.basename, files.names))
+    if other is None:
+        options_file, weights = _find_model_files(files.where, files.names)
+        folder, where = posixpath.dirname(options_file), files.shown(options_file)
+    else:
+        names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
+        folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
+        where = files.shown(folder) if folder else files.where
 
     def has(name):
-        return os.path.isfile(os.path.join(folder, name))
+        return files.has(posixpath.join(folder, name))
 
     def read(name, limit):
-        return read_bounded(os.path.join(folder, name), limit)
+        return files.read(posixpath.join(folder, name), limit)
 
-    return other.read_config(folder, has, read)
-
-
-def _open_other(other, archive, members, path):
-    """The config and the weights of a model of another format in a zip.
-
-    Args:
-        other: one of `FORMATS`.
-        archive: the open zip.
-        members: dict of its members by their names.
-        path: of the zip.
-    """
-    names = sorted(members, key=lambda name: name.count("/"))
-    file = next(name for name in names if other.is_model([posixpath.basename(name)]))
-    folder = posixpath.dirname(file)
-
-    def member_of(name):
-        return members.get(posixpath.normpath(posixpath.join(folder, name)))
-
-    def read(name, limit):
-        check_size(member_of(name).file_size, f"{path}:{member_of(name).filename}", limit)
-        return _read_member(archive, member_of(name), path)
-
-    config = other.read_config(f"{path}:{folder}".rstrip(":"), member_of, read)
-    files = (_open_weights(archive, member_of(name), path, config) for name in other.WEIGHT_FILES)
-    return config, tuple(files)
-
-
-def _read_member(archive, member, path):
-    # Both the sizes and the config come from the zip, so neither bounds the other.
-    if member.file_size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * member.compress_size):
-        raise ValueError(
-            f"{path}:{member.filename} must be compressed at most {_MAX_COMPRESSION} times, as "
-            f"weights are. Received: {member.file_size:,} bytes in {member.compress_size:,}"
+    if other is None:
+        options = parse_options(files.read(options_file, MAX_OPTIONS_BYTES), where)
+        options = with_dictionary(
+            options, lambda: read(DICTIONARY_FILE, MAX_DICTIONARY_BYTES), where
         )
+        config = ElmoConfig.from_options(options, where)
+        return config, files.weights(weights, config)
+    config = other.read_config(where, has, read)
+    names = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
+    return config, tuple(files.weights(name, config) for name in names)
+
+
+class _Folder:
+    """The files of a folder, by their names.
+
+    Attributes:
+        where: str. What error messages call the folder.
+        names: list of str.
+    """
+
+    def __init__(self, path):
+        self.where, self.names = path, os.listdir(path)
+
+    def shown(self, name):
+        """What error messages call a file: its path."""
+        return os.path.join(self.where, name)
+
+    def has(self, name):
+        return os.path.isfile(self.shown(name))
+
+    def read(self, name, limit):
+        """The bytes of a file, or a `ValueError` where there are more than `limit`."""
+        return read_bounded(self.shown(name), limit)
+
+    def weights(self, name, config):
+        """A file of weights: its path."""
+        return self.shown(name)
+
+
+class _Zip:
+    """The same of a zip file, which error messages call `where`."""
+
+    def __init__(self, archive, where):
+        self.where, self._archive = where, archive
+        members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
+        if unsafe := [m.filename for m in members if _leads_outside(m.filename)]:
+            raise ValueError(
+                f"{where} must not hold names that lead out of it. Received: {join_names(unsafe)}"
+            )
+        self._members = {posixpath.normpath(member.filename): member for member in members}
+        self.names = list(self._members)
+
+    def shown(self, name):
+        return f"{self.where}:{name}"
+
+    def has(self, name):
+        return posixpath.normpath(name) in self._members
+
+    def read(self, name, limit):
+        name = posixpath.normpath(name)
+        if name not in self._members:
+            raise ValueError(f"{self.where} must hold {name}. Received: a zip without it")
+        check_size(self._members[name].file_size, self.shown(name), limit)
+        return self._content(self._members[name])
+
+    def weights(self, name, config):
+        """A file of weights: a binary file object, in memory."""
+        member = self._members[name]
+        max_size = max_weights_size(sum(config.num_parameters().values()))
+        if member.file_size > max_size:
+            raise ValueError(
+                f"{self.shown(name)} must be at most {max_size:,} bytes, with these options. "
+                f"Received: {member.file_size:,}"
+            )
+        file = io.BytesIO(self._content(member))
+        file.name = self.shown(name)
+        return file
+
+    def _content(self, member):
+        # Both the sizes and the config come from the zip, so neither bounds the other.
+        if member.file_size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * member.compress_size):
+            raise ValueError(
+                f"{self.shown(member.filename)} must be compressed at most {_MAX_COMPRESSION} "
+                f"times, as weights are. Received: {member.file_size:,} bytes in "
+                f"{member.compress_size:,}"
+            )
+        try:
+            return self._archive.read(member)
+        except Exception as error:  # each kind of compression has its own errors
+            raise ValueError(
+                f"{self.where} must be a zip that can be read; make it again, without a password. "
+                f"Received: a zip with an error ({error})"
+            ) from None
+
+
+def _read_zip(file, where=None):
+    """The config and the weights in the zip `file`, which errors call `where`."""
+    where = file if where is None else where
     try:
-        return archive.read(member)
-    except Exception as error:  # each kind of compression has its own errors
+        archive = zipfile.ZipFile(file)
+    except OSError:
+        raise
+    except Exception as error:  # a broken index raises other errors than BadZipFile, too
         raise ValueError(
-            f"{path} must be a zip that can be read; make it again, without a password. "
-            f"Received: a zip with an error ({error})"
+            f"{where} must be a folder, or a whole zip file with {OPTIONS_FILE} and one *.hdf5. "
+            f"Received: a file with an error ({error})"
         ) from None
+    with archive:
+        return _read_model(_Zip(archive, where))
 
 
 def _leads_outside(name):

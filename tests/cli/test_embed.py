@@ -26,8 +26,8 @@ TEXT = "\n".join(SENTENCES) + "\n"
 def model(small_folder):
     # As the command loads it, so that both share one model.
     arguments = {"tokenizer": "whitespace", "dtype": "float32"}
-    with open_model(str(small_folder)) as (config, weights):
-        return Elmo.from_files(config, weights, source=str(small_folder), **arguments)
+    config, weights = open_model(str(small_folder))
+    return Elmo.from_files(config, weights, source=str(small_folder), **arguments)
 
 
 @pytest.fixture

@@ -49,38 +49,53 @@ RUN = """
 import json, sys
 import numpy as np
 import tensorflow as tf
-if sys.argv[3] != "core":
-    import tensorflow_text
-model = tf.saved_model.load(sys.argv[1])
 results = {}
-for number, batch in enumerate(json.load(sys.stdin)):
-    for name, signature in model.signatures.items():
-        if name == "tokens":
-            rows = [[token.encode() for token in sentence.split()] for sentence in batch]
-            width = max(1, *map(len, rows))
-            tokens = np.array([row + [b""] * (width - len(row)) for row in rows], object)
-            lengths = np.array([len(row) for row in rows], np.int32)
-            outputs = signature(tokens=tf.constant(tokens, tf.string), sequence_len=lengths)
-        else:
-            outputs = signature(text=tf.constant(batch))
-        for key, value in outputs.items():
-            value = value.numpy()
-            if value.dtype == object:  # bytes, of which NumPy's files take none
-                digits = [token.hex() for token in value.ravel()]
-                value = np.array(digits, str).reshape(value.shape)
-            results[f"{number}/{name}/{key}"] = value
+for job, (path, ops, batches) in json.load(sys.stdin).items():
+    if ops != "core":
+        import tensorflow_text
+    assert ("tensorflow_text" in sys.modules) == (ops != "core")
+    model = tf.saved_model.load(path)
+    for number, batch in enumerate(batches):
+        for name, signature in model.signatures.items():
+            if name == "tokens":
+                rows = [[token.encode() for token in sentence.split()] for sentence in batch]
+                width = max(1, *map(len, rows))
+                tokens = np.array([row + [b""] * (width - len(row)) for row in rows], object)
+                lengths = np.array([len(row) for row in rows], np.int32)
+                outputs = signature(tokens=tf.constant(tokens, tf.string), sequence_len=lengths)
+            else:
+                outputs = signature(text=tf.constant(batch))
+            for key, value in outputs.items():
+                value = value.numpy()
+                if value.dtype == object:  # bytes, of which NumPy's files take none
+                    digits = [token.hex() for token in value.ravel()]
+                    value = np.array(digits, str).reshape(value.shape)
+                results[f"{job}|{number}/{name}/{key}"] = value
 assert not any(name.startswith("keras_elmo") for name in sys.modules)
-assert ("tensorflow_text" in sys.modules) == (sys.argv[3] != "core")
-np.savez(sys.argv[2], **results)
+np.savez(sys.argv[1], **results)
 """
 
 
-def run_fresh(path, batches, tmp_path, ops="tensorflow-text"):
-    """Every signature's outputs for each batch: `{"batch/signature/output": array}`."""
-    command = [sys.executable, "-c", RUN, str(path), str(tmp_path / "results.npz"), ops]
-    subprocess.run(command, input=json.dumps(batches), text=True, check=True, cwd=tmp_path)
-    with np.load(tmp_path / "results.npz") as results:
-        return dict(results)
+def run_fresh(jobs, folder):
+    """Runs every signature of exported models in one fresh process.
+
+    Args:
+        jobs: dict of triples by a name: the path of a SavedModel, its `ops`, and batches of
+            sentences. Those of TensorFlow's core alone come first.
+        folder: path, for the results.
+
+    Returns:
+        By the name a dict `{"batch/signature/output": array}`.
+    """
+    command = [sys.executable, "-c", RUN, str(folder / "results.npz")]
+    jobs = {name: (str(path), ops, batches) for name, (path, ops, batches) in jobs.items()}
+    subprocess.run(command, input=json.dumps(jobs), text=True, check=True, cwd=folder)
+    found = {name: {} for name in jobs}
+    with np.load(folder / "results.npz") as results:
+        for key, value in results.items():
+            name, _, output = key.partition("|")
+            found[name][output] = value
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -91,26 +106,56 @@ def model(one_layer_folder):
 class Exported(NamedTuple):
     path: pathlib.Path
     ops: str
-    model: keras_elmo.Elmo
+    model: keras.Model
+
+
+@pytest.fixture(scope="module")
+def exports(model, small_folder, tmp_path_factory):
+    """A model of two layers with tensorflow-text, and one of a layer without."""
+    two_layers = keras_elmo.Elmo.from_pretrained(small_folder)
+    found = {}
+    for ops, elmo in {"core": model, "tensorflow-text": two_layers}.items():
+        path = tmp_path_factory.mktemp("exported") / "elmo" / "1"
+        keras_elmo.export_saved_model(elmo, path, ops=ops)
+        found[ops] = Exported(path, ops, elmo)
+    return found
 
 
 @pytest.fixture(scope="module", params=["tensorflow-text", "core"])
-def exported(request, model, small_folder, tmp_path_factory):
-    """A model of two layers with tensorflow-text, and one of a layer without."""
-    path = tmp_path_factory.mktemp("exported") / "elmo" / "1"
-    if request.param != "core":
-        model = keras_elmo.Elmo.from_pretrained(small_folder)
-    keras_elmo.export_saved_model(model, path, ops=request.param)
-    return Exported(path, request.param, model)
+def exported(request, exports):
+    return exports[request.param]
 
 
-def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
-    path, ops, model = exported
+@pytest.fixture(scope="module")
+def classifier(model, tmp_path_factory):
+    """A classifier that was trained, and exported."""
+    embedding = keras_elmo.ElmoEmbedding(model.copy(), dropout=0.5)
+    layers = [keras.Input(shape=(), dtype="string"), embedding]
+    layers += [keras.layers.Bidirectional(keras.layers.LSTM(4)), keras.layers.Dense(2, "softmax")]
+    classifier = keras.Sequential(layers)
+    classifier.compile("adam", "sparse_categorical_crossentropy")
+    texts = keras_elmo.strings(SENTENCES)
+    classifier.fit(texts, np.arange(len(SENTENCES)) % 2, verbose=0)
+    path = tmp_path_factory.mktemp("classifier") / "1"
+    keras_elmo.export_saved_model(classifier, path, ops="core", max_tokens=100)
+    return Exported(path, "core", classifier)
+
+
+@pytest.fixture(scope="module")
+def fresh(classifier, exports, tmp_path_factory):
+    """What one fresh process says of the classifier and of both models."""
     batches = list(BATCHES)
     reference = ROOT.parent / "shared/fixtures/reference/sentences.txt"
     if reference.exists():
         batches.append(reference.read_text(encoding="utf-8").splitlines())
-    results = run_fresh(path, batches, tmp_path, ops)
+    jobs = {"classifier": (classifier.path, "core", [SENTENCES])}
+    jobs |= {ops: (export.path, ops, batches) for ops, export in exports.items()}
+    return batches, run_fresh(jobs, tmp_path_factory.mktemp("fresh"))
+
+
+def test_every_signature_equals_the_model_in_a_fresh_process(exported, fresh):
+    _, ops, model = exported
+    batches, results = fresh[0], fresh[1][ops]
     names = [*model.output_keys.sequences, "default", "mask", "sequence_len", "tokens"]
     signatures = {key.split("/")[1] for key in results}
     assert signatures == {"default", "serving_default", "tokens", *model.output_keys.sequences}
@@ -245,9 +290,9 @@ def test_half_storage(model, storage, atol, tmp_path):
 
 
 @pytest.mark.parametrize("storage", [None, pytest.param("bfloat16", marks=pytest.mark.slow)])
-def test_products_in_bfloat16(small_folder, storage, tmp_path):
+def test_products_in_bfloat16(one_layer_folder, storage, tmp_path):
     """The file holds the weights alone, and their rounded copies are made when it is loaded."""
-    model = keras_elmo.Elmo.from_pretrained(small_folder, matmul_dtype="bfloat16")
+    model = keras_elmo.Elmo.from_pretrained(one_layer_folder, matmul_dtype="bfloat16")
     keras_elmo.export_saved_model(model, tmp_path / "1", storage=storage, pooled_only=True)
     assert stored(tmp_path / "1")[1] == model.count_params()
     found = tf.saved_model.load(tmp_path / "1").signatures["default"](tf.constant(SENTENCES))
@@ -263,7 +308,7 @@ def test_two_exports_in_a_program_keep_their_weights(one_layer_folder, tmp_path)
     model = keras_elmo.Elmo.from_pretrained(one_layer_folder, matmul_dtype="bfloat16")
     signatures, expected = [], []
     for name in ("1", "2"):
-        keras_elmo.export_saved_model(model, tmp_path / name, ops="core")
+        keras_elmo.export_saved_model(model, tmp_path / name, ops="core", pooled_only=True)
         # No loop reads a variable: such a loop would run also if its result is not asked for.
         assert "While" not in operations(tmp_path / name)
         signatures.append(tf.saved_model.load(tmp_path / name).signatures["default"])
@@ -286,8 +331,7 @@ def test_options(model, tmp_path):
     assert "max_execution_batch_size { value: 32 }" in batching
 
 
-def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
-    model = keras_elmo.Elmo.from_pretrained(small_folder)
+def test_a_model_is_the_same_after_its_export(model, tmp_path):
     expected, tokenizer = model(SENTENCES)["elmo"], model.tokenizer
     keras_elmo.export_saved_model(
         model, tmp_path / "1", tokenizer="treebank", ops="core", pooled_only=True
@@ -298,8 +342,7 @@ def test_a_model_is_the_same_after_its_export(small_folder, tmp_path):
     assert found["sequence_len"].numpy().tolist() == [4]
 
 
-def test_other_threads_do_not_notice_an_export(small_folder, tmp_path, monkeypatch):
-    model = keras_elmo.Elmo.from_pretrained(small_folder)
+def test_other_threads_do_not_notice_an_export(model, tmp_path, monkeypatch):
     expected = model.embed(SENTENCES)
     refuse_longer, found = saved_model.refuse_longer, []
 
@@ -315,20 +358,14 @@ def test_other_threads_do_not_notice_an_export(small_folder, tmp_path, monkeypat
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(model, tmp_path):
-    layers = [keras.Input(shape=(), dtype="string"), keras_elmo.ElmoEmbedding(model, dropout=0.5)]
-    layers += [keras.layers.Bidirectional(keras.layers.LSTM(4)), keras.layers.Dense(2, "softmax")]
-    classifier = keras.Sequential(layers)
-    classifier.compile("adam", "sparse_categorical_crossentropy")
-    texts = keras_elmo.strings(SENTENCES)
-    classifier.fit(texts, np.arange(len(SENTENCES)) % 2, verbose=0)
-    keras_elmo.export_saved_model(classifier, tmp_path / "1", ops="core", max_tokens=100)
-    results = run_fresh(tmp_path / "1", [SENTENCES], tmp_path, "core")
+def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(classifier, fresh):
+    path, _, model = classifier
+    results = fresh[1]["classifier"]
     assert list(results) == ["0/serving_default/output_0"]
-    expected = classifier(texts)
+    expected = model(keras_elmo.strings(SENTENCES))
     np.testing.assert_allclose(results["0/serving_default/output_0"], expected, atol=1e-5)
-    assert stored(tmp_path / "1") == ({tf.float32}, classifier.count_params())
-    run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
+    assert stored(path) == ({tf.float32}, model.count_params())
+    run = tf.saved_model.load(path).signatures["serving_default"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
         run(tf.constant(["a " * 101]))
 

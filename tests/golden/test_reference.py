@@ -59,7 +59,7 @@ def test_the_layers_equal_the_reference(seed, tmp_path):
     elmo, reference = random_model(config, rng, tmp_path)
     sentences = random_sentences(rng)
     ids = text.batch_to_ids(sentences, config.max_characters)
-    boundaries = elmo.character_encoder(text.boundary_character_ids(config.max_characters))
+    boundaries = elmo.character_encoder(tf.constant(elmo.token_encoder.scheme.boundaries))
     tokens = elmo.character_encoder(ids)
     mask = elmo.character_encoder.compute_mask(ids)
     with elmo.bilm.using_loop("padded"):

@@ -1,6 +1,7 @@
 import pytest
 
 from keras_elmo import Elmo, export_tflite
+from keras_elmo.tflite import export
 
 
 @pytest.fixture(scope="session")
@@ -15,10 +16,19 @@ def models(small_folder):
 
 @pytest.fixture(scope="session")
 def files(models, tmp_path_factory):
-    """A float32 file of each of these models."""
+    """A float32 file of each of these models. They differ in their metadata alone."""
     folder = tmp_path_factory.mktemp("lite")
-    for name, model in models.items():
-        export_tflite(model, folder / f"{name}.tflite", "words")
+    with pytest.MonkeyPatch.context() as patch:
+        convert, converted = export._convert, []
+
+        def convert_once(*args):
+            if not converted:
+                converted.append(convert(*args))
+            return converted[0]
+
+        patch.setattr(export, "_convert", convert_once)
+        for name, model in models.items():
+            export_tflite(model, folder / f"{name}.tflite", "words")
     return {name: folder / f"{name}.tflite" for name in models}
 
 

@@ -57,8 +57,9 @@ def refused(source, message):
 
 
 def test_the_config_says_all(model_folder):
-    with open_model(model_folder) as (config, weights):
-        assert weights == str(model_folder)
+    config, weights = open_model(model_folder)
+    files = ("token_embedder.pkl", "encoder.pkl")
+    assert weights == tuple(str(model_folder / name) for name in files)
     lstm, cnn = ARCHITECTURE["encoder"], ARCHITECTURE["token_embedder"]
     assert (config.units, config.projection_dim) == (lstm["dim"], lstm["projection_dim"])
     assert (config.character_dim, config.word_dim) == (cnn["char_dim"], cnn["word_dim"])
@@ -81,35 +82,35 @@ def test_a_zip_is_the_same_as_its_folder(model_folder, tmp_path, elmo, prefix):
 def test_the_architecture_may_be_in_a_folder_of_its_own(folder, tmp_path, elmo, place):
     os.makedirs(os.path.dirname(folder / place), exist_ok=True)
     os.rename(folder / "shape.json", folder / place)
-    with open_model(folder) as (config, _):
-        assert config == elmo.config
+    config, _ = open_model(folder)
+    assert config == elmo.config
     whole = make_zip(tmp_path, tmp_path.parent / f"{tmp_path.name}.zip")
-    with open_model(whole) as (config, _):
-        assert config == elmo.config
+    config, _ = open_model(whole)
+    assert config == elmo.config
 
 
 @pytest.mark.parametrize("path", ["C:\\models\\shape.json", "shape.json", "x/../shape.json"])
 def test_the_last_part_of_its_path_counts(folder, elmo, path):
     (folder / "config.json").write_text(json.dumps({"config_path": path}))
-    with open_model(folder) as (config, _):
-        assert config == elmo.config
+    config, _ = open_model(folder)
+    assert config == elmo.config
 
 
 def test_the_published_models_lack_their_architecture(folder):
     name = "cnn_50_100_512_4096_sample.json"
     (folder / "config.json").write_text(json.dumps({"config_path": f"/Users/someone/{name}"}))
-    with open_model(folder) as (config, _):
-        original = ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
-        assert config == original
+    config, _ = open_model(folder)
+    original = ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
+    assert config == original
     shutil.move(folder / "shape.json", folder / name)  # its own comes first
-    with open_model(folder) as (config, _):
-        assert config.units == 10
+    config, _ = open_model(folder)
+    assert config.units == 10
 
 
 def test_what_was_saved_beside_it_comes_first(folder, elmo):
     elmo.save_pretrained(folder)
-    with open_model(folder) as (_, weights):
-        assert weights == str(folder / "weights.hdf5")
+    _, weights = open_model(folder)
+    assert weights == str(folder / "weights.hdf5")
 
 
 def test_the_weights_of_a_folder_are_loaded_into_a_model(model_folder, elmo):

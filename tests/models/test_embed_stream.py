@@ -78,10 +78,10 @@ def test_a_list_of_choices_gives_a_dict_for_each_sentence(small_folder):
     assert list(elmo.embed(["a"], layers=("top",))[0]) == ["top"]
 
 
-def test_pooled_vectors_with_boundaries(small_folder):
-    elmo = Elmo.from_pretrained(small_folder, keep_sentence_boundaries=True)
+def test_pooled_vectors_with_boundaries(keeping):
     tokens = [["a", "b"], [], ["c"]]
-    for one, other in zip(elmo.embed(tokens, "default"), elmo(tokens)["default"], strict=True):
+    vectors = keeping.embed(tokens, "default")
+    for one, other in zip(vectors, keeping(tokens)["default"], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
@@ -106,10 +106,9 @@ def test_every_form_of_sentences(elmo):
     assert [array.shape for array in elmo.embed(tf.constant("a b"))] == [(2, 16)]
 
 
-def test_padded_tokens(small_folder):
-    elmo = Elmo.from_pretrained(small_folder, tokenizer=None)
+def test_padded_tokens(pretokenised):
     for form in (np.array([["a", "b"], ["c", ""]]), tf.constant([["a", "b"], ["c", ""]])):
-        assert [array.shape for array in elmo.embed(form)] == [(2, 16), (1, 16)]
+        assert [array.shape for array in pretokenised.embed(form)] == [(2, 16), (1, 16)]
 
 
 def test_numbers_of_numpy(elmo):

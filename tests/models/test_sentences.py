@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import Elmo
 from keras_elmo.models.sentences import MAX_TOKENS, batches, groups, token_batches
 from keras_elmo.text import SpaceTokenizer
 
 
-def test_tokens_of_sentences(elmo, small_folder):
+def test_tokens_of_sentences(elmo, pretokenised):
     texts = ["The  cat sat .", "", b"na\xc3\xafve \xff", ("a b", "c")]
     tokens = elmo.tokenize(texts)
     assert tokens == [["The", "cat", "sat", "."], [], ["na\u00efve", "\udcff"], ["a b", "c"]]
@@ -19,7 +18,6 @@ def test_tokens_of_sentences(elmo, small_folder):
     assert elmo.tokenize(text for text in ["a b"] * 300) == [["a", "b"]] * 300
     with pytest.raises(TypeError, match=r"pass \[sentence\]"):
         elmo.tokenize("one sentence")
-    pretokenised = Elmo.from_pretrained(small_folder, tokenizer=None)
     assert pretokenised.tokenize(np.array([["a", "b"], ["c", ""]])) == [["a", "b"], ["c"]]
     with pytest.raises(ValueError, match="must be a list of tokens"):
         pretokenised.tokenize(["a b"])

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import batch_to_ids, characters
-from keras_elmo.text import boundary_character_ids, character_ids, check_character_ids
+from keras_elmo.text import character_ids, check_character_ids
 from keras_elmo.text.character_ids import ByteScheme
 
 SCHEME = ByteScheme(10)
@@ -30,13 +30,6 @@ def test_ids_are_the_same_in_a_graph_of_any_length():
     for words in ([], ["猫"], ["a", "", "b" * 60]):
         expected = np.reshape([characters.word_to_ids(word) for word in words], (-1, 50))
         np.testing.assert_array_equal(graph(tf.constant(words, tf.string)), expected)
-
-
-@pytest.mark.parametrize("size", [3, 10, 50])
-def test_boundaries_are_those_of_the_plain_scheme(size):
-    ids = boundary_character_ids(size)
-    assert ids.dtype == tf.int32
-    assert tuple(ids.numpy().tolist()) == characters.boundary_ids(size)
 
 
 # batch_to_ids

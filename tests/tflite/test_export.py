@@ -400,16 +400,17 @@ def test_an_existing_file_is_replaced_only_when_told(model, tmp_path, monkeypatc
     path = tmp_path / "model.tflite"
     path.write_bytes(b"old")
     with pytest.raises(FileExistsError, match="model.tflite"):
-        tflite.export_tflite(model, path)
+        tflite.export_tflite(model, path, "words")
 
     def stopped(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tflite, "with_metadata", stopped)
+        patch.setattr(tflite, "_convert", stopped)
         with pytest.raises(KeyboardInterrupt):
-            tflite.export_tflite(model, path, overwrite=True)
+            tflite.export_tflite(model, path, "words", overwrite=True)
     assert path.read_bytes() == b"old"
-    tflite.export_tflite(model, path, overwrite=True)
+    monkeypatch.setattr(tflite, "_convert", lambda *_: other_file(tf.nn.relu))
+    tflite.export_tflite(model, path, "words", overwrite=True)
     assert tflite.metadata(path)["keras_elmo"]
     assert os.listdir(tmp_path) == ["model.tflite"]

@@ -17,7 +17,7 @@ def other(tiny):
     tiny.randomize(seed=1)
     entries = weight_table(tiny.character_encoder, tiny.bilm)
     datasets = {
-        entry.name: np.concatenate([v.numpy() for v in entry.variables]).reshape(entry.shape)
+        entry.name: np.concatenate([v.numpy() for v, _, _ in entry.pieces]).reshape(entry.shape)
         for entry in entries
     }
     return tiny.arrays(), datasets

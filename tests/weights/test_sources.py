@@ -60,9 +60,9 @@ def make_zip(tmp_path, small_folder):
 
 def test_folder(small_folder, small_config):
     for folder in (small_folder, str(small_folder)):
-        with open_model(folder) as (config, weights):
-            assert config == small_config
-            assert weights == str(small_folder / "weights.hdf5")
+        config, weights = open_model(folder)
+        assert config == small_config
+        assert weights == str(small_folder / "weights.hdf5")
 
 
 def test_folder_may_hold_other_files(tmp_path, small_folder):
@@ -83,8 +83,8 @@ def test_names_of_allennlp(tmp_path, make_zip, small_folder):
     archive.unlink()
     # A name of its own comes first; of two others none is chosen.
     (tmp_path / "b_options.json").write_bytes(b"{}")
-    with pytest.raises(ValueError, match="must hold options.json"), open_model(tmp_path):
-        pass
+    with pytest.raises(ValueError, match="must hold options.json"):
+        open_model(tmp_path)
     (tmp_path / "options.json").write_bytes((small_folder / "options.json").read_bytes())
     assert_same_model(tmp_path, small_folder)
 
@@ -121,8 +121,8 @@ def test_zip_with_a_folder_in_it_and_any_name(make_zip, tmp_path, small_folder, 
 def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
     monkeypatch.chdir(small_folder.parent)
     assert small_folder.name in presets.PRESETS
-    with open_model(small_folder.name) as (_, weights):
-        assert weights.startswith(small_folder.name)
+    _, weights = open_model(small_folder.name)
+    assert weights.startswith(small_folder.name)
 
 
 # What does not
@@ -131,8 +131,8 @@ def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
 @pytest.mark.parametrize("name", ["smal", "", "Original", "no/such/folder", "model.zip"])
 def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError) as caught, open_model(name):
-        pass
+    with pytest.raises(ValueError) as caught:
+        open_model(name)
     message = str(caught.value)
     assert f"There is no model {name!r}" in message
     for published in presets.names():
@@ -144,8 +144,8 @@ def test_other_type_is_refused(source):
     message = (
         rf"a name, a folder, a zip, an address, or a pair .* Received: {re.escape(repr(source))}"
     )
-    with pytest.raises(TypeError, match=message), open_model(source):
-        pass
+    with pytest.raises(TypeError, match=message):
+        open_model(source)
 
 
 def test_pair_with_a_missing_file_names_it(small_folder):
@@ -179,8 +179,8 @@ def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, 
     for source in (folder, make_zip(dict.fromkeys(names, b"{}"))):
         where = re.escape(str(source))
         message = rf"{where} must hold options.json and one \*.hdf5 file. Received: {received}\. "
-        with pytest.raises(ValueError, match=message + ".*pass the pair"), open_model(source):
-            pass
+        with pytest.raises(ValueError, match=message + ".*pass the pair"):
+            open_model(source)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,7 @@ class WeightEntry(NamedTuple):
             A list of pairs `(variable, selection)`: `dataset[selection]` has the values of the
             variable, in the same order, once they are `converted`.
         """
-        if len(self.shape) > len(self.variables[0].shape):
-            # The kernel of a convolution: one variable, and the dataset has one more axis.
+        if len(self.variables) == 1:  # The kernel of a convolution has one more axis in the file.
             return [(self.variables[0], ())]
         ends = [0]
         for variable in self.variables:
@@ -49,7 +48,7 @@ class WeightEntry(NamedTuple):
         return values.reshape(variable.shape)
 
 
-def weight_table(character_encoder=None, bilm=None, softmax=None):
+def weight_table(character_encoder=None, bilm=None, softmax=None, mixes=()):
     """The table of a model, or of some of its parts.
 
     Args:
@@ -57,6 +56,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
         bilm: a built `BiLM`, or `None`.
         softmax: a built `Softmax`, or `None`. In the originals, checkpoints hold one, and weight
             files do not: it has a file of its own.
+        mixes: list of built `ScalarMix`es. Only modules of TensorFlow Hub hold one.
 
     Returns:
         A list of `WeightEntry`s, in the original's order.
@@ -66,6 +66,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
         (_bilm_entries, bilm),
         (_softmax_entries, softmax),
     ]
+    parts += [(_mix_entries, mix) for mix in mixes]
     return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
 
@@ -78,7 +79,8 @@ def part_of(name):
     """The part of a model, a str, to which a dataset of this name belongs."""
     if name.startswith("RNN"):
         return "bilm"
-    return "softmax" if name.startswith("softmax") else "character_encoder"
+    root = name.partition("/")[0]
+    return root if root in ("softmax", "mix") else "character_encoder"
 
 
 def _character_encoder_entries(encoder):
@@ -114,3 +116,8 @@ def _bilm_entries(bilm):
 def _softmax_entries(softmax):
     yield _entry_like("softmax/W", softmax.kernel)
     yield _entry_like("softmax/b", softmax.bias)
+
+
+def _mix_entries(mix):
+    yield _entry_like("mix/weights", mix.scalars)
+    yield _entry_like("mix/scaling", mix.gamma)

@@ -20,7 +20,7 @@ from keras_elmo.config import (
     read_options_file,
     with_dictionary,
 )
-from keras_elmo.weights import addresses, hdf5, presets
+from keras_elmo.weights import addresses, hdf5, presets, tf_checkpoint
 from keras_elmo.weights.download import max_weights_size, shown_address
 from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
 
@@ -36,7 +36,8 @@ def open_model(source):
     Args:
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
             zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
-            `options.json` and a TensorFlow checkpoint; a folder or a zip of ELMoForManyLangs, see
+            `options.json` and a TensorFlow checkpoint; the folder of a module of TensorFlow Hub; a
+            folder or a zip of ELMoForManyLangs, see
             `keras_elmo.manylangs`; the address of a zip (`https://...`), or of a repository of the
             Hugging Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)`
             of paths or addresses of files (the options may be a dict).
@@ -80,8 +81,12 @@ def open_model(source):
         yield ElmoConfig.from_options(options), weights
     elif os.path.isdir(source):
         names = os.listdir(source)
-        if os.path.isfile(os.path.join(source, "checkpoint")) and OPTIONS_FILE in names:
+        has_checkpoint = "checkpoint" in names or tf_checkpoint.find_checkpoint(source)
+        if has_checkpoint and OPTIONS_FILE in names:
             yield ElmoConfig.from_options(os.path.join(source, OPTIONS_FILE)), source
+            return
+        if has_checkpoint and tf_checkpoint.is_module(source):
+            yield tf_checkpoint.read_config(source), source
             return
         if other := _other_format(names):
             yield _read_folder(other, source), source

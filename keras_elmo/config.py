@@ -39,8 +39,11 @@ _CHAR_CNN_KEYS = frozenset(
         "embedding",
         "n_characters",
         "max_characters_per_token",
+        "projection_after_highway",  # which the original does not read
+        "projection",  # which repeats that of the LSTMs
     }
 )
+_TYPED_BOOLS = {"true": True, "false": False}  # as some options have them
 # What a config may have at most. A file with more is damaged or hostile, and memory of that size
 # would be taken before its weights are looked at. The original has 2 layers, 7 filters, 50
 # characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
@@ -250,6 +253,8 @@ class ElmoConfig:
             options = read_options_file(options)
         faults = []
         lstm = _section(options, "lstm", where, faults)
+        if options.get("char_cnn", 0) is None:
+            options = {key: value for key, value in options.items() if key != "char_cnn"}
         char_cnn = _section(options, "char_cnn", where, faults)
         if "char_cnn" not in options:
             faults.append(
@@ -270,6 +275,14 @@ class ElmoConfig:
                 faults.append(f"`{name}.{key}` is missing")
         if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
             faults.append("`char_cnn.embedding.dim` is missing")
+        projection = char_cnn.get("projection", lstm.get("projection_dim"))
+        if isinstance(projection, dict):
+            projection = projection.get("dim")
+        if projection != lstm.get("projection_dim"):
+            faults.append(
+                "`char_cnn.projection` must be `lstm.projection_dim`, "
+                f"{short_repr(lstm.get('projection_dim'))}. Received: {short_repr(projection)}"
+            )
         dictionary, word_dim = None, 0
         if "dictionary" in options:
             dictionary, word_dim = _dictionary(options, faults)
@@ -283,6 +296,7 @@ class ElmoConfig:
             )
         if faults:
             raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
+        has_skips = lstm.get("use_skip_connections", False)
         try:
             return cls(
                 units=lstm["dim"],
@@ -290,7 +304,7 @@ class ElmoConfig:
                 num_layers=lstm["n_layers"],
                 cell_clip=lstm.get("cell_clip"),
                 projection_clip=lstm.get("proj_clip"),
-                use_skip_connections=lstm.get("use_skip_connections", False),
+                use_skip_connections=_TYPED_BOOLS.get(str(has_skips).lower(), has_skips),
                 character_dim=embedding["dim"],
                 filters=char_cnn["filters"],
                 num_highway=char_cnn.get("n_highway", 0),

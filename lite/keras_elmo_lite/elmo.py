@@ -89,8 +89,8 @@ class Elmo:
             layers: what to return, or a list of such choices: `"elmo"` (or `"elmo_2"`, ...), the
                 learned mix; `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...;
                 `"default"`, one vector for each sentence, the mean of `"elmo"` over its tokens;
-                `"average"` or `"top"` of the layers; the number of a layer, where 0 is `[token,
-                token]` and -1 is the last; or `"all"` layers.
+                `"average"`, `"sum"` or `"top"` of the layers; the number of a layer, where 0 is
+                `[token, token]` and -1 is the last; or `"all"` layers.
             progress: bool. Show the progress on standard error.
 
         Returns:
@@ -144,7 +144,7 @@ class Elmo:
         last = self.file.num_layers
         mixes = [mix["name"] for mix in self.file.mixes]
         names = ["word_emb", *(f"lstm_outputs{k}" for k in range(1, last + 1)), *mixes]
-        names += ["default", "average", "top", "all"]
+        names += ["default", "average", "sum", "top", "all"]
 
         def is_valid(spec):
             if isinstance(spec, str):
@@ -305,8 +305,8 @@ class Elmo:
             return self._choose(layers, "elmo").sum(axis=0) / max(layers.shape[1], 1)
         if spec == "all":
             return layers
-        if spec == "average":
-            return layers.mean(axis=0)
+        if spec in ("average", "sum"):
+            return layers.mean(axis=0) if spec == "average" else layers.sum(axis=0)
         if spec == "top":
             return layers[-1].copy()
         if spec == "word_emb":

@@ -27,6 +27,8 @@ class CharacterTokenizer(WhitespaceTokenizer):
     <tf.RaggedTensor [[b'M', b'K', b'T', b'V'], [b'\\xe6\\x97\\xa5', b'\\xe6\\x9c\\xac']]>
     """
 
+    splits_on_spaces = False
+
     def _tokenize(self, strings):
         points, offsets = tf.strings.unicode_decode_with_offsets(
             blank_whitespace(strings), "UTF-8", errors="replace"

@@ -37,6 +37,8 @@ class WhitespaceTokenizer:
     <tf.RaggedTensor [[b'The', b'cat', b'sat', b'.'], []]>
     """
 
+    splits_on_spaces = True  # so a text without spaces is one token
+
     def __init__(self, ops: str = "tensorflow-text") -> None:
         if ops not in OPS:
             raise ValueError(f"`ops` must be one of {list(OPS)}. Received: ops={ops!r}")

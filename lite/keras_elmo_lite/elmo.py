@@ -179,9 +179,7 @@ class Elmo:
         if array.ndim == 1:
             return array.tolist()
         if array.ndim == 2 and self.tokenizer is None:
-            # A sentence ends with its last token that is not "".
-            ends = [max((k for k, token in enumerate(row, 1) if token), default=0) for row in array]
-            return [row[:end].tolist() for row, end in zip(array, ends, strict=True)]
+            return array.tolist()
         raise ValueError(
             "An array of raw strings must have shape (batch,) or (batch, 1). For text that is "
             "tokenised already, pass lists of tokens, or write the file with `tokenizer=None`. "
@@ -242,7 +240,9 @@ class Elmo:
                 "Each sentence must be a string or a list of strings. "
                 f"Received: {str(sentence)[:200]} ({type(sentence).__name__})"
             )
-        return [text.text_to_bytes(token) for token in sentence]
+        # A sentence ends with its last token that is not "".
+        end = max((index for index, token in enumerate(sentence, 1) if token), default=0)
+        return [text.text_to_bytes(token) for token in sentence[:end]]
 
     def embed_tokens(self, sentences, specs):
         """The results of sentences, lists of bytes, in their order: dicts by `specs`."""

@@ -35,6 +35,7 @@ __all__ = [
     "CRFDecoder",
     "CRFLoss",
     "CharCNNEmbedding",
+    "CharacterTokenizer",
     "Elmo",
     "ElmoConfig",
     "ElmoEmbedding",
@@ -61,6 +62,7 @@ if keras.backend.backend() == "tensorflow":
     from keras_elmo.models import Elmo, ElmoEmbedding
     from keras_elmo.tasks import Tagger, TextClassifier
     from keras_elmo.text import (
+        CharacterTokenizer,
         SpaceTokenizer,
         TreebankTokenizer,
         WhitespaceTokenizer,

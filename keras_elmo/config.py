@@ -46,7 +46,14 @@ _KEYS = {
         "max_characters_per_token": ("max_characters", characters.DEFAULT_MAX_CHARACTERS),
     },
 }
-_OTHER_KEYS = ("char_cnn.embedding", "char_cnn.n_characters")  # `from_options` reads them itself
+# `from_options` reads these itself; the original does not read the last one.
+_OTHER_KEYS = (
+    "char_cnn.embedding",
+    "char_cnn.n_characters",
+    "char_cnn.projection",
+    "char_cnn.projection_after_highway",
+)
+_TYPED_BOOLS = {"true": True, "false": False}  # as some options have them
 # What a config may have at most. A file with more is damaged or hostile, and memory of that size
 # would be taken before its weights are looked at. The original has 2 layers, 7 filters, 50
 # characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
@@ -243,6 +250,8 @@ class ElmoConfig:
                 )
             where = str(options)
             options = read_options_file(options)
+        if options.get("char_cnn", 0) is None:
+            options = {key: value for key, value in options.items() if key != "char_cnn"}
         faults, arguments = [], {}
         sections = {name: _section(options, name, faults) for name in _KEYS}
         if "char_cnn" not in options:
@@ -262,6 +271,17 @@ class ElmoConfig:
         embedding = sections["char_cnn"].get("embedding")
         if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
             faults.append("`char_cnn.embedding.dim` is missing")
+        has_skips = arguments["use_skip_connections"]
+        arguments["use_skip_connections"] = _TYPED_BOOLS.get(str(has_skips).lower(), has_skips)
+        expected = arguments["projection_dim"]
+        projection = sections["char_cnn"].get("projection", expected)
+        if isinstance(projection, dict):
+            projection = projection.get("dim")
+        if projection != expected:
+            faults.append(
+                f"`char_cnn.projection` must be `lstm.projection_dim`, {short_repr(expected)}. "
+                f"Received: {short_repr(projection)}"
+            )
         dictionary, word_dim = None, 0
         if "dictionary" in options:
             dictionary, word_dim = _dictionary(options, faults)

@@ -211,7 +211,10 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
         ("lstm", ..., "`lstm` must be an object. Received: None"),
         ("lstm", [1], r"`lstm` must be an object. Received: \[1\]"),
         ("char_cnn", ..., "a model without `char_cnn` reads token ids"),
-        ("char_cnn", None, "`char_cnn` must be an object. Received: None"),
+        ("char_cnn", None, "a model without `char_cnn` reads token ids"),
+        ("char_cnn", 5, "`char_cnn` must be an object. Received: 5"),
+        ("char_cnn.projection", 8, "`char_cnn.projection` must be .* 512. Received: 8"),
+        ("lstm.use_skip_connections", "yes", "Received: use_skip_connections='yes'"),
         ("char_cnn.filters", ..., "`char_cnn.filters` is missing"),
         ("char_cnn.filters", [], r"`filters` must be .* Received: filters=\[\]"),
         ("char_cnn.embedding", ..., r"`char_cnn\.embedding\.dim` is missing"),
@@ -228,6 +231,22 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
 def test_bad_option_is_named_after_the_source(path, value, message):
     with pytest.raises(ValueError, match=f"(?s)^my options cannot be read:.*{message}"):
         ElmoConfig.from_options(changed(path, value), where="my options")
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        ("char_cnn.projection_after_highway", True),
+        ("char_cnn.projection", 512),
+        ("char_cnn.projection", {"dim": 512}),
+        ("lstm.use_skip_connections", "true"),
+        ("lstm.use_skip_connections", "True"),
+    ],
+)
+def test_options_that_say_nothing_new(path, value):
+    assert ElmoConfig.from_options(changed(path, value)) == ElmoConfig()
+    options = changed("lstm.use_skip_connections", "false")
+    assert not ElmoConfig.from_options(options).use_skip_connections
 
 
 def test_faults_are_reported_together():

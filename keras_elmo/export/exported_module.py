@@ -1,5 +1,6 @@
 """`ExportedModule`: the contents of a SavedModel, whose weights may have a smaller dtype."""
 
+import itertools
 import secrets
 
 import keras
@@ -75,6 +76,34 @@ class ExportedModule(tf.Module):
         """Keeps references to the variables that the functions read."""
         variables = {id(v): v for function in functions for v in function.variables}
         self.captured = list(variables.values())
+
+    def make_callable(self, signatures, inputs):
+        """Lets the loaded module be called as TF Hub's modules are.
+
+        `module(texts)` gives one output, `module(texts, signature="default", as_dict=True)` all
+        outputs of a signature. A signature of several inputs, or of `tokens`, takes a dict.
+
+        Args:
+            signatures: dict of concrete functions by the signatures' names.
+            inputs: dict of lists of `tf.TensorSpec`s, what each function takes.
+        """
+        usual = "default" if "default" in signatures else "serving_default"
+
+        def call(inputs_of_call, signature=usual, as_dict=False):
+            is_dict = isinstance(inputs_of_call, dict)
+            names = [spec.name for spec in inputs[signature]]
+            tensors = [inputs_of_call[name] for name in names] if is_dict else [inputs_of_call]
+            outputs = signatures[signature](*tensors)
+            one = outputs.get("default", next(iter(outputs.values())))
+            return outputs if as_dict else one
+
+        # What is traced here is all that a program which loads the module can call.
+        self.__call__ = tf.function(call, autograph=False)
+        for name, specs in inputs.items():
+            forms = [{spec.name: spec for spec in specs}]
+            forms += [specs[0]] if len(specs) == 1 else []
+            for form, as_dict in itertools.product(forms, (False, True)):
+                self.__call__.get_concrete_function(form, signature=name, as_dict=as_dict)
 
 
 class CastVariable(tf.saved_model.experimental.TrackableResource):

@@ -59,6 +59,10 @@ def export_saved_model(
     Another model has `serving_default` alone, from `text` to its outputs: by their names if they
     are a dict, or `output_0`, `output_1`, ...
 
+    The loaded model can be called, too, as TF Hub's modules are: `module(texts)` gives the output
+    `default` (of another model, its first one), and `module(texts, signature="elmo", as_dict=True)`
+    all outputs of a signature. The signature `tokens` takes a dict of its two inputs.
+
     A model of tokens (an `Elmo` with `tokenizer=None`, or a Keras model whose input has a token
     axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
     instead of `text`. Its outputs are as wide as that.
@@ -157,6 +161,7 @@ def export_saved_model(
             signatures[name] = function.get_concrete_function()
             check_signals()
     module.track(signatures.values())
+    module.make_callable(signatures, {name: specs for name, (_, specs) in functions.items()})
     with replacing_folder(path, overwrite) as temporary:
         try:
             tf.saved_model.save(module, temporary, signatures=signatures)

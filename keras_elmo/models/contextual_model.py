@@ -43,6 +43,7 @@ class ContextualModel(keras.Model):
     """
 
     source: str | None = None  # where the weights come from, for `repr` and manifests
+    mixes: Sequence[Any] = ()  # the `ScalarMix`es, which few files have weights for
     max_tokens: int | None = None  # tokens of a sentence that are read at most; `None`: all
 
     def __init__(
@@ -301,8 +302,9 @@ class ContextualModel(keras.Model):
             source: `"tiny"`, the model in the package; the name of a published one (see
                 `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
                 `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
-                `options.json` and a checkpoint of the original trainer (TensorFlow 1); a folder or
-                a zip of ELMoForManyLangs (see docs/manylangs.md); the address of a zip
+                `options.json` and a checkpoint of the original trainer (TensorFlow 1); the folder
+                of a module of TensorFlow Hub, such as `google/elmo/3`, whose mix is loaded, too; a
+                folder or a zip of ELMoForManyLangs (see docs/manylangs.md); the address of a zip
                 (`https://...`) or of a repository of the Hugging Face Hub (`hf://user/model`); or a
                 pair `(options, weights)` of paths or addresses of files. What is downloaded is
                 kept.
@@ -359,8 +361,8 @@ class ContextualModel(keras.Model):
 
         Args:
             filepath: a file of the original's format (also an open binary one), the folder of a
-                checkpoint of the original trainer (TensorFlow 1) or of ELMoForManyLangs, or a file
-                of Keras's own format (`*.weights.h5`).
+                checkpoint of the original trainer (TensorFlow 1), of a module of TensorFlow Hub or
+                of ELMoForManyLangs, or a file of Keras's own format (`*.weights.h5`).
             **kwargs: further arguments of Keras's `load_weights`, for its own format.
 
         Raises:
@@ -372,7 +374,7 @@ class ContextualModel(keras.Model):
             super().load_weights(filepath, **kwargs)
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
-            model_files.load_file(filepath, **parts, **kwargs)
+            model_files.load_file(filepath, self.mixes, **parts, **kwargs)
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:

@@ -48,9 +48,10 @@ class Elmo(ContextualModel):
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights
             are random: `Elmo.from_pretrained` loads a model.
-        tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"space"` (the ASCII
-            space alone, as TF Hub's module does), an object of `keras_elmo.text`, or `None` if
-            every input is already tokenised.
+        tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"characters"` (a token
+            for each character, as for proteins), `"space"` (the ASCII space alone, as TF Hub's
+            module does), an object of `keras_elmo.text`, or `None` if every input is already
+            tokenised.
         num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
             batch, and over the sentence boundaries if they are kept.
@@ -293,7 +294,7 @@ class Elmo(ContextualModel):
                 - the name of an output: `"elmo"` (or `"elmo_2"`, ...), the learned mix;
                   `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...; or `"default"`, one
                   vector for each sentence, the mean of `"elmo"` over its tokens;
-                - `"average"` or `"top"` of the layers;
+                - `"average"`, `"sum"` or `"top"` of the layers;
                 - the number of a layer: 0 is `[token, token]`, -1 is the last;
                 - `"all"` layers.
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.

@@ -30,10 +30,10 @@ class ElmoEmbedding(keras.layers.Layer):
     Args:
         elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
             an address, a pair.
-        output: what `Elmo.embed` takes as `layers`: `"elmo"`, `"default"`, `"average"`, `"top"`,
-            `"lstm_outputs1"`, -1, `"all"`, ... With a list of these the layer returns a list of
-            tensors, for layers such as `ScalarMix` or `keras.layers.Concatenate`. (If none of them
-            is a mix, pass `trainable=False`, or Keras warns that the mix has no gradient.)
+        output: what `Elmo.embed` takes as `layers`: `"elmo"`, `"default"`, `"average"`, `"sum"`,
+            `"top"`, `"lstm_outputs1"`, -1, `"all"`, ... With a list of these the layer returns a
+            list of tensors, for layers such as `ScalarMix` or `keras.layers.Concatenate`. (If none
+            of them is a mix, pass `trainable=False`, or Keras warns that the mix has no gradient.)
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
         trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`. `True` makes

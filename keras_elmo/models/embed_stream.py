@@ -42,7 +42,7 @@ def parse_layers(config, layers, num_mixes, argument="layers"):
     """
     last = config.num_layers
     sequences = OutputNames(config, num_mixes, num_boundaries=0).sequences
-    names = [*sequences, "default", "average", "top", "all"]
+    names = [*sequences, "default", "average", "sum", "top", "all"]
 
     def is_valid(spec):
         if isinstance(spec, str):

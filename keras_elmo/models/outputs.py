@@ -84,15 +84,15 @@ def choose_layer(layers, spec):
 
     Args:
         layers: list of `num_layers + 1` floats, (..., tokens, D).
-        spec: `"all"`, `"average"`, `"top"`, `"lstm_outputs1"`, ..., or an int.
+        spec: `"all"`, `"average"`, `"sum"`, `"top"`, `"lstm_outputs1"`, ..., or an int.
 
     Returns:
         float, (..., tokens, D); (..., num_layers + 1, tokens, D) for `"all"`.
     """
     if spec == "all":
         return tf.stack(layers, axis=-3)
-    if spec == "average":
-        return sum(layers) / len(layers)
+    if spec in ("average", "sum"):
+        return sum(layers) / (len(layers) if spec == "average" else 1)
     if spec == "top":
         return layers[-1]
     return layers[int(spec.removeprefix("lstm_outputs")) if isinstance(spec, str) else spec]

@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_elmo import text
 from keras_elmo.characters import text_to_bytes
 from keras_elmo.checks import short_repr
-from keras_elmo.text.inputs import not_text
+from keras_elmo.text.inputs import not_text, warn_of_long_words, without_padding
 
 # Enough rows for matrix products near the machine's peak, if sentences are of usual length.
 TOKEN_BUDGET = 4096
@@ -140,10 +140,11 @@ def num_tokens(sentence):
 
 def read_tokens(tokenizer, sentences, max_tokens=None):
     """The first `max_tokens` tokens (or all) of each sentence, lists of bytes."""
-    is_checked, may_refuse = isinstance(sentences, Tokens), True
+    is_checked, may_refuse, has_warned = isinstance(sentences, Tokens), True, False
     sentences, first = iter(sentences), 0
     while ahead := list(itertools.islice(sentences, READ_AHEAD)):
         ahead = [as_python(sentence, row) for row, sentence in enumerate(ahead, first)]
+        has_warned = has_warned or warn_of_long_words(ahead, tokenizer)
         tokenized = _tokenize(tokenizer, ahead, first)
         first += len(ahead)
         if not is_checked:
@@ -197,6 +198,7 @@ def as_python(sentence, row):
 
 def _checked_tokens(sentence, row):
     """The tokens of a sentence that is a list of strings, as bytes."""
+    sentence = without_padding(sentence)
     for index, token in enumerate(sentence):
         if not isinstance(token, str | bytes):
             raise not_text(_RULE, token, f"token {index} of row {row}")

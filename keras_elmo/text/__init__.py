@@ -7,6 +7,7 @@ from keras_elmo.text.character_ids import (
     check_character_ids,
     rows_of_sentences,
 )
+from keras_elmo.text.character_tokenizer import CharacterTokenizer
 from keras_elmo.text.inputs import (
     check_tokens,
     first_tokens,
@@ -19,6 +20,7 @@ from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
 __all__ = [
+    "CharacterTokenizer",
     "SpaceTokenizer",
     "TreebankTokenizer",
     "WhitespaceTokenizer",

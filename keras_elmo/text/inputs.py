@@ -14,6 +14,8 @@ from keras_elmo import characters
 from keras_elmo.annotations import Texts
 from keras_elmo.checks import short_repr, stands_for_a_shape
 
+# Bytes of a word that are read: a word also has a begin and an end.
+MAX_WORD = characters.DEFAULT_MAX_CHARACTERS - 2
 _RULE = (
     "Text must be a string, a list, an array or a tensor of strings, or, tokenised, a list of "
     "lists of strings, a padded (batch, tokens) array, or a RaggedTensor."
@@ -30,7 +32,8 @@ def strings(texts: Texts) -> Any:
 
     - one string, or an array or tensor of shape (): a raw string, which is a batch of one;
     - a list, or an array or tensor (batch,): raw strings, one for each sentence;
-    - a list of lists, or a RaggedTensor (batch, None): tokens, which are never split again;
+    - a list of lists, or a RaggedTensor (batch, None): tokens, which are never split again. `""` at
+      the end of a list is padding;
     - an array or tensor (batch, 1): a column of raw strings; (batch, tokens): tokens that are
       padded at the end with `""`, for a model with `tokenizer=None`, where (batch, 1) are tokens,
       too.
@@ -88,18 +91,31 @@ def strings(texts: Texts) -> Any:
         raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
     if texts and all(isinstance(text, list) for text in texts):
-        words = [_checked_bytes(w, row) for row, text in enumerate(texts) for w in text]
+        texts = [without_padding(text) for text in texts]
+        words = [
+            _checked_bytes(word, row, index)
+            for row, text in enumerate(texts)
+            for index, word in enumerate(text)
+        ]
         return tf.RaggedTensor.from_row_lengths(
             tf.constant(words, tf.string), tf.constant([len(text) for text in texts], tf.int64)
         )
     return tf.constant([_checked_bytes(text, row) for row, text in enumerate(texts)], tf.string)
 
 
-def _checked_bytes(word, row):
-    """The bytes of a string, or a `TypeError` that names its row in the batch."""
+def without_padding(tokens):
+    """The tokens of a sentence, a list, without the `""` at its end."""
+    end = len(tokens)
+    while end and isinstance(tokens[end - 1], str | bytes) and not tokens[end - 1]:
+        end -= 1
+    return tokens[:end]
+
+
+def _checked_bytes(word, row, index=None):
+    """The bytes of a string, or a `TypeError` that names its place in the batch."""
     if isinstance(word, str | bytes):
         return characters.text_to_bytes(word)
-    raise not_text(_RULE, word, f"row {row}")
+    raise not_text(_RULE, word, f"row {row}" if index is None else f"token {index} of row {row}")
 
 
 def not_text(rule, value, place):
@@ -115,13 +131,15 @@ def not_text(rule, value, place):
     is_nan = isinstance(value, float | np.floating) and value != value
     if value is None or is_nan or type(value).__name__ == "NAType":
         cure = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
+    elif hasattr(value, "text"):
+        cure = "; pass the strings, of spaCy's tokens `[token.text for token in doc]`"
     return TypeError(
         f"{rule} Received: {short_repr(value)} ({type(value).__name__}) in {place}{cure}"
     )
 
 
 def strings_for(texts, tokenizer):
-    """Like `strings`, for a model with a tokenizer: lists of tokens are checked.
+    """Like `strings`, for a model with a tokenizer: what looks like a mistake is checked.
 
     A RaggedTensor is not: its type says that it holds tokens.
 
@@ -135,7 +153,33 @@ def strings_for(texts, tokenizer):
     tensor = strings(texts)
     if isinstance(tensor, tf.RaggedTensor) and tensor is not texts and tf.executing_eagerly():
         check_tokens(tensor.flat_values.numpy().tolist(), tokenizer)
+    elif isinstance(texts, str | list | tuple):
+        warn_of_long_words([texts] if isinstance(texts, str) else texts, tokenizer)
     return tensor
+
+
+def warn_of_long_words(texts, tokenizer):
+    """Warns of a raw string without spaces of which a model reads only the beginning.
+
+    Args:
+        texts: iterable of strings, and of lists, which are left out.
+        tokenizer: see `to_tokens`.
+
+    Returns:
+        bool. Whether there was a warning.
+    """
+    for text in texts if getattr(tokenizer, "splits_on_spaces", False) else ():
+        if isinstance(text, str | bytes) and len(text) > MAX_WORD and len(text.split(None, 1)) == 1:
+            shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+            warnings.warn(
+                "A text without spaces is one token, of which a model reads a beginning, usually "
+                f"{MAX_WORD} bytes. For proteins and other sequences of letters, make the model "
+                'with tokenizer="characters"; for languages that are written without spaces, pass '
+                f"lists of words. Received: {short_repr(shown)}",
+                stacklevel=2,
+            )
+            return True
+    return False
 
 
 def check_tokens(tokens, tokenizer, may_refuse=True):

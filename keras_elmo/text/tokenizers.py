@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.characters import text_to_bytes
+from keras_elmo.text.character_tokenizer import CharacterTokenizer
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
 
@@ -14,6 +15,7 @@ TOKENIZERS = {
     "whitespace": WhitespaceTokenizer,
     "treebank": TreebankTokenizer,
     "space": SpaceTokenizer,
+    "characters": CharacterTokenizer,
 }
 
 
@@ -21,8 +23,8 @@ def get_tokenizer(identifier):
     """Returns the tokenizer that a user chose.
 
     Args:
-        identifier: `"whitespace"`, `"treebank"`, `"space"`, a tokenizer, the config of a
-            serialised tokenizer, or `None` for text that is tokenised already.
+        identifier: a key of `TOKENIZERS`, a tokenizer, the config of a serialised tokenizer, or
+            `None` for text that is tokenised already.
 
     Returns:
         A tokenizer, or `None`. A name always gives the same object.
@@ -38,8 +40,8 @@ def get_tokenizer(identifier):
     if tokenizer is None or hasattr(tokenizer, "tokenize"):
         return tokenizer
     raise ValueError(
-        '`tokenizer` must be "whitespace", "treebank", "space", None for tokenised text, or '
-        f"an object with a method `tokenize`. Received: tokenizer={identifier!r}"
+        f"`tokenizer` must be one of {list(TOKENIZERS)}, None for tokenised text, or an object "
+        f"with a method `tokenize`. Received: tokenizer={identifier!r}"
     )
 
 

@@ -38,6 +38,8 @@ class WhitespaceTokenizer:
     <tf.RaggedTensor [[b'The', b'cat', b'sat', b'.'], []]>
     """
 
+    splits_on_spaces = True  # so a text without spaces is one token
+
     def __init__(self, ops: str = "tensorflow-text") -> None:
         check_choice(OPS, ops=ops)
         self.ops = ops

@@ -30,7 +30,7 @@ class WeightEntry(NamedTuple):
     pieces: list
 
 
-def weight_table(character_encoder=None, bilm=None, softmax=None):
+def weight_table(character_encoder=None, bilm=None, softmax=None, mixes=()):
     """The table of a model, or of some of its parts.
 
     Args:
@@ -38,6 +38,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
         bilm: a built `BiLM`, or `None`.
         softmax: a built `Softmax`, or `None`. In the originals, checkpoints hold one, and weight
             files do not: it has a file of its own.
+        mixes: list of built `ScalarMix`es. Only modules of TensorFlow Hub hold one.
 
     Returns:
         A list of `WeightEntry`s, in the original's order.
@@ -47,6 +48,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None):
         (_bilm_entries, bilm),
         (_softmax_entries, softmax),
     ]
+    parts += [(_mix_entries, mix) for mix in mixes]
     return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
 
@@ -59,7 +61,8 @@ def part_of(name):
     """The part of a model, a str, to which a dataset of this name belongs."""
     if name.startswith("RNN"):
         return "bilm"
-    return "softmax" if name.startswith("softmax") else "character_encoder"
+    root = name.partition("/")[0]
+    return root if root in ("softmax", "mix") else "character_encoder"
 
 
 def _character_encoder_entries(encoder):
@@ -98,3 +101,8 @@ def _bilm_entries(bilm):
 def _softmax_entries(softmax):
     yield _entry_like("softmax/W", softmax.kernel)
     yield _entry_like("softmax/b", softmax.bias)
+
+
+def _mix_entries(mix):
+    yield _entry_like("mix/weights", mix.scalars)
+    yield _entry_like("mix/scaling", mix.gamma)

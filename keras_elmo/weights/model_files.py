@@ -83,16 +83,17 @@ def _write_json(path, content, indent=None):
         file.write("\n")
 
 
-def load_file(path, **parts):
+def load_file(path, mixes=(), **parts):
     """Fills layers from a weight file, a checkpoint of the original trainer, or one of `FORMATS`.
 
     Args:
         path: a path, a binary file object that holds a weight file, or a tuple of the files of one
             of `FORMATS`.
+        mixes: see `tf_checkpoint.load_weights`.
         **parts: the layers, see `hdf5.load_weights`.
     """
     if tf_checkpoint.find_checkpoint(path):
-        tf_checkpoint.load_weights(path, **parts)
+        tf_checkpoint.load_weights(path, mixes=mixes, **parts)
         return
     for other in FORMATS:
         if files := other.find_weights(path):

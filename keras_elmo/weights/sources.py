@@ -19,7 +19,7 @@ from keras_elmo.config import (
     read_options_file,
     with_dictionary,
 )
-from keras_elmo.weights import addresses, hdf5, presets
+from keras_elmo.weights import addresses, hdf5, presets, tf_checkpoint
 from keras_elmo.weights.download import max_weights_size, shown_address
 from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
 
@@ -34,7 +34,8 @@ def open_model(source):
     Args:
         source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
             zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
-            `options.json` and a TensorFlow checkpoint; a folder or a zip of ELMoForManyLangs, see
+            `options.json` and a TensorFlow checkpoint; the folder of a module of TensorFlow Hub; a
+            folder or a zip of ELMoForManyLangs, see
             `keras_elmo.manylangs`; the address of a zip (`https://...`), or of a repository of the
             Hugging Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)`
             of paths or addresses of files (the options may be a dict).
@@ -76,8 +77,11 @@ def open_model(source):
         return _read_zip(source)
     if os.path.isdir(source):
         files = _Folder(source)
-        if files.has("checkpoint") and OPTIONS_FILE in files.names:
+        has_checkpoint = files.has("checkpoint") or tf_checkpoint.find_checkpoint(source)
+        if has_checkpoint and OPTIONS_FILE in files.names:
             return ElmoConfig.from_options(files.shown(OPTIONS_FILE)), source
+        if has_checkpoint and tf_checkpoint.is_module(source):
+            return tf_checkpoint.read_config(source), source
         return _read_model(files)
     shown = shown_source(source)
     raise ValueError(

@@ -1,24 +1,41 @@
-"""Reads checkpoints of the original trainer (TensorFlow 1), through the table of `layout.py`."""
+"""Reads checkpoints of TensorFlow 1, through the table of `layout.py`.
 
+They are those of the original trainer, and the variables of modules of TensorFlow Hub, such as
+`google/elmo/3`: a folder with `saved_model.pb` and `variables/`. A module has no options. Its
+tensors say what the sizes are; the rest is as in the original.
+"""
+
+import glob
+import itertools
 import os
 import re
 
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo import characters
+from keras_elmo.config import ElmoConfig
 from keras_elmo.weights.assign import assign_weights
-from keras_elmo.weights.layout import weight_table
+from keras_elmo.weights.layout import part_of, weight_table
 
 # What TensorFlow raises for a checkpoint that is cut short or damaged.
 CHECKPOINT_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
 _STATE_FILE = "checkpoint"  # this file names the newest checkpoint of its folder
+_EPOCHS = "saves", "epochs"  # where DeepPavlov has a folder for each epoch
+_MODULE_VARIABLES = os.path.join("variables", "variables")  # the prefix within a module's folder
+_CELL = re.compile(
+    r"(RNN_\d+)/(?:rnn/(?:multi_rnn_cell/cell_(\d+)/)?|RNN/MultiRNNCell/Cell(\d+)/rnn/)"
+    r"lstm_cell/(kernel|bias|projection/kernel)"
+)
 
 
 def find_checkpoint(path):
     """Finds the prefix that the files of a checkpoint share.
 
     Args:
-        path: a folder, which stands for its newest checkpoint; or the prefix itself.
+        path: a folder, which stands for its newest checkpoint; the folder of a module; the folder
+            of a training by DeepPavlov, which has checkpoints in `saves/epochs`; or the prefix
+            itself.
 
     Returns:
         The prefix, a str, or `None` if there is no checkpoint.
@@ -26,6 +43,8 @@ def find_checkpoint(path):
     if not isinstance(path, str | os.PathLike):
         return None
     path = os.fspath(path)
+    if epochs := glob.glob(os.path.join(glob.escape(path), *_EPOCHS, "[0-9]*")):
+        path = max(epochs, key=lambda folder: (len(folder), folder))
     if os.path.isfile(os.path.join(path, _STATE_FILE)):
         state = tf.train.get_checkpoint_state(path)
         if state is None:
@@ -34,17 +53,64 @@ def find_checkpoint(path):
         names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
         prefixes = [os.path.join(path, name) for name in names]
         return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
-    return path if os.path.isfile(f"{path}.index") else None
+    prefixes = path, os.path.join(path, _MODULE_VARIABLES)
+    return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
 
 
-def load_weights(path, character_encoder=None, bilm=None, softmax=None):
-    """Fills layers from a checkpoint of the original trainer (bilm-tf).
+def is_module(folder):
+    """Whether a folder is that of a module of TensorFlow Hub with a biLM."""
+    prefix = os.path.join(folder, _MODULE_VARIABLES)
+    return os.path.isfile(f"{prefix}.index") and "char_embed" in _tensors(prefix)
+
+
+def read_config(path):
+    """The `ElmoConfig` of a checkpoint, from the shapes of its tensors.
+
+    What these do not say is as in the original: words of 50 characters, `relu`, clips of 3, and
+    skip connections.
+
+    Args:
+        path: see `find_checkpoint`.
+
+    Raises:
+        ValueError: the checkpoint is damaged, or is not one of a biLM.
+    """
+    prefix = find_checkpoint(path)
+    shapes = {name: tensor.shape for name, tensor in _tensors(prefix).items()}
+
+    def count(name):
+        numbers = itertools.takewhile(lambda k: name.format(k) in shapes, itertools.count())
+        return sum(1 for _ in numbers)
+
+    cell = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_0"
+    try:
+        inputs, gates = shapes[cell.format(0)]
+        filters = [shapes[f"CNN/W_cnn_{k}"][1::2] for k in range(count("CNN/W_cnn_{}"))]
+        return ElmoConfig(
+            units=gates // 4,
+            projection_dim=inputs // 2,
+            num_layers=count(cell),
+            character_dim=shapes["char_embed"][1],
+            filters=filters,
+            num_highway=count("CNN_high_{}/W_carry"),
+        )
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(
+            f"{prefix} must hold the variables of an ELMo, such as char_embed and RNN_0. Received: "
+            f"variables whose shapes make no such model ({error})"
+        ) from None
+
+
+def load_weights(path, character_encoder=None, bilm=None, softmax=None, mixes=()):
+    """Fills layers from a checkpoint of the original trainer (bilm-tf), or from a module.
 
     Everything is checked before a variable changes: a checkpoint with a fault changes nothing.
 
     Args:
         path: see `find_checkpoint`.
         character_encoder, bilm, softmax: see `hdf5.load_weights`.
+        mixes: list of built `ScalarMix`es, which all get the mix of a module. A checkpoint of the
+            trainer has none, and leaves them as they are.
 
     Raises:
         ValueError: see `hdf5.load_weights`.
@@ -55,7 +121,10 @@ def load_weights(path, character_encoder=None, bilm=None, softmax=None):
     prefix = find_checkpoint(path)
     if prefix is None:
         raise FileNotFoundError(f"There is no TensorFlow checkpoint {path}")
-    assign_weights(_tensors(prefix), weight_table(character_encoder, bilm, softmax), prefix)
+    tensors = _tensors(prefix)
+    has_mix = any(part_of(name) == "mix" for name in tensors)
+    table = weight_table(character_encoder, bilm, softmax, mixes if has_mix else ())
+    assign_weights(tensors, table, prefix)
 
 
 def has_softmax(path):
@@ -69,18 +138,22 @@ class _Tensor:
 
     TensorFlow reads a tensor as a whole, and `assign_weights` reads it in pieces. Therefore the
     tensor that was read last is kept in `last_read`, a dict that all tensors of a checkpoint share.
+    Modules may have a row of zeros, of the padding character, before the other characters' rows.
     """
 
     def __init__(self, reader, name, last_read):
         self.reader, self.name, self.last_read = reader, name, last_read
-        self.shape = tuple(reader.get_variable_to_shape_map()[name])
+        rows, *sizes = reader.get_variable_to_shape_map()[name] or [None]
+        self.has_padding = name.endswith("/char_embed") and rows == characters.NUM_CHARACTERS + 1
+        self.shape = () if rows is None else (rows - self.has_padding, *sizes)
         self.dtype = np.dtype(reader.get_variable_to_dtype_map()[name].as_numpy_dtype)
 
     def __getitem__(self, selection):
         if self.name not in self.last_read:
             self.last_read.clear()
             try:
-                self.last_read[self.name] = self.reader.get_tensor(self.name)
+                tensor = self.reader.get_tensor(self.name)
+                self.last_read[self.name] = tensor[1:] if self.has_padding else tensor
             except CHECKPOINT_ERRORS as error:
                 raise ValueError(str(error)) from None
         return self.last_read[self.name][selection]
@@ -100,19 +173,20 @@ def _tensors(prefix):
     for name in names:
         root, _, rest = name.partition("/")
         # A checkpoint also holds the optimizer's slots and the state of the LSTMs.
-        if root == "lm" and not re.search(r"/Adagrad|init_lstm_state|global_step", name):
+        is_state = re.search(r"/Adagrad|init_lstm_state|global_step|/Variable(_\d+)?$", name)
+        if root in ("lm", "bilm") and not is_state:
             found[_file_name(rest)] = _Tensor(reader, name, last_read)
+        elif root == "aggregation":
+            found[f"mix/{rest}"] = _Tensor(reader, name, last_read)
     return found
 
 
 def _file_name(name):
     """The name in weight files of the tensor that a checkpoint calls `name`."""
-    match = re.fullmatch(
-        r"(RNN_\d+)/rnn/(?:multi_rnn_cell/cell_(\d+)/)?lstm_cell/(kernel|bias|projection/kernel)",
-        name,
-    )
+    match = _CELL.fullmatch(name)
     if not match:
         return name
-    direction, layer, part = match.groups()
+    direction, *layers, part = match.groups()
+    layer = layers[0] or layers[1]
     part = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}[part]
     return f"{direction}/RNN/MultiRNNCell/Cell{layer or 0}/LSTMCell/{part}"

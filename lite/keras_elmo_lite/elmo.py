@@ -89,8 +89,8 @@ class Elmo:
             layers: what to return, or a list of such choices: `"elmo"` (or `"elmo_2"`, ...), the
                 learned mix; `"word_emb"`, the token embeddings; `"lstm_outputs1"`, ...;
                 `"default"`, one vector for each sentence, the mean of `"elmo"` over its tokens;
-                `"average"` or `"top"` of the layers; the number of a layer, where 0 is `[token,
-                token]` and -1 is the last; or `"all"` layers.
+                `"average"`, `"sum"` or `"top"` of the layers; the number of a layer, where 0 is
+                `[token, token]` and -1 is the last; or `"all"` layers.
             progress: bool. Show the progress on standard error.
 
         Returns:
@@ -144,7 +144,7 @@ class Elmo:
         last = self.file.num_layers
         mixes = [mix["name"] for mix in self.file.mixes]
         names = ["word_emb", *(f"lstm_outputs{k}" for k in range(1, last + 1)), *mixes]
-        names += ["default", "average", "top", "all"]
+        names += ["default", "average", "sum", "top", "all"]
 
         def is_valid(spec):
             if isinstance(spec, str):
@@ -179,9 +179,7 @@ class Elmo:
         if array.ndim == 1:
             return array.tolist()
         if array.ndim == 2 and self.tokenizer is None:
-            # A sentence ends with its last token that is not "".
-            ends = [max((k for k, token in enumerate(row, 1) if token), default=0) for row in array]
-            return [row[:end].tolist() for row, end in zip(array, ends, strict=True)]
+            return array.tolist()
         raise ValueError(
             "An array of raw strings must have shape (batch,) or (batch, 1). For text that is "
             "tokenised already, pass lists of tokens, or write the file with `tokenizer=None`. "
@@ -242,7 +240,9 @@ class Elmo:
                 "Each sentence must be a string or a list of strings. "
                 f"Received: {str(sentence)[:200]} ({type(sentence).__name__})"
             )
-        return [text.text_to_bytes(token) for token in sentence]
+        # A sentence ends with its last token that is not "".
+        end = max((index for index, token in enumerate(sentence, 1) if token), default=0)
+        return [text.text_to_bytes(token) for token in sentence[:end]]
 
     def embed_tokens(self, sentences, specs):
         """The results of sentences, lists of bytes, in their order: dicts by `specs`."""
@@ -305,8 +305,8 @@ class Elmo:
             return self._choose(layers, "elmo").sum(axis=0) / max(layers.shape[1], 1)
         if spec == "all":
             return layers
-        if spec == "average":
-            return layers.mean(axis=0)
+        if spec in ("average", "sum"):
+            return layers.mean(axis=0) if spec == "average" else layers.sum(axis=0)
         if spec == "top":
             return layers[-1].copy()
         if spec == "word_emb":

@@ -56,6 +56,21 @@ def _split_space(text):
     return text.split(b" ")
 
 
+# A character of UTF-8; else the bytes of one that is cut short, which are one unknown character by
+# Unicode's standard; else a byte.
+_CHARACTER = re.compile(
+    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]?"
+    rb"|\xed[\x80-\x9f][\x80-\xbf]?|[\xe1-\xec\xee\xef][\x80-\xbf]{1,2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{0,2}|[\xf1-\xf3][\x80-\xbf]{1,3}"
+    rb"|\xf4[\x80-\x8f][\x80-\xbf]{0,2}|[\x00-\xff]"
+)
+
+
+def _split_characters(text):
+    characters = _CHARACTER.findall(_SPACE.sub(b" ", text))
+    return [character for character in characters if character != b" "]
+
+
 # The Treebank tokenizer's rules are for characters of these classes. A letter, number or mark
 # outside of ASCII stands for all of its class; the rest that is not ASCII is a symbol. Bytes that
 # are not UTF-8 belong to no class, and no rule splits them off. (Python's Unicode may be older than
@@ -140,6 +155,7 @@ TOKENIZERS = {
     "whitespace": _split_whitespace,
     "treebank": _split_treebank,
     "space": _split_space,
+    "characters": _split_characters,
 }
 
 

@@ -33,7 +33,7 @@ SENTENCES = [
     " ".join(f"w{number % 30}" for number in range(75)),
     "x" * 60,
 ]
-LAYERS = ["elmo", "word_emb", "lstm_outputs1", "lstm_outputs2", "average", "top", "all"]
+LAYERS = ["elmo", "word_emb", "lstm_outputs1", "lstm_outputs2", "average", "sum", "top", "all"]
 LAYERS += ["default", 0, 1, 2, -1, -3]
 
 

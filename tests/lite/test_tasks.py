@@ -15,7 +15,7 @@ from text.tokenizer_cases import noise, texts
 from keras_elmo import Tagger, TextClassifier, export_tflite
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.examples import word_rows
-from keras_elmo.text.tokenizers import token_spans
+from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 
 keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
 from keras_elmo_lite import tasks as lite_tasks  # noqa: E402
@@ -198,8 +198,8 @@ def test_rows_of_words_of_each_length():
     assert [lite_words.word_row(word) for word in words] == word_rows(words).numpy().tolist()
 
 
-@pytest.mark.parametrize("tokenizer", ["whitespace", "treebank", "space"])
-def test_spans(tokenizer):
+@pytest.mark.parametrize("tokenizer", list(lite_words.TOKENIZERS))
+def test_tokens_and_spans(tokenizer):
     @settings(max_examples=200, deadline=None)
     @given(texts | noise | st.text("a. \u00a0\t\ud83d\udcff\ude00\udca0", max_size=9))
     def check(text):
@@ -207,6 +207,8 @@ def test_spans(tokenizer):
             text = text.decode("utf-8", "surrogateescape")
         assume(all(unicodedata.category(character) != "Cn" for character in text))
         tokens = lite_words.tokenize(text, tokenizer)
+        data = lite_words.text_to_bytes(text)
+        assert [tokens] == get_tokenizer(tokenizer).tokenize([data]).to_list()
         assert lite_words.spans(text, tokens, tokenizer) == token_spans(text, tokenizer)
 
     check()

@@ -43,7 +43,7 @@ def test_the_mask_reaches_the_next_layer(one_layer_folder):
     assert np.all(np.isfinite(model(strings([""]))))
 
 
-NAMES = ["elmo", "default", "word_emb", "lstm_outputs1", "average", "top", 0, -1, "all"]
+NAMES = ["elmo", "default", "word_emb", "lstm_outputs1", "average", "sum", "top", 0, -1, "all"]
 
 
 @pytest.mark.parametrize("output", [*NAMES, NAMES, (np.int64(2),)], ids=str)

@@ -38,6 +38,7 @@ def test_every_choice_of_layers(new_elmo):
         2: [array[2] for array in everything],
         "top": [array[2] for array in everything],
         "average": [array.mean(0) for array in everything],
+        "sum": [array.sum(0) for array in everything],
         "elmo": [np.tensordot(weights, array, 1) for array in everything],
         -1: [array[2] for array in everything],
         -3: [array[0] for array in everything],

@@ -11,11 +11,19 @@ from hypothesis import strategies as st
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
 from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.characters import text_to_bytes
-from keras_elmo.text import SpaceTokenizer, WhitespaceTokenizer, check_tokens, to_tokens
+from keras_elmo.models.sentences import read_tokens
+from keras_elmo.text import (
+    CharacterTokenizer,
+    SpaceTokenizer,
+    WhitespaceTokenizer,
+    check_tokens,
+    to_tokens,
+)
 from keras_elmo.text.inputs import (
     call_strings,
     fit_strings,
     num_columns,
+    strings_for,
     symbolic_width,
     tokens_and_width,
 )
@@ -146,9 +154,9 @@ def test_bytes_come_through_unchanged(texts):
         (["a", float("nan")], f"nan (float) in row 1{CURE}"),
         (["a", ["b"]], "['b'] (list) in row 1"),
         ([["a"], "b"], "['a'] (list) in row 0"),
-        ([["a", 3]], "3 (int) in row 0"),
-        ([["a"], [None]], f"None (NoneType) in row 1{CURE}"),
-        ([[["a"]]], "['a'] (list) in row 0"),
+        ([["a", 3]], "3 (int) in token 1 of row 0"),
+        ([["a"], [None]], f"None (NoneType) in token 0 of row 1{CURE}"),
+        ([[["a"]]], "['a'] (list) in token 0 of row 0"),
         (np.array([1, 2]), "an array of dtype int64 and shape (2,)"),
         (np.array(3.0), "an array of dtype float64 and shape ()"),
         (np.array([["a", "b"], ["c", None]], object), f"None (NoneType) in row 1{CURE}"),
@@ -478,3 +486,30 @@ def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings(one_la
         model.fit(
             texts, labels, batch_size=2, verbose=0, validation_data=(strings(objects), labels)
         )
+
+
+def test_a_text_without_spaces_is_warned_of_once():
+    protein = "MKTAYIAKQR" * 5
+    elmo_like = [protein, "a b", protein]
+    with pytest.warns(UserWarning, match='tokenizer="characters".*MKTAY') as found:
+        strings_for(elmo_like, TOKENIZER)
+        assert len(found) == 1
+        list(read_tokens(TOKENIZER, elmo_like * 300))
+    assert len(found) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for tokenizer in (None, CharacterTokenizer()):
+            strings_for([protein], tokenizer)
+        strings_for([[protein], ["a"]], TOKENIZER)  # tokens
+        strings_for(["a" * 48, f"{protein} {protein}"], TOKENIZER)
+
+
+def test_an_object_with_a_text_has_a_cure():
+    class Token:
+        text = "cat"
+
+    for texts in ([[Token()]], [Token()]):
+        with pytest.raises(TypeError, match=r"token.text for token in doc"):
+            strings(texts)
+        with pytest.raises(TypeError, match=r"token.text for token in doc"):
+            list(read_tokens(TOKENIZER, texts))

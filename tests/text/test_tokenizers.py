@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from text.tokenizer_cases import OPS, noise, split, texts, tokenizer_of
 
 from keras_elmo import SpaceTokenizer, TreebankTokenizer, WhitespaceTokenizer, text
+from keras_elmo.text.tokenizers import TOKENIZERS as NAMED
 
-TOKENIZERS = [WhitespaceTokenizer, TreebankTokenizer, SpaceTokenizer]
+TOKENIZERS = list(NAMED.values())
+OF_WORDS = [WhitespaceTokenizer, TreebankTokenizer, SpaceTokenizer]
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_tokenizer_by_name_is_shared_and_an_object_is_itself(kind):
-    name = kind.__name__.removesuffix("Tokenizer").lower()
+    name = next(name for name in NAMED if NAMED[name] is kind)
     assert type(text.get_tokenizer(name)) is kind
     assert text.get_tokenizer(name) is text.get_tokenizer(name)
     tokenizer = kind()
@@ -126,7 +128,7 @@ def test_spans_cut_the_tokens_from_a_python_string(string, tokenizer):
     assert [string[start:end].encode() for start, end in spans] == tokens
 
 
-@pytest.mark.parametrize("name", ["whitespace", "treebank", "space"])
+@pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize(
     "string", ["", "  ", "a\udcff b", "\ud800\udc80 \udc80", "\U0001f600 e\u0301"]
 )
@@ -142,7 +144,7 @@ def test_spans_need_a_string_and_offsets():
         text.token_spans("a b", None)
 
 
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+@pytest.mark.parametrize("tokenizer", OF_WORDS)
 @pytest.mark.parametrize("ops", OPS)
 class TestEdges:
     def test_empty_batch(self, tokenizer, ops):

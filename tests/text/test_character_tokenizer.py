@@ -1,0 +1,47 @@
+import pytest
+from hypothesis import given, settings
+from text.tokenizer_cases import OPS, SPACES, noise, python_split, split, texts, tokenizer_of
+
+import keras_elmo
+from keras_elmo import CharacterTokenizer
+
+
+@pytest.mark.parametrize("ops", OPS)
+def test_each_character_but_spaces_is_a_token(ops):
+    strings = ["MKT VL", "", "日本\u3000語", SPACES, "e\u0301\x00", "b"]
+    tokens = [
+        [token.decode() for token in row]
+        for row in split(tokenizer_of(CharacterTokenizer, ops), strings)
+    ]
+    assert tokens == [list("MKTVL"), [], list("日本語"), [], list("e\u0301\x00"), ["b"]]
+    assert split(tokenizer_of(CharacterTokenizer, ops), []) == []
+
+
+def test_bytes_that_are_not_utf8_are_tokens():
+    strings = [b"a\xff\xfeb", b"\xe2\x80", b"\xf0\x9f\x98 x", b"\xed\xa0\x80"]
+    rows = split(tokenizer_of(CharacterTokenizer), strings)
+    assert rows[:3] == [[b"a", b"\xff", b"\xfe", b"b"], [b"\xe2\x80"], [b"\xf0\x9f\x98", b"x"]]
+    assert b"".join(rows[3]) == strings[3]
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts)
+def test_the_tokens_are_pythons_characters(string):
+    (row,) = split(tokenizer_of(CharacterTokenizer), [string.encode()])
+    assert [token.decode() for token in row] == list("".join(string.split()))
+
+
+@settings(deadline=None, max_examples=60)
+@given(noise)
+def test_the_bytes_are_those_of_the_words(string):
+    (row,) = split(tokenizer_of(CharacterTokenizer), [string])
+    assert b"".join(row) == b"".join(python_split(string))
+
+
+def test_a_model_of_characters(small_folder):
+    elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer="characters")
+    assert elmo.tokenize(["MKT V"]) == [list("MKTV")]
+    tokens = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer=None)
+    (vectors,) = elmo.embed(["MKT V"])
+    assert vectors.shape == (4, 16)
+    assert abs(vectors - tokens.embed([list("MKTV")])[0]).max() < 1e-6

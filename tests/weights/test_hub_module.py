@@ -1,0 +1,118 @@
+"""Modules of TensorFlow Hub, as `google/elmo/3` is one, and the saves of DeepPavlov."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo.weights.layout import weight_table
+
+WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
+
+
+def write_module(folder, model, has_padding=True, has_mix=True, **changes):
+    """The variables of `google/elmo/3`, by the names that tensorflow/hub#88 shows."""
+    tensors = {"bilm/Variable_3": np.zeros((2, 3), np.float32), "bilm/Variable": np.ones(1)}
+    for entry in weight_table(model.character_encoder, model.bilm):
+        values = np.concatenate([v.numpy() for v, *_ in entry.pieces]).reshape(entry.shape)
+        if entry.name == "char_embed" and has_padding:
+            values = np.concatenate([np.zeros_like(values[:1]), values])
+        name = entry.name
+        for part, new in (("W_P_0", "projection/kernel"), ("W_0", "kernel"), ("B", "bias")):
+            name = name.replace(f"LSTMCell/{part}", f"rnn/lstm_cell/{new}")
+        tensors[f"bilm/{name}"] = values
+    if has_mix:
+        tensors["aggregation/weights"] = np.array([0.5, -1, 2], np.float32)
+        tensors["aggregation/scaling"] = np.float32(1.5)
+    tensors = {k: v for k, v in {**tensors, **changes}.items() if v is not None}
+    (folder / "variables").mkdir(parents=True)
+    names = sorted(tensors)
+    tf.raw_ops.SaveV2(
+        prefix=str(folder / "variables/variables"),
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[tf.constant(tensors[name]) for name in names],
+    )
+    for name in ("saved_model.pb", "tfhub_module.pb"):
+        (folder / name).write_bytes(b"")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model():
+    config = {
+        "lstm": {"use_skip_connections": True, "projection_dim": 6, "dim": 10, "n_layers": 2},
+        "char_cnn": {"filters": [[1, 4], [3, 5]], "n_highway": 2, "embedding": {"dim": 4}},
+    }
+    config["lstm"] |= {"cell_clip": 3.0, "proj_clip": 3.0}
+    return Elmo(config)
+
+
+def assert_same(one, other):
+    for part in ("character_encoder", "bilm"):
+        pairs = zip(getattr(one, part).weights, getattr(other, part).weights, strict=True)
+        assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in pairs)
+
+
+@pytest.mark.parametrize("has_padding", [True, False])
+def test_a_modules_weights_and_mix(model, tmp_path, has_padding):
+    folder = write_module(tmp_path / "elmo", model, has_padding)
+    loaded = Elmo.from_pretrained(folder, num_mixes=2)
+    assert loaded.config == model.config
+    assert_same(loaded, model)
+    for mix in loaded.mixes:
+        np.testing.assert_array_equal(mix.scalars.numpy(), [0.5, -1, 2])
+        assert mix.gamma.numpy() == 1.5
+    layers = loaded.embed(["a b"], layers="all")[0]
+    weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
+    expected = 1.5 * np.tensordot(weights, layers, 1)
+    np.testing.assert_allclose(loaded.embed(["a b"])[0], expected, atol=1e-6)
+    assert_same(BiLanguageModel.from_pretrained(folder, WORDS), model)
+
+
+def test_the_shapes_say_the_sizes(model, tmp_path):
+    for index, changes in enumerate(
+        [
+            {"num_layers": 1, "num_highway": 0},
+            {"num_layers": 3, "filters": ((2, 3),), "units": 6, "character_dim": 7},
+        ]
+    ):
+        other = Elmo(dataclasses.replace(model.config, **changes))
+        folder = write_module(tmp_path / str(index), other, has_mix=False)
+        loaded = Elmo.from_pretrained(folder)
+        assert loaded.config == other.config
+        assert_same(loaded, other)
+        assert loaded.mixes[0].gamma.numpy() == 1
+
+
+@pytest.mark.parametrize(
+    "changes, fault",
+    [
+        ({"bilm/CNN/b_cnn_0": np.full(4, np.nan, np.float32)}, "values: CNN/b_cnn_0"),
+        ({"bilm/CNN/b_cnn_1": None}, "missing: CNN/b_cnn_1"),
+        ({"aggregation/weights": np.zeros(2, np.float32)}, r"shape: mix/weights, expected \(3,\)"),
+        ({"bilm/RNN_0/RNN/MultiRNNCell/Cell0/rnn/lstm_cell/kernel": None}, "must hold the var"),
+        ({"bilm/char_embed": None}, "must hold options.json"),
+    ],
+)
+def test_faults_of_a_module(model, tmp_path, changes, fault):
+    folder = write_module(tmp_path / "elmo", model, **changes)
+    with pytest.raises(ValueError, match=fault):
+        Elmo.from_pretrained(folder)
+
+
+def test_saves_of_deeppavlov(model, tmp_path):
+    other = Elmo(model.config)
+    for epoch, each in (("9", other), ("12", model)):
+        folder = write_module(tmp_path / "saves/epochs" / epoch, each)
+        for file in (folder / "variables").iterdir():
+            file.rename(folder / file.name.replace("variables", "model", 1))
+        tf.compat.v1.train.update_checkpoint_state(str(folder), str(folder / "model"))
+    options = model.config.to_options()
+    (tmp_path / "options.json").write_text(json.dumps(options))
+    assert_same(Elmo.from_pretrained(tmp_path), model)
+    pair = tmp_path / "options.json", tmp_path / "saves/epochs/9"
+    assert_same(Elmo.from_pretrained(pair), other)

@@ -39,7 +39,7 @@ from keras_elmo import Tagger, TextClassifier
 from keras_elmo.cli import classify, tag
 from keras_elmo.labelled_files import read_conllu, read_tagged, read_texts
 from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.tasks.examples import with_a_column
+from keras_elmo.tasks.examples import dense
 from keras_elmo.text.inputs import tokens_and_width
 from keras_elmo.text_files import read_lines
 
@@ -75,9 +75,8 @@ class WordVectors(keras.layers.Layer):
 
     def __call__(self, texts):  # not Keras's, which takes no ragged strings
         tokens, _ = tokens_and_width(texts, self.tokenizer, self.max_tokens)
-        ids = tokens.with_flat_values(self.ids(tokens.flat_values)).to_tensor()
-        tokens = with_a_column(tokens.to_tensor(""), "")
-        return {**self.from_character_ids(with_a_column(ids, 0)), "tokens": tokens}
+        ids = dense(tokens.with_flat_values(self.ids(tokens.flat_values)), 0)
+        return {**self.from_character_ids(ids), "tokens": dense(tokens, "")}
 
     def from_character_ids(self, ids):
         rows = ids[..., 0] - 1  # (batch, tokens)

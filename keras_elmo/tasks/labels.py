@@ -1,11 +1,66 @@
-"""`LabelIndex`: labels to numbers and back."""
+"""Labels: a column of them in any form as lists, and `LabelIndex`, labels to numbers and back."""
 
 import contextlib
 
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import is_number, join_names, short_repr
+from keras_elmo.checks import join_names, short_repr
+
+
+def as_lists(labels, lengths=None):
+    """A column of labels in any form as a list of labels, or of a list of labels for each row.
+
+    Args:
+        labels: a list or another iterable, an array, a tensor, a RaggedTensor, or a column or table
+            of pandas. Rows of a table, (N, columns), are padded with `""` or negative numbers.
+        lengths: list of ints, the tokens of each row, or `None`. Numbers of a table that are beyond
+            them are padding, whatever they are.
+
+    Returns:
+        A list of strings, ints and bools, or of lists of them, without padding.
+
+    Raises:
+        TypeError: `labels` is not a column, or holds something else. The error names its row.
+    """
+    if isinstance(labels, tf.RaggedTensor):
+        labels = labels.to_list()
+    elif hasattr(labels, "__array__"):
+        table = np.asarray(labels)
+        labels = table.tolist()
+        if table.ndim == 2 and table.dtype.kind in "biuf":
+            if lengths is not None:
+                rows = zip(labels, lengths, strict=False)
+                labels[: len(lengths)] = [row[:length] for row, length in rows]
+            elif table.shape[1] > 1:  # and not a column of numbers, which may be negative
+                labels = [[x for x in row if not x < 0] for row in labels]
+        elif table.ndim == 2:
+            labels = [[x for x in row if x not in ("", b"")] for row in labels]
+    if isinstance(labels, str | bytes | dict) or not hasattr(labels, "__iter__"):
+        raise TypeError(
+            "There must be a list of labels, or a column of data that has them. "
+            f"Received: {short_repr(labels)}"
+        )
+    return [_plain(value, row) for row, value in enumerate(labels)]
+
+
+def _plain(value, row):
+    """A label, or a list of labels, as plain Python values."""
+    if hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            value = value.decode("utf-8")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # a column of integers that had missing values is one of floats
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, bytes) or not hasattr(value, "__iter__"):
+        raise TypeError(
+            f"Labels must be strings, ints or bools. Received: {short_repr(value)} "
+            f"({type(value).__name__}) in row {row}"
+        )
+    return [_plain(label, row) for label in value]
 
 
 class LabelIndex:
@@ -13,22 +68,16 @@ class LabelIndex:
 
     Args:
         labels: strings, ints or bools, at least two different ones: a list of the labels, or any
-            column of data that has them, also of lists of them. The order is that in which they
-            first appear; a set is sorted.
+            column of data that has them, see `as_lists`. The order is that in which they first
+            appear; a set is sorted.
 
     Attributes:
         names: list. Each label once, as a plain Python value.
     """
 
     def __init__(self, labels):
-        is_column = hasattr(labels, "__iter__") or isinstance(labels, tf.RaggedTensor)
-        if isinstance(labels, str | bytes | dict) or not is_column:
-            raise TypeError(
-                "`labels` must be a list of labels, or a column of data that has them. "
-                f"Received: labels={short_repr(labels)}"
-            )
-        names = dict.fromkeys(_plain(label, row) for row, label in _single_labels(labels))
-        self.names = list(names)
+        rows = [row if isinstance(row, list) else [row] for row in as_lists(labels)]
+        self.names = list(dict.fromkeys(label for row in rows for label in row))
         if isinstance(labels, set | frozenset):
             self.names.sort(key=lambda label: (type(label).__name__, label))
         self._index_of = {label: index for index, label in enumerate(self.names)}
@@ -46,112 +95,50 @@ class LabelIndex:
         """The labels as strings, for a SavedModel."""
         return [str(label) for label in self.names]
 
-    def encode(self, values):
-        """Labels to numbers, int32 (N,). The error for what is not a label names its row."""
-        indices = []
-        for row, value in enumerate(values):
-            index = self._index_of.get(_plain(value, row))
-            if index is None:
+    def encode(self, labels, place=""):
+        """Labels to numbers, int32 (N,).
+
+        Args:
+            labels: list, see `as_lists`.
+            place: str. Where they are, for the error, which names the row of what is not a label.
+        """
+        for row, label in enumerate(labels):
+            if isinstance(label, list) or label not in self._index_of:
                 raise ValueError(
                     f"Each label must be one of {join_names(self.as_strings())}. "
-                    f"Received: {short_repr(value)} in row {row}"
+                    f"Received: {short_repr(label)} in row {row}{place}"
                 )
-            indices.append(index)
-        return np.array(indices, np.int32)
+        return np.array([self._index_of[label] for label in labels], np.int32)
 
-    def encode_sets(self, rows):
+    def encode_sets(self, labels):
         """Sets of labels to ones and zeros, float32 (N, labels).
 
         Args:
-            rows: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
+            labels: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
                 tensor, a table); or a column of lists, tuples or sets of labels.
         """
-        is_padded = is_table(rows)
-        if is_padded and np.asarray(rows).dtype.kind in "biuf":
-            rows = np.asarray(rows)
-            if rows.shape[1] != len(self) or not np.isin(rows, (0, 1)).all():
+        table = np.asarray(labels) if hasattr(labels, "__array__") else np.zeros(0, object)
+        if table.ndim == 2 and table.dtype.kind in "biuf":
+            if table.shape[1] != len(self) or not np.isin(table, (0, 1)).all():
                 raise ValueError(
                     f"An array of labels must hold 1 or 0 for each of the {len(self)} labels. "
-                    f"Received: an array of shape {rows.shape}"
+                    f"Received: an array of shape {table.shape}"
                 )
-            return rows.astype(np.float32)
-        rows = to_list(rows)
+            return table.astype(np.float32)
+        rows = as_lists(labels)
         result = np.zeros((len(rows), len(self)), np.float32)
-        for row, labels in enumerate(rows):
-            if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+        for index, row in enumerate(rows):
+            if not isinstance(row, list):
                 raise TypeError(
                     "With `multi_label=True` there must be a list of labels for each text. "
-                    f"Received: {short_repr(labels)} in row {row}"
+                    f"Received: {short_repr(row)} in row {index}"
                 )
-            try:
-                labels = without_padding(labels) if is_padded else labels
-                indices = self.encode(labels)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{error} of the labels of text {row}") from None
+            result[index, self.encode(row, f" of the labels of text {index}")] = 1
             # To name both of the labels 0 and 1 is what nobody means.
-            is_doubtful = len(labels) == len(self) == 2 and set(labels) == {0, 1}
-            if len(set(indices)) < len(indices) or is_doubtful:
+            is_doubtful = len(row) == len(self) == 2 and set(row) == {0, 1}
+            if len(set(row)) < len(row) or is_doubtful:
                 raise ValueError(
                     "A list of labels must name each label once; ones and zeros must be an array, "
-                    f"`np.array(labels)`. Received: {short_repr(labels)} in row {row}"
+                    f"`np.array(labels)`. Received: {short_repr(row)} in row {index}"
                 )
-            result[row, indices] = 1
         return result
-
-
-def to_list(values):
-    """A column of labels as a list: a list, an array, a tensor, or a pandas column."""
-    if isinstance(values, tf.RaggedTensor):
-        values = values.to_list()
-    elif hasattr(values, "__array__"):
-        values = np.asarray(values)
-        if values.ndim == 2 and values.shape[1] == 1:  # a column, as in many Keras models
-            values = values[:, 0]
-    is_single = isinstance(values, str | bytes) or not hasattr(values, "__iter__")
-    if is_single or (isinstance(values, np.ndarray) and not values.ndim):
-        raise TypeError(
-            "There must be a list of labels, with one for each text. "
-            f"Received: {short_repr(values)}"
-        )
-    return list(values)
-
-
-def is_table(labels):
-    """Whether labels have two axes, and padding: an array, a tensor, a pandas table."""
-    has_array = hasattr(labels, "__array__") and not isinstance(labels, tf.RaggedTensor)
-    return has_array and len(labels.shape) == 2
-
-
-def without_padding(labels):
-    """The labels of a row of a table, without `""` and negative numbers."""
-    return [x for x in labels if not (x in ("", b"") or (is_number(x) and x < 0))]
-
-
-def _single_labels(labels):
-    """Yields pairs: a row, and a label of it; a row may be a list of labels."""
-    is_padded = is_table(labels)
-    for row, value in enumerate(to_list(labels)):
-        if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-            yield row, value
-            continue
-        if tf.is_tensor(value):
-            value = value.numpy()
-        for label in without_padding(value) if is_padded else value:
-            yield row, label
-
-
-def _plain(label, row):
-    """A label as a plain Python value."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    if isinstance(label, bytes):
-        with contextlib.suppress(UnicodeDecodeError):
-            label = label.decode("utf-8")
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)  # a column of integers that had missing values is one of floats
-    if not isinstance(label, str | int):
-        raise TypeError(
-            f"Labels must be strings, ints or bools. Received: {short_repr(label)} "
-            f"({type(label).__name__}) in row {row}"
-        )
-    return label

@@ -38,7 +38,7 @@ class EntityF1(keras.metrics.Metric):
                 f"The labels must be tags like B-PER, I-PER and O. Received: labels={labels!r}"
             )
         self.labels = list(labels)
-        self._begins, self._ends, self._types = tags.boundaries(labels)
+        self._goes_on, self._types = tags.continuations(labels)
         self.num_right, self.num_found, self.num_expected = (
             self.add_variable((), "zeros", name=name)
             for name in ("num_right", "num_found", "num_expected")
@@ -51,9 +51,9 @@ class EntityF1(keras.metrics.Metric):
             is_of_sentences = len(sample_weight.shape) == 1
             weights = sample_weight[:, None] if is_of_sentences else sample_weight
             is_real = ops.logical_and(is_real, weights != 0)
-        begins, ends, types = self._look_up(y_true, is_real)  # (batch, tokens), like the following
-        found_begins, found_ends, found_types = self._look_up(best_tags(y_pred), is_real)
-        differs = (begins != found_begins) | (ends != found_ends) | (types != found_types)
+        types, begins, ends = self._entities(y_true, is_real)  # (batch, tokens), like the following
+        found_types, found_begins, found_ends = self._entities(best_tags(y_pred), is_real)
+        differs = (types != found_types) | (begins != found_begins) | (ends != found_ends)
         is_wrong = ops.cast(ops.logical_and(differs, types > 0), "int32")
         # Each expected entity is a segment, numbered through the batch; an entity is right if none
         # of its tokens differs. Segment 0 is what stands before the first entity.
@@ -68,17 +68,15 @@ class EntityF1(keras.metrics.Metric):
         self.num_found.assign_add(ops.cast(ops.sum(found_begins), self.dtype))
         self.num_expected.assign_add(ops.cast(num_expected, self.dtype))
 
-    def _look_up(self, indices, is_real):
-        """Whether an entity begins, and ends, at each token; and the type of its tag."""
+    def _entities(self, indices, is_real):
+        """The type of each token's entity, or 0; and whether one begins, and ends, at the token."""
         none = len(self.labels)
         indices = ops.where(is_real, ops.cast(indices, "int32"), none)  # (batch, tokens)
         before = ops.pad(indices[:, :-1], [(0, 0), (1, 0)], constant_values=none)
-        after = ops.pad(indices[:, 1:], [(0, 0), (0, 1)], constant_values=none)
-        return (
-            ops.take(self._begins.ravel(), before * (none + 1) + indices),
-            ops.take(self._ends.ravel(), indices * (none + 1) + after),
-            ops.take(self._types, indices),
-        )
+        goes_on = ops.take(self._goes_on.ravel(), before * (none + 1) + indices)
+        types = ops.take(self._types, indices)
+        next_goes_on = ops.pad(goes_on[:, 1:], [(0, 0), (0, 1)])
+        return types, (types > 0) & ~goes_on, (types > 0) & ~next_goes_on
 
     def result(self):
         return 2 * self.num_right / ops.maximum(self.num_found + self.num_expected, 1)

@@ -15,8 +15,8 @@ from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.tasks.crf_loss import CRFAccuracy, CRFLoss
-from keras_elmo.tasks.examples import as_rows, tokens_of, with_a_column
-from keras_elmo.tasks.labels import is_table, to_list
+from keras_elmo.tasks.examples import as_rows, dense, tokens_of
+from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.inputs import to_tokens
@@ -49,25 +49,17 @@ class Entity(NamedTuple):
 class Tagger(TaskModel):
     """A tagger of tokens: an `Elmo`, an LSTM in both directions, and a CRF.
 
-    The model is compiled from the start, and can be compiled anew. Its metrics are the accuracy of
-    tokens and, if the labels are tags of the scheme BIO or IOBES, the F1 score of entities. The CRF
-    then takes no transition that the scheme forbids, such as I-PER after B-LOC.
+    Its metrics are the accuracy of tokens and, if the labels are tags of the scheme BIO or IOBES,
+    the F1 score of entities. The CRF then takes no transition that the scheme forbids, such as
+    I-PER after B-LOC. The model is compiled from the start, and can be compiled anew.
 
     Args:
-        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip, an address, a pair; or an
-            `Elmo`, which is copied, and stays as it is.
-        labels: tags, which are strings, ints or bools: a list of them; or a column of data that has
-            them, in whose order they are taken; or a set, which is sorted.
+        model, layers, word_dim, **kwargs: see `TextClassifier`.
+        labels: the tags, see `TextClassifier`; also a column of lists of tags.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
-        layers: what the LSTM reads of each token: `"all"` layers of the `Elmo`, side by side, or
-            `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
-        word_dim: int. The size of a vector that the model learns for each word, in lower case, and
-            puts beside those of the `Elmo`; 0: none.
         units: int. Units of the LSTM in each direction.
         dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
             that is dropped in training.
-        **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
-            example `tokenizer` and `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`).
 
     Call arguments:
         inputs: sentences, raw or as tokens, as `keras_elmo.strings` says.
@@ -150,23 +142,16 @@ class Tagger(TaskModel):
             weight.assign(np.where(part, free, _FORBIDDEN))
 
     def _encode_labels(self, tokens, labels):
-        is_padded = is_table(labels)
-        rows = list(np.asarray(labels)) if is_padded else to_list(labels)
-        lengths = tokens.row_lengths().numpy()
+        lengths = tokens.row_lengths().numpy().tolist()
+        rows, encoded = as_lists(labels, lengths), [np.zeros(0, np.int32)]
         if len(rows) != len(lengths):
             raise ValueError(
                 "There must be as many lists of tags as sentences. "
                 f"Received: {len(lengths):,} sentences, {len(rows):,} lists of tags"
             )
-        encoded = [np.zeros(0, np.int32)]
         for index, (row, count) in enumerate(zip(rows, lengths, strict=True)):
-            if isinstance(row, str | bytes) or not hasattr(row, "__iter__"):
+            if not isinstance(row, list):
                 raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
-            row = list(row.numpy() if tf.is_tensor(row) else row)
-            if is_padded:  # with "", or with any number
-                while row and row[-1] in ("", b""):
-                    row.pop()
-                row = row if row and isinstance(row[0], str | bytes) else row[:count]
             if len(row) != count:
                 (words,) = _words(tokens[index : index + 1])
                 raise ValueError(
@@ -174,10 +159,7 @@ class Tagger(TaskModel):
                     f"{count} tokens and {len(row)} tags in sentence {index}: "
                     f"{' '.join(words)[:80]}"
                 )
-            try:
-                encoded.append(self._labels.encode(row))
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{error} of the tags of sentence {index}") from None
+            encoded.append(self._labels.encode(row, f" of the tags of sentence {index}"))
         return tf.RaggedTensor.from_row_lengths(np.concatenate(encoded), lengths)
 
     def _check_targets(self, examples):
@@ -188,19 +170,17 @@ class Tagger(TaskModel):
         # Each sentence between two tags that stand for its boundaries.
         rows = examples.targets.to_tensor(none).numpy()  # (N, tokens)
         rows = np.pad(rows, [(0, 0), (1, 1)], constant_values=none)
-        is_faulty = ~allowed[rows[:, :-1], rows[:, 1:]]  # (N, tokens + 1)
-        faulty = np.flatnonzero(is_faulty.any(axis=1))
-        if not len(faulty):
+        faults = np.argwhere(~allowed[rows[:, :-1], rows[:, 1:]])  # (faults, 2), by row and token
+        if not len(faults):
             return
-        row = faulty[0]
-        column = np.flatnonzero(is_faulty[row])[0]
+        num_faulty, (row, column) = len(set(faults[:, 0])), faults[0]
         names = [*self._labels.as_strings(), "no tag"]
-        before, after = (names[k] for k in rows[row, column : column + 2])
         message = (
-            f"The tags of {len(faulty):,} of {len(rows):,} sentences break their scheme, for "
-            f"example {after} after {before} in sentence {row}"
+            f"The tags of {num_faulty:,} of {len(rows):,} sentences break their scheme, for "
+            f"example {names[rows[row, column + 1]]} after {names[rows[row, column]]} in sentence "
+            f"{row}"
         )
-        if len(faulty) > _MAX_FAULTY_SHARE * len(rows):
+        if num_faulty > _MAX_FAULTY_SHARE * len(rows):
             self._forbid(np.ones_like(allowed))
             message += "; so the tagger may take every transition"
         warnings.warn(message, stacklevel=4)
@@ -254,21 +234,23 @@ class Tagger(TaskModel):
                 f"Received: labels={self._labels.names}"
             )
         rows = as_rows(texts, self.elmo.tokenizer)
-        tokens = tokens_of(self.elmo, rows)
-        sources = [row if isinstance(row, str) else None for row in map(_as_str, rows)]
-        raw = [source for source in sources if source is not None]
-        spans = iter(token_spans_of_texts(raw, self.elmo.tokenizer) if raw else ())
-        result = []
-        for source, words, row in zip(
-            sources, _words(tokens), self._outputs(tokens, "tags", batch_size), strict=True
-        ):
-            found = tags.entities(row, self._labels.names)
-            if source is None:
-                result.append([Entity(label, a, b, " ".join(words[a:b])) for label, a, b in found])
-                continue
-            places = next(spans)
-            found = [(label, places[a][0], places[b - 1][1]) for label, a, b in found]
-            result.append([Entity(label, a, b, source[a:b]) for label, a, b in found])
+        raw = [_as_str(row) for row in rows if isinstance(row, str | bytes)]
+        spans = token_spans_of_texts(raw, self.elmo.tokenizer) if raw else []
+        raw_and_spans, result = zip(raw, spans, strict=True), []
+        for row, pairs in zip(rows, self.tag(rows, batch_size), strict=True):
+            source, places = [token for token, _ in pairs], [(k, k + 1) for k in range(len(pairs))]
+            if isinstance(row, str | bytes):
+                source, places = next(raw_and_spans)
+            found = []
+            for label, first, end in tags.entities([tag for _, tag in pairs]):
+                start, end = places[first][0], places[end - 1][1]
+                text = source[start:end]
+                found.append(
+                    Entity(
+                        label, start, end, text if isinstance(row, str | bytes) else " ".join(text)
+                    )
+                )
+            result.append(found)
         return result
 
     def serving_signatures(self) -> dict[str, Any]:
@@ -280,27 +262,23 @@ class Tagger(TaskModel):
         Strings are padded with `""`. `tokens` takes `tokens`, string (batch, tokens), padded with
         `""`, and returns `tokens`, `tags` and `probabilities`.
         """
-        names = tf.constant([*self._labels.as_strings(), ""])
+        names, count = tf.constant([*self._labels.as_strings(), ""]), len(self._labels)
 
         def outputs(tokens):
             found = self(tokens)
-            probabilities, best = (self.decode(found, name) for name in ("probabilities", "tags"))
+            best, probabilities = (self.decode(found, name) for name in ("tags", "probabilities"))
             mask = tf.sequence_mask(tokens.row_lengths(), tf.shape(best)[1])
-            best = tf.where(mask, best, len(self._labels))
+            best = tf.where(mask, best, count)  # which is "", and has the probability 0
             return {
-                "tokens": with_a_column(tokens.to_tensor(""), ""),
+                "tokens": dense(tokens, ""),
                 "tags": tf.gather(names, best),
-                "probabilities": tf.reduce_max(
-                    tf.where(tf.one_hot(best, len(self._labels)) > 0, probabilities, 0), -1
-                ),
+                "probabilities": tf.reduce_sum(tf.one_hot(best, count) * probabilities, -1),
             }
 
         def from_text(texts):
             tokens, *offsets = self.elmo.tokenizer.tokenize_with_offsets(texts)
-            result = outputs(tokens)
-            for name, offset in zip(("starts", "ends"), offsets, strict=True):
-                result[name] = with_a_column(tf.cast(offset, tf.int32).to_tensor(), 0)
-            return result
+            starts, ends = (dense(tf.cast(offset, tf.int32), 0) for offset in offsets)
+            return {**outputs(tokens), "starts": starts, "ends": ends}
 
         tokens_input = tf.TensorSpec([None, None], tf.string, "tokens")
         from_tokens = (lambda tokens: outputs(to_tokens(tokens, None)), [tokens_input])
@@ -315,8 +293,8 @@ class Tagger(TaskModel):
 
 def _words(tokens):
     """The tokens of each sentence as lists of `str`."""
-    return [[w.decode("utf-8", "surrogateescape") for w in row] for row in tokens.to_list()]
+    return [list(map(_as_str, row)) for row in tokens.to_list()]
 
 
-def _as_str(row):
-    return row.decode("utf-8", "surrogateescape") if isinstance(row, bytes) else row
+def _as_str(text):
+    return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
@@ -38,6 +38,7 @@ class TaskModel(keras.Model):
         head: a functional Keras model of `"vectors"`, float (batch, tokens, D), the layers of the
             `Elmo` side by side; `"words"`, int32 (batch, tokens), see `word_rows`; and `"mask"`,
             bool (batch, tokens).
+        vector_names: the outputs of the `Elmo` that the head reads side by side.
     """
 
     def __init__(
@@ -58,22 +59,23 @@ class TaskModel(keras.Model):
         self._labels = LabelIndex(labels)
         elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
         if elmo.stateful:
-            raise ValueError(
-                "The model must be stateless, since texts are shuffled. "
-                "Received: an Elmo with stateful=True"
-            )
+            raise ValueError("The model must be stateless. Received: an Elmo with stateful=True")
         self.elmo = elmo.copy() if elmo is model else elmo
         self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
-        self.elmo.freeze_mixes(0 if layers == "all" else 1)
-        if layers == "all" and self.elmo.trainable_part == "mix":
-            self.elmo.trainable_part = "none"
+        self.vector_names = ("elmo",)
+        if layers == "all":
+            layers = (f"lstm_outputs{k}" for k in range(1, 1 + self.elmo.config.num_layers))
+            self.vector_names = ("word_emb", *layers)
+            if self.elmo.trainable_part == "mix":
+                self.elmo.trainable_part = "none"
+        self.elmo.freeze_mixes(self.vector_names.count("elmo"))
         self.supports_jit = False  # strings
 
     # The head
 
     def _head_inputs(self):
         """The inputs of the head, a dict; and all vectors of each token, (batch, tokens, D)."""
-        size = data.vector_size(self.elmo.config, self._names())
+        size = data.vector_size(self.elmo.config, self.vector_names)
         inputs = {
             "vectors": keras.Input((None, size), name="vectors"),
             "words": keras.Input((None,), dtype="int32", name="words"),
@@ -104,12 +106,6 @@ class TaskModel(keras.Model):
         self.built = True
         self._traces = {}  # of eager calls, by what they return
         self.compile()
-
-    def _names(self):
-        """The outputs of the `Elmo` that the head reads side by side."""
-        if self.elmo_layers == "elmo":
-            return ["elmo"]
-        return ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(self.elmo.config.num_layers))]
 
     def _encode_labels(self, tokens, labels):
         """Labels in any form as the targets of sentences: a tensor or a RaggedTensor."""
@@ -146,15 +142,20 @@ class TaskModel(keras.Model):
 
     def _features(self, inputs):
         """Text, or a batch of `fit` (see `as_batch`), as what the head reads."""
-        is_batch = isinstance(inputs, dict)
-        if is_batch and "vectors" in inputs:
-            mask = tf.sequence_mask(inputs["lengths"], tf.shape(inputs["words"])[1])
-            return {"vectors": inputs["vectors"], "words": inputs["words"], "mask": mask}
-        outputs = self.elmo.from_character_ids(inputs["ids"]) if is_batch else self.elmo(inputs)
-        words = inputs["words"] if is_batch else data.word_rows(outputs["tokens"])
-        vectors = ops.concatenate([outputs[name] for name in self._names()], axis=-1)
-        width = tf.shape(words)[1]  # With `max_tokens` the outputs are wider than a batch.
-        return {"vectors": vectors[:, :width], "words": words, "mask": outputs["mask"][:, :width]}
+        if not isinstance(inputs, dict):
+            outputs = self.elmo(inputs)
+            words, mask = data.word_rows(outputs["tokens"]), outputs["mask"]
+            return {"vectors": self._side_by_side(outputs), "words": words, "mask": mask}
+        width = tf.shape(inputs["words"])[1]
+        vectors = inputs.get("vectors")
+        if vectors is None:  # With `max_tokens` the outputs are wider than the batch.
+            outputs = self.elmo.from_character_ids(inputs["ids"])
+            vectors = self._side_by_side(outputs)[:, :width]
+        mask = tf.sequence_mask(inputs["lengths"], width)
+        return {"vectors": vectors, "words": inputs["words"], "mask": mask}
+
+    def _side_by_side(self, outputs):
+        return ops.concatenate([outputs[name] for name in self.vector_names], axis=-1)
 
     def _trace(self, name):
         """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
@@ -222,16 +223,15 @@ class TaskModel(keras.Model):
             **kwargs: see `keras.Model.compile`.
         """
         arguments = {"optimizer": optimizer, "loss": loss, "metrics": metrics, **kwargs}
-        # Not by `==`, which arrays and some objects of Keras do not answer with a bool.
-        self._auto = {
-            name: "auto" for name, v in arguments.items() if isinstance(v, str) and v == "auto"
-        }
-        self._compile_arguments = arguments
         loss, metrics = self._make_losses()
         rate = FINE_TUNING_RATE if self.trainable_part in ("bilm", "all") else self._head_rate
         defaults = {"optimizer": keras.optimizers.Adam(rate), "loss": loss, "metrics": metrics}
-        super().compile(**{**arguments, **{name: defaults.get(name) for name in self._auto}})
-        self._compiled_for = self._trained()
+        # Not by `==` alone, which arrays and some objects of Keras do not answer with a bool.
+        self._auto = [
+            name for name in defaults if isinstance(x := arguments[name], str) and x == "auto"
+        ]
+        super().compile(**{**arguments, **{name: defaults[name] for name in self._auto}})
+        self._compile_arguments, self._compiled_for = arguments, self._trained()
 
     def _trained(self):
         """What trains, to be compared."""
@@ -243,7 +243,7 @@ class TaskModel(keras.Model):
         if self.optimizer and not self.optimizer.built:
             self.optimizer.build(self.trainable_variables)
         config = super().get_compile_config()
-        return config and {**config, **self._auto}
+        return config and {**config, **dict.fromkeys(self._auto, "auto")}
 
     def compile_from_config(self, config):
         self.compile(**keras.saving.deserialize_keras_object(config))
@@ -276,18 +276,17 @@ class TaskModel(keras.Model):
                 size of its first. Only with `steps_per_epoch`, which one without an end needs, is
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
-            batch_size: int. Texts of a batch.
-            epochs: int.
+            batch_size, epochs: int.
             validation_data: a pair of texts and labels, or a triple with sample weights, or a
                 `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
                 becomes the validation data.
             validation_batch_size: int, or `None`: `batch_size`.
             shuffle: bool. Another order in each epoch.
-            class_weight: dict from labels to the weights of their texts in the loss.
+            class_weight: dict from labels to the weights of their texts, or tags, in the loss.
             sample_weight: float, (N,). A weight for each text.
-            cache_bytes: int. The memory that the vectors may take. Beyond it they are in a
-                temporary file until `fit` ends.
+            cache_bytes: int. The memory that the vectors may take. If they take more, they are in
+                temporary files until `fit` ends.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
         Returns:
@@ -295,54 +294,47 @@ class TaskModel(keras.Model):
 
         Raises:
             ValueError: there are more texts than labels or fewer, or a label is not known.
-            TypeError: a text is not a string, or a label not a label.
-            OSError: the temporary file cannot be written.
+            TypeError: there is something else than texts and labels.
+            OSError: a temporary file cannot be written.
         """
         check_integers(1, batch_size=batch_size)
         check_integers(0, cache_bytes=cache_bytes)
         if validation_batch_size is not None:
             check_integers(1, validation_batch_size=validation_batch_size)
-        steps = kwargs.get("steps_per_epoch")
-        if isinstance(x, tf.data.Dataset) and validation_split:
-            raise _not_beside_a_dataset("validation_split", validation_split)
         if validation_split and validation_data is not None:
             raise ValueError(
                 "`validation_split` must be 0 beside `validation_data`. "
                 f"Received: validation_split={validation_split!r}"
             )
-        train = self._read(x, y, sample_weight, class_weight, batch_size=batch_size, steps=steps)
-        self._check_targets(train.examples)
+        steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
+        train = self._read(x, y, sample_weight, class_weight, batch_size, steps)
+        self._check_targets(train)
         validation = None
         if validation_split:
             train, validation = train.split(validation_split)
         elif validation_data is not None:
-            steps = kwargs.get("validation_steps")
-            if isinstance(validation_data, tf.data.Dataset):
-                validation_data = (validation_data,)
-            elif not (isinstance(validation_data, tuple | list) and len(validation_data) in (2, 3)):
-                raise ValueError(
-                    "`validation_data` must be a pair of texts and labels, a triple with sample "
-                    f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"
-                )
-            try:
-                validation = self._read(*validation_data, batch_size=train.batch_size, steps=steps)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"`validation_data`: {error}") from None
+            validation = self._read_validation(validation_data, train.batch_size, validation_steps)
+        if validation is not None:
+            size = validation_batch_size or validation.batch_size
+            validation = validation._replace(batch_size=size)
+            if validation_steps is None:
+                validation = validation.by_length()
         # All arguments are valid; the expensive part starts here.
         if self._compiled_for != self._trained():  # whoever changed it
             if "optimizer" in self._auto:
                 self.compile(**self._compile_arguments)
             self.make_train_function(force=True)
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            is_shown = kwargs.get("verbose", "auto") != 0
-            cache = {"size": cache_bytes, "folder": folder, "progress": is_shown}
-            train = self._batches(train, shuffle, cache)
+            cache = None
+            if not self.elmo.trainable_variables:
+                parts = [part for part in (train, validation) if part is not None]
+                is_shown = kwargs.get("verbose", "auto") != 0
+                cache = data.VectorCache(
+                    self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown
+                )
+            train = data.batches(train, self.elmo, shuffle, cache)
             if validation is not None:
-                size = validation_batch_size or validation.batch_size
-                validation = validation._replace(batch_size=size)
-                if kwargs.get("validation_steps") is None:
-                    validation = validation.by_length()
-                validation = self._batches(validation, cache=cache)
+                validation = data.batches(validation, self.elmo, cache=cache)
             return super().fit(
                 train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
             )
@@ -360,53 +352,49 @@ class TaskModel(keras.Model):
         if "_use_cached_eval_dataset" in kwargs:  # Keras's `fit`, on data that it has
             return super().evaluate(x, **kwargs)
         check_integers(1, batch_size=batch_size)
-        found = self._read(x, y, sample_weight, batch_size=batch_size, steps=kwargs.get("steps"))
-        if kwargs.get("steps") is None:
-            found = found.by_length()
+        steps = kwargs.get("steps")
+        examples = self._read(x, y, sample_weight, batch_size=batch_size, steps=steps)
+        if steps is None:
+            examples = examples.by_length()
         with without_trace_warnings():
-            return super().evaluate(self._batches(found), **kwargs)
+            return super().evaluate(data.batches(examples, self.elmo), **kwargs)
 
-    def _read(self, x, y=None, sample_weight=None, class_weight=None, *, batch_size, steps=None):
-        """Texts and labels in any form as `Data`. With `steps` a dataset stays a stream."""
-        is_dataset, batches = isinstance(x, tf.data.Dataset), [(x, y)]
-        is_streamed = is_dataset and steps is not None
-        if is_dataset:
-            for name, value in (("y", y), ("sample_weight", sample_weight)):
-                if value is not None:
-                    raise _not_beside_a_dataset(name, value)
-            x = data.check_dataset(x, (2, 3), "texts and labels, and perhaps sample weights", steps)
-            batches = x.take(_LOOK_AHEAD) if is_streamed else x
-        parts = []
-        for index, (texts, labels, *weights) in enumerate(batches):
-            try:
-                weights = weights[0] if weights else sample_weight
-                parts.append(self._encode(texts, labels, weights, class_weight))
-            except (ValueError, TypeError) as error:
-                place = f" of batch {index}" if is_dataset else ""
-                raise type(error)(f"{error}{place}") from None
+    def _read(self, x, y=None, sample_weight=None, class_weight=None, batch_size=32, steps=None):
+        """Texts and labels in any form as `Examples`. With `steps` a dataset stays a stream."""
+        stream = None
+        if not isinstance(x, tf.data.Dataset):
+            parts = [self._encode(x, y, sample_weight, class_weight)]
+        else:
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "Beside a `tf.data.Dataset`, which holds them, `y` and `sample_weight` must be "
+                    f"None. Received: y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
+                )
+            dataset, parts = data.check_dataset(x, has_labels=True, steps=steps), []
+            for index, batch in enumerate(dataset if steps is None else dataset.take(_LOOK_AHEAD)):
+                try:
+                    parts.append(self._encode(*batch, class_weight=class_weight))
+                except (ValueError, TypeError) as error:
+                    raise type(error)(f"{error} of batch {index}") from None
+            batch_size = parts[0].count() if parts else 0
+            if parts and steps is not None:
+                stream = self._stream(dataset, parts[0], class_weight)
         if not sum(part.count() for part in parts):
             raise ValueError("There must be texts. Received: none")
-        stream = self._stream(x, parts[0], class_weight) if is_streamed else None
-        return Data(data.join(parts), parts[0].count() if is_dataset else batch_size, stream)
+        return data.join(parts)._replace(batch_size=batch_size, stream=stream)
 
-    def _stream(self, dataset, first, class_weight):
-        """A dataset of batches that are encoded as they come."""
-        structure = first.padded()
-        flat = tf.nest.flatten(structure)
-
-        def encode(texts, labels, *weights):
-            examples = self._encode(texts, labels, *(weights or [None]), class_weight)
-            return tf.nest.flatten(examples.padded())
-
-        def encode_in_graph(*batch):
-            found = tf.py_function(encode, batch, [tensor.dtype for tensor in flat])
-            for tensor, like in zip(found, flat, strict=True):
-                is_table = like.dtype == tf.float32 and not self._gives_tags()  # (batch, labels)
-                width = like.shape[-1] if is_table else None
-                tensor.set_shape([None, width][: like.shape.rank])
-            return data.as_batch(tf.nest.pack_sequence_as(structure, found), self.elmo)
-
-        return dataset.map(encode_in_graph).prefetch(1)
+    def _read_validation(self, validation_data, batch_size, steps):
+        if isinstance(validation_data, tf.data.Dataset):
+            validation_data = (validation_data,)
+        elif not (isinstance(validation_data, tuple | list) and len(validation_data) in (2, 3)):
+            raise ValueError(
+                "`validation_data` must be a pair of texts and labels, a triple with sample "
+                f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"
+            )
+        try:
+            return self._read(*validation_data, batch_size=batch_size, steps=steps)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"`validation_data`: {error}") from None
 
     def _encode(self, texts, labels, sample_weight=None, class_weight=None):
         """Texts and labels in any form as `Examples`. Every check is made here."""
@@ -416,7 +404,11 @@ class TaskModel(keras.Model):
         targets = self._encode_labels(tokens, labels)
         if sample_weight is None and class_weight is None:
             return Examples(tokens, targets)
-        count = int(tokens.nrows())
+        return Examples(tokens, targets, self._weights(targets, sample_weight, class_weight))
+
+    def _weights(self, targets, sample_weight, class_weight):
+        """The weight of each text, or tag, in the loss: float32, (N,) or ragged, (N, None)."""
+        count = targets.shape[0]
         try:
             weights = np.ones(count) if sample_weight is None else sample_weight
             weights = np.asarray(weights, np.float32).reshape(count)
@@ -425,19 +417,9 @@ class TaskModel(keras.Model):
                 f"`sample_weight` must hold a number for each of the {count:,} texts. "
                 f"Received: {short_repr(sample_weight)}"
             ) from None
-        # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
-        if not isinstance(targets, tf.RaggedTensor):
-            return Examples(tokens, targets, weights * self._class_weights(targets, class_weight))
-        weights = tf.repeat(weights, targets.row_lengths())
-        weights *= self._class_weights(targets.flat_values, class_weight)
-        return Examples(tokens, targets, targets.with_flat_values(weights))
-
-    def _class_weights(self, targets, class_weight):
-        """The weights of targets by their labels, float32, (N,); or 1."""
-        if class_weight is None:
-            return 1.0
-        wrong = [class_weight]
-        if isinstance(class_weight, Mapping) and targets.shape.rank == 1:
+        has_one_label = targets.dtype == tf.int32  # of a text, or of a token
+        wrong = [] if class_weight is None else [class_weight]
+        if isinstance(class_weight, Mapping) and has_one_label:
             items = class_weight.items()
             wrong = [k for k, w in items if k not in self.labels or not is_number(w)]
         if wrong:
@@ -446,38 +428,31 @@ class TaskModel(keras.Model):
                 f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
                 f"(pass `sample_weight`). Received: {short_repr(wrong[0])}"
             )
-        return tf.gather([float(class_weight.get(label, 1)) for label in self.labels], targets)
+        if not has_one_label:
+            return tf.constant(weights)
+        of_labels = [float((class_weight or {}).get(label, 1)) for label in self.labels]
+        # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
+        weights = weights.reshape([count, *[1] * (targets.shape.rank - 1)])
+        return tf.gather(of_labels, targets) * weights
 
-    def _batches(self, found, shuffle=False, cache=None):
-        """`Data` as batches for Keras.
+    def _stream(self, dataset, first, class_weight):
+        """The batches of a dataset, which are encoded as they come; of `Examples` like `first`."""
+        example = data.as_batch(first.columns(), self.elmo)
 
-        Args:
-            found: `Data`.
-            shuffle: bool.
-            cache: dict: in what `"size"` of memory the vectors of a frozen `Elmo` are kept (this
-                becomes what is left of it), and in which `"folder"` else; and whether to show
-                `"progress"`. `None`: each batch is embedded when it is read.
-        """
-        examples, batch_size, stream = found
-        if stream is not None:
-            return stream
-        elmo, count = self.elmo, examples.count()
-        buffer_size = count if shuffle else None
-        if shuffle:
-            examples = data.shuffled(examples, batch_size)
-        if cache is None or elmo.trainable_variables:
-            return data.batches(data.rows(examples), elmo, count, batch_size, buffer_size)
-        tokens = int(tf.size(examples.tokens.flat_values))
-        tokens += 2 * count * elmo.keep_sentence_boundaries
-        size, path = 4 * (1 + data.vector_size(elmo.config, self._names())) * tokens, ""
-        if size > cache["size"]:
-            path = f"{tempfile.mkdtemp(dir=cache['folder'])}/vectors"
-            share = cache["size"] / size / 2  # of the file, which is read in its order
-            buffer_size = max(batch_size, int(count * share)) if shuffle else None
-            size = cache["size"] // 2
-        cache["size"] -= size
-        rows = data.with_vectors(examples, elmo, self._names(), path, cache["progress"])
-        return data.batches(rows, elmo, count, batch_size, buffer_size)
+        def encode(*batch):
+            columns = self._encode(*batch, class_weight=class_weight).columns()
+            return tf.nest.flatten(data.as_batch(columns, self.elmo))
+
+        def encode_in_graph(*batch):
+            flat = tf.nest.flatten(example)
+            found = tf.py_function(encode, batch, [tensor.dtype for tensor in flat])
+            for tensor, like in zip(found, flat, strict=True):
+                is_table = like.dtype == tf.float32 and not self._gives_tags()  # (batch, labels)
+                shape = [None, like.shape[-1] if is_table else None, *like.shape[2:]]
+                tensor.set_shape(shape[: like.shape.rank])
+            return tf.nest.pack_sequence_as(example, found)
+
+        return dataset.map(encode_in_graph).prefetch(1)
 
     # Predictions
 
@@ -497,8 +472,7 @@ class TaskModel(keras.Model):
             steps: int. The batches of a dataset that are read; `None`: all.
 
         Returns:
-            NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), with zeros after the
-            end of a sentence.
+            NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), padded with zeros.
         """
         if steps is not None and not isinstance(x, tf.data.Dataset):
             raise ValueError(
@@ -540,13 +514,10 @@ class TaskModel(keras.Model):
         return metric if isinstance(metric, str) else metric.name
 
     def early_stopping(self, patience: int = 5) -> keras.callbacks.EarlyStopping:
-        """A callback for `fit`, which ends the training when the validation data's `main_metric` no
-        longer gets better, and then restores the weights of the best epoch.
+        """A callback for `fit`, which ends the training when the validation data's `main_metric`
+        got no better for `patience` epochs (int), and restores the weights of the best epoch.
 
         The best epoch of the metric is often later than that of the loss.
-
-        Args:
-            patience: int. Epochs without a better value.
         """
         check_integers(1, patience=patience)
         return keras.callbacks.EarlyStopping(
@@ -564,42 +535,3 @@ class TaskModel(keras.Model):
             "word_dim": self.word_dim,
             "dropout": self.dropout,
         }
-
-
-class Data(NamedTuple):
-    """What `fit` and `evaluate` read.
-
-    Attributes:
-        examples: `Examples`; of a dataset without an end the first ones.
-        batch_size: int.
-        stream: such a dataset, as batches for Keras; or `None`.
-    """
-
-    examples: Examples
-    batch_size: int
-    stream: Any = None
-
-    def by_length(self):
-        """The data from the shortest text to the longest. Batches of like length have little
-        padding."""
-        order = tf.argsort(self.examples.tokens.row_lengths(), stable=True)
-        return self._replace(examples=self.examples.rows(order))
-
-    def split(self, share):
-        """The data without the last of it, and a share of all: this."""
-        count = self.examples.count()
-        first = int(count * (1 - share)) if is_number(share) else 0
-        if not 0 < first < count:
-            raise ValueError(
-                "`validation_split` must be from 0 to below 1, and both parts must have a text. "
-                f"Received: validation_split={share!r} of {count:,} texts"
-            )
-        parts = tf.range(first), tf.range(first, count)
-        return [self._replace(examples=self.examples.rows(rows)) for rows in parts]
-
-
-def _not_beside_a_dataset(name, value):
-    return ValueError(
-        f"With a `tf.data.Dataset`, which holds all of it, `{name}` must be None. "
-        f"Received: {name}={short_repr(value)}"
-    )

@@ -1,5 +1,6 @@
 """`TextClassifier`."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from keras_elmo.annotations import Array, Labels, Source, Texts
 from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.tasks.labels import to_list
+from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.task_model import TaskModel
 
 _WIDTHS = (1, 2, 3)  # of the convolutions, in tokens
@@ -92,18 +93,11 @@ class TextClassifier(TaskModel):
         # negative, so it does not change the maximum; a text without tokens gets zeros.
         is_token = mask[..., None]
         x = ops.where(is_token, x, 0)
-        convolutions = [
-            keras.layers.Conv1D(
-                self.filters,
-                width,
-                padding="same",
-                activation="relu",
-                dtype=dtype,
-                name=f"width_{width}",
-            )
-            for width in _WIDTHS
-        ]
-        x = ops.concatenate([convolution(x) for convolution in convolutions], axis=-1)
+        convolution = functools.partial(
+            keras.layers.Conv1D, self.filters, padding="same", activation="relu", dtype=dtype
+        )
+        outputs = [convolution(width, name=f"width_{width}")(x) for width in _WIDTHS]
+        x = ops.concatenate(outputs, axis=-1)
         mean = MaskedMean(dtype=dtype, name="masked_mean")(x, mask=mask)  # (batch, 3 * filters)
         highest = ops.max(ops.where(is_token, x, 0), axis=1)
         x = ops.concatenate([mean, highest], axis=-1)
@@ -111,24 +105,25 @@ class TextClassifier(TaskModel):
         activation, loss, metric = "softmax", "sparse_categorical_crossentropy", "accuracy"
         if self.multi_label:
             activation, loss, metric = "sigmoid", "binary_crossentropy", "binary_accuracy"
-        classifier = keras.layers.Dense(
+        scores = keras.layers.Dense(
             len(self._labels), activation, dtype="float32", name="classifier"
         )
-        self._set_head(inputs, classifier(x), 1e-3, lambda: (loss, [metric]))
+        self._set_head(inputs, scores(x), 1e-3, lambda: (loss, [metric]))
 
     def _encode_labels(self, tokens, labels):
-        encode = self._labels.encode
         if self.multi_label:
-            encode = self._labels.encode_sets
+            targets = self._labels.encode_sets(labels)
         else:
-            labels = to_list(labels)
-        count = int(tokens.nrows())
-        if hasattr(labels, "__len__") and len(labels) != count:
+            rows = as_lists(labels)
+            # Those of an array (N, 1) are lists of one.
+            columns = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in rows]
+            targets = self._labels.encode(columns)
+        if len(targets) != tokens.shape[0]:
             raise ValueError(
                 "There must be as many labels as texts. "
-                f"Received: {count:,} texts, {len(labels):,} labels"
+                f"Received: {tokens.shape[0]:,} texts, {len(targets):,} labels"
             )
-        return tf.constant(encode(labels))
+        return tf.constant(targets)
 
     def decode(self, outputs, name):
         return outputs  # the only name is "probabilities"

@@ -116,15 +116,12 @@ def describe(elmo, task, functions, quantize):
             for name, mix in zip(elmo.output_keys.mixes, elmo.mixes, strict=True)
         ],
         "options": elmo.config.to_options(),
-        "task": None if task is None else _describe_task(task, elmo.config.num_layers),
+        "task": None if task is None else _describe_task(task),
     }
 
 
-def _describe_task(task, num_layers):
-    layers = ["word_emb", *(f"lstm_outputs{k + 1}" for k in range(num_layers))]
-    if task.elmo_layers == "elmo":
-        layers = ["elmo"]
-    result = {"labels": task.labels, "layers": layers}
+def _describe_task(task):
+    result = {"labels": task.labels, "layers": list(task.vector_names)}
     if is_tagger(task):
         return {"kind": "Tagger", "is_of_entities": task.is_of_entities, **result}
     return {"kind": "TextClassifier", "multi_label": task.multi_label, **result}

@@ -30,9 +30,8 @@ def test_batches_hold_each_example_once_and_padded(shared_elmo, target, shuffle)
     for count, batch_size in ((1, 4), (7, 3), (150, 2), (40, 50)):
         examples = random_examples(rng, count, target)
         lengths = examples.tokens.row_lengths().numpy()
-        order = data.shuffled(examples, batch_size) if shuffle else examples
-        buffer_size = count if shuffle else None
-        batches = data.batches(data.rows(order), shared_elmo, count, batch_size, buffer_size)
+        examples = examples._replace(batch_size=batch_size)
+        batches = data.batches(examples, shared_elmo, shuffle)
         found, sizes = [], []
         for inputs, *others in batches:
             sizes.append(len(inputs["lengths"]))
@@ -62,13 +61,13 @@ def test_batches_hold_each_example_once_and_padded(shared_elmo, target, shuffle)
         assert sorted(found, key=repr) == sorted(expected, key=repr)
         if not shuffle:
             assert found == expected
-        assert examples.rows([count - 1]).padded()["lengths"].numpy() == lengths[-1:]
+        inputs, *_ = data.as_batch(examples.rows([count - 1]).columns(), shared_elmo)
+        assert inputs["lengths"].numpy() == lengths[-1:]
 
 
 def test_shuffled_batches_are_new_in_each_epoch_and_of_like_length(shared_elmo):
-    examples = random_examples(np.random.default_rng(1), 500, "labels")
-    rows = data.rows(data.shuffled(examples, 4))
-    batches = data.batches(rows, shared_elmo, 500, 4, 500)
+    examples = random_examples(np.random.default_rng(1), 500, "labels")._replace(batch_size=4)
+    batches = data.batches(examples, shared_elmo, shuffle=True)
     epochs = [[inputs["words"].numpy().tolist() for inputs, _ in batches] for _ in range(2)]
     first, second = ({str(sorted(batch)) for batch in epoch} for epoch in epochs)
     assert len(first & second) < len(first) / 2  # the texts of a batch
@@ -84,8 +83,9 @@ def test_vectors_are_computed_once(shared_elmo, tmp_path, path, keep_boundaries,
         elmo = type(elmo).from_pretrained(elmo.source, keep_sentence_boundaries=True)
     examples = random_examples(np.random.default_rng(2), 2 * 64 if path else 70, "labels")
     names = ["word_emb", "lstm_outputs1"]
-    file = path and str(tmp_path / path)
-    dataset = data.with_vectors(examples, elmo, names, file, False)
+    num_bytes = 0 if path else 10**9
+    cache = data.VectorCache(elmo, names, [examples], num_bytes, tmp_path, progress=False)
+    dataset = cache.rows(examples)
     assert bool(list(tmp_path.iterdir())) == bool(path)
     monkeypatch.setattr(type(elmo), "embed_stream", None)
     outputs = elmo(examples.tokens)

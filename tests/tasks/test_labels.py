@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from keras_elmo.tasks.labels import LabelIndex, to_list
+from keras_elmo.tasks.labels import LabelIndex, as_lists
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,8 @@ def test_labels_are_those_of_a_column_each_once(values, names):
 
 def test_encode_takes_what_equals_a_label():
     index = LabelIndex(["x", 3, True])
-    assert index.encode([b"x", 3.0, np.int32(3), True, "x"]).tolist() == [0, 1, 1, 2, 0]
+    labels = as_lists([b"x", 3.0, np.int32(3), True, "x"])
+    assert index.encode(labels).tolist() == [0, 1, 1, 2, 0]
     assert index.encode([]).dtype == np.int32
 
 
@@ -49,29 +50,53 @@ def test_sets_become_ones_and_zeros():
 
 
 COLUMN = ["a", "b"]
+LISTS = [["a", "b"], [], ["a"]]
 
 
 @pytest.mark.parametrize(
-    "values",
-    [COLUMN, tuple(COLUMN), np.array(COLUMN), np.array(COLUMN)[:, None], pd.Series(COLUMN)],
-    ids=["list", "tuple", "array", "column", "pandas"],
+    ("labels", "expected"),
+    [
+        (COLUMN, COLUMN),
+        (tuple(COLUMN), COLUMN),
+        ((label for label in COLUMN), COLUMN),
+        (np.array(COLUMN), COLUMN),
+        (pd.Series(COLUMN, index=[5, 9]), COLUMN),
+        (pd.Series(COLUMN).astype("category"), COLUMN),
+        (tf.constant(COLUMN), COLUMN),
+        ([np.str_("a"), b"b"], COLUMN),
+        (np.array([1.0, 0.0]), [1, 0]),
+        (np.array([[-1], [1]]), [[-1], [1]]),  # a column, which has no padding
+        (np.array(COLUMN)[:, None], [["a"], ["b"]]),
+        (tf.ragged.constant(LISTS), LISTS),
+        (pd.Series(LISTS), LISTS),
+        ([tuple(row) for row in LISTS], LISTS),
+        ([np.array(row) for row in LISTS], LISTS),
+        ([tf.constant(row, tf.string) for row in LISTS], LISTS),
+        (np.array([["a", "b"], ["", ""], ["a", ""]]), LISTS),
+        (tf.constant([["a", "b"], ["", ""], ["a", ""]]), LISTS),
+        (pd.DataFrame({"x": ["", "b"], "y": ["a", "c"]}), [["a"], ["b", "c"]]),
+        (np.array([[0, 2, -1], [1, -1, -1]]), [[0, 2], [1]]),
+    ],
 )
-def test_columns(values):
-    assert [str(v) for v in to_list(values)] == COLUMN
-    assert LabelIndex(COLUMN).encode(to_list(values)).tolist() == [0, 1]
+def test_a_column_in_any_form_is_lists_without_padding(labels, expected):
+    found = as_lists(labels)
+    assert found == expected
+    assert str(found) == str(expected)  # plain values
 
 
-def test_tensors_are_columns():
-    assert list(to_list(tf.constant(COLUMN))) == [b"a", b"b"]
-    assert to_list(tf.ragged.constant([[1, 2], [3]])) == [[1, 2], [3]]
+def test_numbers_beyond_the_tokens_of_a_row_are_padding():
+    table = np.array([[3, 0, 0], [1, 0, -1]])
+    assert as_lists(table, [1, 2]) == [[3], [1, 0]]
+    assert as_lists(table, [1]) == [[3], [1, 0, -1]]
+    assert as_lists(table[:, :1], [1, 2, 0]) == [[3], [1]]
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: LabelIndex("ab"), TypeError, "`labels` must be a list of labels"),
-        (lambda: LabelIndex(3), TypeError, "`labels` must be a list of labels"),
-        (lambda: LabelIndex(None), TypeError, "`labels` must be a list of labels"),
+        (lambda: LabelIndex("ab"), TypeError, "must be a list of labels"),
+        (lambda: LabelIndex(3), TypeError, "must be a list of labels"),
+        (lambda: LabelIndex(None), TypeError, "must be a list of labels"),
         (lambda: LabelIndex(["a"]), ValueError, "at least two labels.*Received: \\['a'\\]"),
         (lambda: LabelIndex(["a", "a"]), ValueError, "at least two labels"),
         (lambda: LabelIndex([1, "1"]), ValueError, "differ also as strings.*1, '1'"),
@@ -103,7 +128,7 @@ def test_tensors_are_columns():
             lambda: LabelIndex(["a", "b"]).encode_sets(np.array([[1, 2]])),
             *(ValueError, "1 or 0 for each of the 2 labels"),
         ),
-        (lambda: to_list("ab"), TypeError, "a list of labels, with one for each text"),
+        (lambda: as_lists({"a": 1}), TypeError, "must be a list of labels.*Received: {'a': 1}"),
     ],
 )
 def test_errors(call, error, message):

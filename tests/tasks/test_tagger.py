@@ -86,10 +86,10 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(tagger, form):
-    examples, batch_size, _ = tagger._read(*FORMS[form], batch_size=7)
+    examples = tagger._read(*FORMS[form], batch_size=7)
     assert examples.tokens.to_list() == [[w.encode() for w in row] for row in SENTENCES]
     assert examples.targets.to_list() == [[NAMES.index(tag) for tag in row] for row in TAGS]
-    assert batch_size == (3 if FORMS[form][1] is None else 7)
+    assert examples.batch_size == (3 if FORMS[form][1] is None else 7)
 
 
 def test_evaluate_gives_the_same_from_lists_and_datasets(tagger):
@@ -161,7 +161,7 @@ def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
 def test_each_sentence_is_what_it_is_alone(trained):
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
-    inputs, _ = as_batch(trained._encode(SENTENCES, TAGS).padded(), trained.elmo)
+    inputs, _ = as_batch(trained._encode(SENTENCES, TAGS).columns(), trained.elmo)
     np.testing.assert_allclose(trained(inputs), trained(SENTENCES), atol=1e-4)
     for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]
@@ -209,7 +209,7 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, for
             x = batched(tf.ragged.constant(sentences), tf.ragged.constant(tags))
             x, y = x.repeat() if "without" in form else x, None
         steps = 1 if "without" in form else None
-        model._check_targets(model._read(x, y, batch_size=32, steps=steps).examples)
+        model._check_targets(model._read(x, y, batch_size=32, steps=steps))
         return model.head.get_layer("crf").get_weights()[1].min()
 
     model = Tagger(one_layer_folder, NAMES, units=4)
@@ -359,7 +359,7 @@ def test_padded_batches_of_one_column_are_tokens_too(one_layer_folder):
         )
     )
     batches = rows.map(lambda *row: row).padded_batch(1)
-    assert model._read(batches, batch_size=1).examples.tokens.row_lengths().numpy().tolist() == [
+    assert model._read(batches, batch_size=1).tokens.row_lengths().numpy().tolist() == [
         2,
         1,
     ]

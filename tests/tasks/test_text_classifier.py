@@ -69,10 +69,10 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(classifier, form):
     x, y = FORMS[form]
-    examples, batch_size, _ = classifier._read(x, y, batch_size=7)
+    examples = classifier._read(x, y, batch_size=7)
     assert examples.tokens.to_list() == [[word.encode() for word in row] for row in TOKENS]
     assert examples.targets.numpy().tolist() == [NAMES.index(label) for label in LABELS]
-    assert batch_size == (5 if y is None else 7)
+    assert examples.batch_size == (5 if y is None else 7)
 
 
 def test_evaluate_is_the_mean_of_all_texts_from_lists_and_datasets(classifier):
@@ -117,7 +117,7 @@ def test_several_labels_of_a_text(one_layer_folder):
     for y in (ones, tf.constant(ones), pd.DataFrame(ones * 1), pd.Series(rows)):
         np.testing.assert_array_equal(model._encode(TEXTS, y).targets, expected)
     for y in (ones, tf.ragged.constant(rows)):
-        found = model._read(batched(TEXTS, y), batch_size=3).examples.targets
+        found = model._read(batched(TEXTS, y), batch_size=3).targets
         np.testing.assert_array_equal(found, expected)
     # The same from a dataset that is read as the training goes on.
     dataset = batched(TEXTS, tf.ragged.constant(rows)).repeat()
@@ -140,7 +140,7 @@ def test_weights_of_texts_and_classes(classifier):
         (tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(7), 1.0),
     ):
         read = functools.partial(classifier._read, batch_size=3, class_weight={"pos": 3.0})
-        np.testing.assert_allclose(read(x).examples.weights, of_texts * of_classes, atol=1e-6)
+        np.testing.assert_allclose(read(x).weights, of_texts * of_classes, atol=1e-6)
         _, targets, found = next(iter(read(x.repeat(), steps=1).stream))
         np.testing.assert_array_equal(targets, y[:7])
         np.testing.assert_allclose(found, (of_texts * of_classes)[:7], atol=1e-6)
@@ -330,14 +330,14 @@ def test_a_dataset_without_an_end_is_embedded_anew(one_layer_folder, monkeypatch
 
 
 def test_fit_keeps_nothing_when_it_ends(one_layer_folder, monkeypatch):
-    kept, make = [], data.with_vectors
+    kept, make = [], data.VectorCache.rows
 
-    def with_vectors(*args):
+    def rows(*args):
         dataset = make(*args)
         kept.append(weakref.ref(dataset))
         return dataset
 
-    monkeypatch.setattr(data, "with_vectors", with_vectors)
+    monkeypatch.setattr(data.VectorCache, "rows", rows)
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
     for _ in range(2):
         model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS), epochs=2, verbose=0)
@@ -501,7 +501,7 @@ def dataset(*columns):
         ),
         (lambda c: c.fit(TEXTS, LABELS, batch_size=0), ValueError, "`batch_size`"),
         (lambda c: c.fit(TEXTS, LABELS, cache_bytes=-1), ValueError, "`cache_bytes`"),
-        (lambda c: c.fit(batched(TEXTS, LABELS), LABELS), ValueError, "`y` must be None"),
+        (lambda c: c.fit(batched(TEXTS, LABELS), LABELS), ValueError, "`y` and .* must be None"),
         (lambda c: c.fit(dataset(TEXTS, LABELS)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(TEXTS).batch(3)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(TEXTS, LABELS).take(0).batch(2)), ValueError, "There must be te"),

@@ -300,14 +300,13 @@ class ContextualModel(keras.Model):
 
         Args:
             source: `"tiny"`, the model in the package; the name of a published one (see
-                `keras_elmo.weights.presets`), downloaded once and kept; a folder or a zip with
-                `options.json` (or one `*_options.json`) and one `*.hdf5`; a folder with
-                `options.json` and a checkpoint of the original trainer (TensorFlow 1); the folder
-                of a module of TensorFlow Hub, such as `google/elmo/3`, whose mix is loaded, too; a
-                folder or a zip of ELMoForManyLangs (see docs/manylangs.md); the address of a zip
-                (`https://...`) or of a repository of the Hugging Face Hub (`hf://user/model`); or a
-                pair `(options, weights)` of paths or addresses of files. What is downloaded is
-                kept.
+                `keras_elmo.weights.presets`), downloaded once and kept; a folder, or a zip, `.tar`
+                or `.tar.gz` of one, with `options.json` (or one `*_options.json`) and one `*.hdf5`
+                or a checkpoint of the original trainer (TensorFlow 1), or of a module of TensorFlow
+                Hub, such as `google/elmo/3`, whose mix is loaded, too, or of ELMoForManyLangs (see
+                docs/manylangs.md); the address of such a file (`https://...`) or of a repository of
+                the Hugging Face Hub (`hf://user/model`); or a pair `(options, weights)` of paths or
+                addresses of files. What is downloaded is kept.
             **kwargs: the arguments of the model, except `config` and `kernel_initializer`.
 
         Returns:

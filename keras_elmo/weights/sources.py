@@ -1,9 +1,7 @@
 """`open_model`: finds the options and weights of a model, whatever names it."""
 
-import io
 import os
 import posixpath
-import zipfile
 
 from keras_elmo.checks import join_names, short_repr
 from keras_elmo.config import (
@@ -13,18 +11,16 @@ from keras_elmo.config import (
     MAX_PARAMETERS,
     OPTIONS_FILE,
     ElmoConfig,
-    check_size,
     parse_options,
     read_bounded,
     read_options_file,
     with_dictionary,
 )
 from keras_elmo.weights import addresses, hdf5, presets, tf_checkpoint
+from keras_elmo.weights.archives import ExtractedPath, open_archive
 from keras_elmo.weights.download import max_weights_size, shown_address
 from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
 
-_UNCHECKED_BYTES = 2**26  # of a file in a zip, however well it is compressed
-_MAX_COMPRESSION = 100
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
@@ -32,13 +28,13 @@ def open_model(source):
     """Finds a model, and reads its options.
 
     Args:
-        source: `"tiny"`, the model in the package, or the name of a published one; a folder or a
-            zip with `options.json`, or one `*_options.json`, and one `*.hdf5`; a folder with
-            `options.json` and a TensorFlow checkpoint; the folder of a module of TensorFlow Hub; a
-            folder or a zip of ELMoForManyLangs, see
-            `keras_elmo.manylangs`; the address of a zip (`https://...`), or of a repository of the
-            Hugging Face Hub (`hf://user/model`), see `addresses.py`; or a pair `(options, weights)`
-            of paths or addresses of files (the options may be a dict).
+        source: `"tiny"`, the model in the package, or the name of a published one; a folder, or a
+            zip, `.tar` or `.tar.gz` of one, with `options.json`, or one `*_options.json`, and one
+            `*.hdf5`, or with `options.json` and a TensorFlow checkpoint, or of a module of
+            TensorFlow Hub, or of ELMoForManyLangs, see `keras_elmo.manylangs`; the address of such
+            a file (`https://...`), or of a repository of the Hugging Face Hub (`hf://user/model`),
+            see `addresses.py`; or a pair `(options, weights)` of paths or addresses of files (the
+            options may be a dict).
 
     Returns:
         `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
@@ -67,22 +63,16 @@ def open_model(source):
     source = os.fspath(source)
     if addresses.is_url(source):
         max_size = max_weights_size(MAX_PARAMETERS)
-        source = addresses.fetch_url(source, "model.zip", max_size, _read_zip)
+        source = addresses.fetch_url(source, "model.zip", max_size, _read_archive)
     elif addresses.is_hub_address(source):
         source = addresses.fetch_hub(source)
     if _is_preset(source):
         options, weights = presets.fetch(source)
         return ElmoConfig.from_options(options), weights
     if os.path.isfile(source):
-        return _read_zip(source)
+        return _read_archive(source)
     if os.path.isdir(source):
-        files = _Folder(source)
-        has_checkpoint = files.has("checkpoint") or tf_checkpoint.find_checkpoint(source)
-        if has_checkpoint and OPTIONS_FILE in files.names:
-            return ElmoConfig.from_options(files.shown(OPTIONS_FILE)), source
-        if has_checkpoint and tf_checkpoint.is_module(source):
-            return tf_checkpoint.read_config(source), source
-        return _read_model(files)
+        return _read_folder(source)
     shown = shown_source(source)
     raise ValueError(
         f"There is no model {shown!r}. It must be a folder, a zip, an address (https://..., "
@@ -157,8 +147,19 @@ def _other_format(names):
     return found[0] if found else None
 
 
+def _read_folder(path):
+    """The config and the weights of a model in a folder."""
+    files = _Folder(path)
+    has_checkpoint = files.has("checkpoint") or tf_checkpoint.find_checkpoint(path)
+    if has_checkpoint and OPTIONS_FILE in files.names:
+        return ElmoConfig.from_options(files.shown(OPTIONS_FILE)), path
+    if has_checkpoint and tf_checkpoint.is_module(path):
+        return tf_checkpoint.read_config(path), path
+    return _read_model(files)
+
+
 def _read_model(files):
-    """The config and the weights of a model in a `_Folder` or a `_Zip`."""
+    """The config and the weights of a model in a `_Folder` or an `Archive`."""
     other = _other_format(map(posixpath.basename, files.names))
     if other is None:
         options_file, weights = _find_model_files(files.where, files.names)
@@ -213,78 +214,15 @@ class _Folder:
         return self.shown(name)
 
 
-class _Zip:
-    """The same of a zip file, which error messages call `where`."""
-
-    def __init__(self, archive, where):
-        self.where, self._archive = where, archive
-        members = [member for member in archive.infolist() if member.filename[-1:] != "/"]
-        if unsafe := [m.filename for m in members if _leads_outside(m.filename)]:
-            raise ValueError(
-                f"{where} must not hold names that lead out of it. Received: {join_names(unsafe)}"
-            )
-        self._members = {posixpath.normpath(member.filename): member for member in members}
-        self.names = list(self._members)
-
-    def shown(self, name):
-        return f"{self.where}:{name}"
-
-    def has(self, name):
-        return posixpath.normpath(name) in self._members
-
-    def read(self, name, limit):
-        name = posixpath.normpath(name)
-        if name not in self._members:
-            raise ValueError(f"{self.where} must hold {name}. Received: a zip without it")
-        check_size(self._members[name].file_size, self.shown(name), limit)
-        return self._content(self._members[name])
-
-    def weights(self, name, config):
-        """A file of weights: a binary file object, in memory."""
-        member = self._members[name]
-        max_size = max_weights_size(sum(config.num_parameters().values()))
-        if member.file_size > max_size:
-            raise ValueError(
-                f"{self.shown(name)} must be at most {max_size:,} bytes, with these options. "
-                f"Received: {member.file_size:,}"
-            )
-        file = io.BytesIO(self._content(member))
-        file.name = self.shown(name)
-        return file
-
-    def _content(self, member):
-        # Both the sizes and the config come from the zip, so neither bounds the other.
-        if member.file_size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * member.compress_size):
-            raise ValueError(
-                f"{self.shown(member.filename)} must be compressed at most {_MAX_COMPRESSION} "
-                f"times, as weights are. Received: {member.file_size:,} bytes in "
-                f"{member.compress_size:,}"
-            )
-        try:
-            return self._archive.read(member)
-        except Exception as error:  # each kind of compression has its own errors
-            raise ValueError(
-                f"{self.where} must be a zip that can be read; make it again, without a password. "
-                f"Received: a zip with an error ({error})"
-            ) from None
-
-
-def _read_zip(file, where=None):
-    """The config and the weights in the zip `file`, which errors call `where`."""
-    where = file if where is None else where
-    try:
-        archive = zipfile.ZipFile(file)
-    except OSError:
-        raise
-    except Exception as error:  # a broken index raises other errors than BadZipFile, too
-        raise ValueError(
-            f"{where} must be a folder, or a whole zip file with {OPTIONS_FILE} and one *.hdf5. "
-            f"Received: a file with an error ({error})"
-        ) from None
-    with archive:
-        return _read_model(_Zip(archive, where))
-
-
-def _leads_outside(name):
-    parts = name.replace("\\", "/").split("/")
-    return parts[0] == "" or ":" in parts[0] or ".." in parts
+def _read_archive(file, where=None):
+    """The config and the weights in a zip or a tar file, which errors call `where`."""
+    with open_archive(file, file if where is None else where) as files:
+        if not any(name.endswith(".index") for name in files.names):
+            return _read_model(files)
+        # TensorFlow reads the files of a checkpoint from a disk alone.
+        folder = files.extract()
+        roots = [posixpath.split(name) for name in files.names]
+        roots = [root for root, name in roots if name in (OPTIONS_FILE, "saved_model.pb")]
+        root = min(roots or [""], key=lambda root: root.count("/"))
+    config, weights = _read_folder(os.path.join(folder.name, root))
+    return config, ExtractedPath(weights, folder)

@@ -127,8 +127,13 @@ PAGE = b"<html>There is no model here</html>"
     [
         ("404", None, OSError, "model.zip: HTTP status 404"),
         ("huge", None, OSError, "model.zip: it must have at most 8,016,777,216 bytes"),
-        ("other bytes", None, ValueError, "http.*model.zip must be a folder, or a whole zip file"),
-        (None, PAGE, ValueError, "http.*model.zip must be a folder, or a whole zip file"),
+        (
+            "other bytes",
+            None,
+            ValueError,
+            "http.*model.zip must be a folder, or a whole zip or tar file",
+        ),
+        (None, PAGE, ValueError, "http.*model.zip must be a folder, or a whole zip or tar file"),
         (None, zip_of({"a.txt": "a"}), ValueError, "http.*zip must hold options.json.*: a.txt"),
         (None, zip_of(dict.fromkeys(FILES, b"{}")), ValueError, "options.json cannot be read"),
     ],

@@ -240,7 +240,7 @@ def test_zip_with_bad_weights_names_the_member(make_zip):
 def test_other_file_than_a_zip_is_refused(tmp_path, content):
     path = tmp_path / "model.zip"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="model.zip must be a folder, or a whole zip file"):
+    with pytest.raises(ValueError, match="model.zip must be a folder, or a whole zip or tar file"):
         Elmo.from_pretrained(path)
 
 

@@ -1,0 +1,185 @@
+"""`open_archive`: the files in a zip or a tar file, with bounds for those that mean harm."""
+
+import contextlib
+import io
+import os
+import posixpath
+import shutil
+import tarfile
+import tempfile
+import zipfile
+
+from keras_elmo.checks import join_names
+from keras_elmo.config import OPTIONS_FILE, check_size
+from keras_elmo.weights.download import max_weights_size
+
+_UNCHECKED_BYTES = 2**26  # of a file, however well it is compressed
+_MAX_COMPRESSION = 100
+
+
+@contextlib.contextmanager
+def open_archive(file, where):
+    """Opens a zip, a `.tar` or a `.tar.gz`, by its content.
+
+    Args:
+        file: path.
+        where: str. What error messages call it.
+
+    Yields:
+        An `Archive`.
+
+    Raises:
+        ValueError: it is something else, or damaged, or its names lead out of it.
+        OSError: it cannot be opened.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            if tarfile.is_tarfile(file):
+                archive = stack.enter_context(tarfile.open(file))
+                members = _tar_members(archive, os.path.getsize(file), where)
+            else:
+                archive = stack.enter_context(zipfile.ZipFile(file))
+                members = {
+                    member.filename: (member, member.file_size, member.compress_size)
+                    for member in archive.infolist()
+                    if member.filename[-1:] != "/"
+                }
+        except Exception as error:  # a broken index raises other errors than BadZipFile, too
+            if isinstance(error, _Refusal) or _is_of_the_disk(error):
+                raise
+            raise ValueError(
+                f"{where} must be a folder, or a whole zip or tar file with {OPTIONS_FILE} and one "
+                f"*.hdf5. Received: a file with an error ({error})"
+            ) from None
+        if unsafe := list(filter(_leads_outside, members)):
+            raise ValueError(
+                f"{where} must not hold names that lead out of it. Received: {join_names(unsafe)}"
+            )
+        yield Archive(archive, members, where)
+
+
+class _Refusal(ValueError):
+    """What the file holds is refused, though it can be read."""
+
+
+def _is_of_the_disk(error):
+    return isinstance(error, OSError) and error.errno is not None  # libraries give none
+
+
+def _tar_members(archive, size, where):
+    members, total = {}, 0
+    for member in archive:  # which reads all that stands before it
+        total += member.size
+        if total > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * size):
+            raise _compressed_too_much(where, total, size)
+        if not (member.isfile() or member.isdir()):
+            raise _Refusal(
+                f"{where} must hold files and folders. Received: {member.name}, a link or a device"
+            )
+        if member.isfile():
+            members[member.name] = member, member.size, member.size
+    return members
+
+
+def _compressed_too_much(where, size, compressed):
+    return _Refusal(
+        f"{where} must be compressed at most {_MAX_COMPRESSION} times, as weights are. "
+        f"Received: {size:,} bytes in {compressed:,}"
+    )
+
+
+def _leads_outside(name):
+    parts = name.replace("\\", "/").split("/")
+    return parts[0] == "" or ":" in parts[0] or ".." in parts
+
+
+class Archive:
+    """The files of an open zip or tar file.
+
+    Args:
+        archive: a `ZipFile` or a `TarFile`.
+        members: dict from names to triples: the library's object, the size, and the compressed one.
+        where: str. What error messages call the file.
+
+    Attributes:
+        names: list of str.
+    """
+
+    def __init__(self, archive, members, where):
+        self.where, self._archive = where, archive
+        self._members = {posixpath.normpath(name): member for name, member in members.items()}
+        self.names = list(self._members)
+
+    def shown(self, name):
+        """What error messages call a file."""
+        return f"{self.where}:{name}"
+
+    def has(self, name):
+        return posixpath.normpath(name) in self._members
+
+    def read(self, name, limit):
+        """The bytes of a file, or a `ValueError` where there is none, or it has too many."""
+        name = posixpath.normpath(name)
+        if name not in self._members:
+            raise ValueError(f"{self.where} must hold {name}. Received: a file without it")
+        check_size(self._members[name][1], self.shown(name), limit)
+        return self._content(name)
+
+    def weights(self, name, config):
+        """A file of weights: a binary file object, in memory."""
+        max_size = max_weights_size(sum(config.num_parameters().values()))
+        size = self._members[name][1]
+        if size > max_size:
+            raise ValueError(
+                f"{self.shown(name)} must be at most {max_size:,} bytes, with these options. "
+                f"Received: {size:,}"
+            )
+        file = io.BytesIO(self._content(name))
+        file.name = self.shown(name)
+        return file
+
+    def extract(self):
+        """All files in a temporary folder, which is removed with the last reference to it."""
+        folder = tempfile.TemporaryDirectory(prefix=f"{os.path.basename(self.where)}-")
+        for name in self.names:
+            path = os.path.join(folder.name, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with self._opened(name) as source, open(path, "wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        return folder
+
+    def _content(self, name):
+        with self._opened(name) as file:
+            return file.read()
+
+    @contextlib.contextmanager
+    def _opened(self, name):
+        member, size, compressed = self._members[name]
+        # Both the sizes and the config come from the file, so neither bounds the other.
+        if size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * compressed):
+            raise _compressed_too_much(self.shown(name), size, compressed)
+        is_tar = isinstance(self._archive, tarfile.TarFile)
+        open_member = self._archive.extractfile if is_tar else self._archive.open
+        try:
+            with open_member(member) as file:
+                yield file
+        except Exception as error:  # each kind of compression has its own errors
+            if _is_of_the_disk(error):
+                raise
+            raise ValueError(
+                f"{self.where} must be a file that can be read; make it again, without a password. "
+                f"Received: a file with an error ({error})"
+            ) from None
+
+
+class ExtractedPath(os.PathLike):
+    """A path in a temporary folder, which is there as long as this object."""
+
+    def __init__(self, path, folder):
+        self._path, self._folder = path, folder
+
+    def __fspath__(self):
+        return self._path
+
+    def __str__(self):
+        return self._path

@@ -17,7 +17,8 @@ def add_reading_arguments(parser, formats=FORMATS):
         "--field",
         metavar="NAME",
         help="the field or column that is the text, in JSON Lines (*.jsonl), CSV (*.csv) and TSV "
-        "(*.tsv), whose first line names the columns; in JSON Lines it may be a list of tokens",
+        "(*.tsv), whose first line names the columns; in JSON Lines it may be a list of tokens; "
+        "FASTA (*.fasta, *.fa, *.faa) needs none, and its ids are kept",
     )
     parser.add_argument(
         "--format",

@@ -1,9 +1,10 @@
-"""Records: the sentences of text files, each a line, or a field of JSON Lines, CSV or TSV.
+"""Records: the sentences of text files, each a line, or a field of JSON Lines, CSV, TSV or FASTA.
 
 A file of JSON Lines holds an object on each line. CSV and TSV hold the names of their columns in
 the first line. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of
 lines, which stay as they are. TSV has no quotes. Blank lines, and rows whose fields are all blank,
-are not records.
+are not records. A record of FASTA is a line `>id description` and the lines of a sequence, which
+are joined; its fields are `id`, `description` and `sequence`.
 """
 
 import contextlib
@@ -24,8 +25,9 @@ from keras_elmo.files.text_files import (
 )
 from keras_elmo.process.signals import check_signals
 
-FORMATS = ("text", "jsonl", "csv", "tsv")
+FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+_SUFFIXES |= dict.fromkeys((".fasta", ".fa", ".faa"), "fasta")
 _MAX_FIELD = 2**31 - 1  # characters: the largest limit of `csv` on every system; 131,072 without it
 
 
@@ -39,10 +41,12 @@ class Fields:
     """What is read of each record.
 
     Args:
-        field: str. The name of the field that is the text. `None`: each line is a text.
-        keep: sequence of strings. The names of fields whose values are kept beside the text.
+        field: str. The name of the field that is the text. `None`: each line is a text, or of FASTA
+            each sequence.
+        keep: sequence of strings. The names of fields whose values are kept beside the text. If all
+            files are FASTA, `id` is kept by default.
         format: one of `FORMATS`. `None`: that of the file's name, `*.jsonl`, `*.ndjson`, `*.csv`,
-            `*.tsv` (or with `.gz`); text for all others.
+            `*.tsv`, `*.fasta`, `*.fa`, `*.faa` (or with `.gz`); text for all others.
 
     Raises:
         ValueError: an argument is not as said above, or `keep` is given without `field`.
@@ -72,7 +76,7 @@ class Fields:
             ValueError: the file has fields and there is no `field`, or the other way round.
         """
         format = self.format or _SUFFIXES.get(suffix_of(path), "text")
-        if format != "text" and self.field is None:
+        if format not in ("text", "fasta") and self.field is None:
             raise ValueError(
                 f"`field` must name the field of {path} that is the text. Received: no name. "
                 "(`format=text` reads each line as it is.)"
@@ -83,6 +87,16 @@ class Fields:
                 "*.jsonl, *.csv, *.tsv), or `format`. Received: text"
             )
         return format
+
+    def of_files(self, names):
+        """These fields, or those of FASTA if all files are of that format and none is named.
+
+        Raises:
+            ValueError: see `format_of`.
+        """
+        if {self.format_of(name) for name in names} == {"fasta"} and self.field is None:
+            return dataclasses.replace(self, field="sequence", keep=("id",))
+        return self
 
 
 PLAIN = Fields(format="text")  # Each line is a text, whatever the name of the file.
@@ -155,8 +169,8 @@ class Records:
     def __init__(
         self, paths, encoding="utf-8", errors="strict", fields=PLAIN, check=None, lines=None
     ):
+        fields = fields.of_files(list(map(input_name, paths)))
         for path in paths:
-            fields.format_of(input_name(path))
             if path != "-" and not is_pipe(path):
                 open(path, "rb").close()  # raises Python's own error early
         self.paths, self.fields = paths, fields
@@ -238,9 +252,11 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
     if format == "text":
         yield from itertools.starmap(Record, enumerate(lines, start=1))
         return
-    names = (fields.field, *fields.keep)
+    names = (fields.field or "sequence", *fields.keep)
     if format == "jsonl":
         found = _json_records(lines, name)
+    elif format == "fasta":
+        found = _fasta_records(lines, name)
     else:
         found = _table_records(format, lines, name, names)
     for line_number, record in found:
@@ -278,6 +294,25 @@ def _json_records(lines, name):
                 f"Received: line {line_number:,}, {fault}"
             )
         yield line_number, record
+
+
+def _fasta_records(lines, name):
+    """Yields pairs: the number of a record's first line, and its fields, a dict."""
+    first, header, parts = 0, None, []
+    for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
+        if not line.startswith(">"):
+            if header is None and line.strip():
+                raise ValueError(
+                    f"{name} must be FASTA, which begins with a line >id. "
+                    f"Received: line {line_number:,}, {short_repr(line)}"
+                )
+            parts.append(line.strip())
+            continue
+        if header is not None:
+            key, _, description = header.partition(" ")
+            record = {"id": key, "description": description, "sequence": "".join(parts)}
+            yield first, record
+        first, header, parts = line_number, line[1:].strip(), []
 
 
 def _table_records(format, lines, name, names):

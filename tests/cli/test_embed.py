@@ -183,6 +183,16 @@ def test_a_file_with_fields_can_be_read_as_text(embed, folder, model):
     assert_same(arrays_of("out.npz"), model.embed(SENTENCES, "all"))
 
 
+def test_proteins_of_fasta(embed, folder, model):
+    (folder / "p.fa").write_text(">P1 first\nMKT\nAY\n>P2\nM\n", "utf-8")
+    options = ["-o", "p.hdf5", "--tokenizer", "characters", "-l", "default"]
+    assert embed("p.fa", *options, content=None) == (0, "")
+    with read_embeddings("p.hdf5") as vectors:
+        assert vectors.kept == {"id": ["P1", "P2"]}
+        tokens = model.embed([list("MKTAY"), ["M"]], layers="default")
+        np.testing.assert_allclose(list(vectors), tokens, atol=1e-6)
+
+
 def test_empty_lines_keep_their_numbers(embed, model):
     content = "\nHello\n\n \nThe cat\n\n"
     assert embed("in.txt", "-o", "out.hdf5", content=content) == (0, "")

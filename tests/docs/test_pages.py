@@ -8,6 +8,8 @@ import keras
 import pytest
 from code_blocks import ROOT, read_blocks, run_page
 
+import keras_elmo
+
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 WITH_CODE = [page for page in PAGES if any(block.runs for block in read_blocks(page))]
 SENTENCES = ["the cat sat on the mat .", "a dog ran in the park .", "The cat sat ."]
@@ -29,6 +31,8 @@ def folder(tmp_path):
     for name in ("heldout.txt", "test.txt"):
         (tmp_path / name).write_text("\n".join(100 * SENTENCES), encoding="utf-8")
     write_probe_data(tmp_path)
+    (tmp_path / "proteins.fasta").write_text(">P1 a protein\nMKTAY\nIAKQR\n>P2\nMKV*\n")
+    shutil.copytree(pathlib.Path(keras_elmo.__file__).parent / "weights/tiny", tmp_path / "seqvec")
     return tmp_path
 
 

@@ -51,6 +51,31 @@ def test_records_of_every_format(name, content, expected):
     assert [record.line for record in records] == lines
 
 
+FASTA = "\ufeff>P1 a protein\r\nMKT\r\n vL* \r\n\r\n>\n>P2\nAC\n"
+SEQUENCES = [(1, "MKTvL*", ["P1"]), (5, "", [""]), (6, "AC", ["P2"])]
+
+
+@pytest.mark.parametrize("name", ["a.fasta", "a.FA.gz", "a.faa"])
+def test_sequences_of_fasta(name, tmp_path):
+    fields = Fields().of_files([name])
+    assert fields.keep == ("id",)
+    assert read(name, FASTA, fields) == SEQUENCES
+    assert read(name, FASTA, Fields("sequence", ["description"]))[0].kept == ["a protein"]
+    assert [text for _, text, _ in read("a.txt", FASTA, Fields(format="fasta"))] == [
+        text for _, text, _ in SEQUENCES
+    ]
+    assert read(name, "", fields) == []
+    with pytest.raises(ValueError, match="must be FASTA.*Received: line 2, 'MKT'"):
+        read(name, "\nMKT\n>a\n", fields)
+    with pytest.raises(ValueError, match="must have a field 'text'"):
+        read(name, FASTA, Fields("text"))
+    path = tmp_path / "a.fasta"
+    path.write_text(FASTA, "utf-8")
+    records = Records([str(path)], fields=Fields())
+    assert list(records) == [text for _, text, _ in SEQUENCES]
+    assert records.kept == {"id": ["P1", "", "P2"]}
+
+
 def test_the_format_is_the_name_or_what_is_said():
     assert read("a.jsonl", "{}\n\n", PLAIN) == [(1, "{}", []), (2, "", [])]
     fields = Fields("text", format="csv")

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import math
 import os
-import resource
 import sys
 import typing
 import warnings
@@ -235,12 +234,16 @@ def describe_work(trainer):
 
 def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
     """A line that says from the first steps how long a run will take, and its memory."""
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes, in which the system counts
-    memory = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = ""
+    with contextlib.suppress(ImportError):  # Windows has no such module
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024  # bytes, in which the system counts
+        highest = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        memory = f"; memory: at most {highest / 1e9:,.1f} GB until now"
     return (
         f"estimate from {pluralize(num_steps, 'step')}: {duration(seconds_left)} for the other "
-        f"{num_left:,}, at {tokens_per_second:,.0f} tokens/s and without evaluations; "
-        f"memory: at most {memory / 1e9:,.1f} GB until now"
+        f"{num_left:,}, at {tokens_per_second:,.0f} tokens/s and without evaluations{memory}"
     )
 
 

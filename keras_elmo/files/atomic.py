@@ -60,7 +60,7 @@ def replacing_files(*paths):
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         yield list(targets)
         for temporary, path in targets.items():
-            with open(temporary, "rb") as file:
+            with open(temporary, "r+b") as file:
                 os.fsync(file.fileno())  # The content must reach the disk before the name.
             _set_mode(temporary, _mode_of(path))
         for temporary, path in targets.items():
@@ -223,7 +223,7 @@ def remove_stale(folder, name):
     for match in filter(None, (re.fullmatch(temporary, entry) for entry in os.listdir(folder))):
         stale = os.path.join(folder, match[0])
         with contextlib.suppress(OSError):  # Another process removes it, or it is someone else's.
-            if match["host"] == host_name():
+            if match["host"] == host_name() and os.name != "nt":  # whose `os.kill` asks nothing
                 is_stale = not _is_alive(int(match["pid"]))
             else:
                 is_stale = time.time() - os.path.getmtime(stale) > _ABANDONED_AFTER

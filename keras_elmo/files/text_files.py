@@ -147,7 +147,8 @@ class _Pipe(io.FileIO):
     """A file that may wait for what another program writes. Meanwhile it looks for signals."""
 
     def readinto(self, buffer):
-        while not select.select([self], [], [], _WAITING_SECONDS)[0]:
+        # Windows looks at sockets alone, and Ctrl-C ends its reading of a pipe.
+        while os.name != "nt" and not select.select([self], [], [], _WAITING_SECONDS)[0]:
             check_signals()
         return super().readinto(buffer)
 

@@ -30,7 +30,8 @@ class WhitespaceTokenizer:
     A token may consist of any bytes, including invalid UTF-8 and NUL.
 
     Args:
-        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens. Where tensorflow-text is
+            not installed, both are `"core"`.
 
     Example:
 
@@ -86,7 +87,10 @@ class WhitespaceTokenizer:
         """
         if self.ops == "core":
             return _split_core(strings)
-        import tensorflow_text
+        try:
+            import tensorflow_text
+        except ImportError:  # It has no wheels for Windows and for the newest Pythons.
+            return _split_core(strings)
 
         # The operation stops at a NUL byte (tensorflow-text 2.21), so another byte replaces it.
         # This does not change the tokens, which are cut from the source.

@@ -190,7 +190,7 @@ def _opened(model, kwargs):
     if isinstance(model, Elmo):
         if kwargs:
             raise TypeError(
-                "With an `Elmo`, `embed_files` takes no arguments of `Elmo.from_pretrained`. "
+                "Beside an `Elmo` there must be no arguments of `Elmo.from_pretrained`. "
                 f"Received: {', '.join(kwargs)}"
             )
         return model.config, model.num_mixes, lambda: model

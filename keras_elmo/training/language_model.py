@@ -361,7 +361,7 @@ class BiLanguageModel(ContextualModel):
             model.source = sources.shown_source(source)
         missing = f"holds no softmax ({SOFTMAX_FILE})"
         if softmax_path is None or tf_checkpoint.find_checkpoint(folder):
-            model.has_softmax = model._has_softmax_of_checkpoint
+            model.has_softmax = model.has_softmax_of_checkpoint
             if isinstance(source, str) and presets.has_softmax(source):
                 missing = "has a softmax for its own vocabulary, and another was given"
         elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
@@ -393,7 +393,7 @@ class BiLanguageModel(ContextualModel):
         super().load_weights(filepath, **kwargs)
         if has_softmax:
             self.has_softmax = True
-        self._has_softmax_of_checkpoint = has_softmax
+        self.has_softmax_of_checkpoint = has_softmax
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,9 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+_LOG = re.compile(r"(?:[IWE]\d{4} |WARNING: All log messages before).*\n")
+
+
 def start(arguments, **environment):
     """A process of `keras-elmo`."""
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
@@ -31,9 +35,12 @@ def start(arguments, **environment):
 
 
 def finish(process):
-    """Waits for a process: its exit status, and what it wrote to standard error."""
+    """Waits for a process: its exit status, and what it wrote to standard error.
+
+    The log that TensorFlow writes while it is imported is left out.
+    """
     err = process.communicate(timeout=600)[1]
-    return process.returncode, err
+    return process.returncode, _LOG.sub("", err)
 
 
 def wait(process, seconds):

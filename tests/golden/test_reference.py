@@ -48,7 +48,9 @@ def random_model(config, rng, folder):
 
 def random_sentences(rng):
     lengths = [int(rng.integers(1, 7)), 1, int(rng.integers(1, 7)), 0]
-    return [list(rng.choice(WORDS, length)) for length in lengths]
+    sentences = [list(rng.choice(WORDS, length)) for length in lengths]
+    # `""` is a token, but not at the end of a list, where it is padding.
+    return [[*words[:-1], words[-1] or "a"] if words else [] for words in sentences]
 
 
 @pytest.mark.parametrize("seed", range(CONFIGURATIONS))

@@ -1,8 +1,7 @@
 """From texts to what Keras reads: tokens, `Examples`, rows of these, and padded batches of rows.
 
-The rows are those of a `tf.data.Dataset`. They hold tokens or, of a frozen `Elmo`, its vectors,
-which are computed once for all epochs. Batches hold numbers alone, since `tf.distribute` takes no
-strings.
+Rows are those of a `tf.data.Dataset`, of tokens or of vectors. Batches hold numbers alone, since
+`tf.distribute` takes no strings.
 """
 
 import itertools
@@ -42,12 +41,9 @@ def tokens_of(elmo, texts):
 def as_rows(texts, tokenizer, steps=None):
     """Texts in any form as a list: for each a raw string, or a list of its tokens.
 
-    Args:
-        texts: a string, or what `Elmo.embed` takes; and an array or tensor (batch, tokens) is
-            tokens, padded with `""`, also beside a tokenizer. Or a `tf.data.Dataset` of batches of
-            these, and perhaps more.
-        tokenizer: see `Elmo`.
-        steps: int or `None`. The batches of a dataset that are read.
+    The form is that of `Elmo.embed`; or one string; or an array (batch, tokens) of tokens, padded
+    with `""`, also beside a tokenizer; or a `tf.data.Dataset` of batches of these, and perhaps
+    more, of which `steps` are read (`None`: all).
     """
     if isinstance(texts, tf.data.Dataset):
         dataset = check_dataset(texts, False, steps).map(lambda texts, *_: texts)
@@ -66,17 +62,11 @@ def as_rows(texts, tokenizer, steps=None):
 
 
 def check_dataset(dataset, has_labels, steps):
-    """Returns a dataset of batches, with ragged tokens in the place of padded ones.
+    """A dataset of batches of texts, and perhaps of labels and of weights, as it can be read.
 
-    (A padded batch may have one column, as raw strings have.)
-
-    Args:
-        dataset: `tf.data.Dataset`.
-        has_labels: bool. Whether there must be labels, and perhaps sample weights, beside texts.
-        steps: int: it need not end; `None`: it must.
-
-    Raises:
-        ValueError: it is not of such batches, or has no end.
+    Padded tokens become ragged, since a batch of them may have one column, as raw strings have.
+    Raises a `ValueError` for a dataset without labels where it must have some, without batches, or
+    without an end. (With `steps`, an int, it need not end.)
     """
     spec = dataset.element_spec
     texts, *others = spec if isinstance(spec, tuple) else (spec,)
@@ -158,8 +148,8 @@ class VectorCache:
     Args:
         elmo: the `Elmo`.
         names: sequence of strings. The outputs of the `Elmo` that are put side by side.
-        parts: list of all `Examples`.
-        num_bytes: int. If the vectors of all parts take more, they are in files.
+        parts: list of `Examples`. If the vectors of all take more than `num_bytes`, an int, they
+            are in files.
         folder: where the files are.
         progress: bool. Whether to show it.
 
@@ -176,10 +166,9 @@ class VectorCache:
         self._folder = folder if self.share < 1 else None
 
     def rows(self, examples):
-        """Like `rows`, with the vectors in the place of tokens; they are computed now.
+        """Like `rows`, with vectors in the place of tokens. They are computed now.
 
-        Raises:
-            OSError: a file cannot be written.
+        Raises an `OSError` if a file cannot be written.
         """
         queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
 
@@ -218,16 +207,13 @@ def vector_size(config, names):
 
 
 def batches(examples, elmo, shuffle=False, cache=None):
-    """Examples as batches for Keras.
+    """`Examples` as batches for Keras: a `tf.data.Dataset` of what `as_batch` gives.
 
     Args:
-        examples: `Examples`.
+        examples: the `Examples`.
         elmo: the `Elmo`.
         shuffle: bool. Another order in each epoch, in which neighbours are of like length.
         cache: the `VectorCache` of a frozen `Elmo`; `None`: batches hold character ids.
-
-    Returns:
-        `tf.data.Dataset` of what `as_batch` gives.
     """
     if examples.stream is not None:
         return examples.stream
@@ -280,14 +266,10 @@ def rows(examples):
 def as_batch(columns, elmo):
     """Columns as Keras takes a batch: inputs, targets, and perhaps weights.
 
-    Args:
-        columns: dict of `Examples.columns`; or padded ones, with the `"lengths"` of the sentences
-            in tokens; or with vectors in the place of tokens, see `VectorCache`.
-        elmo: the `Elmo`.
-
-    Returns:
-        A tuple. The inputs are a dict of `"words"`, int32 (batch, tokens), `"lengths"`, int32
-        (batch,), and `"vectors"` or, of tokens, `"ids"`, int32 (batch, tokens, ids_per_token).
+    The columns are those of `Examples`, or of padded rows. The inputs are a dict of `"words"`,
+    int32 (batch, tokens), see `word_rows`; `"lengths"`, int32 (batch,), with the sentence
+    boundaries that stay; and `"vectors"`, float32 (batch, tokens, D), or, of tokens, `"ids"`, int32
+    (batch, tokens, ids_per_token), without these boundaries.
     """
     columns = dict(columns)
     if "tokens" in columns:

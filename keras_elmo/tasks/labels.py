@@ -96,11 +96,9 @@ class LabelIndex:
         return [str(label) for label in self.names]
 
     def encode(self, labels, place=""):
-        """Labels to numbers, int32 (N,).
+        """Labels, a list as of `as_lists`, to numbers, int32 (N,).
 
-        Args:
-            labels: list, see `as_lists`.
-            place: str. Where they are, for the error, which names the row of what is not a label.
+        The error for what is not a label names its row, and then the `place` of all.
         """
         for row, label in enumerate(labels):
             if isinstance(label, list) or label not in self._index_of:
@@ -113,9 +111,8 @@ class LabelIndex:
     def encode_sets(self, labels):
         """Sets of labels to ones and zeros, float32 (N, labels).
 
-        Args:
-            labels: ones and zeros, (N, labels), as whatever becomes such an array (an array, a
-                tensor, a table); or a column of lists, tuples or sets of labels.
+        `labels` is a column of lists, tuples or sets; or what becomes an array of ones and zeros,
+        (N, labels).
         """
         table = np.asarray(labels) if hasattr(labels, "__array__") else np.zeros(0, object)
         if table.ndim == 2 and table.dtype.kind in "biuf":

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.annotations import Array, HasArray, Labels, Source, Texts
+from keras_elmo.annotations import Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_dropout, check_integers, is_number, short_repr
-from keras_elmo.models.elmo import Elmo, to_elmo
+from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.process.progress import ProgressDisplay
 from keras_elmo.process.signals import check_signals
@@ -30,8 +30,8 @@ _LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before 
 class TaskModel(keras.Model):
     """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
-    A subclass makes its head in `__init__`, between `_head_inputs` and `_set_head`, and has these
-    methods: `_encode_labels`, `decode`, and perhaps `_check_targets`.
+    A subclass makes its head in `__init__`, of `_head_inputs`, and hands it to `_set_head`. It has
+    the methods `_encode_labels` and `decode`, and perhaps `_check_targets`.
 
     Attributes:
         elmo: the `Elmo`. One that was handed over was copied.
@@ -41,15 +41,7 @@ class TaskModel(keras.Model):
         vector_names: the outputs of the `Elmo` that the head reads side by side.
     """
 
-    def __init__(
-        self,
-        model: Elmo | Source | Mapping[str, Any],
-        labels: Labels,
-        layers: str = "all",
-        word_dim: int = 64,
-        dropout: float = 0.5,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
         if layers not in LAYERS:
@@ -64,8 +56,8 @@ class TaskModel(keras.Model):
         self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
         self.vector_names = ("elmo",)
         if layers == "all":
-            layers = (f"lstm_outputs{k}" for k in range(1, 1 + self.elmo.config.num_layers))
-            self.vector_names = ("word_emb", *layers)
+            lstms = (f"lstm_outputs{k}" for k in range(1, 1 + self.elmo.config.num_layers))
+            self.vector_names = ("word_emb", *lstms)
             if self.elmo.trainable_part == "mix":
                 self.elmo.trainable_part = "none"
         self.elmo.freeze_mixes(self.vector_names.count("elmo"))
@@ -156,19 +148,6 @@ class TaskModel(keras.Model):
 
     def _side_by_side(self, outputs):
         return ops.concatenate([outputs[name] for name in self.vector_names], axis=-1)
-
-    def _trace(self, name):
-        """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
-
-        def run(tokens, row_lengths):
-            ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
-            return self.decode(self.call(ragged), name)
-
-        if name not in self._traces:
-            signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
-            traced = self.elmo.kernel_rounding.traced  # frozen kernels are rounded once
-            self._traces[name] = traced(run, input_signature=signature)
-        return self._traces[name]
 
     def compute_output_spec(self, inputs, training=None):
         if isinstance(inputs, dict):
@@ -505,6 +484,19 @@ class TaskModel(keras.Model):
                 display.advance(len(rows), len(rows))
                 check_signals()
         return results
+
+    def _trace(self, name):
+        """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
+
+        def run(tokens, row_lengths):
+            ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
+            return self.decode(self.call(ragged), name)
+
+        if name not in self._traces:
+            signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
+            traced = self.elmo.kernel_rounding.traced  # frozen kernels are rounded once
+            self._traces[name] = traced(run, input_signature=signature)
+        return self._traces[name]
 
     @property
     def main_metric(self) -> str:

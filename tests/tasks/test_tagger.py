@@ -1,8 +1,5 @@
-"""The tagger in every form in which sentences and tags come."""
+"""The tagger: what it reads, and the tags and entities that it finds."""
 
-import json
-import subprocess
-import sys
 import warnings
 
 import keras
@@ -10,37 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from tasks.cases import SENTENCES, TAGS, TEXTS, batched, padded
+from tasks.cases import TAG_NAMES as NAMES
 
 import keras_elmo
 from keras_elmo import Tagger
-from keras_elmo.tasks import Entity
+from keras_elmo.tasks import Entity, tags
 from keras_elmo.tasks.examples import as_batch
-
-# From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
-TEXTS = [
-    text
-    for text in (
-        "Ada",
-        "no one",
-        "Ada met Charles",
-        "London calls Ada Lovelace",
-        "caf\u00e9 in  New\u00a0York !",
-    )
-    for _ in range(4)
-]
-SENTENCES = [text.split() for text in TEXTS]
-TAGS = [
-    tags
-    for tags in (
-        ["B-PER"],
-        ["O", "O"],
-        ["B-PER", "O", "B-PER"],
-        ["B-LOC", "O", "B-PER", "I-PER"],
-        ["O", "O", "B-LOC", "I-LOC", "O"],
-    )
-    for _ in range(4)
-]
-NAMES = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
 @pytest.fixture(scope="module")
@@ -49,34 +22,13 @@ def tagger(one_layer_folder):
     return Tagger(one_layer_folder, NAMES, units=4)
 
 
-@pytest.fixture(
-    scope="module",
-    params=[True, pytest.param(False, marks=pytest.mark.slow)],
-    ids=["CRF", "softmax"],
-)
-def trained(request, one_layer_folder):
-    keras.utils.set_random_seed(0)
-    model = Tagger(one_layer_folder, set(NAMES), crf=request.param, units=6, dropout=0.0)
-    model.compile(keras.optimizers.Adam(0.05))
-    model.fit(SENTENCES, TAGS, batch_size=10, epochs=25, verbose=0)
-    return model
-
-
-def padded(rows, width=7):
-    return np.array([row + [""] * (width - len(row)) for row in rows])
-
-
-def batched(x, y):
-    return tf.data.Dataset.from_tensor_slices((x, y)).ragged_batch(3)
-
-
 FORMS = {
     "lists": (SENTENCES, TAGS),
     "raw strings": (TEXTS, TAGS),
     "padded arrays": (padded(SENTENCES), padded(TAGS)),
     "pandas": (pd.Series(SENTENCES), pd.Series(TAGS)),
     "ragged": (tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)),
-    "tf.data": (batched(tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)), None),
+    "tf.data": (batched(3, SENTENCES, TAGS), None),
     "tf.data, padded": (
         tf.data.Dataset.from_tensor_slices((padded(SENTENCES), padded(TAGS))).batch(3),
         None,
@@ -103,19 +55,22 @@ def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
     model = Tagger(one_layer_folder, TAGS, units=4)
     assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
     for form in ("tf.data", "tf.data, padded"):
-        stream = model._read(FORMS[form][0].repeat(), batch_size=32, steps=1).stream
+        dataset = FORMS[form][0].repeat()
+        stream = model._read(dataset, steps=1).stream
         inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
         assert inputs["lengths"].numpy().tolist() == [5, 5]
         assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
-    history = model.fit(stream_of(FORMS), steps_per_epoch=3, epochs=2, verbose=0).history
+    history = model.fit(dataset, steps_per_epoch=3, epochs=2, verbose=0).history
     assert np.isfinite(history["loss"]).all() and "f1" in history
+    # Batches are checked also when they come later than those that are read before.
+    late = batched(3, [["a"], ["b", "c"]], [["O"], ["O"]])
+    stream = model._read(FORMS["tf.data"][0].repeat(8).concatenate(late), steps=60).stream
+    with pytest.raises(tf.errors.InvalidArgumentError, match="2 tokens and 1 tags in sentence 1"):
+        list(stream)
 
 
-def stream_of(forms):
-    return forms["tf.data"][0].repeat()
-
-
-def test_it_learns_tags_and_entities(trained):
+def test_it_learns_tags_and_entities(trained_tagger):
+    trained = trained_tagger
     assert trained.tag(SENTENCES) == [
         list(zip(*pair, strict=True)) for pair in zip(SENTENCES, TAGS, strict=True)
     ]
@@ -139,26 +94,22 @@ def test_it_learns_tags_and_entities(trained):
         assert trained.entities(form) == [found[2]]
     batches = tf.data.Dataset.from_tensor_slices(TEXTS[8:10]).batch(1)
     assert trained.entities(batches) == 2 * [found[2]]
-    one = [np.array(["Ada"]), np.array(["London"])]  # tokens
+    one = 2 * [np.array(["Ada"])]  # tokens
     assert [(e.start, e.end) for row in trained.entities(one) for e in row] == 2 * [(0, 1)]
     figures = trained.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
 
 
-def test_early_stopping_keeps_the_epoch_with_the_best_f1(one_layer_folder):
-    keras.utils.set_random_seed(0)
-    model = Tagger(one_layer_folder, NAMES, units=4)
-    model.compile(keras.optimizers.Adam(0.1))
-    stopping, data = model.early_stopping(patience=2), (SENTENCES, TAGS)
-    found = model.fit(
-        *data, batch_size=4, epochs=20, validation_data=data, callbacks=stopping, verbose=0
-    ).history["val_f1"]
-    assert stopping.monitor == "val_f1" == f"val_{model.main_metric}" and len(found) < 20
-    kept = model.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)["f1"]
-    assert kept == pytest.approx(max(found)) and kept > found[0]
+def test_early_stopping_keeps_the_epoch_with_the_best_f1(trained_tagger):
+    stopping = trained_tagger.early_stopping()
+    assert stopping.monitor == "val_f1" == f"val_{trained_tagger.main_metric}"
+    found = trained_tagger.history.history["val_f1"]
+    kept = trained_tagger.evaluate(SENTENCES, TAGS, verbose=0, return_dict=True)["f1"]
+    assert len(found) < 60 and kept == pytest.approx(max(found)) and kept > found[0]
 
 
-def test_each_sentence_is_what_it_is_alone(trained):
+def test_each_sentence_is_what_it_is_alone(trained_tagger):
+    trained = trained_tagger
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
     inputs, _ = as_batch(trained._encode(SENTENCES, TAGS).columns(), trained.elmo)
@@ -168,7 +119,7 @@ def test_each_sentence_is_what_it_is_alone(trained):
         np.testing.assert_allclose(alone, p[row, : len(sentence)], atol=1e-5)
         np.testing.assert_allclose(alone.sum(-1), 1, atol=1e-5)
         assert not p[row, len(sentence) :].any()
-    dataset = batched(tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS))
+    dataset = batched(3, SENTENCES, TAGS)
     np.testing.assert_allclose(trained.predict(dataset, verbose=0), p, atol=1e-5)
 
 
@@ -183,22 +134,27 @@ def test_entities_with_a_tokenizer_that_changes_the_text(one_layer_folder):
         assert len(spans) == len(row)
 
 
-def test_forbidden_transitions_are_not_taken(one_layer_folder):
+def test_forbidden_transitions_are_not_taken(one_layer_folder, trained_tagger):
     keras.utils.set_random_seed(1)
     model = Tagger(one_layer_folder, NAMES, units=4)
-    crf, scores = model.head.get_layer("crf"), model.head.get_layer("scores")
-    before = crf.get_weights()
+    scores = model.head.get_layer("scores")
     scores.set_weights([10 * np.random.normal(size=w.shape) for w in scores.get_weights()])
     sentences = [[f"w{k}" for k in range(n)] for n in range(1, 40)]
     rows = [[tag for _, tag in row] for row in model.tag(sentences)]
     pairs = {pair for row in rows for pair in zip(["O", *row], row, strict=False)}
     wrong = [(a, b) for a, b in pairs if b[0] == "I" and a[2:] != b[2:]]
     assert any(b[0] == "I" for _, b in pairs) and not wrong
-    with warnings.catch_warnings():  # good tags warn of nothing
+    if trained_tagger.has_crf:  # the training kept them
+        crf, allowed = trained_tagger.head.get_layer("crf"), tags.transitions(NAMES)
+        np.testing.assert_array_equal(crf.transitions > -1e3, allowed[:-1, :-1])
+        np.testing.assert_array_equal(crf.start > -1e3, allowed[-1, :-1])
+        np.testing.assert_array_equal(crf.end > -1e3, allowed[:-1, -1])
+
+
+def test_good_tags_warn_of_nothing(tagger):
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(SENTENCES, TAGS, epochs=2, verbose=0)
-    for old, new in zip(before, crf.get_weights(), strict=True):
-        np.testing.assert_array_equal(old < -1e3, new < -1e3)
+        tagger._check_targets(tagger._encode(SENTENCES, TAGS))
 
 
 @pytest.mark.parametrize("form", ["lists", "tf.data", "a dataset without an end"])
@@ -206,7 +162,7 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, for
     def read(model, sentences, tags):
         x, y = sentences, tags
         if form != "lists":
-            x = batched(tf.ragged.constant(sentences), tf.ragged.constant(tags))
+            x = batched(3, sentences, tags)
             x, y = x.repeat() if "without" in form else x, None
         steps = 1 if "without" in form else None
         model._check_targets(model._read(x, y, batch_size=32, steps=steps))
@@ -230,13 +186,11 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, for
 def test_weights_of_sentences_and_tags(tagger):
     weights = np.linspace(0, 2, len(SENTENCES))
     found = tagger._encode(SENTENCES, TAGS, weights, {"O": 3.0}).weights.to_list()
-    for weight, row, tags in zip(weights, found, TAGS, strict=True):
-        assert row == pytest.approx([weight * (3 if tag == "O" else 1) for tag in tags])
+    for weight, row, right in zip(weights, found, TAGS, strict=True):
+        assert row == pytest.approx([weight * (3 if tag == "O" else 1) for tag in right])
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
-    tokens, tags = tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)
-    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).ragged_batch(20)
-    found = tagger._read(dataset.repeat(), batch_size=32, class_weight={"O": 2.0}, steps=1)
-    _, _, batch = next(iter(found.stream))
+    dataset = batched(20, SENTENCES, TAGS, weights)
+    _, _, batch = next(iter(tagger._read(dataset, class_weight={"O": 2.0}, steps=1).stream))
     for weight, row, expected in zip(weights, batch.numpy(), TAGS, strict=True):
         expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
         np.testing.assert_allclose(row[: len(expected)], expected, atol=1e-6)
@@ -247,41 +201,15 @@ def test_weights_of_sentences_and_tags(tagger):
 
 
 def test_parts_of_speech_have_no_f1_and_no_entities(one_layer_folder):
-    model = Tagger(one_layer_folder, ["N", "V"], crf=False, units=4)
+    model = Tagger(one_layer_folder, ["N", "V"], crf=False, units=4, dtype="mixed_bfloat16")
     history = model.fit([["a", "b"]], [["N", "V"]], verbose=0).history
     assert set(history) == {"loss", "accuracy"}
     with pytest.raises(ValueError, match="tags like B-PER.*Received: labels=.'N', 'V'."):
         model.entities(["a b"])
 
 
-FRESH = """
-import json, sys, keras
-import keras_elmo
-model = keras.models.load_model(sys.argv[1])
-texts = json.loads(sys.argv[2])
-p = model.predict(texts, verbose=0).tolist()
-print(json.dumps([model.tag(texts), model.entities(texts), p]))
-"""
-
-
-def test_a_fresh_program_loads_it(trained, tmp_path):
-    path = tmp_path / "tagger.keras"
-    trained.save(path)
-    loaded = keras.models.load_model(path)
-    assert loaded.tag(TEXTS) == trained.tag(TEXTS)
-    result = subprocess.run(
-        [sys.executable, "-c", FRESH, path, json.dumps(TEXTS)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found, entities, p = json.loads(result.stdout.splitlines()[-1])
-    assert [[tuple(pair) for pair in row] for row in found] == trained.tag(TEXTS)
-    assert [[Entity(*span) for span in row] for row in entities] == trained.entities(TEXTS)
-    np.testing.assert_allclose(p, trained.predict(TEXTS, verbose=0), atol=1e-6)
-
-
-def test_the_saved_model_gives_tags_and_bytes(trained, tmp_path):
+def test_the_saved_model_gives_tags_and_bytes(trained_tagger, tmp_path):
+    trained = trained_tagger
     keras_elmo.export_saved_model(trained, tmp_path / "1", max_tokens=6)
     signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
     outputs = {
@@ -310,10 +238,6 @@ def test_the_saved_model_gives_tags_and_bytes(trained, tmp_path):
             signatures[name](**{key: tf.constant(value) for key, value in inputs.items()})
 
 
-def of_dataset(x, y):
-    return batched(tf.ragged.constant(x), tf.ragged.constant(y)), None
-
-
 PADDED = padded([["a"], ["b", "c"]], 3)
 
 
@@ -326,44 +250,40 @@ PADDED = padded([["a"], ["b", "c"]], 3)
         (["a", "b c"], [["O"], ["O"] * 3], ValueError, "2 tokens and 3 tags in sentence 1: b c"),
         (PADDED, padded([["O"], ["O"]], 3), ValueError, "2 tokens and 1 tags in sentence 1: b c"),
         (PADDED, padded([["O", "O"], ["O"] * 2], 3), ValueError, "1 tokens and 2 tags in sente"),
-        (*of_dataset([["a"], ["b", "c"]], [["O"], ["O"]]), ValueError, "1 tags in .* of batch 0"),
-        (*of_dataset([["a"], ["b"]], [["O"], ["O"] * 2]), ValueError, "2 tags in .* of batch 0"),
+        (
+            batched(3, [["a"], ["b", "c"]], [["O"], ["O"]]),
+            None,
+            ValueError,
+            "1 tags in .* of batch 0",
+        ),
+        (
+            batched(3, [["a"], ["b"]], [["O"], ["O"] * 2]),
+            None,
+            ValueError,
+            "2 tags in .* of batch 0",
+        ),
         ([["a"], ["b", "c"]], [["O"], ["O", "X"]], ValueError, "'X' in row 1 .* sentence 1"),
         ([], [], ValueError, "There must be texts"),
         ([["a", 1]], [["O", "O"]], TypeError, "Received: 1 .int. in token 1 of row 0"),
     ],
 )
-@pytest.mark.parametrize("crf", [True, False])
-def test_wrong_input_is_one_line(tagger, monkeypatch, crf, x, y, error, message):
-    monkeypatch.setattr(tagger, "has_crf", crf)
+def test_wrong_input_is_one_line(tagger, x, y, error, message):
     for call in (tagger.fit, tagger.evaluate):
         with pytest.raises(error, match=message) as caught:
             call(x, y)
         assert "\n" not in str(caught.value)
 
 
-def test_tags_are_compared_in_a_dataset_without_an_end_too(one_layer_folder):
-    model = Tagger(one_layer_folder, NAMES, units=2, crf=False)
-    right = batched(*map(tf.ragged.constant, (SENTENCES, TAGS))).repeat(8)
-    wrong, _ = of_dataset([["a"], ["b", "c"]], [["O"], ["O"]])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="2 tokens and 1 tags in sentence 1"):
-        model.fit(right.concatenate(wrong), steps_per_epoch=60, verbose=0)
-
-
-def test_padded_batches_of_one_column_are_tokens_too(one_layer_folder):
-    model = Tagger(one_layer_folder, NAMES, units=2)
+def test_padded_batches_of_one_column_are_tokens_too(tagger):
     rows = tf.data.Dataset.from_tensor_slices(
         (
             tf.ragged.constant([["New York", "x"], ["New York"]]),
             tf.ragged.constant([["O"] * 2, ["O"]]),
         )
     )
-    batches = rows.map(lambda *row: row).padded_batch(1)
-    assert model._read(batches, batch_size=1).tokens.row_lengths().numpy().tolist() == [
-        2,
-        1,
-    ]
-    one = model._encode([["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])
+    examples = tagger._read(rows.map(lambda *row: row).padded_batch(1))
+    assert examples.tokens.row_lengths().numpy().tolist() == [2, 1]
+    one = tagger._encode([["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])
     assert one.targets.to_list() == [[4], [0]]
 
 

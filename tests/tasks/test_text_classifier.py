@@ -1,12 +1,8 @@
-"""The classifier in every form in which texts and labels come."""
+"""The classifier: what it reads, what of it trains, and what it says."""
 
 import functools
 import gc
-import json
 import logging
-import os
-import subprocess
-import sys
 import weakref
 
 import keras
@@ -14,21 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from tasks.cases import FILMS as TEXTS
+from tasks.cases import LABELS, NAMES, batched
 
 import keras_elmo
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.tasks import examples as data
 
-TEXTS = [
-    "a good film",
-    "an awful mess",
-    "good , good fun",
-    "awful",
-    "",
-    "caf\u00e9 good \u00fc",
-] * 4
-LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
-NAMES = ["neg", "pos"]
+TOKENS = [text.split() for text in TEXTS]
+LABEL_INDICES = np.array([NAMES.index(label) for label in LABELS])
 
 
 @pytest.fixture(scope="module")
@@ -37,32 +27,16 @@ def classifier(one_layer_folder):
     return TextClassifier(one_layer_folder, NAMES, filters=4)
 
 
-@pytest.fixture(scope="module")
-def trained(one_layer_folder):
-    keras.utils.set_random_seed(0)
-    model = TextClassifier(one_layer_folder, set(LABELS), filters=4, dropout=0.0)
-    model.compile(keras.optimizers.Adam(0.03))
-    model.fit(TEXTS, LABELS, batch_size=8, epochs=15, verbose=0)
-    return model
-
-
-def batched(x, y, *weights):
-    return tf.data.Dataset.from_tensor_slices((x, y, *weights)).ragged_batch(5)
-
-
-TOKENS = [text.split() for text in TEXTS]
+# Each form of a column alone is read in test_examples.py and test_labels.py.
+COLUMNS = np.array(TEXTS)[:, None], np.array(LABELS)[:, None]
 FORMS = {
     "lists": (TEXTS, LABELS),
-    "tuples": (tuple(TEXTS), tuple(LABELS)),
-    "arrays": (np.array(TEXTS), np.array(LABELS)),
-    "columns": (np.array(TEXTS)[:, None], np.array(LABELS)[:, None]),
+    "columns": COLUMNS,
     "pandas": (pd.Series(TEXTS, index=range(5, 29)), pd.Series(LABELS).astype("category")),
-    "tensors": (tf.constant(TEXTS), tf.constant(LABELS)),
-    "tokens": (TOKENS, LABELS),
     "ragged tokens": (tf.ragged.constant(TOKENS), LABELS),
-    "tf.data": (batched(TEXTS, LABELS), None),
-    "tf.data, columns": (batched(np.array(TEXTS)[:, None], np.array(LABELS)[:, None]), None),
-    "tf.data, tokens": (batched(tf.ragged.constant(TOKENS), LABELS), None),
+    "tf.data": (batched(5, TEXTS, LABELS), None),
+    "tf.data, columns": (batched(5, *COLUMNS), None),
+    "tf.data, tokens": (batched(5, TOKENS, LABELS), None),
 }
 
 
@@ -71,23 +45,23 @@ def test_every_form_is_read_alike(classifier, form):
     x, y = FORMS[form]
     examples = classifier._read(x, y, batch_size=7)
     assert examples.tokens.to_list() == [[word.encode() for word in row] for row in TOKENS]
-    assert examples.targets.numpy().tolist() == [NAMES.index(label) for label in LABELS]
+    assert examples.targets.numpy().tolist() == LABEL_INDICES.tolist()
     assert examples.batch_size == (5 if y is None else 7)
 
 
 def test_evaluate_is_the_mean_of_all_texts_from_lists_and_datasets(classifier):
     p = classifier.predict(TEXTS, verbose=0)
-    right = np.array([NAMES.index(label) for label in LABELS])
-    loss = -np.mean(np.log(p[np.arange(len(right)), right]))
+    losses = -np.log(p[np.arange(24), LABEL_INDICES])
     first = classifier.evaluate(TEXTS, LABELS, batch_size=5, steps=1, verbose=0)
-    assert first[0] == pytest.approx(-np.mean(np.log(p[np.arange(5), right[:5]])), abs=1e-5)
+    assert first[0] == pytest.approx(np.mean(losses[:5]), abs=1e-5)
     for form in ("lists", "tf.data"):
         found = classifier.evaluate(*FORMS[form], verbose=0, return_dict=True)
-        assert found["loss"] == pytest.approx(loss, abs=1e-5)
-        assert found["accuracy"] == pytest.approx(np.mean(p.argmax(-1) == right), abs=1e-6)
+        assert found["loss"] == pytest.approx(np.mean(losses), abs=1e-5)
+        assert found["accuracy"] == pytest.approx(np.mean(p.argmax(-1) == LABEL_INDICES), abs=1e-6)
 
 
-def test_it_learns_and_each_text_is_what_it_is_alone(trained):
+def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
+    trained = trained_classifier
     assert trained.labels == NAMES
     assert trained.classify(TEXTS) == LABELS
     p = trained.predict(TEXTS, batch_size=7, verbose=0)
@@ -97,7 +71,7 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained):
         np.testing.assert_allclose(trained([TEXTS[row]])[0], p[row], atol=1e-5)
     dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(5)
     np.testing.assert_allclose(trained.predict(dataset), p, atol=1e-5)
-    pairs = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(5).repeat()
+    pairs = batched(5, TEXTS, LABELS).repeat()
     np.testing.assert_allclose(trained.predict(pairs, steps=2), p[:10], atol=1e-5)
     assert trained.predict([], verbose=0).shape == trained([]).shape == (0, 2)
     assert trained.classify([]) == []
@@ -117,32 +91,27 @@ def test_several_labels_of_a_text(one_layer_folder):
     for y in (ones, tf.constant(ones), pd.DataFrame(ones * 1), pd.Series(rows)):
         np.testing.assert_array_equal(model._encode(TEXTS, y).targets, expected)
     for y in (ones, tf.ragged.constant(rows)):
-        found = model._read(batched(TEXTS, y), batch_size=3).targets
+        found = model._read(tf.data.Dataset.from_tensor_slices((TEXTS, y)).batch(5)).targets
         np.testing.assert_array_equal(found, expected)
     # The same from a dataset that is read as the training goes on.
-    dataset = batched(TEXTS, tf.ragged.constant(rows)).repeat()
-    stream = model._read(dataset, batch_size=3, steps=1).stream
+    stream = model._read(batched(5, TEXTS, rows).repeat(), steps=1).stream
     inputs, targets = next(iter(stream))
     np.testing.assert_array_equal(targets, expected[:5])
     assert stream.element_spec[1].shape.as_list() == [None, 2]
 
 
 def test_weights_of_texts_and_classes(classifier):
-    y = np.array([NAMES.index(label) for label in LABELS])
-    losses = -np.log(classifier.predict(TEXTS, verbose=0)[np.arange(24), y])
+    losses = -np.log(classifier.predict(TEXTS, verbose=0)[np.arange(24), LABEL_INDICES])
     weights = np.linspace(0, 2, 24)
     loss, _ = classifier.evaluate(TEXTS, LABELS, sample_weight=weights, verbose=0)
     # Keras's loss is the mean of its batches of 24 texts, not divided by the weights.
     assert loss == pytest.approx(np.mean(losses * weights), abs=1e-5)
-    of_classes = np.where(y, 3.0, 1.0)
-    for x, of_texts in (
-        (tf.data.Dataset.from_tensor_slices((TEXTS, LABELS, weights)).batch(7), weights),
-        (tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(7), 1.0),
-    ):
-        read = functools.partial(classifier._read, batch_size=3, class_weight={"pos": 3.0})
-        np.testing.assert_allclose(read(x).weights, of_texts * of_classes, atol=1e-6)
-        _, targets, found = next(iter(read(x.repeat(), steps=1).stream))
-        np.testing.assert_array_equal(targets, y[:7])
+    of_classes = np.where(LABEL_INDICES, 3.0, 1.0)
+    for columns, of_texts in ((TEXTS, LABELS, weights), weights), ((TEXTS, LABELS), 1.0):
+        read = functools.partial(classifier._read, batched(7, *columns), class_weight={"pos": 3.0})
+        np.testing.assert_allclose(read().weights, of_texts * of_classes, atol=1e-6)
+        _, targets, found = next(iter(read(steps=1).stream))
+        np.testing.assert_array_equal(targets, LABEL_INDICES[:7])
         np.testing.assert_allclose(found, (of_texts * of_classes)[:7], atol=1e-6)
 
 
@@ -172,6 +141,16 @@ def test_validation_data(one_layer_folder, classifier):
         classifier.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS[:-1]))
     with pytest.raises(ValueError, match="must be a pair of texts and labels"):
         classifier.fit(TEXTS, LABELS, validation_data=TEXTS)
+
+
+def test_the_end_of_a_dataset_can_be_the_validation_data(classifier):
+    examples = classifier._read(batched(5, TEXTS, LABELS))
+    first, last = examples.split(0.25)
+    assert [part.batch_size for part in (first, last)] == [5, 5]
+    assert first.tokens.to_list() + last.tokens.to_list() == examples.tokens.to_list()
+    assert last.targets.numpy().tolist() == LABEL_INDICES[18:].tolist()
+    with pytest.raises(ValueError, match="read without `steps_per_epoch`.*=0.25 of 24 texts"):
+        classifier._read(batched(5, TEXTS, LABELS), steps=1).split(0.25)
 
 
 # What trains
@@ -223,19 +202,23 @@ def test_trainable_part_compiles_anew_also_after_loading(classifier, tmp_path):
     model.trainable_part = "all"
     assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
     assert len(model.trainable_variables) > count
-    before = model.elmo.character_encoder.get_weights()
-    model.fit(TEXTS, LABELS, verbose=0)
-    after = model.elmo.character_encoder.get_weights()
-    assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
 
 
-def test_a_model_with_an_optimizer_of_ones_own_trains_on_after_loading(one_layer_folder, tmp_path):
-    model = TextClassifier(one_layer_folder, NAMES, filters=4)
+def test_a_loaded_model_trains_on_also_a_part_that_is_set_on_the_elmo(one_layer_folder, tmp_path):
+    model = TextClassifier(one_layer_folder, NAMES, filters=1, word_dim=0)
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9))
     model.save(tmp_path / "x.keras")
-    loaded = keras.models.load_model(tmp_path / "x.keras")
-    assert isinstance(loaded.optimizer, keras.optimizers.SGD)
-    loaded.fit(TEXTS, LABELS, verbose=0)
+    model = keras.models.load_model(tmp_path / "x.keras")
+    assert isinstance(model.optimizer, keras.optimizers.SGD)
+    model.fit(TEXTS, LABELS, verbose=0)
+    model.compile()
+    model.elmo.trainable_part = "all"
+    before = [layer.get_weights() for layer in (model.elmo.bilm, model.elmo.character_encoder)]
+    model.fit(TEXTS, LABELS, verbose=0)
+    assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
+    after = [layer.get_weights() for layer in (model.elmo.bilm, model.elmo.character_encoder)]
+    for old, new in zip(before, after, strict=True):
+        assert any(np.any(a != b) for a, b in zip(old, new, strict=True))
     with pytest.raises(TypeError, match="labels"):
         TextClassifier(one_layer_folder)
 
@@ -258,17 +241,6 @@ def test_the_head_reads_all_layers_or_their_mix(one_layer_folder, tmp_path):
     assert sizes == [64 + 3 * config.projection_dim, 64 + config.output_dim]
 
 
-def test_a_part_that_is_set_on_the_elmo_itself_trains(one_layer_folder):
-    model = TextClassifier(one_layer_folder, NAMES, filters=1, word_dim=0)
-    model.fit(batched(TEXTS, LABELS).repeat(), steps_per_epoch=1, verbose=0)
-    model.elmo.trainable_part = "bilm"
-    before = model.elmo.bilm.get_weights()
-    model.fit(batched(TEXTS, LABELS).repeat(), steps_per_epoch=1, verbose=0)
-    assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
-    after = model.elmo.bilm.get_weights()
-    assert any(np.any(a != b) for a, b in zip(before, after, strict=True))
-
-
 def test_mixes_that_nobody_reads_do_not_train(one_layer_folder):
     model = TextClassifier(one_layer_folder, NAMES, layers="elmo", filters=1, num_mixes=2)
     assert len(model.elmo.trainable_variables) == 2
@@ -281,68 +253,64 @@ def test_mixes_that_nobody_reads_do_not_train(one_layer_folder):
     "arguments",
     [
         {},
-        {"cache_bytes": 500},
         {"tokenizer": "treebank", "word_dim": 0},
         {"max_tokens": 2, "keep_sentence_boundaries": True},
         {"dtype": "mixed_bfloat16"},
         {"layers": "elmo", "trainable_part": "none"},
     ],
 )
-def test_fit_embeds_each_text_once(one_layer_folder, monkeypatch, arguments):
-    cache_bytes = arguments.pop("cache_bytes", 10**9)
-    model, calls = TextClassifier(one_layer_folder, NAMES, filters=4, **arguments), []
-    embed_stream = model.elmo.embed_stream
+def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, tmp_path, arguments):
+    model = TextClassifier(one_layer_folder, NAMES, filters=4, **arguments)
+    examples, tolerance = model._encode(TEXTS, LABELS), 2e-3 if "dtype" in arguments else 1e-5
+    cache = data.VectorCache(model.elmo, model.vector_names, [examples], 10**9, tmp_path, False)
+    expected = model(TEXTS)
+    for batches in (data.batches(examples, model.elmo, cache=c) for c in (None, cache)):
+        ((inputs, targets),) = batches
+        np.testing.assert_allclose(model(inputs), expected, rtol=0, atol=tolerance)
+        np.testing.assert_array_equal(targets, LABEL_INDICES)
+
+
+def test_fit_embeds_each_text_once_and_keeps_nothing(one_layer_folder, monkeypatch):
+    model, calls, kept = TextClassifier(one_layer_folder, NAMES, filters=4), [], []
+    embed_stream, make_rows = model.elmo.embed_stream, data.VectorCache.rows
+
+    def rows(*args):
+        dataset = make_rows(*args)
+        kept.append(weakref.ref(dataset))
+        return dataset
+
+    monkeypatch.setattr(data.VectorCache, "rows", rows)
     monkeypatch.setattr(
         model.elmo, "embed_stream", lambda *args, **kw: calls.append(1) or embed_stream(*args, **kw)
     )
     monkeypatch.setattr(model.elmo, "call", None)
-    history = model.fit(
-        TEXTS,
-        LABELS,
-        validation_data=batched(TEXTS, LABELS),
-        epochs=3,
-        cache_bytes=cache_bytes,
-        verbose=0,
-    ).history
+    validation = batched(5, TEXTS, LABELS)
+    figures = [
+        model.fit(
+            TEXTS, LABELS, validation_data=validation, epochs=3, cache_bytes=cache, verbose=0
+        ).history
+        for cache in (10**9, 500)
+    ]
+    gc.collect()
+    assert len(calls) == 4 and [dataset() for dataset in kept] == 4 * [None]
     monkeypatch.undo()
-    loss, accuracy = model.evaluate(TEXTS, LABELS, verbose=0)
-    assert len(calls) == 2
-    tolerance = 2e-3 if "dtype" in arguments else 1e-5
-    assert (history["val_loss"][-1], history["val_accuracy"][-1]) == pytest.approx(
-        (loss, accuracy), abs=tolerance
-    )
+    found = figures[-1]["val_loss"][-1], figures[-1]["val_accuracy"][-1]
+    assert found == pytest.approx(model.evaluate(TEXTS, LABELS, verbose=0), abs=1e-5)
 
 
 def test_a_dataset_without_an_end_is_embedded_anew(one_layer_folder, monkeypatch):
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
     monkeypatch.setattr(model.elmo, "embed_stream", None)
     history = model.fit(
-        batched(TEXTS, LABELS).repeat(), steps_per_epoch=2, epochs=2, verbose=0
+        batched(5, TEXTS, LABELS).repeat(), steps_per_epoch=2, epochs=2, verbose=0
     ).history
     assert np.isfinite(history["loss"]).all() and len(history["loss"]) == 2
-    wrong = tf.data.Dataset.from_tensor_slices((TEXTS, ["pos"] * 23 + ["other"])).batch(24)
+    wrong = batched(24, TEXTS, ["pos"] * 23 + ["other"])
     with pytest.raises(ValueError, match="one of neg, pos.*'other' in row 23 of batch 0"):
         model.fit(wrong.repeat(), steps_per_epoch=1)
-    late = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(24).repeat(40)
-    late = late.concatenate(wrong)
+    late = batched(24, TEXTS, LABELS).repeat(40).concatenate(wrong)
     with pytest.raises(tf.errors.InvalidArgumentError, match="ValueError: Each label must be one"):
         model.fit(late, steps_per_epoch=41, verbose=0)
-
-
-def test_fit_keeps_nothing_when_it_ends(one_layer_folder, monkeypatch):
-    kept, make = [], data.VectorCache.rows
-
-    def rows(*args):
-        dataset = make(*args)
-        kept.append(weakref.ref(dataset))
-        return dataset
-
-    monkeypatch.setattr(data.VectorCache, "rows", rows)
-    model = TextClassifier(one_layer_folder, NAMES, filters=4)
-    for _ in range(2):
-        model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS), epochs=2, verbose=0)
-    gc.collect()
-    assert [dataset() for dataset in kept] == 4 * [None]
 
 
 def test_each_word_has_a_vector_of_its_own(one_layer_folder):
@@ -384,76 +352,8 @@ def test_the_process(one_layer_folder, caplog):
     assert not any(model() for model in models)
 
 
-DISTRIBUTED = """
-import json, sys, keras, numpy as np, tensorflow as tf
-cpu, = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(cpu, 2 * [tf.config.LogicalDeviceConfiguration()])
-import keras_elmo
-folder, texts, labels, tags = sys.argv[1], *map(json.loads, sys.argv[2:])
-losses = []
-for devices in (["CPU:0", "CPU:1"], ["CPU:0"]):
-    with tf.distribute.MirroredStrategy(devices).scope():
-        keras.utils.set_random_seed(0)
-        model = keras_elmo.TextClassifier(folder, ["neg", "pos"], filters=2, dropout=0.0)
-        model.compile(keras.optimizers.SGD(0.1))
-        if devices[1:]:
-            tagger = keras_elmo.Tagger(folder, tags, units=2)
-            tagger.trainable_part = "bilm"
-    history = model.fit(
-        texts, labels, batch_size=8, epochs=2, shuffle=False, validation_data=(texts, labels),
-        verbose=0,
-    ).history
-    losses.append(history["loss"] + history["val_loss"])
-losses.append(tagger.fit(texts, tags, batch_size=8, epochs=2, verbose=0).history["loss"])
-print(json.dumps(losses))
-"""
-
-
-def test_two_devices_train_as_one_does(one_layer_folder):
-    tags = [["a", "b"] * 9 for _ in TEXTS]
-    tags = [row[: len(tokens)] for row, tokens in zip(tags, TOKENS, strict=True)]
-    arguments = [str(one_layer_folder), *map(json.dumps, (TEXTS, LABELS, tags))]
-    result = subprocess.run(
-        [sys.executable, "-c", DISTRIBUTED, *arguments], capture_output=True, text=True, check=True
-    )
-    two, one, of_tagger = json.loads(result.stdout.splitlines()[-1])
-    np.testing.assert_allclose(two, one, rtol=1e-3)
-    assert of_tagger[1] < of_tagger[0]
-
-
-FRESH = """
-import json, sys, keras, numpy as np
-import keras_elmo
-model = keras.models.load_model(sys.argv[1])
-texts = json.loads(sys.argv[2])
-print(json.dumps([model.classify(texts), model.predict(texts, verbose=0).tolist()]))
-print(json.dumps([model.labels, model.evaluate(texts, json.loads(sys.argv[3]), verbose=0)]))
-"""
-
-
-def test_a_fresh_program_loads_it(trained, tmp_path):
-    path = tmp_path / "classifier.keras"
-    trained.save(path)
-    loaded = keras.models.load_model(path)
-    texts = [*TEXTS, "I met \u0130pek"]  # which Turkish lowers in its own way
-    expected = trained.predict(texts, verbose=0)
-    np.testing.assert_allclose(loaded.predict(texts, verbose=0), expected, atol=1e-6)
-    wanted = trained.classify(texts)
-    arguments = [path, json.dumps(texts), json.dumps(wanted)]
-    result = subprocess.run(
-        [sys.executable, "-c", FRESH, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "LC_ALL": "tr_TR.UTF-8"},
-    )
-    (labels, p), (names, figures) = map(json.loads, result.stdout.splitlines()[-2:])
-    assert (labels, names) == (wanted, ["neg", "pos"])
-    np.testing.assert_allclose(p, expected, atol=1e-6)
-    assert figures == pytest.approx(trained.evaluate(texts, wanted, verbose=0), abs=1e-5)
-
-
-def test_the_saved_model_says_labels(trained, tmp_path):
+def test_the_saved_model_says_labels(trained_classifier, tmp_path):
+    trained = trained_classifier
     keras_elmo.export_saved_model(trained, tmp_path / "1", max_tokens=4)
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
     outputs = served(text=tf.constant(TEXTS))
@@ -466,9 +366,9 @@ def test_the_saved_model_says_labels(trained, tmp_path):
         served(text=tf.constant(["a b c d e"]))
 
 
-def test_summary(trained):
+def test_summary(trained_classifier):
     lines = []
-    trained.summary(print_fn=lines.append, expand_nested=True)
+    trained_classifier.summary(print_fn=lines.append, expand_nested=True)
     text = "\n".join(lines)
     for part in ("elmo", "Conv1D", "classifier", "(None, 2)"):
         assert part in text, text
@@ -501,14 +401,22 @@ def dataset(*columns):
         ),
         (lambda c: c.fit(TEXTS, LABELS, batch_size=0), ValueError, "`batch_size`"),
         (lambda c: c.fit(TEXTS, LABELS, cache_bytes=-1), ValueError, "`cache_bytes`"),
-        (lambda c: c.fit(batched(TEXTS, LABELS), LABELS), ValueError, "`y` and .* must be None"),
+        (lambda c: c.fit(batched(5, TEXTS, LABELS), LABELS), ValueError, "`y` and .* must be None"),
         (lambda c: c.fit(dataset(TEXTS, LABELS)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(TEXTS).batch(3)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(TEXTS, LABELS).take(0).batch(2)), ValueError, "There must be te"),
         (lambda c: c.predict(dataset(TEXTS)), ValueError, "must hold batches of texts"),
         (lambda c: c.fit(dataset(tf.ragged.constant(TOKENS), LABELS)), ValueError, "must hold ba"),
-        (lambda c: c.fit(batched(TEXTS, LABELS).repeat()), ValueError, "its steps must be given"),
-        (lambda c: c.evaluate(batched(TEXTS, LABELS).repeat()), ValueError, "its steps must be g"),
+        (
+            lambda c: c.fit(batched(5, TEXTS, LABELS).repeat()),
+            ValueError,
+            "its steps must be given",
+        ),
+        (
+            lambda c: c.evaluate(batched(5, TEXTS, LABELS).repeat()),
+            ValueError,
+            "its steps must be g",
+        ),
         (lambda c: c.fit(["a"], np.array("pos")), TypeError, "must be a list of labels"),
         (lambda c: c.fit(["a", "b"], [b"pos", b"\xff"]), TypeError, "xff' .bytes. in row 1"),
         (lambda c: c.fit(TEXTS, LABELS, class_weight={"pos": "x"}), ValueError, "Received: 'pos'"),

@@ -1,0 +1,54 @@
+"""Texts with labels and with tags, for the tests of the tasks."""
+
+import numpy as np
+import tensorflow as tf
+
+FILMS = [
+    "a good film",
+    "an awful mess",
+    "good , good fun",
+    "awful",
+    "",
+    "caf\u00e9 good \u00fc",
+] * 4
+LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
+NAMES = ["neg", "pos"]
+
+# From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
+TEXTS = [
+    text
+    for text in (
+        "Ada",
+        "no one",
+        "Ada met Charles",
+        "London calls Ada Lovelace",
+        "caf\u00e9 in  New\u00a0York !",
+    )
+    for _ in range(4)
+]
+SENTENCES = [text.split() for text in TEXTS]
+TAGS = [
+    tags
+    for tags in (
+        ["B-PER"],
+        ["O", "O"],
+        ["B-PER", "O", "B-PER"],
+        ["B-LOC", "O", "B-PER", "I-PER"],
+        ["O", "O", "B-LOC", "I-LOC", "O"],
+    )
+    for _ in range(4)
+]
+TAG_NAMES = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+
+
+def padded(rows, width=7):
+    return np.array([row + [""] * (width - len(row)) for row in rows])
+
+
+def batched(batch_size, *columns):
+    """A dataset of columns, of which lists of lists are ragged."""
+    columns = [
+        tf.ragged.constant(each) if isinstance(each[0], list) else tf.constant(each)
+        for each in columns
+    ]
+    return tf.data.Dataset.from_tensor_slices(tuple(columns)).ragged_batch(batch_size)

@@ -19,7 +19,7 @@ from keras_elmo.tasks.examples import as_rows, dense, tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.task_model import TaskModel
-from keras_elmo.text.inputs import to_tokens
+from keras_elmo.text.inputs import to_tokens, without_padding
 from keras_elmo.text.tokenizers import token_spans_of_texts
 
 # The score of a transition that the scheme forbids. No sum of other scores makes up for it, and
@@ -152,6 +152,7 @@ class Tagger(TaskModel):
         for index, (row, count) in enumerate(zip(rows, lengths, strict=True)):
             if not isinstance(row, list):
                 raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
+            row = without_padding(row)
             if len(row) != count:
                 (words,) = _words(tokens[index : index + 1])
                 raise ValueError(

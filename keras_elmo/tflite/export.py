@@ -103,8 +103,8 @@ def export_tflite(
         check_integers(1, max_tokens=max_tokens)
         if (inputs, batch) != ("character_ids", 1):
             raise ValueError(
-                'With `max_tokens`, `inputs` must be "character_ids" and `batch` 1. '
-                f"Received: inputs={inputs!r}, batch={batch}"
+                "`max_tokens` must be None but for the character ids of one sentence, whose shapes "
+                f"it fixes. Received: max_tokens={max_tokens}, inputs={inputs!r}, batch={batch}"
             )
     if task is not None:
         if (inputs, batch, max_tokens) != ("character_ids", 1, None):

@@ -26,6 +26,7 @@ FORMS = {
     "lists": (SENTENCES, TAGS),
     "raw strings": (TEXTS, TAGS),
     "padded arrays": (padded(SENTENCES), padded(TAGS)),
+    "padded lists": (padded(SENTENCES).tolist(), padded(TAGS).tolist()),
     "pandas": (pd.Series(SENTENCES), pd.Series(TAGS)),
     "ragged": (tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)),
     "tf.data": (batched(3, SENTENCES, TAGS), None),

@@ -30,8 +30,8 @@ def as_lists(labels, lengths=None):
         labels = table.tolist()
         if table.ndim == 2 and table.dtype.kind in "biuf":
             if lengths is not None:
-                rows = zip(labels, lengths, strict=False)
-                labels[: len(lengths)] = [row[:length] for row, length in rows]
+                for index, length in enumerate(lengths[: len(labels)]):
+                    labels[index] = labels[index][:length]
             elif table.shape[1] > 1:  # and not a column of numbers, which may be negative
                 labels = [[x for x in row if not x < 0] for row in labels]
         elif table.ndim == 2:
@@ -114,8 +114,8 @@ class LabelIndex:
         `labels` is a column of lists, tuples or sets; or what becomes an array of ones and zeros,
         (N, labels).
         """
-        table = np.asarray(labels) if hasattr(labels, "__array__") else np.zeros(0, object)
-        if table.ndim == 2 and table.dtype.kind in "biuf":
+        table = np.asarray(labels) if hasattr(labels, "__array__") else None
+        if table is not None and table.ndim == 2 and table.dtype.kind in "biuf":
             if table.shape[1] != len(self) or not np.isin(table, (0, 1)).all():
                 raise ValueError(
                     f"An array of labels must hold 1 or 0 for each of the {len(self)} labels. "

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 from tasks.cases import FILMS, LABELS, TEXTS
@@ -92,3 +93,12 @@ def test_two_devices_train_as_one_does(one_layer_folder):
     two, one, of_tagger = run(DISTRIBUTED, *arguments)
     np.testing.assert_allclose(two, one, rtol=1e-3)
     assert of_tagger[1] < of_tagger[0]
+
+
+def test_they_are_layers_of_functional_models(trained_classifier, trained_tagger):
+    for shape in ((), (None,)):  # raw strings, and tokens
+        inputs = keras.Input(shape, dtype="string")
+        assert trained_classifier(inputs).shape == (None, 2)
+        tags = trained_tagger(inputs)
+        assert tags.shape == (None, None, *trained_tagger.head.output.shape[2:])
+        assert tags._keras_mask.shape == (None, None)

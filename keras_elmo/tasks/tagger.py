@@ -120,13 +120,9 @@ class Tagger(TaskModel):
             self._forbid(tags.transitions(self._labels.names))
 
     def _new_losses(self):
-        loss = CRFLoss()
-        if not self.has_crf:
-            loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
-        metrics = [CRFAccuracy()]
-        if self.is_of_entities:
-            metrics.append(EntityF1(self._labels.names))
-        return loss, metrics
+        softmax_loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
+        f1 = [EntityF1(self._labels.names)] if self.is_of_entities else []
+        return CRFLoss() if self.has_crf else softmax_loss, [CRFAccuracy(), *f1]
 
     def _forbid(self, allowed):
         """Sets the transitions of the CRF that are not allowed, and frees those that are.
@@ -246,11 +242,8 @@ class Tagger(TaskModel):
             for label, first, end in tags.entities([tag for _, tag in pairs]):
                 start, end = places[first][0], places[end - 1][1]
                 text = source[start:end]
-                found.append(
-                    Entity(
-                        label, start, end, text if isinstance(row, str | bytes) else " ".join(text)
-                    )
-                )
+                text = text if isinstance(text, str) else " ".join(text)
+                found.append(Entity(label, start, end, text))
             result.append(found)
         return result
 

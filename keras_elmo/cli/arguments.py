@@ -21,8 +21,9 @@ from keras_elmo.weights.addresses import is_address
 
 _MODEL_ARGUMENTS = ("tokenizer", "matmul_dtype")  # of `Elmo`, if a subcommand has such options
 MODEL_HELP = (
-    "tiny (in the package), a published name, a folder, a zip, an address (https://.../model.zip, "
-    "hf://user/model), or OPTIONS,WEIGHTS: two files or addresses with a comma between them"
+    "tiny (in the package), a published name, a folder, a zip or tar file, an address "
+    "(https://.../model.zip, hf://user/model), or OPTIONS,WEIGHTS: two files or addresses with a "
+    "comma between them"
 )
 ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
 

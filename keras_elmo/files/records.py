@@ -15,7 +15,7 @@ import json
 import os
 from typing import NamedTuple
 
-from keras_elmo.checks import join_names, short_repr
+from keras_elmo.checks import check_choice, join_names, short_repr
 from keras_elmo.files.text_files import (
     decode_lines,
     input_name,
@@ -57,10 +57,7 @@ class Fields:
     format: str | None = None
 
     def __post_init__(self):
-        if self.format not in (None, *FORMATS):
-            raise ValueError(
-                f"`format` must be one of {FORMATS}. Received: format={short_repr(self.format)}"
-            )
+        check_choice((None, *FORMATS), format=self.format)
         is_list = isinstance(self.keep, list | tuple) and len(set(self.keep)) == len(self.keep)
         if not is_list or (self.keep and self.field is None):
             raise ValueError(

@@ -28,8 +28,8 @@ class ElmoEmbedding(keras.layers.Layer):
     Masking: the mask is computed from the text and goes with outputs of shape (batch, tokens, D).
 
     Args:
-        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip,
-            an address, a pair.
+        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip
+            or tar file, an address, a pair.
         output: what `Elmo.embed` takes as `layers`: `"elmo"`, `"default"`, `"average"`, `"sum"`,
             `"top"`, `"lstm_outputs1"`, -1, `"all"`, ... With a list of these the layer returns a
             list of tensors, for layers such as `ScalarMix` or `keras.layers.Concatenate`. (If none

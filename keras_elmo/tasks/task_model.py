@@ -10,7 +10,7 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import Array, HasArray, Labels, Texts
-from keras_elmo.checks import check_dropout, check_integers, is_number, short_repr
+from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.process.progress import ProgressDisplay
@@ -44,8 +44,7 @@ class TaskModel(keras.Model):
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
-        if layers not in LAYERS:
-            raise ValueError(f"`layers` must be one of {list(LAYERS)}. Received: layers={layers!r}")
+        check_choice(LAYERS, layers=layers)
         check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
         self._labels = LabelIndex(labels)

@@ -28,8 +28,8 @@ class TextClassifier(TaskModel):
     compiled anew.
 
     Args:
-        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip, an address, a pair; or an
-            `Elmo`, which is copied, and stays as it is.
+        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip or tar file, an address,
+            a pair; or an `Elmo`, which is copied, and stays as it is.
         labels: strings, ints or bools: a list of the labels; or a column of data that has them, in
             whose order they are taken; or a set, which is sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each

@@ -151,10 +151,12 @@ def strings_for(texts, tokenizer):
         ValueError: see `check_tokens`.
     """
     tensor = strings(texts)
-    if isinstance(tensor, tf.RaggedTensor) and tensor is not texts and tf.executing_eagerly():
+    if not tf.executing_eagerly():
+        return tensor
+    if not isinstance(tensor, tf.RaggedTensor):
+        warn_of_long_words(np.ravel(tensor.numpy()).tolist(), tokenizer)
+    elif tensor is not texts:
         check_tokens(tensor.flat_values.numpy().tolist(), tokenizer)
-    elif isinstance(texts, str | list | tuple):
-        warn_of_long_words([texts] if isinstance(texts, str) else texts, tokenizer)
     return tensor
 
 

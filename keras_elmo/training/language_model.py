@@ -325,8 +325,9 @@ class BiLanguageModel(ContextualModel):
         Args:
             source: what `Elmo.from_pretrained` takes. The softmax and its vocabulary are in a
                 folder: `softmax.hdf5` and `vocab.txt`, or the original's
-                `*_softmax_weights.hdf5` and `vocab-*.txt`. Those of the published `"original"`
-                (1.6 GB) are downloaded if `vocabulary` is `None`.
+                `*_softmax_weights.hdf5` and `vocab-*.txt`. If `vocabulary` is `None`, the
+                checkpoints of the published `"small"`, `"medium"` and `"original"` are downloaded,
+                which have both (for `"original"` at least 2 GB).
             vocabulary: as the model takes it. It is needed if the source has none, and taken
                 instead of the source's if it has.
             **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.

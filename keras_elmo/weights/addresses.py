@@ -12,7 +12,8 @@ from keras_elmo.weights.download import RemoteFile, ensure_file, printable, show
 
 _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
-_HUB_FILES = ["*.json", "*.hdf5", "*.h5", "*.dic", "*.pkl"]
+_HUB_FILES = ["*.json", "*.hdf5", "*.h5", "*.dic", "*.pkl", "checkpoint", "*.ckpt-*"]
+_HUB_FILES += ["saved_model.pb", "variables/variables.*"]
 _HUB_SOFTMAX_FILES = ["vocab*.txt"]
 
 

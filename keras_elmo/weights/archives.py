@@ -34,9 +34,10 @@ def open_archive(file, where):
     """
     with contextlib.ExitStack() as stack:
         try:
+            size = os.path.getsize(file)
             if tarfile.is_tarfile(file):
                 archive = stack.enter_context(tarfile.open(file))
-                members = _tar_members(archive, os.path.getsize(file), where)
+                members = _tar_members(archive, size, where)
             else:
                 archive = stack.enter_context(zipfile.ZipFile(file))
                 members = {
@@ -44,6 +45,8 @@ def open_archive(file, where):
                     for member in archive.infolist()
                     if member.filename[-1:] != "/"
                 }
+                # Members may share their compressed bytes.
+                _check_compression(sum(size for _, size, _ in members.values()), size, where)
         except Exception as error:  # a broken index raises other errors than BadZipFile, too
             if isinstance(error, _Refusal) or _is_of_the_disk(error):
                 raise
@@ -70,8 +73,7 @@ def _tar_members(archive, size, where):
     members, total = {}, 0
     for member in archive:  # which reads all that stands before it
         total += member.size
-        if total > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * size):
-            raise _compressed_too_much(where, total, size)
+        _check_compression(total, size, where)
         if not (member.isfile() or member.isdir()):
             raise _Refusal(
                 f"{where} must hold files and folders. Received: {member.name}, a link or a device"
@@ -81,11 +83,12 @@ def _tar_members(archive, size, where):
     return members
 
 
-def _compressed_too_much(where, size, compressed):
-    return _Refusal(
-        f"{where} must be compressed at most {_MAX_COMPRESSION} times, as weights are. "
-        f"Received: {size:,} bytes in {compressed:,}"
-    )
+def _check_compression(size, compressed, where):
+    if size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * compressed):
+        raise _Refusal(
+            f"{where} must be compressed at most {_MAX_COMPRESSION} times, as weights are. "
+            f"Received: {size:,} bytes in {compressed:,}"
+        )
 
 
 def _leads_outside(name):
@@ -156,8 +159,7 @@ class Archive:
     def _opened(self, name):
         member, size, compressed = self._members[name]
         # Both the sizes and the config come from the file, so neither bounds the other.
-        if size > max(_UNCHECKED_BYTES, _MAX_COMPRESSION * compressed):
-            raise _compressed_too_much(self.shown(name), size, compressed)
+        _check_compression(size, compressed, self.shown(name))
         is_tar = isinstance(self._archive, tarfile.TarFile)
         open_member = self._archive.extractfile if is_tar else self._archive.open
         try:

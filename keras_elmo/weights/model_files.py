@@ -15,8 +15,9 @@ SOFTMAX_FILE = "softmax.hdf5"
 # What the original calls them, as in vocab-2016-09-10.txt and elmo_2x..._softmax_weights.hdf5.
 _ORIGINAL_NAMES = {VOCABULARY_FILE: r"vocab-.*\.txt", SOFTMAX_FILE: r"[^.].*_softmax_weights\.hdf5"}
 
-# What else holds weights: modules like `keras_elmo.manylangs.model`, each with `is_model`,
-# `read_config`, `find_weights` and `load_weights`. A room adds its own when it is imported.
+# What else holds weights: modules like `keras_elmo.manylangs.model`, each with `WEIGHT_FILES`,
+# `is_model`, `read_config`, `find_weights` and `load_weights`. A room adds its own when it is
+# imported.
 FORMATS = []
 
 # A model is made, and every fault of its weights is named, if their files have at least this share

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from keras_elmo.config import OPTIONS_FILE
 from keras_elmo.weights.download import RemoteFile, ensure_file
-from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE, WEIGHTS_FILE
+from keras_elmo.weights.model_files import VOCABULARY_FILE, WEIGHTS_FILE
 
 # The models in folders beside this file. saved_models/ has a model card of each.
 PACKAGED = ("tiny",)
@@ -16,12 +16,13 @@ _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 class Preset(NamedTuple):
     """A published model: the files of its options and its weights.
 
-    `softmax` has the files of its softmax and its vocabulary, if they are published.
+    `checkpoint` has those of the checkpoint that its training left, with the softmax, and of the
+    vocabulary, if they are published.
     """
 
     options: RemoteFile
     weights: RemoteFile
-    softmax: tuple = ()
+    checkpoint: tuple = ()
 
 
 def _preset(
@@ -35,23 +36,40 @@ def _preset(
     )
 
 
-def _english(shape, parameters, **known):
-    folder = f"{shape}/elmo_{shape}"
-    return _preset(f"{folder}_options.json", f"{folder}_weights.hdf5", parameters, **known)
-
-
-# Of the softmax of the 1 Billion Word Benchmark, which also has a bias for each word, and of its
-# vocabulary, in which a word has at least one letter, and a line end.
+# Of the vocabulary of the 1 Billion Word Benchmark: words of at least one letter, and a line end.
 _NUM_WORDS = 793_471
-_ORIGINAL = f"{_ALLENNLP}/2x4096_512_2048cnn_2xhighway"
-_SOFTMAX = (
-    RemoteFile(
-        SOFTMAX_FILE,
-        f"{_ORIGINAL}/elmo_2x4096_512_2048cnn_2xhighway_softmax_weights.hdf5",
-        min_size=4 * _NUM_WORDS * 512,
-    ),
-    RemoteFile(VOCABULARY_FILE, f"{_ORIGINAL}/vocab-2016-09-10.txt", min_size=2 * _NUM_WORDS),
+_VOCABULARY = RemoteFile(
+    VOCABULARY_FILE,
+    f"{_ALLENNLP}/2x4096_512_2048cnn_2xhighway/vocab-2016-09-10.txt",
+    min_size=2 * _NUM_WORDS,
 )
+
+
+def _checkpoint(folder, step, parameters, projection_dim):
+    """The files of a checkpoint, which holds the softmax, and may hold Adagrad's sums of squares.
+
+    The addresses are those of issues 105 and 198 of bilm-tf, and of its list of questions.
+    """
+    data, address = f"model.ckpt-{step}.data-00000-of-00001", f"{_ALLENNLP}/{folder}"
+    size = 4 * (parameters + _NUM_WORDS * (projection_dim + 1))
+    return (
+        RemoteFile(OPTIONS_FILE, f"{address}/options.json"),
+        RemoteFile(f"model.ckpt-{step}.index", f"{address}/model.ckpt-{step}.index", limit=2**20),
+        RemoteFile(data, f"{address}/{data}", min_size=size, limit=3 * size),
+        _VOCABULARY,
+    )
+
+
+def _english(shape, parameters, checkpoint=None, **known):
+    file = f"{shape}/elmo_{shape}"
+    preset = _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, **known)
+    if checkpoint is None:
+        return preset
+    folder, step, projection_dim = checkpoint
+    files = _checkpoint(folder, step, parameters, projection_dim)
+    return preset._replace(checkpoint=files)
+
+
 # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
 # parameter, and some more.
 PRESETS = {
@@ -61,11 +79,20 @@ PRESETS = {
         # As a public repository has them, which holds this file by Git LFS.
         weights_size=54_402_456,
         weights_sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
+        checkpoint=("2x1024_128_2048cnn_1xhighway/tf_checkpoint", 1_501_260, 128),
     ),
-    "medium": _english("2x2048_256_2048cnn_1xhighway", 28_027_728),
+    "medium": _english(
+        "2x2048_256_2048cnn_1xhighway",
+        28_027_728,
+        checkpoint=("2x2048_256_2048cnn_1xhighway/tf_checkpoint", 1_501_260, 256),
+    ),
     "original": _english(
-        "2x4096_512_2048cnn_2xhighway", 93_600_848, options_size=336, weights_size=374_434_792
-    )._replace(softmax=_SOFTMAX),
+        "2x4096_512_2048cnn_2xhighway",
+        93_600_848,
+        options_size=336,
+        weights_size=374_434_792,
+        checkpoint=("2x4096_512_2048cnn_2xhighway_tf_checkpoint", 935_588, 512),
+    ),
     "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
     "pubmed": _preset(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway_options.json",
@@ -105,20 +132,17 @@ def cache_folder(name):
 
 def has_softmax(name):
     """Whether the softmax of a model with a name is published, with its vocabulary."""
-    return name in PRESETS and bool(PRESETS[name].softmax)
+    return name in PRESETS and bool(PRESETS[name].checkpoint)
 
 
-def fetch(name, with_softmax=False):
+def fetch(name):
     """Finds the files of a model. Those of a published model are downloaded once and kept.
 
     Args:
         name: one of `names()`.
-        with_softmax: bool. Whether to download the softmax and the vocabulary, too, if they are
-            published.
 
     Returns:
-        The paths of its options and its weights. They are in one folder, and so are the softmax
-        and the vocabulary.
+        The paths of its options and its weights.
 
     Raises:
         OSError: a download failed, or the server sent something else than the published file. The
@@ -127,11 +151,24 @@ def fetch(name, with_softmax=False):
     if name in PACKAGED:
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
         return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
-    preset, folder = PRESETS[name], cache_folder(name)
-    files = [preset.options, preset.weights, *(preset.softmax if with_softmax else ())]
-    paths = []
-    for file in files:
-        path = os.path.join(folder, file.name)
+    preset = PRESETS[name]
+    return tuple(_fetch(name, [preset.options, preset.weights], cache_folder(name)))
+
+
+def fetch_checkpoint(name):
+    """Finds the checkpoint of a published model, for which `has_softmax` is true, as `fetch` does.
+
+    Returns:
+        The path of a folder with `options.json`, the checkpoint and `vocab.txt`.
+    """
+    folder = cache_folder(f"{name}-checkpoint")
+    _fetch(name, PRESETS[name].checkpoint, folder)
+    return folder
+
+
+def _fetch(name, files, folder):
+    paths = [os.path.join(folder, file.name) for file in files]
+    for file, path in zip(files, paths, strict=True):
         try:
             ensure_file(file, path)
         except OSError as error:
@@ -142,5 +179,4 @@ def fetch(name, with_softmax=False):
                 f"{urls}and put them into {folder} as {', '.join(first)} and {last}; or pass the "
                 "path of another folder with them to from_pretrained."
             ) from error
-        paths.append(path)
-    return tuple(paths[:2])
+    return paths

@@ -57,7 +57,8 @@ def open_model(source):
         return config, weights
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            "A model must be a name, a folder, a zip, an address, or a pair (options, weights). "
+            "A model must be a name, a folder, a zip or tar file, an address, or a pair (options, "
+            "weights). "
             f"Received: {short_repr(source)}"
         )
     source = os.fspath(source)
@@ -75,8 +76,8 @@ def open_model(source):
         return _read_folder(source)
     shown = shown_source(source)
     raise ValueError(
-        f"There is no model {shown!r}. It must be a folder, a zip, an address (https://..., "
-        f"hf://user/model) or one of the names: {', '.join(presets.names())}. "
+        f"There is no model {shown!r}. It must be a folder, a zip or tar file, an address "
+        f"(https://..., hf://user/model) or one of the names: {', '.join(presets.names())}. "
         f"Received: {shown!r}"
     )
 
@@ -86,8 +87,8 @@ def find_folder(source, with_softmax):
 
     Args:
         source: see `open_model`.
-        with_softmax: bool. Whether to download the softmax and the vocabulary, if the source is the
-            name of a published model that has them, or an address of the Hugging Face Hub.
+        with_softmax: bool. Whether to download the checkpoint of a published model that has one,
+            or the softmax and the vocabulary of an address of the Hugging Face Hub.
 
     Returns:
         The path of a folder, a str; or `None` if the model is in none, such as that of a zip, or
@@ -102,8 +103,7 @@ def find_folder(source, with_softmax):
         return None
     source = os.fspath(source)
     if _is_preset(source) and with_softmax and presets.has_softmax(source):
-        options, _ = presets.fetch(source, with_softmax)
-        return os.path.dirname(options)
+        return presets.fetch_checkpoint(source)
     return source if os.path.isdir(source) else None
 
 

@@ -33,9 +33,9 @@ def find_checkpoint(path):
     """Finds the prefix that the files of a checkpoint share.
 
     Args:
-        path: a folder, which stands for its newest checkpoint; the folder of a module; the folder
-            of a training by DeepPavlov, which has checkpoints in `saves/epochs`; or the prefix
-            itself.
+        path: a folder, which stands for its newest checkpoint, or the only one; the folder of a
+            module; the folder of a training by DeepPavlov, which has checkpoints in `saves/epochs`;
+            or the prefix itself.
 
     Returns:
         The prefix, a str, or `None` if there is no checkpoint.
@@ -53,7 +53,9 @@ def find_checkpoint(path):
         names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
         prefixes = [os.path.join(path, name) for name in names]
         return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
-    prefixes = path, os.path.join(path, _MODULE_VARIABLES)
+    indices = glob.glob(os.path.join(glob.escape(path), "*.index"))
+    own = [indices[0].removesuffix(".index")] if len(indices) == 1 else []
+    prefixes = path, os.path.join(path, _MODULE_VARIABLES), *own
     return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
 
 

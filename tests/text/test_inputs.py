@@ -3,6 +3,7 @@ import warnings
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
@@ -496,11 +497,15 @@ def test_a_text_without_spaces_is_warned_of_once():
         assert len(found) == 1
         list(read_tokens(TOKENIZER, elmo_like * 300))
     assert len(found) == 2
+    for form in (np.array, pd.Series, tf.constant, lambda texts: np.array(texts)[:, None]):
+        with pytest.warns(UserWarning, match='tokenizer="characters".*MKTAY'):
+            strings_for(form(elmo_like), TOKENIZER)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for tokenizer in (None, CharacterTokenizer()):
             strings_for([protein], tokenizer)
         strings_for([[protein], ["a"]], TOKENIZER)  # tokens
+        strings_for(np.array([["a b"], ["c"]]), TOKENIZER)
         strings_for(["a" * 48, f"{protein} {protein}"], TOKENIZER)
 
 

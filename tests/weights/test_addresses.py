@@ -11,7 +11,9 @@ import time
 import zipfile
 
 import pytest
+from checkpoints import write_checkpoint
 from weights.file_server import Server
+from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.cli.main import main
@@ -197,14 +199,20 @@ API = "api/models/user/model"
 @pytest.fixture
 def hub(server, tmp_path, small_config, monkeypatch):
     """The server as a hub with the model `user/model`, which has a softmax."""
+    folder = tmp_path / "model"
+    BiLanguageModel(small_config, ["<S>", "</S>", "<UNK>", "the"]).save_pretrained(folder)
+    serve_as_hub(server, folder, tmp_path, monkeypatch)
+    return server
+
+
+def serve_as_hub(server, folder, tmp_path, monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "ENDPOINT", server.url)
     template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    folder = tmp_path / "model"
-    BiLanguageModel(small_config, ["<S>", "</S>", "<UNK>", "the"]).save_pretrained(folder)
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     files |= {"README.md": b"# A model", "pytorch_model.bin": b"not for us"}
     counts = {"private": False, "disabled": False, "downloads": 0, "likes": 0, "tags": []}
     siblings = [{"rfilename": name} for name in files]
@@ -223,7 +231,6 @@ def hub(server, tmp_path, small_config, monkeypatch):
         server.files[f"{API}/revision/{revision}"] = json.dumps(info).encode()
     server.files[f"{API}/tree/{COMMIT}"] = json.dumps(tree).encode()
     server.headers = {"X-Repo-Commit": COMMIT}
-    return server
 
 
 def downloaded(server):
@@ -237,6 +244,16 @@ def test_a_model_of_the_hub(hub, small_config):
     bilm = BiLanguageModel.from_pretrained("hf://user/model")
     assert bilm.has_softmax and len(bilm.vocabulary) == 4 and bilm.source == "hf://user/model"
     assert downloaded(hub) == {*FILES, "softmax.hdf5", "vocab.txt"}
+
+
+def test_a_module_and_a_checkpoint_of_the_hub(server, tmp_path, small_config, monkeypatch):
+    model = BiLanguageModel(small_config, ["<S>", "</S>", "<UNK>", "the"])
+    write_checkpoint(tmp_path / "checkpoint", model)
+    module = write_module(tmp_path / "module", Elmo(small_config))
+    for folder in (module, tmp_path / "checkpoint"):
+        cache = tmp_path / f"cache-{folder.name}"
+        serve_as_hub(server, folder, cache, monkeypatch)
+        assert_same(Elmo.from_pretrained("hf://user/model"), Elmo.from_pretrained(folder))
 
 
 def test_a_signal_ends_a_download_from_the_hub(hub):

@@ -1,12 +1,16 @@
 """Models in `.tar` and `.tar.gz` files. (Those in zips are in test_sources.py.)"""
 
+import copy
 import io
+import random
 import shutil
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
 from checkpoints import write_checkpoint
+from weights.file_server import Server
 from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo
@@ -69,6 +73,31 @@ def test_what_is_refused(tmp_path, members, message):
     path = make_tar(tmp_path / "model.tar.gz", members)
     with pytest.raises(ValueError, match=f"model.tar.gz {message}"):
         Elmo.from_pretrained(path)
+
+
+def test_a_zip_whose_files_share_their_bytes(tmp_path):
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.index", random.Random(0).randbytes(2**16) + bytes(2**26))
+        for k in range(200):  # entries of the directory, which all mean the bytes of the first
+            member = copy.copy(archive.infolist()[0])
+            member.filename = member.orig_filename = f"{k}.index"
+            archive.filelist.append(member)
+    with pytest.raises(ValueError, match="model.zip must be compressed at most 100 times"):
+        Elmo.from_pretrained(path)
+
+
+def test_a_tar_file_by_its_address(small_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = Server()
+    path = make_tar(tmp_path / "model.tar.gz", {"m": small_folder})
+    server.files["model.tar.gz"] = path.read_bytes()
+    for _ in range(2):
+        elmo = Elmo.from_pretrained(f"{server.url}/model.tar.gz")
+        assert_same(elmo, Elmo.from_pretrained(small_folder))
+    server.close()
+    assert server.requests == ["model.tar.gz"]
 
 
 def test_files_that_are_cut_short(small_folder, tmp_path):

@@ -8,6 +8,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
+from checkpoints import write_checkpoint
 from files import datasets
 from weights.file_server import Server
 
@@ -151,12 +152,16 @@ def test_processes_that_ask_for_the_same_model_at_once_both_get_it(server, prese
 def test_published_models_have_https_addresses_of_their_own():
     assert {"small", "medium", "original", "original_5.5B", "pubmed"} <= PRESETS.keys()
     presets = PRESETS.values()
-    urls = [file.url for p in presets for file in (p.options, p.weights, *p.softmax)]
+    urls = [file.url for p in presets for file in (p.options, p.weights, *p.checkpoint[:3])]
     assert len(set(urls)) == len(urls)
-    softmax, vocabulary = PRESETS["original"].softmax
-    assert re.fullmatch(r"https://\S+_2xhighway_softmax_weights\.hdf5", softmax.url)
-    assert re.fullmatch(r"https://\S+/vocab-2016-09-10\.txt", vocabulary.url)
-    assert softmax.min_size == 4 * 793_471 * 512 and vocabulary.max_size > 8e6
+    for name, step in (("small", 1501260), ("medium", 1501260), ("original", 935588)):
+        options, index, data, vocabulary = PRESETS[name].checkpoint
+        assert options.url.endswith("tf_checkpoint/options.json")
+        assert re.fullmatch(rf"https://\S+tf_checkpoint/model.ckpt-{step}.index", index.url)
+        assert re.fullmatch(r"https://\S+/vocab-2016-09-10\.txt", vocabulary.url)
+        assert data.url == index.url.replace(".index", ".data-00000-of-00001")
+        assert vocabulary.max_size > 8e6
+    assert data.min_size == 4 * (93_600_848 + 793_471 * 513) and data.max_size == 3 * data.min_size
     assert re.fullmatch("[0-9a-f]{64}", PRESETS["small"].weights.sha256)
     for preset in presets:
         assert re.fullmatch(r"https://\S+options\.json", preset.options.url)
@@ -165,26 +170,32 @@ def test_published_models_have_https_addresses_of_their_own():
         assert preset.weights.size is None or preset.weights.size >= preset.weights.min_size
 
 
-def test_only_a_language_model_downloads_the_softmax(server, home, small_config, monkeypatch):
-    model = BiLanguageModel(small_config, ["</S>", "<S>", "<UNK>", "cat", "the"])
-    model.save_pretrained(home / "saved")
-    for name in ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"):
-        server.files[name] = (home / "saved" / name).read_bytes()
-    options, weights, *softmax = (RemoteFile(n, f"{server.url}/{n}") for n in server.files)
-    preset = Preset(options, weights, tuple(softmax))
-    monkeypatch.setattr(presets, "PRESETS", {"local": preset})
+def test_only_a_language_model_downloads_the_checkpoint(
+    server, home, small_config, preset, monkeypatch
+):
+    words = ["</S>", "<S>", "<UNK>", "cat", "the"]
+    model = BiLanguageModel(small_config, words)
+    write_checkpoint(home / "c", model)
+    (home / "c" / "checkpoint").unlink()  # it is not published with each
+    vocabulary = "\n".join(words).encode("utf-8")
+    (home / "c" / "vocab.txt").write_bytes(vocabulary)
+    names = sorted(path.name for path in (home / "c").iterdir() if path.suffix != ".meta")
+    for name in names:
+        server.files[f"c/{name}"] = (home / "c" / name).read_bytes()
+    files = tuple(RemoteFile(name, f"{server.url}/c/{name}", limit=10**6) for name in names)
+    monkeypatch.setattr(presets, "PRESETS", {"local": preset._replace(checkpoint=files)})
     Elmo.from_pretrained("local")
     with pytest.warns(UserWarning, match="has a softmax for its own vocabulary, and another was"):
         assert not BiLanguageModel.from_pretrained("local", ["</S>", "<S>", "<UNK>"]).has_softmax
     assert server.requests == ["options.json", "weights.hdf5"]
-    server.files["softmax.hdf5"], whole = b"", server.files["softmax.hdf5"]
-    with pytest.raises(OSError, match="as options.json, weights.hdf5, softmax.hdf5 and vocab.txt"):
+    server.files["c/vocab.txt"] = b""
+    with pytest.raises(OSError, match="as model.ckpt-7.data.* and vocab.txt; or pass"):
         BiLanguageModel.from_pretrained("local")
-    server.files["softmax.hdf5"] = whole
+    server.files["c/vocab.txt"] = vocabulary
     loaded = BiLanguageModel.from_pretrained("local")
     assert loaded.has_softmax and loaded.source == "local"
     assert loaded.vocabulary == model.vocabulary
-    for found, expected in zip(loaded.softmax.variables, model.softmax.variables, strict=True):
+    for found, expected in zip(loaded.variables, model.variables, strict=True):
         np.testing.assert_array_equal(found, expected)
 
 

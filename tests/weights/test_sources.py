@@ -142,7 +142,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
 def test_other_type_is_refused(source):
     message = (
-        rf"a name, a folder, a zip, an address, or a pair .* Received: {re.escape(repr(source))}"
+        rf"a name, a folder, a zip or tar file, an address, or a pair .* {re.escape(repr(source))}"
     )
     with pytest.raises(TypeError, match=message):
         open_model(source)

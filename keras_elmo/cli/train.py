@@ -30,6 +30,8 @@ from keras_elmo.training.checkpoints import is_begun
 from keras_elmo.training.options import OPTIONS
 from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.vocabulary import Vocabulary
+from keras_elmo.weights import sources
+from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
@@ -59,9 +61,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--vocab",
         dest="vocabulary",
-        required=True,
         metavar="FILE",
-        help="from `keras-elmo vocabulary`",
+        help="from `keras-elmo vocabulary` (default: that of --init, whose softmax is trained on)",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
     parser.add_argument(
@@ -120,8 +121,10 @@ def run(options):
         training.Corpus(files, options.encoding, options.errors) if files else None
         for files in (options.train, options.heldout)
     )
-    settings = _settings(options)
     _check_output(options)
+    if options.vocabulary is None:
+        options.init, options.vocabulary = _find_vocabulary(options.init)
+    settings = _settings(options)
     if options.init:
         with open_model_argument(options.init):
             pass
@@ -133,6 +136,18 @@ def run(options):
             stack.enter_context(locked_folder(options.output))
             _check_output(options)  # another run may have ended there since
         _train(options, corpus, heldout, *settings, strategy, is_chief)
+
+
+def _find_vocabulary(init):
+    """The folder of `--init`, and the file of its vocabulary."""
+    folder = init and sources.find_folder(model_source(init), with_softmax=True)
+    file = folder and find_file(folder, VOCABULARY_FILE)
+    if not file:
+        raise ValueError(
+            "There must be --vocab FILE, or --init with a model that has a vocabulary. "
+            f"Received: {f'--init {init}, which has none' if init else 'neither'}"
+        )
+    return folder, file
 
 
 def _check_output(options):
@@ -301,7 +316,15 @@ def _settings(options):
             f"{options.vocabulary} must have as many words as {options.options} says. Received: "
             f"{pluralize(len(vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
-    arguments.for_vocabulary(len(vocabulary))  # raises where there are too many samples
+    try:
+        arguments.for_vocabulary(len(vocabulary))
+    except ValueError as error:  # there are too many samples
+        if options.num_negatives is not None:
+            raise
+        raise ValueError(
+            f"{options.options}: n_negative_samples_batch does not fit {options.vocabulary}, but "
+            f"--num-negatives replaces it. {error}"
+        ) from None
     return config, arguments, vocabulary
 
 

@@ -64,7 +64,10 @@ EARLY = [
     ("evaluate model latin.txt --vocab vocab.txt", "encoding of the file with --encoding"),
     ("evaluate model latin.txt --vocab vocab.txt --encoding ascii", "latin.txt must be ascii"),
     ("evaluate nosuch heldout.txt", "Received: no folder nosuch"),
-    ("evaluate tiny heldout.txt", "or original. Received: tiny, which is published without one"),
+    (
+        "evaluate tiny heldout.txt",
+        "original. Received: tiny, which is published without one",
+    ),
     ("evaluate original heldout.txt --vocab vocab.txt", "has words of its own, and --vocab"),
     ("evaluate model heldout.txt", "no model/vocab.txt; name the vocabulary with --vocab"),
     ("evaluate model nothing* --vocab vocab.txt", "no file nothing*"),

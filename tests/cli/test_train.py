@@ -1,4 +1,5 @@
 import contextlib
+import json
 import os
 import random
 import re
@@ -225,6 +226,33 @@ def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys
     for variable, before in zip(tuned.bilm.variables, first.bilm.variables, strict=True):
         difference = np.abs(variable.numpy() - before.numpy()).max()
         assert 0 < difference < 0.5
+
+
+def test_the_vocabulary_and_the_softmax_of_the_model_that_it_starts_from(
+    corpus_copy, trainers, capsys
+):
+    first = BiLanguageModel("options.json", Vocabulary("vocab.txt"))
+    first.save_pretrained("first")
+    start = TRAIN.index("--vocab")
+    without = TRAIN[:start] + TRAIN[start + 2 :]
+    assert main([*without, "-o", "second", "--init", "first", "--quiet"]) == 0
+    (trainer,) = trainers
+    np.testing.assert_array_equal(trainer.model.softmax.kernel, first.softmax.kernel)
+    for init, received in (([], "neither"), (["--init", "tiny"], "--init tiny, which has none")):
+        assert main([*without, "-o", "third", *init]) == 2
+        assert capsys.readouterr().err == (
+            "keras-elmo train: error: There must be --vocab FILE, or --init with a model that has "
+            f"a vocabulary. Received: {received}\n"
+        )
+
+
+def test_samples_of_the_options_that_the_vocabulary_is_too_small_for(corpus_copy, capsys):
+    with open("options.json", "w") as file:
+        json.dump(train.SMALL.to_options() | {"n_negative_samples_batch": 8192}, file)
+    assert main([*TRAIN, "-o", "model", "--options", "options.json"]) == 2
+    error = capsys.readouterr().err
+    assert "options.json: n_negative_samples_batch does not fit vocab.txt, but --num-neg" in error
+    assert "at most" in error and not os.path.exists("model")
 
 
 def test_signal_while_it_traces_ends_it_after_the_trace(corpus_copy, capsys, monkeypatch):

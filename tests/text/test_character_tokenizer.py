@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from text.tokenizer_cases import OPS, SPACES, noise, python_split, split, texts, tokenizer_of
@@ -45,3 +46,17 @@ def test_a_model_of_characters(small_folder):
     (vectors,) = elmo.embed(["MKT V"])
     assert vectors.shape == (4, 16)
     assert abs(vectors - tokens.embed([list("MKTV")])[0]).max() < 1e-6
+
+
+def test_a_protein_of_3000_residues(small_folder):
+    elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer="characters")
+    letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), 3000)
+    protein, other = "".join(letters), "".join([*letters[:-1], "X"])
+    vectors, changed = elmo.embed([protein, other], layers="sum")
+    assert vectors.shape == (3000, elmo.config.output_dim) and np.isfinite(vectors).all()
+    differences = np.abs(vectors - changed).max(axis=1)
+    assert differences[-1] > 1e-3 and differences[0] < 1e-6
+    outputs = {name: x.numpy() for name, x in elmo([list(protein)]).items()}
+    words = np.tile(outputs["word_emb"], 2)  # the same in both directions
+    expected = words + outputs["lstm_outputs1"] + outputs["lstm_outputs2"]
+    np.testing.assert_allclose(vectors, expected[0], atol=1e-5)

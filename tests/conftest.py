@@ -112,3 +112,9 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("noted by tests")
     for line in lines:
         terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def no_delay(monkeypatch):
+    """Progress is shown of short work, too."""
+    monkeypatch.setattr("keras_elmo.process.progress.DELAY", 0)

@@ -55,7 +55,7 @@ def test_five_libraries_are_needed_and_a_few_small_ones(distribution):
         if "extra ==" not in requirement
     }
     large = {"tensorflow", "tensorflow-text", "keras", "numpy", "h5py"}
-    assert needed == large | {"rich", "requests", "filelock"}
+    assert needed == large | {"tqdm", "requests", "filelock"}
 
 
 def test_command_is_declared(distribution):

@@ -14,7 +14,7 @@ from keras_elmo.files.text_files import read_lines
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.text import tokenizers
 from keras_elmo.weights import sources
 from keras_elmo.weights.addresses import is_address
@@ -172,10 +172,9 @@ def check_overwrite(output, overwrite):
         )
 
 
-def reading_display(files, is_shown):
-    """A `ProgressDisplay` of the bytes of some files that are read."""
-    total = sum(map(os.path.getsize, files))
-    return ProgressDisplay("reading", total, "MB", is_shown=is_shown, is_transient=True)
+def reading_bar(files, is_shown):
+    """A `ProgressBar` of the bytes of some files that are read."""
+    return ProgressBar("reading", sum(map(os.path.getsize, files)), "B", is_shown, leave=False)
 
 
 def check_readable(path):

@@ -13,7 +13,7 @@ from keras_elmo.cli.arguments import (
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
 from keras_elmo.corpora.shards import DTYPES
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import Interrupted
 
 HELP = "embed the sentences of many files"
@@ -67,17 +67,14 @@ def add_arguments(parser):
 def run(options):
     logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
     state = None
-    display = ProgressDisplay(
-        "embedding", rate_unit="tokens", is_shown=not options.quiet, is_transient=True
-    )
 
     def show(progress):
         nonlocal state
-        state, display.total = progress, progress.total_rows
-        shards = f"{progress.shards:,}/{progress.total_shards:,} shards"
-        display.update(progress.rows, progress.new_tokens, shards)
+        state, bar.total = progress, progress.total_rows
+        bar.set_postfix_str(f"{progress.shards:,}/{progress.total_shards:,} shards", refresh=False)
+        bar.update(progress.rows - bar.n)
 
-    with display:
+    with ProgressBar("embedding", is_shown=not options.quiet, leave=False) as bar:
         try:
             manifest = embed_files(
                 model_source(options.model),

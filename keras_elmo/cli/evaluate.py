@@ -8,11 +8,11 @@ from keras_elmo.cli.arguments import (
     add_matmul_dtype_argument,
     check_readable,
     open_model_argument,
-    reading_display,
+    reading_bar,
 )
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.training import BiLanguageModel
 from keras_elmo.weights import presets, sources
@@ -84,20 +84,18 @@ def run(options):
         raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
     with open_model_argument(folder):
         corpus = training.Corpus(options.files, options.encoding, options.errors)
-    with reading_display(corpus.files, not options.quiet) as display:
-        corpus.counts(display.advance)  # every line is read and checked before hours are spent
+    with reading_bar(corpus.files, not options.quiet) as bar:
+        corpus.counts(bar.update)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(
         folder, options.vocabulary, matmul_dtype=options.matmul_dtype
-    )
-    display = ProgressDisplay(
-        "evaluating", unit="predictions", is_shown=not options.quiet, is_transient=True
     )
 
     def progress(count):
         check_signals()
-        display.advance(count)
+        bar.update(count)
 
-    with display:
+    is_shown = not options.quiet
+    with ProgressBar("evaluating", None, "predictions", is_shown, leave=False) as bar:
         result = training.evaluate(
             bilm, corpus.sentences(), options.batch_size, options.unroll_steps, progress
         )

@@ -3,9 +3,11 @@
 import argparse
 import contextlib
 import dataclasses
+import datetime
 import math
 import os
 import sys
+import time
 import typing
 import warnings
 
@@ -18,13 +20,13 @@ from keras_elmo.cli.arguments import (
     add_matmul_dtype_argument,
     model_source,
     open_model_argument,
-    reading_display,
+    reading_bar,
 )
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files.atomic import locked_folder, making_folder
-from keras_elmo.process.progress import ProgressDisplay, duration
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.training import BiLanguageModel
 from keras_elmo.training.checkpoints import is_begun
 from keras_elmo.training.options import OPTIONS
@@ -47,7 +49,6 @@ EXAMPLES = (
 )
 # The shape of the published model `small`.
 SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
-_LINE_INTERVAL = 100  # steps between two lines, where there is no terminal
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
@@ -194,17 +195,8 @@ def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is
     if is_shown and trainer.step < trainer.num_steps:
         print_status(describe_work(trainer))
         print_status("tracing the first step ...")
-    display = ProgressDisplay(
-        "training",
-        trainer.num_steps,
-        "steps",
-        rate_unit="tokens",
-        is_shown=is_shown,
-        start=trainer.step,
-        line_every=_LINE_INTERVAL,
-    )
-    with display:
-        best = trainer.run(step_report(display, trainer.tokens_per_step))
+    with ProgressBar("training", trainer.num_steps, "steps", is_shown, initial=trainer.step) as bar:
+        best = trainer.run(step_report(bar, trainer.tokens_per_step))
     if is_shown:
         end = f"{options.output}: {pluralize(trainer.step, 'step')}"
         if heldout:
@@ -222,8 +214,8 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
         print_status(f"reading the {name} text ...")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with reading_display(corpus.files, is_shown) as display:
-            unknown = corpus.oov_rate(vocabulary, display.advance)
+        with reading_bar(corpus.files, is_shown) as bar:
+            unknown = corpus.oov_rate(vocabulary, bar.update)
     _print_warnings(caught, is_shown)
     if is_shown:
         sentences, tokens = corpus.counts()
@@ -247,7 +239,7 @@ def describe_work(trainer):
     )
 
 
-def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
+def _describe_cost(num_steps, num_left, seconds, tokens_per_step):
     """A line that says from the first steps how long a run will take, and its memory."""
     memory = ""
     with contextlib.suppress(ImportError):  # Windows has no such module
@@ -256,33 +248,36 @@ def _describe_cost(num_steps, num_left, tokens_per_second, seconds_left):
         unit = 1 if sys.platform == "darwin" else 1024  # bytes, in which the system counts
         highest = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         memory = f"; memory: at most {highest / 1e9:,.1f} GB until now"
+    duration = datetime.timedelta(seconds=round(seconds * num_left / num_steps))
     return (
-        f"estimate from {pluralize(num_steps, 'step')}: {duration(seconds_left)} for the other "
-        f"{num_left:,}, at {tokens_per_second:,.0f} tokens/s and without evaluations{memory}"
+        f"estimate from {pluralize(num_steps, 'step')}: {duration} for the other {num_left:,}, at "
+        f"{num_steps * tokens_per_step / seconds:,.0f} tokens/s and without evaluations{memory}"
     )
 
 
-def step_report(display, tokens_per_step):
-    """A function that shows the metrics of each step of a `Trainer` in a `ProgressDisplay`."""
-    mean_loss, first_step, is_estimated = None, display.count, False
+def step_report(bar, tokens_per_step):
+    """A function that shows the metrics of each step of a `Trainer` in a `ProgressBar`."""
+    mean_loss, began, is_estimated = None, None, False
 
     def report(metrics):
-        nonlocal mean_loss, is_estimated
-        step, loss = metrics["step"], metrics["loss"]
+        nonlocal mean_loss, began, is_estimated
+        step, loss, now = metrics["step"], metrics["loss"], time.monotonic()
         mean_loss = (
             loss if mean_loss is None else mean_loss + (1 - _LOSS_DECAY) * (loss - mean_loss)
         )
         perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
         note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
-        display.update(step, step * tokens_per_step, note)
-        is_due = not is_estimated and step < display.total
-        if is_due and (speed := display.speed()) and speed[0] >= _ESTIMATE_AFTER:
+        bar.set_postfix_str(note, refresh=False)
+        bar.update(step - bar.n)
+        if began is None:
+            began = now, step  # the first step, in which TensorFlow traces, is slow
+        seconds, num_steps = now - began[0], step - began[1]
+        if not is_estimated and seconds >= _ESTIMATE_AFTER and step < bar.total:
             is_estimated = True
-            _, rate, left = speed
-            display.print(_describe_cost(step - first_step, display.total - step, rate, left))
+            bar.print(_describe_cost(num_steps, bar.total - step, seconds, tokens_per_step))
         if "evaluation" in metrics:
             result = metrics["evaluation"]
-            display.print(
+            bar.print(
                 f"step {step:,}: held-out perplexity {result['perplexity']:.2f} "
                 f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
                 f"{result['oov_rate']:.1%} of its words unknown"

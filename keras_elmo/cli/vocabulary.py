@@ -2,7 +2,7 @@
 
 import sys
 
-from keras_elmo.cli.arguments import check_overwrite, reading_display
+from keras_elmo.cli.arguments import check_overwrite, reading_bar
 from keras_elmo.cli.lines import add_encoding_arguments
 from keras_elmo.cli.parsing import defaults_of, pluralize
 from keras_elmo.training import Corpus, build_vocabulary
@@ -38,13 +38,13 @@ def add_arguments(parser):
 def run(options):
     corpus = Corpus(options.files)
     check_overwrite(options.output, options.overwrite)
-    with reading_display(corpus.files, not options.quiet) as display:
+    with reading_bar(corpus.files, not options.quiet) as bar:
         words, share = build_vocabulary(
             corpus.files,
             options.output,
             options.min_count,
             options.size,
-            display.advance,
+            bar.update,
             options.encoding,
             options.errors,
         )

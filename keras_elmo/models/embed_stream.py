@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras_elmo.checks import check_integers, is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
 from keras_elmo.models.sentences import as_sentences, batches, groups, read_tokens
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 
 
@@ -20,9 +20,13 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     are_several = isinstance(layers, list | tuple)
 
     def results():
-        with ProgressDisplay("embedding", total, rate_unit="tokens", is_shown=progress) as display:
+        with ProgressBar("embedding", total, is_shown=progress) as bar:
             tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
-            for result in embed_tokens(elmo, tokens, layer_specs, token_budget, display.advance):
+
+            def advance(num_sentences, _):
+                bar.update(num_sentences)
+
+            for result in embed_tokens(elmo, tokens, layer_specs, token_budget, advance):
                 yield result if are_several else result[layer_specs[0]]
 
     return results()

@@ -13,7 +13,7 @@ from keras_elmo.annotations import Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
@@ -470,9 +470,7 @@ class TaskModel(keras.Model):
         check_integers(1, batch_size=batch_size)
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)
-        with ProgressDisplay(
-            "predicting", len(lengths), unit="texts", is_shown=verbose != 0
-        ) as display:
+        with ProgressBar("predicting", len(lengths), "texts", is_shown=verbose != 0) as bar:
             order = np.argsort(lengths, kind="stable")
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
@@ -480,7 +478,7 @@ class TaskModel(keras.Model):
                 outputs = trace(batch.flat_values, batch.row_lengths()).numpy()
                 for row, output in zip(rows, outputs, strict=True):
                     results[row] = output[: lengths[row]] if self._gives_tags() else output
-                display.advance(len(rows), len(rows))
+                bar.update(len(rows))
                 check_signals()
         return results
 

@@ -10,7 +10,7 @@ import requests
 
 from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
 from keras_elmo.files.atomic import has_no_room, replacing_file, sha256_of
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals, raising_signals
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
@@ -124,10 +124,10 @@ def _receive(file, path):
             hooks={"response": _refuse_unencrypted},
         ) as response,
         open(path, "wb") as target,
-        ProgressDisplay(name, unit="MB") as display,
+        ProgressBar(name, unit="B") as bar,
     ):
         response.raise_for_status()
-        display.total = total = int(response.headers.get("content-length", 0)) or None
+        bar.total = total = int(response.headers.get("content-length", 0)) or None
         for block in response.iter_content(_BLOCK):
             check_signals()
             received += len(block)
@@ -137,7 +137,7 @@ def _receive(file, path):
                     f"Received: {max(total or 0, received):,}"
                 )
             target.write(block)
-            display.update(received)
+            bar.update(len(block))
         if total not in (None, received):
             raise OSError(f"the connection ended after {received:,} of {total:,} bytes")
 

@@ -140,11 +140,11 @@ def test_a_field_of_records(embed, folder, model, monkeypatch, output, options):
         assert sentence_index(output) == {"The cat sat .": "0", "New York": "1"}
 
 
-def test_columns_of_a_table_with_progress(embed, folder, model):
+def test_columns_of_a_table_with_progress(embed, folder, model, no_delay):
     (folder / "in.csv.gz").write_bytes(gzip.compress(b'a,b,text\n1,2,"The\ncat"\n3,4,Hello\n'))
     arguments = ["in.csv.gz", "-o", "out.hdf5", "--field", "text", "--keep", "b", "--keep", "a"]
     status, err = embed(*arguments, content=None, quiet=False)
-    assert status == 0 and "2/2 sentences" in err
+    assert status == 0 and "2/2 [" in err
     assert_same(list(read_embeddings("out.hdf5")), model.embed(["The cat", "Hello"], "all"))
     assert read_embeddings("out.hdf5").kept == {"b": ["2", "4"], "a": ["1", "3"]}
 
@@ -249,7 +249,7 @@ def test_existing_output_is_replaced_where_it_is_meant_to_be(embed, folder, mode
     assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, "all"))
 
 
-def test_summary_and_progress_go_to_standard_error(embed):
+def test_summary_and_progress_go_to_standard_error(embed, no_delay):
     status, err = embed("in.txt", "-o", "out.npz", quiet=False)
     assert status == 0
     assert err.splitlines()[-1] == "out.npz: 4 sentences, 12 tokens"

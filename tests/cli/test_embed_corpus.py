@@ -9,7 +9,7 @@ import pytest
 from keras_elmo.cli import embed_corpus
 from keras_elmo.cli.main import main
 from keras_elmo.corpora import read_manifest
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
@@ -107,12 +107,12 @@ def test_without_pyarrow(embed, monkeypatch):
     "number, status, event", [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "term")]
 )
 def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
-    class Killed(ProgressDisplay):
-        def update(self, count, work, note):
+    class Killed(ProgressBar):
+        def set_postfix_str(self, note, refresh):
             if note == "1/3 shards":
                 os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(embed_corpus, "ProgressDisplay", Killed)
+    monkeypatch.setattr(embed_corpus, "ProgressBar", Killed)
     result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
     assert result == status and err.startswith(f"keras-elmo: {event}")
     assert re.search("; out has [123] of 3 shards; run the same command again to resume\n", err)

@@ -16,8 +16,7 @@ from keras_elmo import BiLanguageModel, Elmo, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
 from keras_elmo.files.atomic import locked_folder
-from keras_elmo.process import progress
-from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights import presets
@@ -65,42 +64,42 @@ def test_run_is_told_on_standard_error(run):
     assert end[1] == min((value for _, value in evaluated), key=float)
 
 
-def test_steps_are_shown_with_the_mean_of_the_loss(capsys):
-    with ProgressDisplay("training", 3, "steps", "tokens", line_every=2) as display:
-        report = train.step_report(display, tokens_per_step=640)
+def test_steps_are_shown_with_the_mean_of_the_loss(no_delay, capsys):
+    with ProgressBar("training", 3, "steps") as bar:
+        report = train.step_report(bar, tokens_per_step=640)
         report({"step": 1, "loss": 1.0})
         result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "oov_rate": 0.25}
         report({"step": 2, "loss": 1.0, "evaluation": result})
         report({"step": 3, "loss": 2.0})
-    second, evaluation, last = capsys.readouterr().err.splitlines()
-    assert second.endswith(" tokens/s, 0:00:01 left, loss 1.000, training perplexity 2.7")
-    assert evaluation == (
-        "step 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
-        "unknown"
-    )
-    assert last.startswith("training: 3/3 steps, ")
-    assert last.endswith(", loss 1.020, training perplexity 2.8")
+    err = capsys.readouterr().err
+    assert (
+        "\rstep 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
+        "unknown\n"
+    ) in err
+    assert "2/3" in err and ", loss 1.000, training perplexity 2.7]" in err
+    last = err.split("\r")[-1]
+    assert "3/3" in last and last.endswith(", loss 1.020, training perplexity 2.8]\n")
 
 
-def test_the_first_steps_say_what_a_run_costs(capsys, monkeypatch):
+def test_the_first_steps_say_what_a_run_costs(no_delay, capsys, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    with ProgressDisplay("training", 1000, "steps", "tokens", start=10, line_every=100) as display:
-        report = train.step_report(display, tokens_per_step=640)
+    monkeypatch.setattr(train.time, "monotonic", lambda: now[0])
+    with ProgressBar("training", 1000, "steps", initial=10) as bar:
+        report = train.step_report(bar, tokens_per_step=640)
         for step in range(11, 31):
             report({"step": step, "loss": 1.0})
             now[0] += 4
-    line, _ = capsys.readouterr().err.splitlines()  # after three intervals of four seconds
-    start = "estimate from 4 steps: 1:05:44 for the other 986, at 160 tokens/s and without "
-    (memory,) = re.findall(f"^{start}evaluations; memory: at most (.*) GB until now$", line)
+    start = "estimate from 3 steps: 1:05:44 for the other 986, at 160 tokens/s and without "
+    err = capsys.readouterr().err  # after three intervals of four seconds
+    (memory,) = re.findall(f"\r{start}evaluations; memory: at most (.*) GB until now\n", err)
     with open("/proc/self/status") as file:
         (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", file.read())
     assert float(memory) == pytest.approx(1024 * int(peak) / 1e9, abs=0.11)
 
 
-def test_no_perplexity_is_too_large(capsys):
-    with ProgressDisplay("training", 1, "steps") as display:
-        train.step_report(display, 640)({"step": 1, "loss": 1e6})
+def test_no_perplexity_is_too_large(no_delay, capsys):
+    with ProgressBar("training", 1, "steps") as bar:
+        train.step_report(bar, 640)({"step": 1, "loss": 1e6})
     assert "loss 1000000.000, training perplexity 10,142," in capsys.readouterr().err
 
 
@@ -210,14 +209,14 @@ def test_default_shape_is_that_of_the_published_small_model():
     assert size == presets.PRESETS["small"].weights.min_size
 
 
-def test_going_on_from_the_original_trainers_checkpoint(shared, tmp_path, capsys):
+def test_going_on_from_the_original_trainers_checkpoint(no_delay, shared, tmp_path, capsys):
     folder = shared / "fixtures/bilm-checkpoint"
     arguments = ["--train", str(folder / "train.txt"), "--vocab", str(folder / "vocab.txt")]
     arguments += ["--batch-size", "8", "--unroll-steps", "4", "--num-negatives", "64"]
     arguments += ["--learning-rate", "0.05", "--steps", "6", "-o", str(tmp_path / "tuned")]
     assert main(["train", *arguments, "--init", str(folder / "checkpoint")]) == 0
     shown = capsys.readouterr().err
-    (value,) = re.findall(r"6/6 steps, .* loss [\d.]+, training perplexity ([\d.]+)\n", shown)
+    (value,) = re.findall(r"6/6 .* loss [\d.]+, training perplexity ([\d.]+)\]\n", shown)
     # Without the weights it would be near the number of words, 1,503.
     assert 10 < float(value) < 100
     tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")

@@ -23,12 +23,11 @@ class ProgressBar(tqdm.tqdm):
     monitor_interval = 0  # no thread
 
     def __init__(self, name, total=None, unit="sentences", is_shown=True, **kwargs):
-        is_bytes = unit == "B"
         super().__init__(
             desc=name,
             total=total,
-            unit=unit if is_bytes else f" {unit}",
-            unit_scale=is_bytes,
+            unit=unit,
+            unit_scale=unit == "B",
             disable=not is_shown,
             file=sys.stderr,
             mininterval=0.1 if sys.stderr.isatty() else 10,

@@ -208,3 +208,17 @@ def test_a_sentence_is_split_alike_alone_and_in_a_batch(strings):
     for tokenizer in TOKENIZERS:
         alone = [split(tokenizer_of(tokenizer), [string])[0] for string in strings]
         assert split(tokenizer_of(tokenizer), strings) == alone
+
+
+@pytest.mark.parametrize("tokenizer", OF_WORDS)
+def test_core_operations_give_the_tokens_of_tensorflow_text(shared, tokenizer):
+    files = [shared / "data" / name for name in ("english-text/masc.txt", "sst2/train.tsv")]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n")]
+    assert len(lines) > 39_000
+    for start in range(0, len(lines), 4_000):
+        found, expected = (
+            tokenizer_of(tokenizer, ops).tokenize(tf.constant(lines[start : start + 4_000]))
+            for ops in OPS
+        )
+        np.testing.assert_array_equal(found.row_splits, expected.row_splits)
+        np.testing.assert_array_equal(found.flat_values, expected.flat_values)

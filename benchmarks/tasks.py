@@ -35,7 +35,7 @@ from sklearn.linear_model import LogisticRegression
 import keras_elmo
 from benchmarks import report
 from keras_elmo import Tagger, TextClassifier
-from keras_elmo.cli import classify, tag
+from keras_elmo_cli import classify, tag
 from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
 from keras_elmo.files.text_files import read_lines
 

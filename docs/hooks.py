@@ -51,7 +51,7 @@ def live_page(page_url):
 def command_line():
     """The help texts as Markdown, 80 columns wide."""
     os.environ["COLUMNS"] = "80"
-    from keras_elmo.cli.main import make_parser
+    from keras_elmo_cli.main import make_parser
 
     parser = make_parser()
     return "\n\n".join(_sections(parser))

@@ -2,6 +2,6 @@
 
 import sys
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 sys.exit(main())

@@ -30,7 +30,7 @@ import subprocess
 import sys
 import textwrap
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = ("python", "sh")

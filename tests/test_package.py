@@ -60,7 +60,7 @@ def test_five_libraries_are_needed_and_a_few_small_ones(distribution):
 
 def test_command_is_declared(distribution):
     (command,) = distribution.entry_points.select(group="console_scripts")
-    assert (command.name, command.value) == ("keras-elmo", "keras_elmo.cli.main:main")
-    from keras_elmo.cli.main import main
+    assert (command.name, command.value) == ("keras-elmo", "keras_elmo_cli.main:main")
+    from keras_elmo_cli.main import main
 
     assert command.load() is main

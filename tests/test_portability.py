@@ -11,7 +11,7 @@ for name in ("tensorflow_text", "fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[name] = None
 import keras, numpy as np, tensorflow as tf
 import keras_elmo
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 folder = sys.argv[1] + "/"
 elmo = keras_elmo.Elmo.from_pretrained("tiny")

@@ -38,8 +38,8 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import ElmoConfig, characters
-from keras_elmo.cli.arguments import open_model_argument
-from keras_elmo.cli.train import SMALL, make_model
+from keras_elmo_cli.arguments import open_model_argument
+from keras_elmo_cli.train import SMALL, make_model
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.training import Corpus, TrainingOptions

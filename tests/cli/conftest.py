@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from keras_elmo import Elmo
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 OPTIONS = {
     "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 1, "cell_clip": 3, "proj_clip": 3,

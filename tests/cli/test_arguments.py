@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     _layer_numbers,
     check_output,
     check_overwrite,

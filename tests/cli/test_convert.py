@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import signal
 import pyarrow.parquet
 import pytest
 
-from keras_elmo.cli import embed_corpus
-from keras_elmo.cli.main import main
+from keras_elmo_cli import embed_corpus
+from keras_elmo_cli.main import main
 from keras_elmo.corpora import read_manifest
 from keras_elmo.process.progress import ProgressBar
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from keras_elmo import BiLanguageModel, training
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 def test_perplexity_of_the_original_trainers_model(shared, capsys):

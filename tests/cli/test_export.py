@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoEmbedding, Tagger, export_saved_model
-from keras_elmo.cli import export
-from keras_elmo.cli.main import main
-from keras_elmo.cli.parsing import defaults_of
+from keras_elmo_cli import export
+from keras_elmo_cli.main import main
+from keras_elmo_cli.parsing import defaults_of
 
 
 def test_it_writes_a_version(small_folder, tmp_path, capsys):

@@ -31,7 +31,7 @@ import contextlib, io, json, os, resource, shutil, signal, sys
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond the limit is an error
 from keras_elmo import Elmo
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 model, (folders, sizes, commands) = sys.argv[1], map(json.loads, sys.argv[2:])
 elmo = Elmo.from_pretrained(model, tokenizer="whitespace")

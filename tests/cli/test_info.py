@@ -4,7 +4,7 @@ import re
 import pytest
 
 from keras_elmo import ElmoConfig
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 def short_repr(capsys, model):

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import keras_elmo
-from keras_elmo.cli import info
-from keras_elmo.cli.main import main
+from keras_elmo_cli import info
+from keras_elmo_cli.main import main
 
 EMBED = "embed - -o a.hdf5 -m m"
 

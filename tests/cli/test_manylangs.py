@@ -11,7 +11,7 @@ from manylangs.test_torch_file import Evil
 from manylangs_models import architecture, write_model
 
 from keras_elmo import BiLanguageModel, Elmo, training
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 SENTENCE = ["The", "cat", "今天"]
 

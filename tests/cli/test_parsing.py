@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from scripts import load_script
 
-from keras_elmo.cli.main import make_parser
-from keras_elmo.cli.parsing import as_typed, defaults_of, pluralize
+from keras_elmo_cli.main import make_parser
+from keras_elmo_cli.parsing import as_typed, defaults_of, pluralize
 
 
 def test_defaults_of_functions_and_classes():

@@ -5,8 +5,8 @@ import keras
 import pytest
 
 import keras_elmo
-from keras_elmo.cli import plot
-from keras_elmo.cli.main import main
+from keras_elmo_cli import plot
+from keras_elmo_cli.main import main
 from keras_elmo.training.events import event_log
 
 pytestmark = pytest.mark.usefixtures("loaded_once")

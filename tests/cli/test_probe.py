@@ -3,7 +3,7 @@ import json
 import pytest
 
 from keras_elmo.analysis.probing import probe_senses
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 def conllu(words):

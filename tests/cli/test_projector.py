@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 

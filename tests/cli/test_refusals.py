@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from keras_elmo import BiLanguageModel, Elmo
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 EMBED = "embed in.txt -m model"

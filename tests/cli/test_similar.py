@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from keras_elmo.cli import arguments
-from keras_elmo.cli.main import main, make_parser
-from keras_elmo.cli.similar import keyword_in_context
+from keras_elmo_cli import arguments
+from keras_elmo_cli.main import main, make_parser
+from keras_elmo_cli.similar import keyword_in_context
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 

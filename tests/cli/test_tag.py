@@ -9,8 +9,8 @@ import keras
 import pytest
 import tensorflow as tf
 
-from keras_elmo.cli import classify, tag, tasks
-from keras_elmo.cli.main import main, make_parser
+from keras_elmo_cli import classify, tag, tasks
+from keras_elmo_cli.main import main, make_parser
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 4
 TEXTS = "id,text,stars\n" + 3 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'

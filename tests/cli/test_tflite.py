@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, TextClassifier
-from keras_elmo.cli import tflite
-from keras_elmo.cli.main import main
+from keras_elmo_cli import tflite
+from keras_elmo_cli.main import main
 
 TEXT = "naïve 猫 sat ."
 

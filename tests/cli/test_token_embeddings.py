@@ -1,5 +1,5 @@
-from keras_elmo.cli import token_embeddings
-from keras_elmo.cli.main import main
+from keras_elmo_cli import token_embeddings
+from keras_elmo_cli.main import main
 
 
 def test_it_hands_over_the_vocabulary_and_the_file(tmp_path, small_folder, capsys, monkeypatch):

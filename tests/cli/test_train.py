@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from keras_elmo import BiLanguageModel, Elmo, training
-from keras_elmo.cli import train
-from keras_elmo.cli.main import main
+from keras_elmo_cli import train
+from keras_elmo_cli.main import main
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.training.training_step import TrainingStep

@@ -1,6 +1,6 @@
 import re
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 def test_words_of_files_and_patterns(corpus_copy, capsys):

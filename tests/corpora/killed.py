@@ -15,7 +15,7 @@ _SCRIPT = """
 import os, resource, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
 sys.argv[0] = "keras-elmo"  # by which the package knows that it is the command line
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py
 if limit := os.environ.get("LIMIT"):

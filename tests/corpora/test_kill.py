@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from corpora import killed
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 from keras_elmo.corpora import read_manifest
 
 _SHARDS = 480  # of the slow test

@@ -8,7 +8,7 @@ from files import datasets
 from reference import Reference
 
 from keras_elmo import Elmo, ElmoConfig
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from text.cases import FILE
 
 import keras_elmo
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 
 keras_elmo_lite = pytest.importorskip("keras_elmo_lite.__main__", reason="pip install ./lite")
 

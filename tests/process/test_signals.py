@@ -7,7 +7,7 @@ import threading
 import pytest
 import tensorflow as tf
 
-from keras_elmo.cli.main import main
+from keras_elmo_cli.main import main
 from keras_elmo.files.records import Records
 from keras_elmo.models import embed_stream
 from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals

@@ -2,14 +2,14 @@
 
 import sys
 
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     MODEL_HELP,
     check_output,
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.lines import add_encoding_arguments
-from keras_elmo.cli.parsing import pluralize
+from keras_elmo_cli.lines import add_encoding_arguments
+from keras_elmo_cli.parsing import pluralize
 from keras_elmo.training import dump_token_embeddings
 from keras_elmo.training.vocabulary import Vocabulary
 

@@ -4,10 +4,11 @@ import json
 import os
 
 from keras_elmo.analysis import probing
-from keras_elmo.cli.arguments import MODEL_HELP, load_elmo
-from keras_elmo.cli.lines import add_encoding_arguments
-from keras_elmo.cli.parsing import Subcommand, add_commands
-from keras_elmo.files.labelled_files import TAG_COLUMNS, read_conllu
+from keras_elmo_cli.arguments import MODEL_HELP, load_elmo
+from keras_elmo_cli.lines import add_encoding_arguments
+from keras_elmo_cli.parsing import Subcommand, add_commands
+from keras_elmo.files.labelled_files import read_conllu
+from keras_elmo_cli.choices import TAG_COLUMNS
 
 HELP = "measure what each layer of a model knows of tags or word senses"
 DESCRIPTION = (
@@ -30,7 +31,7 @@ def _add_tags_arguments(parser):
     parser.add_argument(
         "--label-field",
         default="upos",
-        choices=list(TAG_COLUMNS),
+        choices=TAG_COLUMNS,
         help="which tags to probe: parts of speech (upos, the default, or xpos, the language's "
         "own), or the relation to the head (deprel)",
     )

@@ -4,15 +4,15 @@ import logging
 import signal
 import sys
 
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     add_embedding_arguments,
     model_source,
     typed_arguments,
     typed_layers,
 )
-from keras_elmo.cli.parsing import pluralize
-from keras_elmo.corpora.run import POOLED_SHARD_SIZE, SHARD_SIZE, embed_files
-from keras_elmo.corpora.shards import DTYPES
+from keras_elmo_cli.parsing import pluralize
+from keras_elmo.corpora.run import embed_files
+from keras_elmo_cli.choices import POOLED_SHARD_SIZE, SHARD_SIZE, VECTOR_DTYPES
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import Interrupted
 
@@ -52,7 +52,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--dtype",
         default="float32",
-        choices=list(DTYPES),
+        choices=VECTOR_DTYPES,
         help="of the vectors in the files (default: %(default)s); float16 takes half of the room",
     )
     parser.add_argument(

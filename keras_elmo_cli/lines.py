@@ -3,7 +3,8 @@
 import argparse
 import io
 
-from keras_elmo.files.records import FORMATS, Fields, Records
+from keras_elmo.files.records import Fields, Records
+from keras_elmo_cli.choices import FORMATS
 
 
 def add_reading_arguments(parser, formats=FORMATS):

@@ -8,14 +8,13 @@ import warnings
 import keras
 
 from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo.cli.lines import add_reading_arguments, read_records
+from keras_elmo_cli.lines import add_reading_arguments, read_records
 from keras_elmo.files.labelled_files import read_senses
 from keras_elmo.files.text_files import read_lines
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import parse_layers
-from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
+from keras_elmo_cli.choices import MATMUL_DTYPES, TOKENIZERS
 from keras_elmo.process.progress import ProgressBar
-from keras_elmo.text import tokenizers
 from keras_elmo.weights import sources
 from keras_elmo.weights.addresses import is_address
 
@@ -33,7 +32,7 @@ def add_tokenizer_argument(parser):
     parser.add_argument(
         "-t",
         "--tokenizer",
-        choices=list(tokenizers.TOKENIZERS),
+        choices=TOKENIZERS,
         help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
         "the ASCII space alone, as TF Hub's module does",
     )
@@ -83,12 +82,12 @@ def load_elmo(options, check=None, **kwargs):
     return (elmo, result) if check else elmo
 
 
-def load_any_model(options, classes=(keras.Model,)):
+def load_any_model(options, classes=None):
     """Loads the model that `options.model` names: an `Elmo`, or that of a *.keras file.
 
     Args:
         options: the arguments as they are typed.
-        classes: tuple of the classes that the model of a *.keras file may have.
+        classes: tuple of the classes that the model of a *.keras file may have; `None`: any.
 
     Raises:
         ValueError: see `load_keras_model`; or an option is typed that a *.keras file does not take.
@@ -100,7 +99,7 @@ def load_any_model(options, classes=(keras.Model,)):
             f"With a *.keras file, `{name}` must not be given: the model has its own. "
             f"Received: {name}={value}"
         )
-    return load_keras_model(options.model, *classes)
+    return load_keras_model(options.model, *(classes or (keras.Model,)))
 
 
 def load_keras_model(path, *classes):
@@ -228,7 +227,7 @@ def add_matmul_dtype_argument(parser):
     """Adds the option of the dtype in which matrices are multiplied."""
     parser.add_argument(
         "--matmul-dtype",
-        choices=[dtype for dtype in MATMUL_DTYPES if dtype],
+        choices=MATMUL_DTYPES,
         help="multiply matrices in bfloat16, and compute all else in float32: about twice as fast "
         "on processors with AMX, and slower on most others",
     )

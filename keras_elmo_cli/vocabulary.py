@@ -2,9 +2,9 @@
 
 import sys
 
-from keras_elmo.cli.arguments import check_overwrite, reading_bar
-from keras_elmo.cli.lines import add_encoding_arguments
-from keras_elmo.cli.parsing import defaults_of, pluralize
+from keras_elmo_cli.arguments import check_overwrite, reading_bar
+from keras_elmo_cli.lines import add_encoding_arguments
+from keras_elmo_cli.parsing import pluralize
 from keras_elmo.training import Corpus, build_vocabulary
 
 HELP = "make the vocabulary of text files"
@@ -16,7 +16,6 @@ EXAMPLES = (
     "keras-elmo vocabulary 'texts/*.txt.gz' -o vocab.txt --min-count 3",
     "keras-elmo vocabulary train.txt -o vocab.txt --size 50000",
 )
-_DEFAULTS = defaults_of(build_vocabulary)
 
 
 def add_arguments(parser):
@@ -25,7 +24,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--min-count",
         type=int,
-        default=_DEFAULTS["min_count"],
+        default=1,
         metavar="N",
         help="leave out what is rarer (%(default)s)",
     )

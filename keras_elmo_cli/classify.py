@@ -3,9 +3,9 @@
 import collections
 import sys
 
-from keras_elmo.cli import tasks
-from keras_elmo.cli.arguments import load_keras_model
-from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo_cli import tasks
+from keras_elmo_cli.arguments import load_keras_model
+from keras_elmo_cli.parsing import Subcommand, add_commands
 from keras_elmo.files.labelled_files import read_texts
 from keras_elmo.tasks import TextClassifier
 

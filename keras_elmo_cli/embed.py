@@ -5,15 +5,15 @@ import os
 import sys
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     add_embedding_arguments,
     check_layers,
     check_output,
     is_same_file,
     load_elmo,
 )
-from keras_elmo.cli.lines import read_records
-from keras_elmo.cli.parsing import pluralize
+from keras_elmo_cli.lines import read_records
+from keras_elmo_cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.text_files import input_name

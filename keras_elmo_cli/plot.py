@@ -20,7 +20,7 @@ from keras_elmo.analysis.plot import (
     plot_word,
     save_figure,
 )
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     add_layers_argument,
     add_model_arguments,
     add_occurrence_arguments,
@@ -32,7 +32,7 @@ from keras_elmo.cli.arguments import (
     load_keras_model,
     read_sentences,
 )
-from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo_cli.parsing import Subcommand, add_commands
 from keras_elmo.training.events import read_event_log
 
 HELP = "draw vectors, mixes, probes and trainings"

@@ -4,14 +4,14 @@ import os
 
 from keras_elmo import training
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     add_matmul_dtype_argument,
     check_readable,
     open_model_argument,
     reading_bar,
 )
-from keras_elmo.cli.lines import add_encoding_arguments
-from keras_elmo.cli.parsing import defaults_of, pluralize
+from keras_elmo_cli.lines import add_encoding_arguments
+from keras_elmo_cli.parsing import pluralize
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.training import BiLanguageModel
@@ -30,7 +30,6 @@ EXAMPLES = (
     "keras-elmo evaluate my-elmo test.txt",
     "keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64",
 )
-_DEFAULTS = defaults_of(training.evaluate)
 
 
 def add_arguments(parser):
@@ -47,14 +46,14 @@ def add_arguments(parser):
     parser.add_argument(
         "--batch-size",
         type=int,
-        default=_DEFAULTS["batch_size"],
+        default=32,
         metavar="N",
         help="lanes (%(default)s)",
     )
     parser.add_argument(
         "--unroll-steps",
         type=int,
-        default=_DEFAULTS["unroll_steps"],
+        default=20,
         metavar="N",
         help="tokens of a lane read at a time (%(default)s)",
     )

@@ -7,10 +7,10 @@ import sys
 import keras
 
 from keras_elmo.checks import check_integers, short_repr
-from keras_elmo.cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
-from keras_elmo.cli.lines import add_reading_arguments, read_records
+from keras_elmo_cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
+from keras_elmo_cli.lines import add_reading_arguments, read_records
 from keras_elmo.files.atomic import replacing_file
-from keras_elmo.files.records import FORMATS
+from keras_elmo_cli.choices import FORMATS
 from keras_elmo.files.text_files import input_name
 from keras_elmo.process.signals import check_signals
 
@@ -97,7 +97,10 @@ def _train(options, make, data, baseline):
                 model.trainable_part = part
                 if not options.quiet:
                     print("All of ELMo trains now.")
-            callbacks = [_Signals()]
+            signals = dict.fromkeys(
+                ("on_train_batch_end", "on_test_batch_end"), lambda *_: check_signals()
+            )
+            callbacks = [keras.callbacks.LambdaCallback(**signals)]
             if "dev" in data:
                 callbacks.append(model.early_stopping())
             model.fit(
@@ -119,16 +122,6 @@ def _train(options, make, data, baseline):
 
 def _scores(scores):
     return ", ".join(f"{name} {100 * value:.1f} %" for name, value in scores.items())
-
-
-class _Signals(keras.callbacks.Callback):
-    """Looks for signals between batches."""
-
-    def on_train_batch_end(self, batch, logs=None):
-        check_signals()
-
-    def on_test_batch_end(self, batch, logs=None):
-        check_signals()
 
 
 def add_label_arguments(parser, what, formats=FORMATS):

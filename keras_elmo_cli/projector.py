@@ -3,13 +3,13 @@
 import sys
 
 from keras_elmo.analysis.projector import check_folder, write_projector
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     add_occurrence_arguments,
     add_senses_argument,
     add_text_argument,
     find,
 )
-from keras_elmo.cli.parsing import pluralize
+from keras_elmo_cli.parsing import pluralize
 
 HELP = "write vectors that TensorBoard's projector shows"
 DESCRIPTION = (

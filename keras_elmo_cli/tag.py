@@ -3,11 +3,12 @@
 import json
 
 from keras_elmo.analysis.probing import most_frequent_tags
-from keras_elmo.cli import tasks
-from keras_elmo.cli.arguments import load_keras_model
-from keras_elmo.cli.parsing import Subcommand, add_commands
+from keras_elmo_cli import tasks
+from keras_elmo_cli.arguments import load_keras_model
+from keras_elmo_cli.parsing import Subcommand, add_commands
 from keras_elmo.files.labelled_files import as_token, read_conllu, read_tagged
-from keras_elmo.files.records import FORMATS, suffix_of
+from keras_elmo.files.records import suffix_of
+from keras_elmo_cli.choices import FORMATS
 from keras_elmo.tasks import Tagger
 from keras_elmo.tasks.tags import entities, scheme_of
 

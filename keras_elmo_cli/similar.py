@@ -6,8 +6,8 @@ import shutil
 from rich.cells import cell_len, set_cell_size
 
 from keras_elmo.checks import check_integers
-from keras_elmo.cli.arguments import add_occurrence_arguments, add_text_argument, find
-from keras_elmo.cli.parsing import pluralize
+from keras_elmo_cli.arguments import add_occurrence_arguments, add_text_argument, find
+from keras_elmo_cli.parsing import pluralize
 
 _CUT = "…"  # stands for what is cut off
 HELP = "show the contexts in which a word means the same"

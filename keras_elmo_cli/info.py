@@ -1,6 +1,6 @@
 """`keras-elmo info`: what a model is made of."""
 
-from keras_elmo.cli.arguments import MODEL_HELP, open_model_argument
+from keras_elmo_cli.arguments import MODEL_HELP, open_model_argument
 from keras_elmo.weights.model_files import weights_size
 
 HELP = "show a model's options, parameters and sizes"

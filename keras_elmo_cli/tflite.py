@@ -3,13 +3,13 @@
 import os
 import sys
 
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     ANY_MODEL_HELP,
     add_tokenizer_argument,
     check_overwrite,
     load_any_model,
 )
-from keras_elmo.cli.parsing import defaults_of
+from keras_elmo_cli.choices import INPUTS, QUANTIZATIONS
 from keras_elmo.models import Elmo
 from keras_elmo.tasks import Tagger, TextClassifier
 from keras_elmo.tflite import export as tflite
@@ -24,8 +24,6 @@ EXAMPLES = (
     "keras-elmo tflite tiny elmo.tflite --quantize int8",
     "keras-elmo tflite reviews.keras reviews.tflite",
 )
-_FLOAT32 = "float32"  # weights as they are: the library's `None`
-_DEFAULTS = defaults_of(tflite.export_tflite)
 
 
 def add_arguments(parser):
@@ -34,8 +32,8 @@ def add_arguments(parser):
     parser.add_argument(
         "-i",
         "--inputs",
-        default=_typed(_DEFAULTS["inputs"]),
-        choices=[_typed(inputs) for inputs in tflite.INPUTS],
+        default=_typed(INPUTS[0]),
+        choices=[_typed(inputs) for inputs in INPUTS],
         help="what the signature serving_default takes. character-ids (default): int32, (batch, "
         "tokens, characters); text: UTF-8 bytes, (batch, bytes), which the file splits on "
         "whitespace; words: there is no such signature, and keras-elmo-lite starts sooner",
@@ -43,8 +41,8 @@ def add_arguments(parser):
     add_tokenizer_argument(parser)
     parser.add_argument(
         "--quantize",
-        default=_FLOAT32,
-        choices=[name or _FLOAT32 for name in tflite.QUANTIZATIONS],
+        default=QUANTIZATIONS[0],
+        choices=QUANTIZATIONS,
         help="float32 (default); or weights of half the size, float16, or of a quarter, int8 "
         "(dynamic range)",
     )
@@ -53,7 +51,7 @@ def add_arguments(parser):
         dest="batch",
         action="store_const",
         const=None,
-        default=_DEFAULTS["batch"],
+        default=1,
         help="any number of sentences, not one",
     )
     parser.add_argument(
@@ -80,7 +78,7 @@ def run(options):
         load_any_model(options, (Elmo, TextClassifier, Tagger)),
         options.file,
         options.inputs.replace("-", "_"),
-        None if options.quantize == _FLOAT32 else options.quantize,
+        None if options.quantize == "float32" else options.quantize,
         options.batch,
         options.max_tokens,
         options.overwrite,

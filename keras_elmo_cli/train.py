@@ -15,15 +15,15 @@ import tensorflow as tf
 
 from keras_elmo import training
 from keras_elmo.checks import short_repr
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     MODEL_HELP,
     add_matmul_dtype_argument,
     model_source,
     open_model_argument,
     reading_bar,
 )
-from keras_elmo.cli.lines import add_encoding_arguments
-from keras_elmo.cli.parsing import defaults_of, pluralize
+from keras_elmo_cli.lines import add_encoding_arguments
+from keras_elmo_cli.parsing import defaults_of, pluralize
 from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files.atomic import locked_folder, making_folder
 from keras_elmo.process.progress import ProgressBar

@@ -3,21 +3,19 @@
 import os
 import sys
 
-from keras_elmo.cli.arguments import (
+from keras_elmo_cli.arguments import (
     ANY_MODEL_HELP,
     add_matmul_dtype_argument,
     add_tokenizer_argument,
     load_any_model,
 )
-from keras_elmo.cli.parsing import defaults_of
+from keras_elmo_cli.choices import OPS, STORAGE
 from keras_elmo.export import export_saved_model
 from keras_elmo.export.saved_model import (
-    STORAGE,
     check_arguments,
     needs_tensorflow_text,
     operations,
 )
-from keras_elmo.text.whitespace_tokenizer import OPS
 
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
@@ -30,7 +28,6 @@ EXAMPLES = (
     "keras-elmo export reviews.keras served/reviews --ops core",
 )
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
-_DEFAULTS = defaults_of(export_saved_model)
 
 
 def add_arguments(parser):
@@ -42,7 +39,7 @@ def add_arguments(parser):
     add_tokenizer_argument(parser)
     parser.add_argument(
         "--ops",
-        default=_DEFAULTS["ops"],
+        default=OPS[0],
         choices=OPS,
         help="core: programs in Python load the model with TensorFlow alone; tensorflow-text: they "
         "must import tensorflow_text first (default: %(default)s)",

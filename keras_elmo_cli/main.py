@@ -8,7 +8,7 @@ import sys
 import traceback
 
 import keras_elmo
-from keras_elmo.cli import (
+from keras_elmo_cli import (
     classify,
     convert,
     embed,
@@ -26,7 +26,7 @@ from keras_elmo.cli import (
     train,
     vocabulary,
 )
-from keras_elmo.cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
+from keras_elmo_cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
 from keras_elmo.files.atomic import has_no_room
 from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 

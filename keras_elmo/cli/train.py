@@ -9,8 +9,6 @@ import sys
 import typing
 import warnings
 
-import tensorflow as tf
-
 from keras_elmo import training
 from keras_elmo.checks import short_repr
 from keras_elmo.cli.arguments import (
@@ -28,16 +26,14 @@ from keras_elmo.process.progress import ProgressDisplay, duration
 from keras_elmo.training import BiLanguageModel
 from keras_elmo.training.checkpoints import is_begun
 from keras_elmo.training.options import OPTIONS
-from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.vocabulary import Vocabulary
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
     "Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR "
     "gets the model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs "
-    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. On "
-    "several GPUs it trains on all of them, and on several machines where TF_CONFIG says so; DIR "
-    "is shared then."
+    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It "
+    "trains on one device."
 )
 EXAMPLES = (
     "keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3",
@@ -125,14 +121,9 @@ def run(options):
     if options.init:
         with open_model_argument(options.init):
             pass
-    with making_folder(options.output), contextlib.ExitStack() as stack:
-        strategy = _strategy()
-        with strategy.scope():
-            is_chief = Replicas().is_chief()
-        if is_chief:  # of several workers, which share the folder, it alone writes there
-            stack.enter_context(locked_folder(options.output))
-            _check_output(options)  # another run may have ended there since
-        _train(options, corpus, heldout, *settings, strategy, is_chief)
+    with making_folder(options.output), locked_folder(options.output):
+        _check_output(options)  # another run may have ended there since
+        _train(options, corpus, heldout, *settings)
 
 
 def _check_output(options):
@@ -149,22 +140,21 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is_chief):
-    is_shown = is_chief and not options.quiet
+def _train(options, corpus, heldout, config, arguments, vocabulary):
+    is_shown = not options.quiet
     describe_corpus("training", corpus, vocabulary, is_shown)
     if heldout:
         unknown = describe_corpus("held-out", heldout, vocabulary, is_shown)
-    with strategy.scope():
-        trainer = training.Trainer(
-            make_model(options, config, vocabulary, arguments),
-            corpus,
-            arguments,
-            options.output,
-            heldout,
-            options.steps,
-            options.checkpoint_every,
-            options.evaluate_every,
-        )
+    trainer = training.Trainer(
+        make_model(options, config, vocabulary, arguments),
+        corpus,
+        arguments,
+        options.output,
+        heldout,
+        options.steps,
+        options.checkpoint_every,
+        options.evaluate_every,
+    )
     if options.resume:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -175,7 +165,7 @@ def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is
             print_status(f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
         elif is_shown:
             print_status(f"the run is at step {trainer.step:,} already; nothing is left to train")
-        _print_warnings(caught, is_chief)
+        _print_warnings(caught, True)
     if is_shown and trainer.step < trainer.num_steps:
         print_status(describe_work(trainer))
         print_status("tracing the first step ...")
@@ -330,11 +320,3 @@ def make_model(options, config, vocabulary, arguments):
             "Received: another shape"
         )
     return bilm
-
-
-def _strategy():
-    if os.environ.get("TF_CONFIG"):
-        return tf.distribute.MultiWorkerMirroredStrategy()
-    if len(tf.config.list_logical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
-    return tf.distribute.get_strategy()

@@ -154,13 +154,12 @@ class RunState(tf.train.experimental.PythonState):
         self.values = json.loads(str(values))
 
 
-def run_settings(model, options, corpus, num_replicas, num_steps):
+def run_settings(model, options, corpus, num_steps):
     """The settings of a run, as a dict that a checkpoint holds."""
     words = "\n".join(model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
         **model.config.to_options(),
         **dataclasses.asdict(options),
-        "replicas": num_replicas,
         "vocabulary": hashlib.sha256(words).hexdigest(),
         **corpus_settings(corpus),
         "steps": num_steps,

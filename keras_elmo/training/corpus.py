@@ -123,33 +123,22 @@ class Corpus:
         """All sentences in their order: lists of `str`."""
         return self.epoch(0)
 
-    def epoch(self, epoch_index, seed=None, shard=0, num_shards=1):
+    def epoch(self, epoch_index, seed=None):
         """The sentences of an epoch.
 
         With a seed their order differs from epoch to epoch: the files are shuffled, and so are the
-        lines of each file, in blocks of 100,000. Each of several shards has files of its own. If
-        there are fewer files than shards, it has every n-th line instead.
+        lines of each file, in blocks of 100,000.
 
         Args:
             epoch_index: int, from 0.
             seed: int; or `None`: in the order of the files.
-            shard: int, from 0.
-            num_shards: int.
         """
         file_order = range(len(self.files))
         if seed is not None:
             rng = np.random.default_rng([seed, epoch_index])
             file_order = rng.permutation(len(self.files)).tolist()
-        has_own_files = len(self.files) >= num_shards
-        line_count = itertools.count()
-        for position, file_index in enumerate(file_order):
-            if has_own_files and position % num_shards != shard:
-                continue
-            sentences = (
-                sentence
-                for _, sentence in self.read_file(self.files[file_index])
-                if has_own_files or next(line_count) % num_shards == shard
-            )
+        for file_index in file_order:
+            sentences = (sentence for _, sentence in self.read_file(self.files[file_index]))
             if seed is None:
                 yield from sentences
                 continue
@@ -158,17 +147,17 @@ class Corpus:
                 yield from (block[index] for index in rng.permutation(len(block)).tolist())
 
 
-def check_texts(corpus, heldout, options, num_replicas):
+def check_texts(corpus, heldout, options):
     """Raises a `ValueError` if a text is too short for training with some `TrainingOptions`.
 
     The corpus must fill a window of every lane, and the held-out one (or `None`) that of one lane.
     """
-    num_needed = num_replicas * options.batch_size * options.unroll_steps
+    num_needed = options.batch_size * options.unroll_steps
     sentences, tokens = corpus.counts()
     if tokens + sentences < num_needed:
         raise ValueError(
-            f"The corpus must fill a batch, {num_replicas} x {options.batch_size} lanes "
-            f"of {options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
+            f"The corpus must fill a batch, {options.batch_size} lanes of "
+            f"{options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
             f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
             "`unroll_steps` smaller, or the corpus larger"
         )

@@ -57,7 +57,7 @@ _RATES = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
 # In the order of the command line's help. An option whose default is `None` says what it is.
 OPTIONS = {
     "epochs": _positive("times to read the corpus"),
-    "batch_size": _integer(1, "lanes, of each GPU"),
+    "batch_size": _integer(1, "lanes"),
     "unroll_steps": _integer(1, "tokens of a window"),
     "dropout": Option(
         "", "a number from 0, below 1", lambda value: is_number(value) and 0 <= value < 1
@@ -87,8 +87,7 @@ class TrainingOptions:
     """How a biLM is trained.
 
     Args:
-        batch_size: int. The number of lanes of text (the rows of a batch) of a replica, which is a
-            GPU, or a machine without one.
+        batch_size: int. The number of lanes of text (the rows of a batch).
         unroll_steps: int. The number of tokens of a window, through which gradients flow.
         dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
             set to zero.

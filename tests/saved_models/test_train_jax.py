@@ -11,7 +11,6 @@ from scripts import load_script
 import keras_elmo
 from keras_elmo import BiLanguageModel, ElmoConfig, characters
 from keras_elmo.training import Corpus, Stream, TrainingOptions, evaluate
-from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -81,11 +80,9 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
             weights, optimizer, state, batch, 0.01, config, clip_norm
         )
     )
-    step, own_state = TrainingStep(model, options, Replicas()), model.bilm.zero_state(LANES)
+    step, own_state = TrainingStep(model, options), model.bilm.zero_state(LANES)
     for batch in itertools.islice(stream.training_batches(Sentences()), 5):
-        own_losses, own_norm, _, own_state = step(
-            batch, own_state, tf.constant(0.01), tf.constant(0.0)
-        )
+        own_losses, own_norm, own_state = step(batch, own_state, tf.constant(0.01))
         words = [characters.word_to_ids(w, config.max_characters) for w in batch.pop("words")]
         ids = np.array([*characters.boundary_ids(config.max_characters), *words])
         in_all &= np.isin(np.arange(1, len(in_all) + 1), ids)

@@ -115,8 +115,8 @@ def test_a_checkpoint_of_other_variables_is_refused(tmp_path):
 
 @pytest.fixture
 def settings(corpus):
-    def make(options=OPTIONS, corpus=corpus, num_replicas=1, steps=9):
-        return run_settings(model, options, corpus, num_replicas, steps)
+    def make(options=OPTIONS, corpus=corpus, steps=9):
+        return run_settings(model, options, corpus, steps)
 
     model = make_model()
     return make
@@ -137,7 +137,7 @@ def test_other_options_are_another_run(settings, name, value):
         check_same_run(settings(), now, "FOLDER")
 
 
-def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus, tmp_path):
+def test_other_texts_words_and_models_are_another_run(settings, corpus, tmp_path):
     (tmp_path / "other.txt").write_text("a b c\n" * 9)
     before = settings()
     assert before["corpus"] == [list(pair) for pair in corpus.file_counts()]
@@ -145,7 +145,6 @@ def test_other_texts_words_models_and_replicas_are_another_run(settings, corpus,
         (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus"),
         (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding"),
         (settings(corpus=Corpus(corpus.files, errors="replace")), "errors"),
-        (settings(num_replicas=2), "replicas"),
         ({**before, "vocabulary": "0" * 64}, "vocabulary"),
         ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm"),
     ]:

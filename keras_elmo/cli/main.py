@@ -22,7 +22,6 @@ from keras_elmo.cli import (
     similar,
     tag,
     tflite,
-    token_embeddings,
     train,
     vocabulary,
 )
@@ -33,7 +32,6 @@ from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 _MODULES = (
     embed,
     embed_corpus,
-    token_embeddings,
     info,
     export,
     tflite,

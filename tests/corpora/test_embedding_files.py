@@ -6,8 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-import keras_elmo
-from keras_elmo import dump_token_embeddings, read_embeddings
+from keras_elmo import read_embeddings
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 
 
@@ -147,31 +146,3 @@ def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):
         except ValueError as error:
             refused += str(path) in str(error)
     assert refused > 10
-
-
-def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
-    words = ["<S>", "</S>", "<UNK>", "the", "naïve", "x" * 70, "a"]
-    expected = elmo(words[2:])["word_emb"][:, 0].numpy()
-    np.testing.assert_allclose(elmo.token_embeddings(words[2:]), expected, atol=1e-6)
-    assert elmo.token_embeddings([]).shape == (0, 8)
-    assert elmo.token_embeddings(["a", "b", "a"]).dtype == np.float32
-    with pytest.raises(ValueError, match="words"):
-        elmo.token_embeddings("the")
-
-    monkeypatch.setattr("keras_elmo.training.token_embeddings.WORDS_PER_WRITE", 3)
-    (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
-    for vocabulary in (tmp_path / "vocab.txt", words):
-        assert dump_token_embeddings(elmo, vocabulary, tmp_path / "tokens.hdf5") == 7
-        with h5py.File(tmp_path / "tokens.hdf5") as file:
-            assert list(file) == ["embedding"] and file["embedding"].dtype == np.float32
-            values = file["embedding"][...]
-        np.testing.assert_allclose(values[2:], expected, atol=1e-6)
-        keeping = keras_elmo.Elmo(elmo.config, keep_sentence_boundaries=True)
-        keeping.set_weights(elmo.get_weights())
-        row = keeping(["a"])["word_emb"][0].numpy()
-        np.testing.assert_allclose(values[[0, 6, 1]], row, atol=1e-6)
-    halves = keras_elmo.Elmo(elmo.config, dtype="bfloat16")
-    assert dump_token_embeddings(halves, words, tmp_path / "tokens.hdf5") == 7
-    with pytest.raises(ValueError, match="special words <S>, </S>, <UNK> are missing"):
-        dump_token_embeddings(elmo, ["the"], tmp_path / "new.hdf5")
-    assert {path.name for path in tmp_path.iterdir()} == {"vocab.txt", "tokens.hdf5"}

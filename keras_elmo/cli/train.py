@@ -24,8 +24,9 @@ from keras_elmo.config import OPTIONS_FILE, ElmoConfig
 from keras_elmo.files.atomic import locked_folder, making_folder
 from keras_elmo.process.progress import ProgressDisplay, duration
 from keras_elmo.training import BiLanguageModel
-from keras_elmo.training.checkpoints import is_begun
+from keras_elmo.training.checkpoints import checkpoint_names
 from keras_elmo.training.options import OPTIONS
+from keras_elmo.training.trainer import CHECKPOINTS
 from keras_elmo.training.vocabulary import Vocabulary
 
 HELP = "train a biLM on text files"
@@ -128,7 +129,7 @@ def run(options):
 
 def _check_output(options):
     """Refuses a folder with another run, or with a model, so that neither is lost."""
-    is_run = is_begun(os.path.join(options.output, "checkpoints"))
+    is_run = bool(checkpoint_names(os.path.join(options.output, CHECKPOINTS)))
     if is_run and not options.resume:
         raise FileExistsError(
             f"{options.output} holds a run already; resume it with --resume, or give another folder"

@@ -11,7 +11,6 @@ from keras_elmo.checks import check_integers
 from keras_elmo.process.signals import check_signals, noted_signal, noting_signals
 from keras_elmo.training.checkpoints import (
     Checkpoints,
-    RunState,
     check_same_run,
     corpus_settings,
     run_settings,
@@ -23,7 +22,7 @@ from keras_elmo.training.language_model import perplexities
 from keras_elmo.training.stream import Stream, read_ahead
 from keras_elmo.training.training_step import TrainingStep
 
-_CHECKPOINTS = "checkpoints"
+CHECKPOINTS = "checkpoints"
 _LOGS = "logs"
 
 
@@ -205,16 +204,14 @@ class Trainer:
         """Writes a checkpoint. The one before it is kept until then."""
         if self.folder is None:
             return
-        values = {
+        progress = {
             "step": self.step,
             "evaluated": self.last_evaluation_step,
             "best": self.best_perplexity,
             "heldout": corpus_settings(self.heldout),
             "run": self._settings(),
         }
-        run_state = RunState(values, [tensor.numpy() for tensor in self.state])
-        is_evaluated = self.last_evaluation_step == self.step
-        self._checkpoints().write(run_state, self.step, is_evaluated)
+        self._checkpoints().write(self.step, progress, self.state)
         self.last_checkpoint_step = self.step
 
     def restore(self):
@@ -231,24 +228,22 @@ class Trainer:
         if self.folder is None:
             return False
         checkpoints = self._checkpoints()
-        run_state = checkpoints.read_run_state()
-        if run_state is None:
+        progress = checkpoints.read_progress()
+        if progress is None:
             return False
-        values = run_state.values
-        check_same_run(values["run"], self._settings(), self.folder)
-        checkpoints.restore_variables()
-        self.step = self.last_checkpoint_step = values["step"]
-        if values["heldout"] == corpus_settings(self.heldout):
-            self.last_evaluation_step = values["evaluated"]
-            self.best_perplexity = values["best"]
+        check_same_run(progress["run"], self._settings(), self.folder)
         dtype = self.model.bilm.compute_dtype
-        self.state = [tf.cast(array, dtype) for array in run_state.lstm_state]
+        self.state = [tf.cast(array, dtype) for array in checkpoints.restore()]
+        self.step = self.last_checkpoint_step = progress["step"]
+        if progress["heldout"] == corpus_settings(self.heldout):
+            self.last_evaluation_step = progress["evaluated"]
+            self.best_perplexity = progress["best"]
         return True
 
     def _checkpoints(self):
         step = self.training_step
-        folder = os.path.join(self.folder, _CHECKPOINTS)
-        return Checkpoints(folder, step.variables, step.optimizer.accumulators)
+        folder = os.path.join(self.folder, CHECKPOINTS)
+        return Checkpoints(folder, [*step.variables, *step.optimizer.accumulators])
 
     def _settings(self):
         return run_settings(self.model, self.options, self.corpus, self.num_steps)

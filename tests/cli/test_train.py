@@ -17,6 +17,7 @@ from keras_elmo.cli.main import main
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process import progress
 from keras_elmo.process.progress import ProgressDisplay
+from keras_elmo.training.checkpoints import checkpoint_names
 from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights import presets
@@ -264,8 +265,8 @@ def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy, seed):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": corpus_copy}
     subprocess.run(command(*train, "-o", "whole"), check=True, **quiet)
     with subprocess.Popen(command(*train, "-o", "broken"), **quiet) as process:
-        begun = corpus_copy / "broken/checkpoints/checkpoint"
-        while not begun.exists():
+        begun = corpus_copy / "broken/checkpoints"
+        while not checkpoint_names(begun):
             assert process.poll() is None
             time.sleep(0.01)
         time.sleep(random.Random(seed).uniform(0, 1.5))

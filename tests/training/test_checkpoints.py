@@ -1,6 +1,5 @@
 import dataclasses
 
-import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,9 +8,8 @@ from training.letters import OPTIONS, WORDS, make_model
 from keras_elmo.training import Corpus
 from keras_elmo.training.checkpoints import (
     Checkpoints,
-    RunState,
     check_same_run,
-    is_begun,
+    checkpoint_names,
     run_settings,
 )
 from keras_elmo.training.optimizer import OPTIMIZERS
@@ -35,82 +33,52 @@ def test_an_optimizer_resumes_as_it_would_have_continued(tmp_path, name):
     whole = make_variables(0)
     optimizer = OPTIMIZERS[name](whole)
     take_steps(optimizer, whole, seed=1)
-    state = [np.arange(6, dtype=np.float32).reshape(2, 3)]
-    checkpoints = Checkpoints(str(tmp_path), whole, optimizer.accumulators)
-    checkpoints.write(RunState({"step": 3}, state), 3, is_evaluated=False)
-    shapes = tf.train.load_checkpoint(str(tmp_path)).get_variable_to_shape_map()
-    sizes = [4 * np.prod(s) for n, s in shapes.items() if n.startswith(("variables", "accum"))]
-    assert checkpoints.num_bytes() == sum(sizes)
+    progress = {"step": 3, "best": float("inf"), "heldout": None, "run": {"filters": [[1, 4]]}}
+    state = [tf.constant(np.random.normal(size=(3, size)), tf.float32) for size in (2, 5)]
+    state.append(tf.cast(state[0], tf.bfloat16))
+    checkpoints = Checkpoints(tmp_path / "new", [*whole, *optimizer.accumulators])
+    assert checkpoints.read_progress() is None
+    checkpoints.write(3, progress, state)
+    (path,) = (tmp_path / "new").iterdir()
+    assert 0 < path.stat().st_size - checkpoints.num_bytes() < 5000
     take_steps(optimizer, whole, seed=2)
 
     resumed = make_variables(9)
     optimizer = OPTIMIZERS[name](resumed)
-    checkpoints = Checkpoints(str(tmp_path), resumed, optimizer.accumulators)
-    run_state = checkpoints.read_run_state()
-    assert run_state.values == {"step": 3}
-    np.testing.assert_array_equal(run_state.lstm_state[0], state[0])
-    checkpoints.restore_variables()
+    checkpoints = Checkpoints(tmp_path / "new", [*resumed, *optimizer.accumulators])
+    assert checkpoints.read_progress() == progress
+    for array, tensor in zip(checkpoints.restore(), state, strict=True):
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array, tensor.numpy().astype(np.float32))
     take_steps(optimizer, resumed, seed=2)
     for variable, expected in zip(resumed, whole, strict=True):
         np.testing.assert_array_equal(variable, expected)
 
 
-def test_the_two_newest_are_kept_and_one_after_an_evaluation_is_newer(tmp_path):
-    variables = make_variables(0)
-    checkpoints = Checkpoints(str(tmp_path), variables, [])
-    assert checkpoints.read_run_state() is None
-    for step, is_evaluated in [(1, False), (2, False), (2, True)]:
-        values = {"step": step, "is_evaluated": is_evaluated}
-        checkpoints.write(RunState(values), step, is_evaluated)
-        assert checkpoints.read_run_state().values == values
-    names = {path.stem for path in tmp_path.iterdir() if path.suffix == ".index"}
-    assert names == {"ckpt-2", "evaluated-2"}
+def test_the_two_newest_are_kept_and_one_of_the_same_step_is_replaced(tmp_path):
+    checkpoints = Checkpoints(tmp_path, make_variables(0))
+    for step, is_evaluated in [(1, False), (9, False), (10, False), (10, True)]:
+        progress = {"step": step, "is_evaluated": is_evaluated}
+        checkpoints.write(step, progress, [])
+        assert checkpoints.read_progress() == progress
+    assert checkpoint_names(tmp_path) == ["step-0000000009.npz", "step-0000000010.npz"]
+    (tmp_path / "step-0000000010.npz").unlink()
+    assert checkpoints.read_progress()["step"] == 9
+    assert checkpoint_names(tmp_path / "nothing") == []
 
 
-def test_a_checkpoint_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    checkpoints = Checkpoints(str(tmp_path / "file"), make_variables(0), [])
-    with pytest.raises(OSError, match="step 6 .*file"):
-        checkpoints.write(RunState({}), 6, False)
-
-
-@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
-def test_a_checkpoint_that_is_cut_short(tmp_path, suffix):
-    variables = make_variables(0)
-    checkpoints = Checkpoints(str(tmp_path), variables, [])
-    checkpoints.write(RunState({"step": 1}), 1, False)
-    path = tmp_path / f"ckpt-1{suffix}"
+def test_a_checkpoint_that_is_cut_short_or_damaged(tmp_path):
+    checkpoints = Checkpoints(tmp_path, make_variables(0))
+    checkpoints.write(1, {"step": 1}, [])
+    (path,) = tmp_path.iterdir()
     content = path.read_bytes()
-    for size in range(0, len(content), 20):
-        path.write_bytes(content[:size])
-        with pytest.raises(ValueError, match="ckpt-1 must be whole"):
-            checkpoints.read_run_state()
-            checkpoints.restore_variables()
-
-
-def test_a_run_does_not_begin_anew_if_no_file_names_its_checkpoints(tmp_path):
-    checkpoints = Checkpoints(str(tmp_path), make_variables(0), [])
-    assert not is_begun(tmp_path / "none") and not is_begun(tmp_path)
-    for step, is_evaluated in [(9, False), (10, False), (10, True)]:
-        checkpoints.write(RunState({"is": [step, is_evaluated]}), step, is_evaluated)
-    (tmp_path / "checkpoint").rename(tmp_path / "state")
-    assert checkpoints.read_run_state().values == {"is": [10, True]} and is_begun(tmp_path)
-    (tmp_path / "evaluated-10.index").unlink()
-    assert checkpoints.read_run_state().values == {"is": [10, False]}
-    (tmp_path / "state").rename(tmp_path / "checkpoint")  # It names the one that is removed.
-    assert checkpoints.read_run_state().values == {"is": [10, False]}
-    (tmp_path / "ckpt-10.index").unlink()
-    assert is_begun(tmp_path)
-    with pytest.raises(ValueError, match="must hold a checkpoint"):
-        checkpoints.read_run_state()
-
-
-def test_a_checkpoint_of_other_variables_is_refused(tmp_path):
-    variables = make_variables(0)
-    Checkpoints(str(tmp_path), variables, []).write(RunState({}), 1, False)
-    other = Checkpoints(str(tmp_path), [*variables, tf.Variable(0.0)], [])
-    with pytest.raises(AssertionError):
-        other.restore_variables()
+    position = content.index(make_variables(0)[0].numpy().tobytes()) + 50
+    flipped = content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+    for damaged in (flipped, *(content[:size] for size in range(0, len(content), 20))):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="step-0000000001.npz must be whole"):
+            checkpoints.read_progress()
+            checkpoints.restore()
 
 
 @pytest.fixture
@@ -164,14 +132,3 @@ def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(setti
         context = pytest.raises(ValueError, match=f"steps: 9 before, 2000 now.*{schedule}")
     with context:
         check_same_run(settings(options), settings(more_epochs, steps=2000), "run")
-
-
-def test_the_state_of_a_run_is_kept_as_float32():
-    values = {"step": 7, "best": float("inf"), "heldout": None, "run": {"filters": [[1, 4]]}}
-    state = [np.random.normal(size=(3, size)).astype(np.float32) for size in (2, 5)]
-    half = state[0].astype(ml_dtypes.bfloat16)
-    read = RunState()
-    read.deserialize(RunState(values, [*state, half]).serialize())
-    assert read.values == values and {array.dtype.name for array in read.lstm_state} == {"float32"}
-    for array, expected in zip(read.lstm_state, [*state, half], strict=True):
-        np.testing.assert_array_equal(array, expected.astype(np.float32))

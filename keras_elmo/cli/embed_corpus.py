@@ -1,6 +1,5 @@
 """`keras-elmo embed-corpus`: files of sentences to a folder of vectors."""
 
-import logging
 import signal
 import sys
 
@@ -65,7 +64,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
     state = None
     display = ProgressDisplay(
         "embedding", rate_unit="tokens", is_shown=not options.quiet, is_transient=True

@@ -2,7 +2,6 @@
 
 import collections
 import itertools
-import logging
 import os
 import re
 from typing import NamedTuple
@@ -32,7 +31,6 @@ from keras_elmo.weights import sources
 # sentence is one vector for each layer, others have one for each token and layer.
 SHARD_SIZE = 1024
 POOLED_SHARD_SIZE = 16384
-_logger = logging.getLogger(__name__)
 
 
 class Progress(NamedTuple):
@@ -142,7 +140,7 @@ def embed_files(
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
     _earlier_manifest(folder)
-    records = Records(_find_files(inputs), encoding, errors, Fields(field, keep, format))
+    records = Records(find_files(inputs), encoding, errors, Fields(field, keep, format))
     config, num_mixes, load = _opened(model, kwargs)
     columns = shards.vector_columns(config, layers, num_mixes)
     kept = shards.column_types(records)  # the first reading, which checks and counts
@@ -170,19 +168,6 @@ def embed_files(
         with locked_folder(folder):
             manifest |= _begin(folder, manifest, overwrite)
             return _Run(elmo, columns, records, folder, manifest, on_progress).finish()
-
-
-def _find_files(inputs):
-    files = find_files(inputs)
-    for path in files:
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            raise ValueError(
-                "The name of an input file must be UTF-8, since the vectors are stored with it; "
-                f"rename the file. Received: {path!r}"
-            ) from None
-    return files
 
 
 def _opened(model, kwargs):
@@ -263,7 +248,8 @@ class _Run:
         self._on_progress(self._progress)
         earlier = dict(self._done)
         if len(earlier) < num_shards(self._manifest):
-            self._record_versions()
+            if versions() not in self._manifest["versions"]:
+                self._manifest["versions"].append(versions())
             try:
                 self._write_shards()
             except InputChanged:
@@ -272,16 +258,6 @@ class _Run:
                 raise
         self._write_manifest(is_complete=True)
         return self._manifest
-
-    def _record_versions(self):
-        before, now = self._manifest["versions"], versions()
-        if before[-1] != now:
-            _logger.warning(
-                "%s: other versions wrote the first vectors (%s), whose last digits may differ",
-                self._folder,
-                before[-1],
-            )
-            self._manifest["versions"] = [*before, now]
 
     def _write_manifest(self, is_complete):
         entries = sorted(self._done.values(), key=lambda shard: shard["first_id"])

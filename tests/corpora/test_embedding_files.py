@@ -1,6 +1,4 @@
-import io
 import json
-import zipfile
 
 import h5py
 import numpy as np
@@ -71,17 +69,6 @@ def test_fields_that_are_kept_come_back(tmp_path, arrays, name):
         dict(vectors.kept)
     write(tmp_path / name, arrays[:2])
     assert read_embeddings(tmp_path / name).kept == {}
-    write(tmp_path / name, arrays[:3], kept=kept)
-    with pytest.raises(ValueError, match="kept, another number of values than of sentences"):
-        dict(read_embeddings(tmp_path / name).kept)
-
-
-@pytest.mark.parametrize("value", ["{", "7", [["a"]], 1.5])
-def test_fields_that_are_damaged(tmp_path, value):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["kept"] = value
-    with pytest.raises(ValueError, match="may be damaged. Received: for the fields that were kept"):
-        dict(read_embeddings(tmp_path / "a.h5").kept)
 
 
 def test_files_of_another_kind(tmp_path, arrays, small_folder):
@@ -100,10 +87,10 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     refuse("may be cut short")
     with h5py.File(path, "w") as file:
         file["0"] = file["1"] = file["3"] = arrays[3]
-    refuse("without the line 2, and with 3")
+    refuse("Received: a file with 3")
     with h5py.File(path, "w") as file:  # sentences that are numbers
         file["4915112345678"] = file["9" * 5000] = arrays[3]
-    refuse("without the line 0, and with 4915112345678, 999")
+    refuse("a file with 4915112345678, 999")
     refuse("CNN, CNN_high_0, CNN_proj, RNN_0", small_folder / "weights.hdf5")
     with h5py.File(path, "w") as file:
         file["0/a"] = arrays[3]
@@ -119,16 +106,6 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
     path.write_bytes(content)
     refuse("entries must be readable")
-
-
-def test_a_zip_of_the_largest_number_of_entries_without_a_record_of_their_number(tmp_path):
-    path = tmp_path / "a.npz"
-    data = io.BytesIO()
-    np.save(data, np.ones(1, np.float32))
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(0xFFFF):
-            archive.writestr(f"{number}.npy", data.getvalue())
-    assert len(read_embeddings(path)) == 0xFFFF
 
 
 def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):

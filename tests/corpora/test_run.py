@@ -141,7 +141,7 @@ def test_another_model_or_text_is_refused(embed, folder, new_elmo):
     embed()
     before = contents(folder / "out")
     new_elmo.mixes[0].gamma.assign(2.0)
-    with pytest.raises(ValueError, match="Received: model "):
+    with pytest.raises(ValueError, match="Received: model sha256 "):
         embed_files(new_elmo, "*.txt", "out", "top", shard_size=5)
     with open("b.txt", "a") as file:
         file.write("one more\n")
@@ -174,7 +174,7 @@ def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
     embed(**options)
     assert contents(folder / "out") == contents(folder / "whole")
     with pytest.raises(
-        ValueError, match="Received: keep {.*'x': 'json'} there and {'id': 'int64'} n"
+        ValueError, match="Received: keep {.*'x': 'json'} there and {'id': 'int64'} now"
     ):
         embed(**{**options, "keep": ["id"]})
     with pytest.raises(
@@ -242,14 +242,13 @@ def test_overwriting_removes_the_old_shards_alone(embed):
     assert sorted(os.listdir("out")) == sorted(expected) and len(expected) == 4
 
 
-def test_other_versions_are_recorded(embed, folder, monkeypatch, caplog):
+def test_other_versions_are_recorded(embed, folder, monkeypatch):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.shards == 2))
     now = run_module.versions()
     monkeypatch.setattr(run_module, "versions", lambda: {**now, "tensorflow": "9"})
     manifest = embed()
     assert [v["tensorflow"] for v in manifest["versions"]] == [now["tensorflow"], "9"]
-    assert "other versions wrote the first vectors" in caplog.text
 
 
 def test_an_input_without_lines_has_one_shard(embed, folder):

@@ -230,7 +230,6 @@ def test_a_model_is_trained_with_labels(folder):
         ({"batch_size": None}, "batch_size=None and max_tokens=None"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"max_tokens": 0}, "max_tokens=0"),
-        ({"seed": "x"}, "seed='x'"),
         *[({"columns": columns}, "columns") for columns in (["top"], [], 2 * ["layer_0"])],
     ],
 )

@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-import dataclasses
 import math
 import os
 import sys
-import typing
 import warnings
 
 from keras_elmo import training
@@ -25,7 +23,8 @@ from keras_elmo.files.atomic import locked_folder, making_folder
 from keras_elmo.process.progress import ProgressDisplay, duration
 from keras_elmo.training import BiLanguageModel
 from keras_elmo.training.checkpoints import checkpoint_names
-from keras_elmo.training.options import OPTIONS
+from keras_elmo.training.optimizer import OPTIMIZERS
+from keras_elmo.training.options import DTYPES, LEARNING_RATES, NUM_NEGATIVES, SCHEDULES
 from keras_elmo.training.trainer import CHECKPOINTS
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -46,6 +45,34 @@ _LINE_INTERVAL = 100  # steps between two lines, where there is no terminal
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
+_INTEGER, _NUMBER = {"type": int, "metavar": "N"}, {"type": float, "metavar": "X"}
+_SWITCH = {"action": argparse.BooleanOptionalAction}
+_RATES = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
+# The fields of `TrainingOptions` (without `matmul_dtype`, an option of other subcommands, too): how
+# they are read, and their help. If the default of a field is `None`, the help says what that means.
+_TRAINING_OPTIONS = {
+    "epochs": (_NUMBER, "times to read the corpus"),
+    "batch_size": (_INTEGER, "lanes"),
+    "unroll_steps": (_INTEGER, "tokens of a window"),
+    "dropout": (_NUMBER, ""),
+    "optimizer": ({"choices": list(OPTIMIZERS)}, "adagrad is the original's"),
+    "learning_rate": (_NUMBER, f"({_RATES})"),
+    "schedule": ({"choices": SCHEDULES}, "how it falls"),
+    "warmup_steps": (_INTEGER, "steps it rises over"),
+    "shuffle": (_SWITCH, "read the sentences in another order in each epoch"),
+    "zero_starts": (
+        _SWITCH,
+        "begin sentences that begin a window from a zero state, as embedding does",
+    ),
+    "clip_norm": (_NUMBER, "of all gradients"),
+    "num_negatives": (
+        _INTEGER,
+        "samples, at most half of the vocabulary's words; 0: the full softmax "
+        f"({NUM_NEGATIVES}, or as many as there may be)",
+    ),
+    "dtype": ({"choices": DTYPES}, "of the arithmetic"),
+    "seed": (_INTEGER, ""),
+}
 
 
 def add_arguments(parser):
@@ -89,22 +116,12 @@ def add_arguments(parser):
 def _add_training_options(group):
     """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
     group.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
-    types = {field.name: field.type for field in dataclasses.fields(training.TrainingOptions)}
-    for name, option in OPTIONS.items():
+    for name, (kind, text) in _TRAINING_OPTIONS.items():
         default = _DEFAULTS[name]
-        if name == "matmul_dtype":
-            add_matmul_dtype_argument(group)  # as other subcommands have it
-            continue
-        if default is True:
-            kind, default = {"action": argparse.BooleanOptionalAction}, "yes"
-        elif option.choices:
-            kind = {"choices": option.choices}
-        elif int in (types[name], *typing.get_args(types[name])):
-            kind = {"type": int, "metavar": "N"}
-        else:
-            kind = {"type": float, "metavar": "X"}
-        shown = "" if default is None else f" ({default})"
-        group.add_argument(_option(name), help=f"{option.help}{shown}".lstrip(), **kind)
+        if default is not None:
+            text = f"{text} ({'yes' if default is True else default})".lstrip()
+        group.add_argument(_option(name), help=text, **kind)
+    add_matmul_dtype_argument(group)
 
 
 def _option(name):
@@ -283,8 +300,9 @@ def _settings(options):
     config, known, num_words = SMALL, {}, None
     if options.options:
         config, known, num_words = training.read_options(options.options)
-    typed = {name: getattr(options, name) for name in OPTIONS}
-    known |= {name: value for name, value in typed.items() if value is not None}
+    for name in (*_TRAINING_OPTIONS, "matmul_dtype"):
+        if getattr(options, name) is not None:
+            known[name] = getattr(options, name)
     arguments = training.TrainingOptions(**known)
     vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):

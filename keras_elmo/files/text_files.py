@@ -7,7 +7,6 @@ import codecs
 import contextlib
 import glob
 import gzip
-import hashlib
 import io
 import os
 import select
@@ -18,7 +17,6 @@ from keras_elmo.process.signals import check_signals
 
 _FAULT = "\udc80"  # Stands for bytes that cannot be decoded. No decoded text holds it.
 _BYTE_ORDER_MARK = "\ufeff"
-_BYTES_PER_READ = 1 << 20
 _WAITING_SECONDS = 0.2  # between two looks for signals while a pipe is empty
 _MAX_SHOWN = 60  # characters of a line in an error
 
@@ -105,20 +103,6 @@ def input_name(path):
     return "standard input" if path == "-" else path
 
 
-@contextlib.contextmanager
-def open_hashed(path):
-    """Opens a text file like `open_text`, and hashes its bytes while they are read.
-
-    Yields:
-        A pair: the binary file object, and a `HashedFile`.
-    """
-    with (
-        HashedFile(path) as hashed,
-        _decompressed(io.BufferedReader(hashed, _BYTES_PER_READ), path) as file,
-    ):
-        yield file, hashed
-
-
 def standard_input():
     """Standard input as a binary file object. A signal ends the waiting for more of it."""
     if sys.stdin is None:
@@ -154,29 +138,6 @@ class _Pipe(io.FileIO):
 
     def seekable(self):
         return False
-
-
-class HashedFile(io.FileIO):
-    """A file that hashes the bytes that are read, from its beginning to its end."""
-
-    def __init__(self, path):
-        super().__init__(path, "rb")
-        self._sha256, self._size = hashlib.sha256(), 0
-
-    def readinto(self, buffer):
-        count = super().readinto(buffer)
-        self._sha256.update(memoryview(buffer)[:count])
-        self._size += count
-        return count
-
-    def seekable(self):
-        return False  # Each byte is read once.
-
-    def finish(self):
-        """Reads the rest. Returns the size of the whole file in bytes, and its SHA-256."""
-        while self.readinto(bytearray(_BYTES_PER_READ)):
-            pass
-        return self._size, self._sha256.hexdigest()
 
 
 def read_lines(path, encoding=None, errors="strict"):

@@ -1,5 +1,4 @@
 import gzip
-import hashlib
 import io
 import os
 import sys
@@ -9,7 +8,6 @@ import pytest
 from keras_elmo.files.text_files import (
     decode_lines,
     find_files,
-    open_hashed,
     open_text,
     read_lines,
     standard_input,
@@ -68,14 +66,6 @@ def test_text_may_be_compressed(tmp_path):
         (tmp_path / "b.gz").write_bytes(broken)
         with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
             list(read_lines(tmp_path / "b.gz"))
-
-
-def test_the_bytes_on_the_disk_are_hashed(tmp_path):
-    content = gzip.compress(b"one\ntwo\n")
-    (tmp_path / "a.gz").write_bytes(content)
-    with open_hashed(tmp_path / "a.gz") as (file, hashed):
-        assert next(decode_lines(file, "a.gz")) == "one"
-        assert hashed.finish() == (len(content), hashlib.sha256(content).hexdigest())
 
 
 def test_standard_input_that_is_closed(monkeypatch):

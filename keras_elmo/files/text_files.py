@@ -157,7 +157,7 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
         keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
 
     Raises:
-        ValueError: lines cannot be decoded. The message counts them and has the first.
+        ValueError: a line cannot be decoded.
     """
     text = io.TextIOWrapper(
         file,
@@ -172,19 +172,14 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
             if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             if _FAULT in line:
-                _refuse_undecodable(name, encoding, line_number, line, text)
+                _refuse_undecodable(name, encoding, line_number, line)
             yield line
     finally:
         with contextlib.suppress(ValueError):  # The file is closed already.
             text.detach()  # else it would close the file
 
 
-def _refuse_undecodable(name, encoding, line_number, line, following):
-    count = 1
-    for other in following:
-        check_signals()
-        count += _FAULT in other
-    lines = "1 line is" if count == 1 else f"{count:,} lines are"
+def _refuse_undecodable(name, encoding, line_number, line):
     shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")[:_MAX_SHOWN]
     remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
     if encoding is not None:
@@ -193,6 +188,6 @@ def _refuse_undecodable(name, encoding, line_number, line, following):
             '`errors="replace"`'
         )
     raise ValueError(
-        f"{name} must be {encoding or 'UTF-8'}, and {lines} not. "
+        f"{name} must be {encoding or 'UTF-8'}, and is not. "
         f"Received: line {line_number:,}: {shown!r}. {remedy}"
     )

@@ -97,7 +97,7 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.jsonl", '{"text": "\\ud800"}', "surrogates not allowed"),
         ("a.jsonl", 100_000 * "[", "which cannot be read (maximum recursion"),
         ("a.jsonl", '{"id": ' + 5000 * "9", "which cannot be read (Exceeds the limit"),
-        ("a.jsonl", b'{"id": "\xff"}', "must be UTF-8, and 1 line is not. Received: line 1"),
+        ("a.jsonl", b'{"id": "\xff"}', "must be UTF-8, and is not. Received: line 1"),
         ("a.csv", "id,Text\n", "column 'text' in its first line, once. Received: ['id', 'Text']"),
         ("a.tsv", "text\ttext\tid\n", "column 'text' in its first line, once."),
         ("a.csv", "text,id\na, b,1\n", "the 2 fields that its first line names. Received: line 2"),

@@ -116,14 +116,14 @@ def test_text_of_any_encoding(encoding):
         (
             LATIN.encode("latin-1"),
             "utf-8",
-            "2 lines are not. Received: line 2: 'caf\ufffd'. .*`enc",
+            "and is not. Received: line 2: 'caf\ufffd'. .*`enc",
         ),
         # There is no such argument.
         (LATIN.encode("latin-1"), None, "must be UTF-8, .* Convert the file first"),
-        ("Hello\nthere\n".encode("utf-16")[:-1], "utf-16", "utf-16, and 1 line is not.*line 2"),
+        ("Hello\nthere\n".encode("utf-16")[:-1], "utf-16", "utf-16, and is not.*line 2"),
     ],
 )
-def test_lines_of_another_encoding_are_counted_and_the_first_is_named(content, encoding, message):
+def test_a_line_of_another_encoding_is_named(content, encoding, message):
     with pytest.raises(ValueError, match=message):
         decoded(content, encoding)
 

@@ -69,15 +69,11 @@ def run(options):
         check_readable(options.vocabulary)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
-        received = f"no folder {options.model}"
-        if presets.has_softmax(options.model):
-            received = f"{options.model}, whose softmax has words of its own, and --vocab"
-        elif options.model in presets.names():
-            received = f"{options.model}, which is published without one"
         names = ", ".join(filter(presets.has_softmax, presets.names()))
         raise ValueError(
             "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
-            f"checkpoint, hf://user/model with a softmax, or {names}. Received: {received}"
+            f"checkpoint, hf://user/model with a softmax, or {names} without --vocab. "
+            f"Received: {options.model}"
         )
     if not options.vocabulary and find_file(folder, VOCABULARY_FILE) is None:
         own = os.path.join(options.model, VOCABULARY_FILE)

@@ -58,17 +58,6 @@ def read_manifest(folder):
     return manifest
 
 
-def num_shards(manifest):
-    """The number of shards; an input without lines has one, which holds the schema."""
-    return max(1, -(-manifest["rows"] // manifest["shard_size"]))
-
-
-def shard_rows(manifest, index):
-    """The number of rows of a shard."""
-    size = manifest["shard_size"]
-    return min(size, manifest["rows"] - index * size)
-
-
 def write_manifest(folder, manifest):
     """Writes the manifest of a folder. The file appears whole, or not at all."""
     with replacing_file(os.path.join(folder, MANIFEST)) as temporary:

@@ -12,9 +12,7 @@ from keras_elmo.corpora.manifest import (
     MANIFEST,
     differences,
     new_manifest,
-    num_shards,
     read_manifest,
-    shard_rows,
     versions,
     write_manifest,
 )
@@ -234,20 +232,21 @@ class _Run:
         self._schema = shards.make_schema(
             columns, manifest["dtype"], manifest["pooled"], manifest["keep"]
         )
+        # An input without lines has one shard, which holds the schema.
+        self._num_shards = max(1, -(-manifest["rows"] // manifest["shard_size"]))
         self._done = {}  # by its name, the entry of each shard that is there
         for shard in manifest["shards"]:
             if os.path.exists(os.path.join(folder, shard["file"])):
                 shards.check_size(folder, shard)
                 self._done[shard["file"]] = shard
         rows = sum(shard["rows"] for shard in self._done.values())
-        total = num_shards(manifest)
-        self._progress = Progress(rows, manifest["rows"], len(self._done), total)
+        self._progress = Progress(rows, manifest["rows"], len(self._done), self._num_shards)
 
     def finish(self):
         """Writes the missing shards and the manifest, which it returns."""
         self._on_progress(self._progress)
         earlier = dict(self._done)
-        if len(earlier) < num_shards(self._manifest):
+        if len(earlier) < self._num_shards:
             if versions() not in self._manifest["versions"]:
                 self._manifest["versions"].append(versions())
             try:
@@ -266,17 +265,13 @@ class _Run:
 
     def _write_shards(self):
         self._write_manifest(is_complete=False)
-        found, count = self._records.read(), num_shards(self._manifest)
-        for index in range(count):
-            pairs = list(itertools.islice(found, shard_rows(self._manifest, index)))
-            name = shards.shard_name(index, count)
+        found, size = self._records.read(), self._manifest["shard_size"]
+        for index in range(self._num_shards):
+            pairs = list(itertools.islice(found, size))
+            name = shards.shard_name(index, self._num_shards)
             if name in self._done:
                 continue
-            entry = {
-                "file": name,
-                "first_id": index * self._manifest["shard_size"],
-                "rows": len(pairs),
-            }
+            entry = {"file": name, "first_id": index * size, "rows": len(pairs)}
             rows = self._embed(entry["first_id"], pairs)
             tables = (
                 shards.make_table(group, self._schema, self._manifest["dtype"])

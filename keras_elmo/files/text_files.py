@@ -28,7 +28,7 @@ def find_files(inputs):
 
     Args:
         inputs: a path, or a list of paths. A path that does not exist may be a pattern with `*`,
-            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A path
+            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A file
             that is named twice counts once.
 
     Returns:
@@ -37,7 +37,7 @@ def find_files(inputs):
     Raises:
         FileNotFoundError: there is no such file, or no input.
         IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device, or two paths are one file.
+        ValueError: a path is a pipe or a device.
     """
     if isinstance(inputs, str | os.PathLike):
         inputs = [inputs]
@@ -61,15 +61,11 @@ def find_files(inputs):
         found += matches
     if not found:
         raise FileNotFoundError("There must be an input file. Received: none")
-    paths = {}  # by device and inode
+    files = {}  # by device and inode
     for path in found:
         status = os.stat(path)
-        first = paths.setdefault((status.st_dev, status.st_ino), path)
-        if first != path:
-            raise ValueError(
-                f"Each file must be named once. Received: {first} and {path}, which are one file"
-            )
-    return list(paths.values())
+        files.setdefault((status.st_dev, status.st_ino), path)
+    return list(files.values())
 
 
 @contextlib.contextmanager

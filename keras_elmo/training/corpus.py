@@ -31,7 +31,7 @@ class Corpus:
     Raises:
         FileNotFoundError: a pattern matches no file.
         IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device, or two paths are one file.
+        ValueError: a path is a pipe or a device.
     """
 
     def __init__(self, patterns, encoding="utf-8", errors="strict"):

@@ -29,7 +29,9 @@ def folder(tmp_path, monkeypatch):
 def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
     assert find_files("b.txt") == ["b.txt"]
     assert find_files(["c.txt.gz", "*.txt"]) == ["c.txt.gz", "a.txt", "b.txt"]
-    assert find_files(["b.txt", "*.txt", "b.txt"]) == ["b.txt", "a.txt"]
+    os.link("b.txt", "e.txt")
+    assert find_files(["./b.txt", "*.txt", "b.txt"]) == ["./b.txt", "a.txt"]
+    os.remove("e.txt")
     assert find_files([folder / "b.txt"]) == [str(folder / "b.txt")]
     assert find_files("**/*.txt") == ["a.txt", "b.txt", "deep/er/d.txt"]
     assert find_files("*") == ["a.txt", "b.txt", "c.txt.gz"]  # no folder and no pipe
@@ -46,12 +48,9 @@ def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
         ("deep", IsADirectoryError, r"'deep/\*'.* Received: deep"),
         ("nothing.txt", FileNotFoundError, "nothing.txt"),
         ("*.csv", FileNotFoundError, r"\*.csv"),
-        (["a.txt", "./a.txt"], ValueError, "Received: a.txt and ./a.txt, which are one file"),
-        ("*.txt", ValueError, "Received: a.txt and e.txt, which are one file"),
     ],
 )
 def test_inputs_that_are_not_files_are_refused(folder, inputs, error, message):
-    os.link("a.txt", "e.txt")
     with pytest.raises(error, match=message):
         find_files(inputs)
 

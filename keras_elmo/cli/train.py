@@ -183,7 +183,8 @@ def _train(options, corpus, heldout, config, arguments, vocabulary):
             print_status(f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
         elif is_shown:
             print_status(f"the run is at step {trainer.step:,} already; nothing is left to train")
-        _print_warnings(caught, True)
+        for warning in caught:
+            print_status(f"warning: {warning.message}")
     if is_shown and trainer.step < trainer.num_steps:
         print_status(describe_work(trainer))
         print_status("tracing the first step ...")
@@ -213,11 +214,8 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
     """
     if is_shown:
         print_status(f"reading the {name} text ...")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with reading_display(corpus.files, is_shown) as display:
-            unknown = corpus.oov_rate(vocabulary, display.advance)
-    _print_warnings(caught, is_shown)
+    with reading_display(corpus.files, is_shown) as display:
+        unknown = corpus.oov_rate(vocabulary, display.advance)
     if is_shown:
         sentences, tokens = corpus.counts()
         print_status(
@@ -287,12 +285,6 @@ def step_report(display, tokens_per_step):
 def print_status(line):
     """Writes a line to standard error."""
     print(line, file=sys.stderr, flush=True)
-
-
-def _print_warnings(caught, is_shown):
-    for warning in caught:
-        if is_shown:
-            print_status(f"warning: {warning.message}")
 
 
 def _settings(options):

@@ -3,7 +3,6 @@
 import collections
 import itertools
 import os
-import warnings
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from keras_elmo.training.vocabulary import SPECIALS
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time
-_MAX_SENTENCE_TOKENS = 10_000  # longer lines are reported as suspicious
 
 
 class Corpus:
@@ -83,16 +81,10 @@ class Corpus:
         counts, num_unknown = [], 0
         for file in self.files:
             num_sentences = num_tokens = 0
-            for line_number, sentence in self.read_file(file, progress):
+            for sentence in self.read_file(file, progress):
                 num_sentences, num_tokens = num_sentences + 1, num_tokens + len(sentence)
                 num_unknown += len(sentence) - sum(map(known.__contains__, sentence))
                 check_signals()
-                if len(sentence) > _MAX_SENTENCE_TOKENS:
-                    warnings.warn(
-                        f"{file}, line {line_number}: {len(sentence):,} tokens; is there a "
-                        "sentence a line?",
-                        stacklevel=3,
-                    )
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
             raise ValueError(f"The text must have words. Received: none in {_few(self.files)}")
@@ -100,7 +92,7 @@ class Corpus:
         return num_unknown
 
     def read_file(self, path, progress=None):
-        """Yields the line number, from 1, and the tokens of each line of a file that is not blank.
+        """Yields the tokens of each line of a file that is not blank.
 
         Args:
             path: one of the files.
@@ -112,7 +104,7 @@ class Corpus:
             lines = decode_lines(file, path, self.encoding, self.errors)
             for line_number, line in enumerate(lines, start=1):
                 if tokens := line.split():
-                    yield line_number, tokens
+                    yield tokens
                 if progress is not None and line_number % PROGRESS_LINES == 0:
                     before, bytes_read = bytes_read, compressed.tell()
                     progress(bytes_read - before)
@@ -138,7 +130,7 @@ class Corpus:
             rng = np.random.default_rng([seed, epoch_index])
             file_order = rng.permutation(len(self.files)).tolist()
         for file_index in file_order:
-            sentences = (sentence for _, sentence in self.read_file(self.files[file_index]))
+            sentences = self.read_file(self.files[file_index])
             if seed is None:
                 yield from sentences
                 continue
@@ -207,7 +199,7 @@ def build_vocabulary(
     with replacing_file(path) as temporary:
         counts = collections.Counter()
         for file in corpus.files:
-            for _, sentence in corpus.read_file(file, progress):
+            for sentence in corpus.read_file(file, progress):
                 counts.update(sentence)
                 check_signals()
         if not counts:

@@ -55,12 +55,6 @@ def test_faults_are_found_when_it_is_counted(tmp_path, name, data, message):
         Corpus(tmp_path / name).counts()
 
 
-def test_a_line_that_is_too_long_for_a_sentence_is_reported(tmp_path):
-    (tmp_path / "a.txt").write_text("short\n" + "word " * 100_000 + "\n")
-    with pytest.warns(UserWarning, match="a.txt, line 2: 100,000 tokens"):
-        assert Corpus(tmp_path / "a.txt").counts() == (2, 100_001)
-
-
 def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
     monkeypatch.setattr("keras_elmo.training.corpus.PROGRESS_LINES", 2)
     write(tmp_path / "a.txt", ["a b c", "", "x <UNK>"])

@@ -55,7 +55,10 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("config", "clip_norm"), [(CONFIGS[0], 10.0), (CONFIGS[1], 0.5)])
+@pytest.mark.parametrize(
+    ("config", "clip_norm"),
+    [(CONFIGS[0], 10.0), pytest.param(CONFIGS[1], 0.5, marks=pytest.mark.slow)],
+)
 def test_steps_equal_those_of_the_package(script, config, clip_norm):
     model = make_model(config, WORDS)
     options = TrainingOptions(
@@ -180,6 +183,7 @@ def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch
         np.testing.assert_allclose(x, y, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_ends_the_run(script, files, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "CHUNK", 4)
     model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
@@ -220,10 +224,16 @@ def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
 
 
 def test_without_options_the_shape_is_that_of_small(script, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(script, "train", lambda *_: None)
-    script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
-    config = ElmoConfig.from_options(tmp_path / "model/options.json")
-    assert config == ElmoConfig(1024, 128, num_highway=1)
+    found = []
+
+    def make_model(values, config, *_):
+        found.append(config)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(script, "make_model", make_model)
+    with pytest.raises(KeyboardInterrupt):
+        script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
+    assert found == [ElmoConfig(1024, 128, num_highway=1)]
 
 
 @pytest.mark.slow

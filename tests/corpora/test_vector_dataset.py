@@ -277,7 +277,8 @@ model.fit(batches, callbacks=[Fails()], verbose=0, shuffle=False)
 """
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_process_ends_while_a_batch_is_read(files, workers):
     """After an error in `fit`, too."""
     command = [sys.executable, "-c", _EXIT, files / "all.hdf5", str(workers)]

@@ -148,6 +148,7 @@ def test_a_thread_reads_a_few_items_ahead():
     assert list(read_ahead(iter("abcdefg"))) == list("abcdefg")
 
 
+@pytest.mark.slow
 def test_the_process_ends_though_a_thread_reads_ahead():
     """After an error that nothing catches, which keeps the generator alive."""
     code = """

@@ -1,9 +1,11 @@
 import dataclasses
+import errno
+import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from training.letters import OPTIONS, WORDS, make_model
+from training.letters import CONFIG, OPTIONS, WORDS
 
 from keras_elmo.training import Corpus
 from keras_elmo.training.checkpoints import (
@@ -13,6 +15,7 @@ from keras_elmo.training.checkpoints import (
     run_settings,
 )
 from keras_elmo.training.optimizer import OPTIMIZERS
+from keras_elmo.training.vocabulary import Vocabulary
 
 
 def make_variables(seed):
@@ -81,34 +84,41 @@ def test_a_checkpoint_that_is_cut_short_or_damaged(tmp_path):
             checkpoints.restore()
 
 
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, make_variables(0))
+    checkpoints.write(1, {"step": 1}, [])
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
+    with pytest.raises(OSError, match="No space left.*step-0000000002.npz"):
+        checkpoints.write(2, {"step": 2}, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["step-0000000001.npz"]
+
+
 @pytest.fixture
 def settings(corpus):
-    def make(options=OPTIONS, corpus=corpus, steps=9):
+    def make(corpus=corpus, steps=9, **options):
+        options = dataclasses.replace(OPTIONS, **options)
         return run_settings(model, options, corpus, steps)
 
-    model = make_model()
+    model = types.SimpleNamespace(config=CONFIG, vocabulary=Vocabulary(WORDS))
     return make
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("dropout", 0.5), ("unroll_steps", 6), ("batch_size", 3), ("seed", 1), ("shuffle", False),
-        ("zero_starts", False), ("optimizer", "adam"), ("dtype", "mixed_bfloat16"),
-        ("matmul_dtype", "bfloat16"),
-    ],
-)  # fmt: skip
-def test_other_options_are_another_run(settings, name, value):
-    now = settings(dataclasses.replace(OPTIONS, **{name: value}))
-    expected = f"FOLDER.*{name}: {getattr(OPTIONS, name)!r} before, {value!r} now$"
-    with pytest.raises(ValueError, match=expected):
-        check_same_run(settings(), now, "FOLDER")
-
-
-def test_other_texts_words_and_models_are_another_run(settings, corpus, tmp_path):
+def test_another_run_is_refused(settings, corpus, tmp_path):
     (tmp_path / "other.txt").write_text("a b c\n" * 9)
     before = settings()
     assert before["corpus"] == [list(pair) for pair in corpus.file_counts()]
+    for name, value in {
+        "dropout": 0.5, "unroll_steps": 6, "batch_size": 3, "seed": 1, "shuffle": False,
+        "zero_starts": False, "optimizer": "adam", "dtype": "mixed_bfloat16",
+        "matmul_dtype": "bfloat16",
+    }.items():  # fmt: skip
+        expected = f"FOLDER.*{name}: {getattr(OPTIONS, name)!r} before, {value!r} now$"
+        with pytest.raises(ValueError, match=expected):
+            check_same_run(before, settings(**{name: value}), "FOLDER")
     for now, name in [
         (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus"),
         (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding"),
@@ -120,15 +130,14 @@ def test_other_texts_words_and_models_are_another_run(settings, corpus, tmp_path
             check_same_run(before, now, "run")
 
 
-@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
 @pytest.mark.filterwarnings("error")
-def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(settings, schedule):
-    options = dataclasses.replace(OPTIONS, schedule=schedule)
-    more_epochs = dataclasses.replace(options, epochs=9)
-    check_same_run(settings(options), settings(more_epochs), "run")  # as many steps
-    if schedule == "constant":
-        context = pytest.warns(UserWarning, match=r"begun with 9 steps, and now ends after 2,000")
-    else:
-        context = pytest.raises(ValueError, match=f"steps: 9 before, 2000 now.*{schedule}")
-    with context:
-        check_same_run(settings(options), settings(more_epochs, steps=2000), "run")
+def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(settings):
+    for schedule in ("constant", "linear", "cosine"):
+        before = settings(schedule=schedule)
+        check_same_run(before, settings(schedule=schedule, epochs=9), "run")  # as many steps
+        if schedule == "constant":
+            context = pytest.warns(UserWarning, match="begun with 9 steps, and now ends after 20")
+        else:
+            context = pytest.raises(ValueError, match=f"steps: 9 before, 20 now.*{schedule}")
+        with context:
+            check_same_run(before, settings(schedule=schedule, epochs=9, steps=20), "run")

@@ -164,7 +164,7 @@ def parts(task):
     states = [trainer.state]
 
     def step(batch):
-        *_, states[0] = trainer.training_step(batch, states[0], rate, rate)
+        *_, states[0] = trainer.training_step(batch, states[0], rate)
 
     tasks = {
         "a step": step,

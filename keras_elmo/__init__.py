@@ -49,7 +49,6 @@ __all__ = [
     "WhitespaceTokenizer",
     "__version__",
     "batch_to_ids",
-    "dump_token_embeddings",
     "export_saved_model",
     "export_tflite",
     "read_embeddings",
@@ -70,7 +69,7 @@ if keras.backend.backend() == "tensorflow":
         strings,
     )
     from keras_elmo.tflite import export_tflite
-    from keras_elmo.training import BiLanguageModel, dump_token_embeddings
+    from keras_elmo.training import BiLanguageModel
 
 if not TYPE_CHECKING and keras.backend.backend() != "tensorflow":
     _missing = [name for name in __all__ if name not in globals()]

@@ -5,18 +5,8 @@ import os
 import re
 import warnings
 
-import keras
-
-from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo_cli.lines import add_reading_arguments, read_records
-from keras_elmo.files.labelled_files import read_senses
-from keras_elmo.files.text_files import read_lines
-from keras_elmo.models import Elmo
-from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo_cli.choices import MATMUL_DTYPES, TOKENIZERS
-from keras_elmo.process.progress import ProgressBar
-from keras_elmo.weights import sources
-from keras_elmo.weights.addresses import is_address
+from keras_elmo_cli.lines import add_reading_arguments, read_records
 
 _MODEL_ARGUMENTS = ("tokenizer", "matmul_dtype")  # of `Elmo`, if a subcommand has such options
 MODEL_HELP = (
@@ -40,6 +30,8 @@ def add_tokenizer_argument(parser):
 
 def model_source(name):
     """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
+    from keras_elmo.weights.addresses import is_address
+
     options, comma, weights = name.partition(",")
     # The comma may be within an address. Of a pair that begins with one, the other is one, too.
     is_one_address = is_address(options) and not is_address(weights)
@@ -58,6 +50,8 @@ def open_model_argument(name):
     Yields:
         Its `ElmoConfig` and its weights, as `keras_elmo.weights.sources.open_model` gives them.
     """
+    from keras_elmo.weights import sources
+
     config, weights = sources.open_model(model_source(name))
     if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
         raise FileNotFoundError(f"There is no weight file {weights}")
@@ -75,6 +69,8 @@ def load_elmo(options, check=None, **kwargs):
     Returns:
         The `Elmo`; with `check`, a pair of it and what `check` returned.
     """
+    from keras_elmo.models import Elmo
+
     kwargs = typed_arguments(options) | kwargs
     with open_model_argument(options.model) as (config, weights):
         result = check(config) if check else None
@@ -92,6 +88,10 @@ def load_any_model(options, classes=None):
     Raises:
         ValueError: see `load_keras_model`; or an option is typed that a *.keras file does not take.
     """
+    import keras
+
+    from keras_elmo.weights.addresses import is_address
+
     if not options.model.endswith(".keras") or is_address(options.model):
         return load_elmo(options)
     for name, value in typed_arguments(options).items():
@@ -109,6 +109,8 @@ def load_keras_model(path, *classes):
         ValueError: the file cannot be loaded, or has a model of another class.
         OSError: the file cannot be read.
     """
+    import keras
+
     check_readable(path)
     try:
         with warnings.catch_warnings():  # nothing is trained here
@@ -139,11 +141,15 @@ def typed_layers(typed):
 
 def check_layers(typed, config):
     """Like `typed_layers`, but raises a `ValueError` if the model has no such layer."""
+    from keras_elmo.models.embed_stream import parse_layers
+
     return parse_layers(config, typed_layers(typed), num_mixes=1)[0]
 
 
 def _layer_numbers(typed, config):
     """The numbers of layers from `--layers`, from 0: a list. `None`: all but layer 0."""
+    from keras_elmo.models.embed_stream import parse_layers
+
     if typed is None:
         return list(range(1, config.num_layers + 1))
     layers = [typed_layers(part) for part in typed.split(",")]
@@ -173,6 +179,8 @@ def check_overwrite(output, overwrite):
 
 def reading_bar(files, is_shown):
     """A `ProgressBar` of the bytes of some files that are read."""
+    from keras_elmo.process.progress import ProgressBar
+
     return ProgressBar("reading", sum(map(os.path.getsize, files)), "B", is_shown, leave=False)
 
 
@@ -303,6 +311,8 @@ def find(options, words):
         The `Occurrences`; the layers to show, a list of ints; and the sense of each occurrence, a
         list of strings or `None`.
     """
+    from keras_elmo.analysis.occurrences import find_occurrences
+
     sentences, senses = _read_sentences_and_senses(options)
     elmo, layers = load_elmo_and_layers(options)
     found = find_occurrences(
@@ -314,6 +324,9 @@ def find(options, words):
 
 def _read_sentences_and_senses(options):
     """The sentences of a text or of a folder, and a sense for each of them or `None`."""
+    from keras_elmo.files.labelled_files import read_senses
+    from keras_elmo.files.text_files import read_lines
+
     senses_file = vars(options).get("senses")
     if os.path.isdir(options.file):
         if senses_file or options.field:

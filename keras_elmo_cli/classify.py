@@ -6,8 +6,6 @@ import sys
 from keras_elmo_cli import tasks
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.parsing import Subcommand, add_commands
-from keras_elmo.files.labelled_files import read_texts
-from keras_elmo.tasks import TextClassifier
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
@@ -35,6 +33,9 @@ def _add_train_arguments(parser):
 
 
 def _train(options):
+    from keras_elmo.files.labelled_files import read_texts
+    from keras_elmo.tasks import TextClassifier
+
     data = tasks.read_parts(options, read_texts)
     counts = collections.Counter(label for _, labels in data.values() for label in labels)
     firsts = collections.Counter(labels[0] for _, labels in data.values())
@@ -64,6 +65,8 @@ def baseline(train, others):
 
 
 def _label(options):
+    from keras_elmo.tasks import TextClassifier
+
     model = load_keras_model(options.model, TextClassifier)
     for records in tasks.batches_of_records(options):
         texts = [record.line for record in records]

@@ -4,12 +4,6 @@ import contextlib
 import os
 import sys
 
-from keras_elmo.config import OPTIONS_FILE
-from keras_elmo.models import Elmo
-from keras_elmo.training import BiLanguageModel
-from keras_elmo.weights import tf_checkpoint
-from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
-
 HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
 DESCRIPTION = (
     "Writes the model of a checkpoint of the original trainer (bilm-tf): options.json and "
@@ -32,6 +26,12 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.config import OPTIONS_FILE
+    from keras_elmo.models import Elmo
+    from keras_elmo.training import BiLanguageModel
+    from keras_elmo.weights import tf_checkpoint
+    from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
+
     if os.path.exists(os.path.join(options.folder, OPTIONS_FILE)) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none

@@ -4,7 +4,6 @@ import contextlib
 import os
 import sys
 
-from keras_elmo.checks import check_integers
 from keras_elmo_cli.arguments import (
     add_embedding_arguments,
     check_layers,
@@ -14,9 +13,6 @@ from keras_elmo_cli.arguments import (
 )
 from keras_elmo_cli.lines import read_records
 from keras_elmo_cli.parsing import pluralize
-from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
-from keras_elmo.files.atomic import replacing_file
-from keras_elmo.files.text_files import input_name
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
@@ -65,6 +61,11 @@ def add_arguments(parser):
 
 def run(options):
     # What can be wrong is found before a model is loaded.
+    from keras_elmo.checks import check_integers
+    from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
+    from keras_elmo.files.atomic import replacing_file
+    from keras_elmo.files.text_files import input_name
+
     is_hdf5 = _check_output(options)
     if options.token_budget is not None:
         check_integers(1, token_budget=options.token_budget)

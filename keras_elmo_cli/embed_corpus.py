@@ -1,6 +1,5 @@
 """`keras-elmo embed-corpus`: files of sentences to a folder of vectors."""
 
-import logging
 import signal
 import sys
 
@@ -10,11 +9,8 @@ from keras_elmo_cli.arguments import (
     typed_arguments,
     typed_layers,
 )
-from keras_elmo_cli.parsing import pluralize
-from keras_elmo.corpora.run import embed_files
 from keras_elmo_cli.choices import POOLED_SHARD_SIZE, SHARD_SIZE, VECTOR_DTYPES
-from keras_elmo.process.progress import ProgressBar
-from keras_elmo.process.signals import Interrupted
+from keras_elmo_cli.parsing import pluralize
 
 HELP = "embed the sentences of many files"
 DESCRIPTION = (
@@ -65,7 +61,10 @@ def add_arguments(parser):
 
 
 def run(options):
-    logging.basicConfig(format="keras-elmo embed-corpus: %(message)s")
+    from keras_elmo.corpora.run import embed_files
+    from keras_elmo.process.progress import ProgressBar
+    from keras_elmo.process.signals import Interrupted
+
     state = None
 
     def show(progress):

@@ -2,8 +2,6 @@
 
 import os
 
-from keras_elmo import training
-from keras_elmo.checks import check_integers
 from keras_elmo_cli.arguments import (
     add_matmul_dtype_argument,
     check_readable,
@@ -12,11 +10,6 @@ from keras_elmo_cli.arguments import (
 )
 from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import pluralize
-from keras_elmo.process.progress import ProgressBar
-from keras_elmo.process.signals import check_signals
-from keras_elmo.training import BiLanguageModel
-from keras_elmo.weights import presets, sources
-from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (
@@ -63,20 +56,24 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo import training
+    from keras_elmo.checks import check_integers
+    from keras_elmo.process.progress import ProgressBar
+    from keras_elmo.process.signals import check_signals
+    from keras_elmo.training import BiLanguageModel
+    from keras_elmo.weights import presets, sources
+    from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
+
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     if options.vocabulary:
         check_readable(options.vocabulary)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
-        received = f"no folder {options.model}"
-        if presets.has_softmax(options.model):
-            received = f"{options.model}, whose softmax has words of its own, and --vocab"
-        elif options.model in presets.names():
-            received = f"{options.model}, which is published without one"
         names = ", ".join(filter(presets.has_softmax, presets.names()))
         raise ValueError(
             "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
-            f"checkpoint, hf://user/model with a softmax, or {names}. Received: {received}"
+            f"checkpoint, hf://user/model with a softmax, or {names} without --vocab. "
+            f"Received: {options.model}"
         )
     if not options.vocabulary and find_file(folder, VOCABULARY_FILE) is None:
         own = os.path.join(options.model, VOCABULARY_FILE)

@@ -10,12 +10,6 @@ from keras_elmo_cli.arguments import (
     load_any_model,
 )
 from keras_elmo_cli.choices import OPS, STORAGE
-from keras_elmo.export import export_saved_model
-from keras_elmo.export.saved_model import (
-    check_arguments,
-    needs_tensorflow_text,
-    operations,
-)
 
 HELP = "write a SavedModel for TensorFlow Serving"
 DESCRIPTION = (
@@ -72,6 +66,9 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.export import export_saved_model
+    from keras_elmo.export.saved_model import check_arguments, needs_tensorflow_text, operations
+
     if options.version_number < 0:
         raise ValueError(
             "The version must be a whole number. "

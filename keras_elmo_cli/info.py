@@ -1,7 +1,6 @@
 """`keras-elmo info`: what a model is made of."""
 
 from keras_elmo_cli.arguments import MODEL_HELP, open_model_argument
-from keras_elmo.weights.model_files import weights_size
 
 HELP = "show a model's options, parameters and sizes"
 DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
@@ -16,6 +15,8 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.weights.model_files import weights_size
+
     with open_model_argument(options.model) as (config, weights):
         kind, size = weights_size(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)

@@ -3,7 +3,6 @@
 import argparse
 import io
 
-from keras_elmo.files.records import Fields, Records
 from keras_elmo_cli.choices import FORMATS
 
 
@@ -49,11 +48,15 @@ def add_encoding_arguments(parser):
 
 def fields_of(options):
     """The `Fields` that were typed."""
+    from keras_elmo.files.records import Fields
+
     return Fields(options.field, vars(options).get("keep", ()), options.format)
 
 
 def read_records(options, path, **kwargs):
     """The `Records` of a file, `*.gz` too, or of standard input (`-`), as the options say."""
+    from keras_elmo.files.records import Records
+
     return Records([path], options.encoding, options.errors, fields_of(options), **kwargs)
 
 

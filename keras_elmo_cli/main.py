@@ -8,6 +8,8 @@ import sys
 import traceback
 
 import keras_elmo
+from keras_elmo.files.atomic import has_no_room
+from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 from keras_elmo_cli import (
     classify,
     convert,
@@ -22,18 +24,14 @@ from keras_elmo_cli import (
     similar,
     tag,
     tflite,
-    token_embeddings,
     train,
     vocabulary,
 )
 from keras_elmo_cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
-from keras_elmo.files.atomic import has_no_room
-from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 
 _MODULES = (
     embed,
     embed_corpus,
-    token_embeddings,
     info,
     export,
     tflite,

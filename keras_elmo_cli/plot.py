@@ -6,20 +6,6 @@ import os
 import pathlib
 import sys
 
-import keras
-import numpy as np
-
-from keras_elmo.analysis.plot import (
-    check_matplotlib,
-    check_picture,
-    mix_weights,
-    plot_cosines,
-    plot_mix,
-    plot_probe,
-    plot_training,
-    plot_word,
-    save_figure,
-)
 from keras_elmo_cli.arguments import (
     add_layers_argument,
     add_model_arguments,
@@ -33,7 +19,6 @@ from keras_elmo_cli.arguments import (
     read_sentences,
 )
 from keras_elmo_cli.parsing import Subcommand, add_commands
-from keras_elmo.training.events import read_event_log
 
 HELP = "draw vectors, mixes, probes and trainings"
 DESCRIPTION = "Draws a picture: PNG, 800 pixels wide, or SVG."
@@ -60,12 +45,16 @@ def _add_picture_arguments(parser):
 
 def _check_output(options):
     """Refuses what cannot be written, before anything is computed."""
+    from keras_elmo.analysis.plot import check_matplotlib, check_picture
+
     check_matplotlib()
     check_picture(options.output)
     check_overwrite(options.output, options.overwrite)
 
 
 def _write(options, figure):
+    from keras_elmo.analysis.plot import save_figure
+
     save_figure(figure, options.output)
     if not getattr(options, "quiet", False):
         print(options.output, file=sys.stderr)
@@ -88,6 +77,8 @@ def _add_word_arguments(parser):
 
 
 def _run_word(options):
+    from keras_elmo.analysis.plot import plot_word
+
     _check_output(options)
     found, layers, labels = find(options, options.word)
     method = "tsne" if options.tsne else "pca"
@@ -113,6 +104,8 @@ def _add_cosines_arguments(parser):
 
 
 def _run_cosines(options):
+    from keras_elmo.analysis.plot import plot_cosines
+
     _check_output(options)
     text = read_sentences(options, options.text)[:_MAX_SENTENCES] if options.text else None
     elmo, layers = load_elmo_and_layers(options)
@@ -128,6 +121,8 @@ def _run_cosines(options):
 
 def _mean(arrays):
     """The mean vector of all tokens, (layers, D)."""
+    import numpy as np
+
     total, count = 0.0, 0
     for array in arrays:
         total, count = total + array.sum(axis=1, dtype=np.float64), count + array.shape[1]
@@ -147,6 +142,10 @@ def _add_mix_arguments(parser):
 
 
 def _run_mix(options):
+    import keras
+
+    from keras_elmo.analysis.plot import mix_weights, plot_mix
+
     _check_output(options)
     files = [file for model in options.models for file in _keras_files(model)]
     mixes = {}
@@ -179,6 +178,8 @@ def _add_probe_arguments(parser):
 
 
 def _run_probe(options):
+    from keras_elmo.analysis.plot import plot_probe
+
     _check_output(options)
     results = [_read_probe(file) for file in options.files]
     title = options.title or _PROBE_TITLES[results[0]["task"]]
@@ -209,6 +210,9 @@ def _add_training_arguments(parser):
 
 
 def _run_training(options):
+    from keras_elmo.analysis.plot import plot_training
+    from keras_elmo.training.events import read_event_log
+
     _check_output(options)
     names = [os.path.basename(os.path.normpath(folder)) for folder in options.folders]
     if len(set(names)) < len(names):

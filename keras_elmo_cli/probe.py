@@ -3,12 +3,10 @@
 import json
 import os
 
-from keras_elmo.analysis import probing
 from keras_elmo_cli.arguments import MODEL_HELP, load_elmo
+from keras_elmo_cli.choices import TAG_COLUMNS
 from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import Subcommand, add_commands
-from keras_elmo.files.labelled_files import read_conllu
-from keras_elmo_cli.choices import TAG_COLUMNS
 
 HELP = "measure what each layer of a model knows of tags or word senses"
 DESCRIPTION = (
@@ -39,6 +37,9 @@ def _add_tags_arguments(parser):
 
 
 def _run_tags(options):
+    from keras_elmo.analysis import probing
+    from keras_elmo.files.labelled_files import read_conllu
+
     probing.check_scikit_learn()
     train, *tests = (  # before a model is loaded
         read_conllu(path, options.label_field, options.encoding, options.errors)
@@ -61,6 +62,8 @@ def _add_senses_arguments(parser):
 
 
 def _run_senses(options):
+    from keras_elmo.analysis import probing
+
     probing.check_scikit_learn()
     probing.sense_folders(options.folder)  # before a model is loaded
     elmo = load_elmo(options, tokenizer=None)

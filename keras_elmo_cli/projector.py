@@ -2,7 +2,6 @@
 
 import sys
 
-from keras_elmo.analysis.projector import check_folder, write_projector
 from keras_elmo_cli.arguments import (
     add_occurrence_arguments,
     add_senses_argument,
@@ -37,6 +36,8 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.analysis.projector import check_folder, write_projector
+
     check_folder(options.output, options.overwrite)
     found, layers, labels = find(options, options.words or None)
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)

@@ -5,7 +5,6 @@ import shutil
 
 from rich.cells import cell_len, set_cell_size
 
-from keras_elmo.checks import check_integers
 from keras_elmo_cli.arguments import add_occurrence_arguments, add_text_argument, find
 from keras_elmo_cli.parsing import pluralize
 
@@ -33,6 +32,8 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.checks import check_integers
+
     check_integers(1, top=options.top)
     found, layers, _ = find(options, options.word)
     if len(found) < 2:

@@ -2,15 +2,10 @@
 
 import json
 
-from keras_elmo.analysis.probing import most_frequent_tags
 from keras_elmo_cli import tasks
 from keras_elmo_cli.arguments import load_keras_model
-from keras_elmo_cli.parsing import Subcommand, add_commands
-from keras_elmo.files.labelled_files import as_token, read_conllu, read_tagged
-from keras_elmo.files.records import suffix_of
 from keras_elmo_cli.choices import FORMATS
-from keras_elmo.tasks import Tagger
-from keras_elmo.tasks.tags import entities, scheme_of
+from keras_elmo_cli.parsing import Subcommand, add_commands
 
 HELP = "train a tagger of tokens, or tag texts with one"
 DESCRIPTION = "Trains a `Tagger` on files of tokens with tags, and tags new texts."
@@ -43,6 +38,9 @@ def _add_train_arguments(parser):
 
 def _read(file, field=None, label_field=None, format=None, **decoding):
     """Reads a file of tokens with tags in any format."""
+    from keras_elmo.files.labelled_files import read_conllu, read_tagged
+    from keras_elmo.files.records import suffix_of
+
     if (format or suffix_of(file)[1:]) != "conllu":
         return read_tagged(file, field, label_field, format, **decoding)
     if field is not None:
@@ -51,6 +49,8 @@ def _read(file, field=None, label_field=None, format=None, **decoding):
 
 
 def _train(options):
+    from keras_elmo.tasks import Tagger
+
     data = tasks.read_parts(options, _read)
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
@@ -59,6 +59,9 @@ def _train(options):
 
 def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
+    from keras_elmo.analysis.probing import most_frequent_tags
+    from keras_elmo.tasks.tags import entities, scheme_of
+
     tag_of = most_frequent_tags(_flat_pairs(*train))
     found = [list(map(tag_of, words)) for words in others[0]]
     pairs = _flat_pairs(others[1], found)
@@ -90,6 +93,9 @@ def _add_label_arguments(parser):
 
 def _batches(options):
     """Lists of texts, or of lists of tokens. The tags of files that have some are not read."""
+    from keras_elmo.files.labelled_files import as_token
+    from keras_elmo.files.records import suffix_of
+
     if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
         decoding = {"encoding": options.encoding, "errors": options.errors}
         yield _read(options.file, options.field, None, options.format, **decoding)[0]
@@ -100,6 +106,8 @@ def _batches(options):
 
 
 def _label(options):
+    from keras_elmo.tasks import Tagger
+
     model = load_keras_model(options.model, Tagger)
     for texts in _batches(options):
         if options.entities:

@@ -4,15 +4,9 @@ import contextlib
 import os
 import sys
 
-import keras
-
-from keras_elmo.checks import check_integers, short_repr
 from keras_elmo_cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
-from keras_elmo_cli.lines import add_reading_arguments, read_records
-from keras_elmo.files.atomic import replacing_file
 from keras_elmo_cli.choices import FORMATS
-from keras_elmo.files.text_files import input_name
-from keras_elmo.process.signals import check_signals
+from keras_elmo_cli.lines import add_reading_arguments, read_records
 
 
 def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
@@ -69,6 +63,10 @@ def train(options, make, data, baseline):
         data: dict of pairs of texts and labels: `"train"`, perhaps `"dev"` and `"test"`.
         baseline: function of the training data and others: a name, and scores by their names.
     """
+    from keras_elmo.checks import check_integers
+    from keras_elmo.files.atomic import replacing_file
+    from keras_elmo.process.signals import check_signals
+
     check_integers(1, epochs=options.epochs, batch_size=options.batch_size)
     if not options.output.endswith(".keras"):
         raise ValueError(f"The output must be a *.keras file. Received: --output {options.output}")
@@ -87,6 +85,10 @@ def train(options, make, data, baseline):
 
 
 def _train(options, make, data, baseline):
+    import keras
+
+    from keras_elmo.process.signals import check_signals
+
     keras.utils.set_random_seed(options.seed)
     model = make(load_elmo(options))
     parts = [model.trainable_part, "all"] if options.fine_tune else [model.trainable_part]
@@ -137,6 +139,9 @@ def add_label_arguments(parser, what, formats=FORMATS):
 
 def batches_of_records(options, count=1024):
     """The `Record`s of a text in lists of at most so many, all strings or all lists of tokens."""
+    from keras_elmo.checks import short_repr
+    from keras_elmo.files.text_files import input_name
+
     records, batch = read_records(options, options.file), []
     for path, record in records.read():
         if records.fields.field is None and "\t" in record.text:

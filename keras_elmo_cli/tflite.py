@@ -10,9 +10,6 @@ from keras_elmo_cli.arguments import (
     load_any_model,
 )
 from keras_elmo_cli.choices import INPUTS, QUANTIZATIONS
-from keras_elmo.models import Elmo
-from keras_elmo.tasks import Tagger, TextClassifier
-from keras_elmo.tflite import export as tflite
 
 HELP = "write a model as a TFLite file"
 DESCRIPTION = (
@@ -71,6 +68,10 @@ def _typed(inputs):
 
 def run(options):
     # What can be wrong is found before a model is loaded.
+    from keras_elmo.models import Elmo
+    from keras_elmo.tasks import Tagger, TextClassifier
+    from keras_elmo.tflite import export as tflite
+
     if not options.file.endswith(".tflite"):
         raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
     check_overwrite(options.file, options.overwrite)

@@ -2,19 +2,13 @@
 
 import argparse
 import contextlib
-import dataclasses
 import datetime
 import math
 import os
 import sys
 import time
-import typing
 import warnings
 
-import tensorflow as tf
-
-from keras_elmo import training
-from keras_elmo.checks import short_repr
 from keras_elmo_cli.arguments import (
     MODEL_HELP,
     add_matmul_dtype_argument,
@@ -22,36 +16,55 @@ from keras_elmo_cli.arguments import (
     open_model_argument,
     reading_bar,
 )
+from keras_elmo_cli.choices import DTYPES, NUM_NEGATIVES, OPTIMIZERS, SCHEDULES
 from keras_elmo_cli.lines import add_encoding_arguments
-from keras_elmo_cli.parsing import defaults_of, pluralize
-from keras_elmo.config import OPTIONS_FILE, ElmoConfig
-from keras_elmo.files.atomic import locked_folder, making_folder
-from keras_elmo.process.progress import ProgressBar
-from keras_elmo.training import BiLanguageModel
-from keras_elmo.training.checkpoints import is_begun
-from keras_elmo.training.options import OPTIONS
-from keras_elmo.training.replicas import Replicas
-from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights import sources
-from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
+from keras_elmo_cli.parsing import pluralize
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (
     "Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR "
     "gets the model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs "
-    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. On "
-    "several GPUs it trains on all of them, and on several machines where TF_CONFIG says so; DIR "
-    "is shared then."
+    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It "
+    "trains on one device."
 )
 EXAMPLES = (
     "keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3",
     "keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny",
 )
-# The shape of the published model `small`.
-SMALL = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
+# The shape of the published model `small`: arguments of `ElmoConfig`.
+SMALL = {"units": 1024, "projection_dim": 128, "num_highway": 1}
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
-_DEFAULTS = defaults_of(training.TrainingOptions) | defaults_of(training.Trainer)
+_INTEGER, _NUMBER = {"type": int, "metavar": "N"}, {"type": float, "metavar": "X"}
+_SWITCH = {"action": argparse.BooleanOptionalAction}
+_RATES = ", ".join(f"{name}: {rate:g}" for name, rate in OPTIMIZERS.items())
+# The fields of `TrainingOptions` (without `matmul_dtype`, an option of other subcommands, too): how
+# they are read, their defaults, and their help, which says what the default `None` means.
+TRAINING_OPTIONS = {
+    "epochs": (_NUMBER, 10, "times to read the corpus"),
+    "batch_size": (_INTEGER, 32, "lanes"),
+    "unroll_steps": (_INTEGER, 20, "tokens of a window"),
+    "dropout": (_NUMBER, 0.1, ""),
+    "optimizer": ({"choices": tuple(OPTIMIZERS)}, "adagrad", "adagrad is the original's"),
+    "learning_rate": (_NUMBER, None, f"({_RATES})"),
+    "schedule": ({"choices": SCHEDULES}, "constant", "how it falls"),
+    "warmup_steps": (_INTEGER, 0, "steps it rises over"),
+    "shuffle": (_SWITCH, True, "read the sentences in another order in each epoch"),
+    "zero_starts": (
+        _SWITCH,
+        True,
+        "begin sentences that begin a window from a zero state, as embedding does",
+    ),
+    "clip_norm": (_NUMBER, 10.0, "of all gradients"),
+    "num_negatives": (
+        _INTEGER,
+        None,
+        "samples, at most half of the vocabulary's words; 0: the full softmax "
+        f"({NUM_NEGATIVES}, or as many as there may be)",
+    ),
+    "dtype": ({"choices": DTYPES}, "float32", "of the arithmetic"),
+    "seed": (_INTEGER, 0, ""),
+}
 
 
 def add_arguments(parser):
@@ -80,11 +93,11 @@ def add_arguments(parser):
     )
     parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     _add_training_options(parser.add_argument_group("training"))
-    for name in ("checkpoint_every", "evaluate_every"):
+    for name, default in (("checkpoint_every", 500), ("evaluate_every", 2000)):
         parser.add_argument(
             _option(name),
             type=int,
-            default=_DEFAULTS[name],
+            default=default,
             metavar="STEPS",
             help="(%(default)s)",
         )
@@ -94,22 +107,11 @@ def add_arguments(parser):
 def _add_training_options(group):
     """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
     group.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
-    types = {field.name: field.type for field in dataclasses.fields(training.TrainingOptions)}
-    for name, option in OPTIONS.items():
-        default = _DEFAULTS[name]
-        if name == "matmul_dtype":
-            add_matmul_dtype_argument(group)  # as other subcommands have it
-            continue
-        if default is True:
-            kind, default = {"action": argparse.BooleanOptionalAction}, "yes"
-        elif option.choices:
-            kind = {"choices": option.choices}
-        elif int in (types[name], *typing.get_args(types[name])):
-            kind = {"type": int, "metavar": "N"}
-        else:
-            kind = {"type": float, "metavar": "X"}
-        shown = "" if default is None else f" ({default})"
-        group.add_argument(_option(name), help=f"{option.help}{shown}".lstrip(), **kind)
+    for name, (kind, default, text) in TRAINING_OPTIONS.items():
+        if default is not None:
+            text = f"{text} ({'yes' if default is True else default})".lstrip()
+        group.add_argument(_option(name), help=text, **kind)
+    add_matmul_dtype_argument(group)
 
 
 def _option(name):
@@ -118,6 +120,9 @@ def _option(name):
 
 
 def run(options):
+    from keras_elmo import training
+    from keras_elmo.files.atomic import locked_folder, making_folder
+
     corpus, heldout = (
         training.Corpus(files, options.encoding, options.errors) if files else None
         for files in (options.train, options.heldout)
@@ -129,18 +134,16 @@ def run(options):
     if options.init:
         with open_model_argument(options.init):
             pass
-    with making_folder(options.output), contextlib.ExitStack() as stack:
-        strategy = _strategy()
-        with strategy.scope():
-            is_chief = Replicas().is_chief()
-        if is_chief:  # of several workers, which share the folder, it alone writes there
-            stack.enter_context(locked_folder(options.output))
-            _check_output(options)  # another run may have ended there since
-        _train(options, corpus, heldout, *settings, strategy, is_chief)
+    with making_folder(options.output), locked_folder(options.output):
+        _check_output(options)  # another run may have ended there since
+        _train(options, corpus, heldout, *settings)
 
 
 def _find_vocabulary(init):
     """The folder of `--init`, and the file of its vocabulary."""
+    from keras_elmo.weights import sources
+    from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
+
     folder = init and sources.find_folder(model_source(init), with_softmax=True)
     file = folder and find_file(folder, VOCABULARY_FILE)
     if not file:
@@ -153,7 +156,11 @@ def _find_vocabulary(init):
 
 def _check_output(options):
     """Refuses a folder with another run, or with a model, so that neither is lost."""
-    is_run = is_begun(os.path.join(options.output, "checkpoints"))
+    from keras_elmo.config import OPTIONS_FILE
+    from keras_elmo.training.checkpoints import checkpoint_names
+    from keras_elmo.training.trainer import CHECKPOINTS
+
+    is_run = bool(checkpoint_names(os.path.join(options.output, CHECKPOINTS)))
     if is_run and not options.resume:
         raise FileExistsError(
             f"{options.output} holds a run already; resume it with --resume, or give another folder"
@@ -165,22 +172,24 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is_chief):
-    is_shown = is_chief and not options.quiet
+def _train(options, corpus, heldout, config, arguments, vocabulary):
+    from keras_elmo import training
+    from keras_elmo.process.progress import ProgressBar
+
+    is_shown = not options.quiet
     describe_corpus("training", corpus, vocabulary, is_shown)
     if heldout:
         unknown = describe_corpus("held-out", heldout, vocabulary, is_shown)
-    with strategy.scope():
-        trainer = training.Trainer(
-            make_model(options, config, vocabulary, arguments),
-            corpus,
-            arguments,
-            options.output,
-            heldout,
-            options.steps,
-            options.checkpoint_every,
-            options.evaluate_every,
-        )
+    trainer = training.Trainer(
+        make_model(options, config, vocabulary, arguments),
+        corpus,
+        arguments,
+        options.output,
+        heldout,
+        options.steps,
+        options.checkpoint_every,
+        options.evaluate_every,
+    )
     if options.resume:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -191,7 +200,8 @@ def _train(options, corpus, heldout, config, arguments, vocabulary, strategy, is
             print_status(f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
         elif is_shown:
             print_status(f"the run is at step {trainer.step:,} already; nothing is left to train")
-        _print_warnings(caught, is_chief)
+        for warning in caught:
+            print_status(f"warning: {warning.message}")
     if is_shown and trainer.step < trainer.num_steps:
         print_status(describe_work(trainer))
         print_status("tracing the first step ...")
@@ -212,11 +222,8 @@ def describe_corpus(name, corpus, vocabulary, is_shown):
     """
     if is_shown:
         print_status(f"reading the {name} text ...")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with reading_bar(corpus.files, is_shown) as bar:
-            unknown = corpus.oov_rate(vocabulary, bar.update)
-    _print_warnings(caught, is_shown)
+    with reading_bar(corpus.files, is_shown) as bar:
+        unknown = corpus.oov_rate(vocabulary, bar.update)
     if is_shown:
         sentences, tokens = corpus.counts()
         print_status(
@@ -291,19 +298,19 @@ def print_status(line):
     print(line, file=sys.stderr, flush=True)
 
 
-def _print_warnings(caught, is_shown):
-    for warning in caught:
-        if is_shown:
-            print_status(f"warning: {warning.message}")
-
-
 def _settings(options):
     """The model's `ElmoConfig`, the `TrainingOptions` and the `Vocabulary`."""
-    config, known, num_words = SMALL, {}, None
+    from keras_elmo import training
+    from keras_elmo.checks import short_repr
+    from keras_elmo.config import ElmoConfig
+    from keras_elmo.training.vocabulary import Vocabulary
+
+    config, known, num_words = ElmoConfig(**SMALL), {}, None
     if options.options:
         config, known, num_words = training.read_options(options.options)
-    typed = {name: getattr(options, name) for name in OPTIONS}
-    known |= {name: value for name, value in typed.items() if value is not None}
+    for name in (*TRAINING_OPTIONS, "matmul_dtype"):
+        if getattr(options, name) is not None:
+            known[name] = getattr(options, name)
     arguments = training.TrainingOptions(**known)
     vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):
@@ -332,6 +339,8 @@ def make_model(options, config, vocabulary, arguments):
         vocabulary: a `Vocabulary`.
         arguments: `TrainingOptions`.
     """
+    from keras_elmo.training import BiLanguageModel
+
     if not options.init:
         bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)
         bilm.initialize(arguments.seed)
@@ -348,11 +357,3 @@ def make_model(options, config, vocabulary, arguments):
             "Received: another shape"
         )
     return bilm
-
-
-def _strategy():
-    if os.environ.get("TF_CONFIG"):
-        return tf.distribute.MultiWorkerMirroredStrategy()
-    if len(tf.config.list_logical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
-    return tf.distribute.get_strategy()

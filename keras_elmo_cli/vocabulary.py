@@ -5,7 +5,6 @@ import sys
 from keras_elmo_cli.arguments import check_overwrite, reading_bar
 from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import pluralize
-from keras_elmo.training import Corpus, build_vocabulary
 
 HELP = "make the vocabulary of text files"
 DESCRIPTION = (
@@ -35,6 +34,8 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.training import Corpus, build_vocabulary
+
     corpus = Corpus(options.files)
     check_overwrite(options.output, options.overwrite)
     with reading_bar(corpus.files, not options.quiet) as bar:

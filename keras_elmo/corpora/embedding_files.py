@@ -16,7 +16,7 @@ from keras_elmo.weights.hdf5 import create_hdf5
 
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores
-_ZIP_END_BYTES = 2**16 + 2**10  # the records at the end of a zip, with a comment of 64 KiB at most
+_ZIP_END_BYTES = 22  # the last record of a zip without a comment
 _RULE = (
     "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
     "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
@@ -53,7 +53,7 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     try:
         if zipfile.is_zipfile(path):
             file = np.load(path)
-            _check_count(path, file.zip)
+            _check_count(path, len(file))
         else:
             file = h5py.File(path, "r")
         names = list(file)
@@ -65,23 +65,16 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     return EmbeddingsFile(path, file, names)
 
 
-def _check_count(path, archive):
-    """Compares the entries that Python found in a zip with their number at the end of the file.
+def _check_count(path, found):
+    """Compares the number of entries that Python found in a zip with that at the end of the file.
 
     Behind a damaged entry of the directory, Python finds no others.
     """
     with open(path, "rb") as file:
-        file.seek(max(0, os.path.getsize(path) - _ZIP_END_BYTES))
-        tail = file.read()
-    end = tail.rfind(b"PK\5\6")
-    count = int.from_bytes(tail[end + 10 : end + 12], "little")
-    # Another record has a larger number.
-    if count == 0xFFFF and (end := tail.rfind(b"PK\6\6", 0, end)) >= 0:
-        count = int.from_bytes(tail[end + 32 : end + 40], "little")
-    if len(archive.infolist()) != count:
-        raise ValueError(
-            f"all {count:,} entries must be readable. Received: {len(archive.infolist()):,}"
-        )
+        file.seek(-_ZIP_END_BYTES, os.SEEK_END)
+        count = int.from_bytes(file.read()[10:12], "little")  # 65,535 also stands for more
+    if count != min(found, 0xFFFF):
+        raise ValueError(f"all {count:,} entries must be readable. Received: {found:,}")
 
 
 class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
@@ -100,15 +93,12 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         self._has_kept = _KEPT in names
         names -= {_KEPT}
         self._count = len(names)
-        others = names - {str(index) for index in range(self._count)}
-        if others:
+        if others := names - set(map(str, range(self._count))):
             file.close()
-            if all(name.isdecimal() for name in names):
-                missing = next(k for k in range(self._count) if str(k) not in names)
-                received = f"a file without the line {missing}, and with {join_names(others)}"
-            else:
-                received = f"a file with {join_names([x for x in others if not x.isdecimal()])}"
-            raise ValueError(f"{path} cannot be read as embeddings. {_RULE} Received: {received}")
+            raise ValueError(
+                f"{path} cannot be read as embeddings. {_RULE} Received: a file with "
+                f"{join_names(others)}"
+            )
 
     @property
     def kept(self) -> dict[str, list[Any]]:
@@ -120,29 +110,22 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         Raises:
             ValueError: the file is closed or damaged.
         """
-        file = self._opened()
-        if not self._has_kept:
-            return {}
-        try:
-            kept = json.loads(np.asarray(file[_KEPT]).item())
-            is_right = all(len(values) == self._count for values in kept.values())
-            received = "another number of values than of sentences"
-        except Exception as error:  # Each library has its own errors.
-            is_right, received = False, error
-        if not is_right:
-            raise ValueError(
-                f"{self.path} must be a whole file; it may be damaged. Received: for the fields "
-                f"that were kept, {received}"
-            )
-        return kept
+        return json.loads(self._read(_KEPT).item()) if self._has_kept else {}
 
-    def _opened(self):
+    def _read(self, name):
+        """The array of a name."""
         if self._file is None:
             raise ValueError(
                 f"{self.path} must be open. Received: a closed file; open it again with "
                 "`read_embeddings`"
             )
-        return self._file
+        try:
+            return np.asarray(self._file[name])
+        except Exception as error:  # Each library has its own errors.
+            raise ValueError(
+                f"{self.path} must be a whole file; it may be damaged. Received: for line {name} "
+                f"an array that cannot be read ({error})"
+            ) from None
 
     def __len__(self) -> int:
         return self._count
@@ -154,17 +137,10 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
     def __getitem__(self, index: slice) -> list[npt.NDArray[Any]]: ...
 
     def __getitem__(self, index):
-        file = self._opened()
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(self._count))]
-        index = range(self._count)[index]  # raises the IndexError or TypeError of a list
-        try:
-            array = np.asarray(file[str(index)])
-        except Exception as error:  # Each library has its own errors.
-            raise ValueError(
-                f"{self.path} must be a whole file; it may be damaged. Received: for line {index} "
-                f"an array that cannot be read ({error})"
-            ) from None
+        # `range` raises the IndexError or TypeError of a list.
+        array = self._read(str(range(self._count)[index]))
         if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
             raise ValueError(
                 f"{self.path} cannot be read as embeddings. {_RULE} Received: for line {index} "

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 
-import h5py
 import keras
 import numpy as np
 import tensorflow as tf
@@ -16,21 +15,12 @@ from keras_elmo.files.atomic import replacing_file
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
-_FORMAT = "keras_elmo.corpora"
-_FORMAT_VERSION = 1
-# The settings that determine the vectors, beside the layers, the model and the inputs. A run
-# resumes only if all are equal.
+_VERSION_KEY, _FORMAT_VERSION = "keras_elmo.corpora", 1
+# The arguments of a run that determine the vectors, beside the layers, the model and the inputs.
 _SETTINGS = (
-    "dtype",
-    "pooled",
-    "shard_size",
-    "token_budget",
-    "encoding",
-    "errors",
-    "field",
-    "keep",
+    "dtype", "pooled", "shard_size", "token_budget", "encoding", "errors", "field", "keep",
     "input_format",
-)
+)  # fmt: skip
 
 
 def read_manifest(folder):
@@ -57,26 +47,15 @@ def read_manifest(folder):
     try:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
-        kind = manifest["format"], manifest["format_version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        kind = None
-    if kind != (_FORMAT, _FORMAT_VERSION):
+        version = manifest[_VERSION_KEY]
+    except (ValueError, TypeError, KeyError):
+        version = "another file"
+    if version != _FORMAT_VERSION:
         raise ValueError(
             f"{path} must be a manifest of keras_elmo with the format version {_FORMAT_VERSION}. "
-            f"Received: {short_repr(kind) if kind else 'another file'}"
+            f"Received: {short_repr(version)}"
         )
     return manifest
-
-
-def num_shards(manifest):
-    """The number of shards; an input without lines has one, which holds the schema."""
-    return max(1, -(-manifest["rows"] // manifest["shard_size"]))
-
-
-def shard_rows(manifest, index):
-    """The number of rows of a shard."""
-    size = manifest["shard_size"]
-    return min(size, manifest["rows"] - index * size)
 
 
 def write_manifest(folder, manifest):
@@ -97,8 +76,7 @@ def new_manifest(elmo, columns, files, **settings):
         **settings: the other arguments of the run, which determine the vectors.
     """
     return {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
+        _VERSION_KEY: _FORMAT_VERSION,
         "model": describe_model(elmo),
         "layers": {column.name: column.size for column in columns},
         **settings,
@@ -144,42 +122,33 @@ def versions():
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         "numpy": np.__version__,
-        "h5py": h5py.__version__,
         "pyarrow": pyarrow.__version__,
     }
 
 
 def differences(old, new):
     """What differs between two runs and determines the vectors: phrases for an error message."""
+    before, now = _settings_of(old), _settings_of(new)
     found = [
-        f"{name} {old.get(name)} there and {new[name]} now"
-        for name in _SETTINGS
-        if old.get(name) != new[name]
+        f"{name} {short_repr(before[name])} there and {short_repr(value)} now"
+        for name, value in now.items()
+        if before[name] != value
     ]
-    before, now = ", ".join(old["layers"]), ", ".join(new["layers"])
-    if before != now:
-        found.append(f"layers {before} there and {now} now")
-    before, now = old["model"], new["model"]
-    if before["sha256"] != now["sha256"]:
-        found.append(f"model {_shown(before)} there and {_shown(now)} now")
-    found += [
-        f"{name} {before.get(name)} there and {now[name]} now"
-        for name in now
-        if name not in ("source", "sha256") and before.get(name) != now[name]
-    ]
-    before, now = ([file["file"] for file in manifest["inputs"]] for manifest in (old, new))
-    if before != now:
-        return [*found, f"inputs {_few(before)} there and {_few(now)} now"]
-    return found + [
-        f"{a['file']} has changed since ({a['bytes']:,} bytes there and {b['bytes']:,} now)"
-        for a, b in zip(old["inputs"], new["inputs"], strict=True)
-        if a["sha256"] != b["sha256"]
-    ]
+    if before["inputs"] == now["inputs"]:
+        found += [
+            f"{a['file']} has changed since ({a['bytes']:,} bytes there and {b['bytes']:,} now)"
+            for a, b in zip(old["inputs"], new["inputs"], strict=True)
+            if a["sha256"] != b["sha256"]
+        ]
+    return found
 
 
-def _shown(model):
-    return f"{model['source']} ({model['sha256'][:8]})"
-
-
-def _few(names):
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+def _settings_of(manifest):
+    """What determines the vectors, beside the contents of the inputs, by its name in an error."""
+    model = manifest["model"]
+    return {
+        **{name: manifest[name] for name in _SETTINGS},
+        "layers": list(manifest["layers"]),
+        "inputs": [file["file"] for file in manifest["inputs"]],
+        **{f"model {name}": value for name, value in model.items() if name != "source"},
+    }

@@ -2,7 +2,6 @@
 
 import collections
 import itertools
-import logging
 import os
 import re
 from typing import NamedTuple
@@ -13,9 +12,7 @@ from keras_elmo.corpora.manifest import (
     MANIFEST,
     differences,
     new_manifest,
-    num_shards,
     read_manifest,
-    shard_rows,
     versions,
     write_manifest,
 )
@@ -32,7 +29,6 @@ from keras_elmo.weights import sources
 # sentence is one vector for each layer, others have one for each token and layer.
 SHARD_SIZE = 1024
 POOLED_SHARD_SIZE = 16384
-_logger = logging.getLogger(__name__)
 
 
 class Progress(NamedTuple):
@@ -142,7 +138,7 @@ def embed_files(
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
     _earlier_manifest(folder)
-    records = Records(_find_files(inputs), encoding, errors, Fields(field, keep, format))
+    records = Records(find_files(inputs), encoding, errors, Fields(field, keep, format))
     config, num_mixes, load = _opened(model, kwargs)
     columns = shards.vector_columns(config, layers, num_mixes)
     kept = shards.column_types(records)  # the first reading, which checks and counts
@@ -170,19 +166,6 @@ def embed_files(
         with locked_folder(folder):
             manifest |= _begin(folder, manifest, overwrite)
             return _Run(elmo, columns, records, folder, manifest, on_progress).finish()
-
-
-def _find_files(inputs):
-    files = find_files(inputs)
-    for path in files:
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            raise ValueError(
-                "The name of an input file must be UTF-8, since the vectors are stored with it; "
-                f"rename the file. Received: {path!r}"
-            ) from None
-    return files
 
 
 def _opened(model, kwargs):
@@ -249,21 +232,23 @@ class _Run:
         self._schema = shards.make_schema(
             columns, manifest["dtype"], manifest["pooled"], manifest["keep"]
         )
+        # An input without lines has one shard, which holds the schema.
+        self._num_shards = max(1, -(-manifest["rows"] // manifest["shard_size"]))
         self._done = {}  # by its name, the entry of each shard that is there
         for shard in manifest["shards"]:
             if os.path.exists(os.path.join(folder, shard["file"])):
                 shards.check_size(folder, shard)
                 self._done[shard["file"]] = shard
         rows = sum(shard["rows"] for shard in self._done.values())
-        total = num_shards(manifest)
-        self._progress = Progress(rows, manifest["rows"], len(self._done), total)
+        self._progress = Progress(rows, manifest["rows"], len(self._done), self._num_shards)
 
     def finish(self):
         """Writes the missing shards and the manifest, which it returns."""
         self._on_progress(self._progress)
         earlier = dict(self._done)
-        if len(earlier) < num_shards(self._manifest):
-            self._record_versions()
+        if len(earlier) < self._num_shards:
+            if versions() not in self._manifest["versions"]:
+                self._manifest["versions"].append(versions())
             try:
                 self._write_shards()
             except InputChanged:
@@ -273,16 +258,6 @@ class _Run:
         self._write_manifest(is_complete=True)
         return self._manifest
 
-    def _record_versions(self):
-        before, now = self._manifest["versions"], versions()
-        if before[-1] != now:
-            _logger.warning(
-                "%s: other versions wrote the first vectors (%s), whose last digits may differ",
-                self._folder,
-                before[-1],
-            )
-            self._manifest["versions"] = [*before, now]
-
     def _write_manifest(self, is_complete):
         entries = sorted(self._done.values(), key=lambda shard: shard["first_id"])
         self._manifest |= {"complete": is_complete, "shards": entries}
@@ -290,17 +265,13 @@ class _Run:
 
     def _write_shards(self):
         self._write_manifest(is_complete=False)
-        found, count = self._records.read(), num_shards(self._manifest)
-        for index in range(count):
-            pairs = list(itertools.islice(found, shard_rows(self._manifest, index)))
-            name = shards.shard_name(index, count)
+        found, size = self._records.read(), self._manifest["shard_size"]
+        for index in range(self._num_shards):
+            pairs = list(itertools.islice(found, size))
+            name = shards.shard_name(index, self._num_shards)
             if name in self._done:
                 continue
-            entry = {
-                "file": name,
-                "first_id": index * self._manifest["shard_size"],
-                "rows": len(pairs),
-            }
+            entry = {"file": name, "first_id": index * size, "rows": len(pairs)}
             rows = self._embed(entry["first_id"], pairs)
             tables = (
                 shards.make_table(group, self._schema, self._manifest["dtype"])

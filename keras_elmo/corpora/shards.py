@@ -4,10 +4,7 @@ Parquet files are read and written by pyarrow, which is optional.
 """
 
 import contextlib
-import hashlib
-import io
 import json
-import math
 import os
 from typing import NamedTuple
 
@@ -20,38 +17,28 @@ from keras_elmo.models.embed_stream import parse_layers
 try:
     import pyarrow
     import pyarrow.parquet
-
-    _import_error = None
-except ImportError as error:
-    pyarrow, _import_error = None, error
+except ImportError:
+    pyarrow = None
 
 DTYPES = ("float32", "float16")
 KEPT_PREFIX = "kept_"  # of the columns of fields that are kept: "id" is a column already
 ROWS_PER_GROUP = 64  # A reader takes a group at a time, so it bounds the reader's memory.
 BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
 SHARD_NAME = r"shard-[0-9]{5,}-of-[0-9]{5,}\.parquet"  # as a regular expression
-# The types of columns of fields that are kept. JSON is text: the values of a field are of several
-# types, or lists, or objects, or larger than an int64.
-TYPES = ("string", "int64", "float64", "bool", "json")
-_TYPE_OF = {str: "string", bool: "bool", float: "float64"}  # of a value, by its class
-_SMALL_INT = "small int"  # an int64 that a float64 can hold, too, with all of its digits
+# The types of columns of fields that are kept, by the class of a value. A column of other values,
+# or of several types, is text that holds JSON.
+_TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
+_JSON = "json"
 _ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
-_BUFFER_SIZE = 1 << 20  # bytes that are hashed or written at once: few calls, and little memory
 
 
 def check_pyarrow():
-    """Raises an `ImportError` that says what to do if pyarrow is missing or broken."""
-    if pyarrow is not None:
-        return
-    if _import_error is not None and _import_error.name != "pyarrow":
+    """Raises an `ImportError` that says what to install if pyarrow cannot be imported."""
+    if pyarrow is None:
         raise ImportError(
-            "Parquet files are read and written by pyarrow, which is installed and cannot be "
-            f"imported; install it again. Received: {_import_error}"
-        ) from _import_error
-    raise ImportError(
-        "Parquet files are read and written by pyarrow, which is not installed: "
-        'pip install "keras-elmo[corpora]"'
-    )
+            "Parquet files are read and written by pyarrow, which cannot be imported: "
+            'pip install "keras-elmo[corpora]"'
+        )
 
 
 class VectorColumn(NamedTuple):
@@ -116,40 +103,28 @@ def column_types(records):
         records: `Records`.
 
     Returns:
-        A dict: for each field, one of `TYPES`.
+        A dict: for each field `"string"`, `"int64"`, `"float64"`, `"bool"` or `"json"`.
     """
-    types = {field: set() for field in records.fields.keep}
+    found = {field: set() for field in records.fields.keep}
     for _, record in records.read():
-        for found, value in zip(types.values(), record.kept, strict=True):
+        for types, value in zip(found.values(), record.kept, strict=True):
+            is_large = type(value) is int and not -(2**63) <= value < 2**63
             if value is not None:
-                found.add(_type_of(value))
-    return {field: _common_type(found) for field, found in types.items()}
-
-
-def _type_of(value):
-    """The type of a value of JSON or CSV: one of `TYPES`, or `_SMALL_INT`."""
-    if type(value) is int:
-        if abs(value) <= 2**53:
-            return _SMALL_INT
-        return "int64" if -(2**63) <= value < 2**63 else "json"
-    return _TYPE_OF.get(type(value), "json")
+                types.add(_JSON if is_large else _TYPES.get(type(value), _JSON))
+    return {field: _common_type(types or {"string"}) for field, types in found.items()}
 
 
 def _common_type(types):
-    """The type of a column whose values have these types, a set."""
-    if types == {_SMALL_INT, "float64"}:
+    if types == {"int64", "float64"}:
         return "float64"
-    types = {"int64" if type == _SMALL_INT else type for type in types or {"string"}}
-    return types.pop() if len(types) == 1 else "json"
+    return types.pop() if len(types) == 1 else _JSON
 
 
 def as_type(value, type):
-    """A value as it stands in a column of one of `TYPES`."""
-    if value is None or (type == "float64" and math.isnan(value)):
-        return None
-    if type == "json":
+    """A value as it stands in a column of one of the types."""
+    if type == _JSON and value is not None:
         return json.dumps(value, ensure_ascii=False)
-    return float(value) if type == "float64" else value
+    return value
 
 
 def make_schema(columns, dtype, is_pooled, kept):
@@ -159,9 +134,9 @@ def make_schema(columns, dtype, is_pooled, kept):
         columns: list of `VectorColumn`s.
         dtype: `"float32"` or `"float16"`.
         is_pooled: bool. One vector for each sentence, instead of one for each token.
-        kept: dict. For each field that is kept, the type of its column, one of `TYPES`.
+        kept: dict. For each field that is kept, the type of its column, see `column_types`.
     """
-    kept = {name: "string" if type == "json" else type for name, type in kept.items()}
+    kept = {name: "string" if type == _JSON else type for name, type in kept.items()}
     fields = [
         ("id", pyarrow.int64()),
         ("file", pyarrow.string()),
@@ -241,32 +216,17 @@ def write_shard(path, schema, tables):
     """
     with replacing_file(path) as temporary:
         # Statistics and dictionaries are for columns with values that repeat or are ordered.
-        with (
-            _DigestedFile(io.FileIO(temporary, "wb"), _BUFFER_SIZE) as file,
-            pyarrow.parquet.ParquetWriter(
-                file,
-                schema,
-                compression="zstd",
-                compression_level=_ZSTD_LEVEL,
-                use_dictionary=["file", "tokens.list.element"],
-                write_statistics=["id", "file"],
-            ) as writer,
-        ):
+        with pyarrow.parquet.ParquetWriter(
+            temporary,
+            schema,
+            compression="zstd",
+            compression_level=_ZSTD_LEVEL,
+            use_dictionary=["file", "tokens.list.element"],
+            write_statistics=["id", "file"],
+        ) as writer:
             for table in tables:
                 writer.write_table(table, row_group_size=len(table))
-        return {"bytes": os.path.getsize(temporary), "sha256": file.sha256.hexdigest()}
-
-
-class _DigestedFile(io.BufferedWriter):
-    """A file that is written from its beginning to its end, and the SHA-256 of its bytes."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.sha256 = hashlib.sha256()
-
-    def write(self, data):
-        self.sha256.update(data)
-        return super().write(data)
+        return {"bytes": os.path.getsize(temporary), "sha256": sha256_of(temporary)}
 
 
 def as_dtype(vectors, dtype, name):

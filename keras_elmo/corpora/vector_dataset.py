@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from keras_elmo.checks import check_integers, is_integer, short_repr
+from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.embedding_files import read_embeddings
 from keras_elmo.corpora.manifest import read_manifest
@@ -80,10 +80,6 @@ class VectorDataset(keras.utils.PyDataset):
             )
         bounds = {"batch_size": batch_size, "max_tokens": max_tokens}
         check_integers(1, **{name: bound for name, bound in bounds.items() if bound is not None})
-        if seed is not None and not is_integer(seed):
-            raise ValueError(
-                f"`seed` must be an integer or None. Received: seed={short_repr(seed)}"
-            )
         path = os.fspath(path)
         self._source = _Folder(path) if os.path.isdir(path) else _File(path)
         self._names = list(self._source.sizes) if columns is None else list(columns)

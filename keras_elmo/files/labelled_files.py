@@ -100,7 +100,7 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
 
     Args:
         path: the file.
-        label_field: `"upos"`, `"xpos"` or `"deprel"`. `None`: each tag is `"_"`.
+        label_field: `"upos"`, `"xpos"` or `"deprel"`.
         encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
 
     Returns:
@@ -109,7 +109,7 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
     Raises:
         ValueError: the file is not CoNLL-U, or has no such tags.
     """
-    if label_field not in (None, *TAG_COLUMNS):
+    if label_field not in TAG_COLUMNS:
         raise ValueError(
             f"`label_field` must be one of {', '.join(TAG_COLUMNS)}. "
             f"Received: label_field={label_field!r}"
@@ -130,9 +130,8 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
                 words.append(fields)
         if words:
             sentences.append([as_token(fields[1]) for fields in words])
-            column = TAG_COLUMNS.get(label_field)
-            tags.append([fields[column] if label_field else "_" for fields in words])
-    if label_field and not any(tag != "_" for row in tags for tag in row):
+            tags.append([fields[TAG_COLUMNS[label_field]] for fields in words])
+    if not any(tag != "_" for row in tags for tag in row):
         raise ValueError(
             f"{name} must hold words with {label_field} tags. Received: a file without any"
         )

@@ -7,7 +7,6 @@ are not records. A record of FASTA is a line `>id description` and the lines of 
 are joined; its fields are `id`, `description` and `sequence`.
 """
 
-import contextlib
 import csv
 import dataclasses
 import itertools
@@ -16,13 +15,8 @@ import os
 from typing import NamedTuple
 
 from keras_elmo.checks import check_choice, join_names, short_repr
-from keras_elmo.files.text_files import (
-    decode_lines,
-    input_name,
-    is_pipe,
-    open_hashed,
-    open_text,
-)
+from keras_elmo.files.atomic import sha256_of
+from keras_elmo.files.text_files import decode_lines, input_name, is_pipe, open_text
 from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
@@ -158,8 +152,7 @@ class Records:
 
     Raises:
         ValueError: see `Fields.format_of`. While it is read: see `decode_records`.
-        InputChanged: while it is read: a file has other bytes than in the first reading. More
-            records are found before they are given, other bytes at the end of the file.
+        InputChanged: at the end of a file: it has other bytes than in the first reading.
         OSError: a file cannot be read.
     """
 
@@ -200,36 +193,24 @@ class Records:
     def read(self):
         """Yields pairs: the path of a file, and a `Record`. `lines` and `kept` do not grow."""
         files = []
-        for number, path in enumerate(self.paths):
-            before, rows = self.files and self.files[number], 0
-            with _opened(path) as (file, hashed):
-                name = input_name(path)
+        for path in self.paths:
+            name, rows = input_name(path), 0
+            with open_text(path) as file:
                 for record in decode_records(file, name, self.encoding, self.errors, self.fields):
                     check_signals()
-                    rows += 1
-                    if before and rows > before.rows:
-                        break
                     if self.check is not None:
                         self.check(record)
+                    rows += 1
                     yield path, record
-                files.append(InputFile(path, *(hashed.finish() if hashed else (None, None)), rows))
-            if before and files[-1] != before:
+            has_bytes = os.path.isfile(path)  # not a pipe
+            size, digest = (os.path.getsize(path), sha256_of(path)) if has_bytes else (None, None)
+            files.append(InputFile(path, size, digest, rows))
+            if self.files is not None and files[-1] != self.files[len(files) - 1]:
                 raise InputChanged(
-                    f"{path} must not change while it is read. Received: {before.rows:,} records "
-                    "in the first reading, and other ones now"
+                    f"{path} must not change while it is read. Received: other bytes than in the "
+                    "first reading"
                 )
         self.files = files
-
-
-@contextlib.contextmanager
-def _opened(path):
-    """A pair: a text file, open for reading bytes, and its `HashedFile`, or `None` for a pipe."""
-    if os.path.isfile(path):
-        with open_hashed(path) as pair:
-            yield pair
-    else:
-        with open_text(path) as file:
-            yield file, None
 
 
 def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):

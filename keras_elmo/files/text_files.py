@@ -7,7 +7,6 @@ import codecs
 import contextlib
 import glob
 import gzip
-import hashlib
 import io
 import os
 import select
@@ -18,7 +17,6 @@ from keras_elmo.process.signals import check_signals
 
 _FAULT = "\udc80"  # Stands for bytes that cannot be decoded. No decoded text holds it.
 _BYTE_ORDER_MARK = "\ufeff"
-_BYTES_PER_READ = 1 << 20
 _WAITING_SECONDS = 0.2  # between two looks for signals while a pipe is empty
 _MAX_SHOWN = 60  # characters of a line in an error
 
@@ -30,7 +28,7 @@ def find_files(inputs):
 
     Args:
         inputs: a path, or a list of paths. A path that does not exist may be a pattern with `*`,
-            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A path
+            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A file
             that is named twice counts once.
 
     Returns:
@@ -39,7 +37,7 @@ def find_files(inputs):
     Raises:
         FileNotFoundError: there is no such file, or no input.
         IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device, or two paths are one file.
+        ValueError: a path is a pipe or a device.
     """
     if isinstance(inputs, str | os.PathLike):
         inputs = [inputs]
@@ -63,15 +61,11 @@ def find_files(inputs):
         found += matches
     if not found:
         raise FileNotFoundError("There must be an input file. Received: none")
-    paths = {}  # by device and inode
+    files = {}  # by device and inode
     for path in found:
         status = os.stat(path)
-        first = paths.setdefault((status.st_dev, status.st_ino), path)
-        if first != path:
-            raise ValueError(
-                f"Each file must be named once. Received: {first} and {path}, which are one file"
-            )
-    return list(paths.values())
+        files.setdefault((status.st_dev, status.st_ino), path)
+    return list(files.values())
 
 
 @contextlib.contextmanager
@@ -103,20 +97,6 @@ def is_pipe(path):
 def input_name(path):
     """What errors call a text file that `open_text` opens."""
     return "standard input" if path == "-" else path
-
-
-@contextlib.contextmanager
-def open_hashed(path):
-    """Opens a text file like `open_text`, and hashes its bytes while they are read.
-
-    Yields:
-        A pair: the binary file object, and a `HashedFile`.
-    """
-    with (
-        HashedFile(path) as hashed,
-        _decompressed(io.BufferedReader(hashed, _BYTES_PER_READ), path) as file,
-    ):
-        yield file, hashed
 
 
 def standard_input():
@@ -156,29 +136,6 @@ class _Pipe(io.FileIO):
         return False
 
 
-class HashedFile(io.FileIO):
-    """A file that hashes the bytes that are read, from its beginning to its end."""
-
-    def __init__(self, path):
-        super().__init__(path, "rb")
-        self._sha256, self._size = hashlib.sha256(), 0
-
-    def readinto(self, buffer):
-        count = super().readinto(buffer)
-        self._sha256.update(memoryview(buffer)[:count])
-        self._size += count
-        return count
-
-    def seekable(self):
-        return False  # Each byte is read once.
-
-    def finish(self):
-        """Reads the rest. Returns the size of the whole file in bytes, and its SHA-256."""
-        while self.readinto(bytearray(_BYTES_PER_READ)):
-            pass
-        return self._size, self._sha256.hexdigest()
-
-
 def read_lines(path, encoding=None, errors="strict"):
     """Yields the lines of a text file as strings; see `decode_lines`."""
     with open_text(path) as file:
@@ -196,7 +153,7 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
         keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
 
     Raises:
-        ValueError: lines cannot be decoded. The message counts them and has the first.
+        ValueError: a line cannot be decoded.
     """
     text = io.TextIOWrapper(
         file,
@@ -211,19 +168,14 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
             if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             if _FAULT in line:
-                _refuse_undecodable(name, encoding, line_number, line, text)
+                _refuse_undecodable(name, encoding, line_number, line)
             yield line
     finally:
         with contextlib.suppress(ValueError):  # The file is closed already.
             text.detach()  # else it would close the file
 
 
-def _refuse_undecodable(name, encoding, line_number, line, following):
-    count = 1
-    for other in following:
-        check_signals()
-        count += _FAULT in other
-    lines = "1 line is" if count == 1 else f"{count:,} lines are"
+def _refuse_undecodable(name, encoding, line_number, line):
     shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")[:_MAX_SHOWN]
     remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
     if encoding is not None:
@@ -232,6 +184,6 @@ def _refuse_undecodable(name, encoding, line_number, line, following):
             '`errors="replace"`'
         )
     raise ValueError(
-        f"{name} must be {encoding or 'UTF-8'}, and {lines} not. "
+        f"{name} must be {encoding or 'UTF-8'}, and is not. "
         f"Received: line {line_number:,}: {shown!r}. {remedy}"
     )

@@ -183,8 +183,7 @@ class ContextualModel(keras.Model):
     def token_embeddings(self, words: Sequence[str] | HasArray) -> Array:
         """The embeddings of single words, as the biLM reads them.
 
-        See `keras_elmo.dump_token_embeddings` for a file of them, and `embed(..., layers=
-        "word_emb")` for those of sentences.
+        `embed(..., layers="word_emb")` gives those of sentences.
 
         Args:
             words: list of strings. `"<S>"` and `"</S>"` are words like others.

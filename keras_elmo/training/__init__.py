@@ -6,7 +6,6 @@ from keras_elmo.training.events import read_event_log
 from keras_elmo.training.language_model import BiLanguageModel
 from keras_elmo.training.options import TrainingOptions, read_options
 from keras_elmo.training.stream import Stream
-from keras_elmo.training.token_embeddings import dump_token_embeddings
 from keras_elmo.training.trainer import Trainer
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "Trainer",
     "TrainingOptions",
     "build_vocabulary",
-    "dump_token_embeddings",
     "evaluate",
     "read_event_log",
     "read_options",

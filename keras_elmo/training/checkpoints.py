@@ -3,164 +3,96 @@
 import contextlib
 import dataclasses
 import hashlib
-import io
 import json
 import os
 import warnings
+import zipfile
 
 import numpy as np
-import tensorflow as tf
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files.atomic import tensorflow_reason
-from keras_elmo.weights.tf_checkpoint import CHECKPOINT_ERRORS
+from keras_elmo.files.atomic import replacing_file
 
-_RUN_STATE_KEY = "progress/.ATTRIBUTES/py_state"
-_STATE_FILE = "checkpoint"  # TensorFlow's, which names the last checkpoint
-_INDEX = ".index"  # the end of the name of a checkpoint's file, which appears when it is whole
-_EVALUATED = "evaluated"
 _NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
+_PROGRESS, _STATE, _VARIABLE = "progress.json", "state", "variable"  # the members of a checkpoint
 
 
 class Checkpoints:
-    """The checkpoints of a training run, in a folder.
+    """The checkpoints of a training run, in a folder: zip files, as `np.load` reads them.
 
     Args:
         folder: path.
-        variables: list of the `tf.Variable`s that are trained.
-        accumulators: list of the `tf.Variable`s of the optimizer.
+        variables: list of the `tf.Variable`s that are trained, and of those of the optimizer.
     """
 
-    def __init__(self, folder, variables, accumulators):
+    def __init__(self, folder, variables):
         self.folder = folder
-        self._variables, self._accumulators = list(variables), list(accumulators)
+        self._variables = list(variables)
 
     def num_bytes(self):
         """About how many bytes a checkpoint has: those of the variables. (The rest is little.)"""
-        variables = [*self._variables, *self._accumulators]
-        return sum(v.dtype.size * v.shape.num_elements() for v in variables)
+        return sum(v.dtype.size * v.shape.num_elements() for v in self._variables)
 
-    def write(self, run_state, step, is_evaluated):
-        """Writes a checkpoint. The one before it is kept until then.
+    def write(self, step, progress, lstm_state):
+        """Writes a checkpoint, and replaces one of the same step. The one before it is kept.
 
         Args:
-            run_state: a `RunState`.
             step: int.
-            is_evaluated: bool. Whether the held-out text was evaluated at this step. A step may
-                have a checkpoint before its evaluation and one after it. Their names differ, since
-                TensorFlow does not overwrite files.
-
-        Raises:
-            OSError: the checkpoint could not be written.
+            progress: dict that JSON can hold: how far the run is.
+            lstm_state: list of float tensors, (lanes, size): the LSTM state of every lane.
         """
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, f"step-{step:010}.npz")  # names sort by the step
+        with replacing_file(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+            archive.writestr(_PROGRESS, json.dumps(progress))
+            for kind, tensors in ((_STATE, lstm_state), (_VARIABLE, self._variables)):
+                for index, tensor in enumerate(tensors):
+                    array = tensor.numpy().astype(np.float32, copy=False)  # also of bfloat16
+                    with archive.open(f"{kind}-{index}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, array)
+        for name in checkpoint_names(self.folder)[:-_NUM_KEPT]:
+            os.remove(os.path.join(self.folder, name))
+
+    def read_progress(self):
+        """The progress that the last checkpoint holds, or `None` if there is none."""
+        if not checkpoint_names(self.folder):
+            return None
+        with self._opened_last() as arrays:
+            return json.loads(arrays[_PROGRESS])
+
+    def restore(self):
+        """Assigns to the variables what the last checkpoint holds. Returns the LSTM state."""
+        with self._opened_last() as arrays:
+            for index, variable in enumerate(self._variables):
+                variable.assign(arrays[f"{_VARIABLE}-{index}"])
+            names = [name for name in arrays.files if name.startswith(_STATE)]
+            return [arrays[name] for name in names]
+
+    @contextlib.contextmanager
+    def _opened_last(self):
+        path = os.path.join(self.folder, checkpoint_names(self.folder)[-1])
         try:
-            manager = tf.train.CheckpointManager(
-                self._checkpoint(run_state),
-                self.folder,
-                _NUM_KEPT,
-                checkpoint_name=_EVALUATED if is_evaluated else "ckpt",
-            )
-            manager.save(step)
-        except (OSError, tf.errors.OpError) as error:
-            reason = error if isinstance(error, OSError) else tensorflow_reason(error)
-            raise OSError(
-                f"The checkpoint of step {step} could not be written to {self.folder}: {reason}. "
-                "Make room, and resume with --resume from the one before it"
+            with np.load(path) as arrays:
+                yield arrays
+        except Exception as error:  # Of a damaged zip, NumPy and Python have many.
+            raise ValueError(
+                f"The checkpoint {path} must be whole. Remove it to resume from the one before it, "
+                f"or begin again in another folder. Received: {error}"
             ) from None
 
-    def read_run_state(self):
-        """The `RunState` of the last checkpoint, or `None` if there is none."""
-        prefix = self._latest()
-        if prefix is None:
-            return None
-        run_state = RunState()
-        with _naming_what_is_damaged(prefix):
-            run_state.deserialize(tf.train.load_checkpoint(prefix).get_tensor(_RUN_STATE_KEY))
-        return run_state
 
-    def restore_variables(self):
-        """Assigns to the variables the values that the last checkpoint holds."""
-        prefix = self._latest()
-        with _naming_what_is_damaged(prefix):
-            self._checkpoint(RunState()).restore(prefix).assert_consumed()
-
-    def _latest(self):
-        """The path of the last checkpoint, or `None` if none was written.
-
-        TensorFlow's state file is not read: after a kill it may be missing, or name the one before.
-        """
-        if not is_begun(self.folder):
-            return None
-        names = [name for name in os.listdir(self.folder) if name.endswith(_INDEX)]
-        if not names:
-            raise ValueError(
-                f"{self.folder} must hold a checkpoint. Copy the folder again. Received: a folder "
-                f"with a file named {_STATE_FILE}, but no *{_INDEX}"
-            )
-        return os.path.join(self.folder, max(names, key=_order).removesuffix(_INDEX))
-
-    def _checkpoint(self, run_state):
-        return tf.train.Checkpoint(
-            variables=self._variables, accumulators=self._accumulators, progress=run_state
-        )
-
-
-def is_begun(folder):
-    """Whether a folder holds a checkpoint, or TensorFlow's file that names one."""
+def checkpoint_names(folder):
+    """The names of the checkpoints that a folder holds, the oldest first."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    return any(name == _STATE_FILE or name.endswith(_INDEX) for name in names)
+    return sorted(name for name in names if name.startswith("step-") and name.endswith(".npz"))
 
 
-def _order(name):
-    """Sorts checkpoints by their steps; of a step, the one after an evaluation is newer."""
-    kind, _, step = name.removesuffix(_INDEX).rpartition("-")
-    return int(step) if step.isdecimal() else -1, kind == _EVALUATED
-
-
-@contextlib.contextmanager
-def _naming_what_is_damaged(prefix):
-    try:
-        yield
-    except CHECKPOINT_ERRORS as error:
-        raise ValueError(
-            f"The checkpoint {prefix} must be whole. Remove its files to resume from the one "
-            f"before it, or begin again in another folder. Received: {error}"
-        ) from None
-
-
-class RunState(tf.train.experimental.PythonState):
-    """How far a run has come: numbers that JSON can hold, and the LSTM state of every lane.
-
-    TensorFlow saves it in a checkpoint as one string, and reads it back from there.
-
-    Args:
-        values: dict that JSON can hold.
-        lstm_state: list of NumPy arrays, (lanes, size).
-    """
-
-    def __init__(self, values=None, lstm_state=()):
-        self.values, self.lstm_state = values, list(lstm_state)
-
-    def serialize(self):
-        file = io.BytesIO()
-        # NumPy's own file format does not know bfloat16.
-        arrays = [array.astype(np.float32) for array in self.lstm_state]
-        np.savez(file, json.dumps(self.values), *arrays)
-        return file.getvalue()
-
-    def deserialize(self, string_value):
-        arrays = np.load(io.BytesIO(string_value))
-        values, *self.lstm_state = (arrays[name] for name in arrays.files)
-        self.values = json.loads(str(values))
-
-
-def run_settings(model, options, corpus, num_replicas, num_steps):
+def run_settings(model, options, corpus, num_steps):
     """The settings of a run, as a dict that a checkpoint holds."""
     words = "\n".join(model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
         **model.config.to_options(),
         **dataclasses.asdict(options),
-        "replicas": num_replicas,
         "vocabulary": hashlib.sha256(words).hexdigest(),
         **corpus_settings(corpus),
         "steps": num_steps,

@@ -3,7 +3,6 @@
 import collections
 import itertools
 import os
-import warnings
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from keras_elmo.training.vocabulary import SPECIALS
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time
-_MAX_SENTENCE_TOKENS = 10_000  # longer lines are reported as suspicious
 
 
 class Corpus:
@@ -31,7 +29,7 @@ class Corpus:
     Raises:
         FileNotFoundError: a pattern matches no file.
         IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device, or two paths are one file.
+        ValueError: a path is a pipe or a device.
     """
 
     def __init__(self, patterns, encoding="utf-8", errors="strict"):
@@ -83,16 +81,10 @@ class Corpus:
         counts, num_unknown = [], 0
         for file in self.files:
             num_sentences = num_tokens = 0
-            for line_number, sentence in self.read_file(file, progress):
+            for sentence in self.read_file(file, progress):
                 num_sentences, num_tokens = num_sentences + 1, num_tokens + len(sentence)
                 num_unknown += len(sentence) - sum(map(known.__contains__, sentence))
                 check_signals()
-                if len(sentence) > _MAX_SENTENCE_TOKENS:
-                    warnings.warn(
-                        f"{file}, line {line_number}: {len(sentence):,} tokens; is there a "
-                        "sentence a line?",
-                        stacklevel=3,
-                    )
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
             raise ValueError(f"The text must have words. Received: none in {_few(self.files)}")
@@ -100,7 +92,7 @@ class Corpus:
         return num_unknown
 
     def read_file(self, path, progress=None):
-        """Yields the line number, from 1, and the tokens of each line of a file that is not blank.
+        """Yields the tokens of each line of a file that is not blank.
 
         Args:
             path: one of the files.
@@ -112,7 +104,7 @@ class Corpus:
             lines = decode_lines(file, path, self.encoding, self.errors)
             for line_number, line in enumerate(lines, start=1):
                 if tokens := line.split():
-                    yield line_number, tokens
+                    yield tokens
                 if progress is not None and line_number % PROGRESS_LINES == 0:
                     before, bytes_read = bytes_read, compressed.tell()
                     progress(bytes_read - before)
@@ -123,33 +115,22 @@ class Corpus:
         """All sentences in their order: lists of `str`."""
         return self.epoch(0)
 
-    def epoch(self, epoch_index, seed=None, shard=0, num_shards=1):
+    def epoch(self, epoch_index, seed=None):
         """The sentences of an epoch.
 
         With a seed their order differs from epoch to epoch: the files are shuffled, and so are the
-        lines of each file, in blocks of 100,000. Each of several shards has files of its own. If
-        there are fewer files than shards, it has every n-th line instead.
+        lines of each file, in blocks of 100,000.
 
         Args:
             epoch_index: int, from 0.
             seed: int; or `None`: in the order of the files.
-            shard: int, from 0.
-            num_shards: int.
         """
         file_order = range(len(self.files))
         if seed is not None:
             rng = np.random.default_rng([seed, epoch_index])
             file_order = rng.permutation(len(self.files)).tolist()
-        has_own_files = len(self.files) >= num_shards
-        line_count = itertools.count()
-        for position, file_index in enumerate(file_order):
-            if has_own_files and position % num_shards != shard:
-                continue
-            sentences = (
-                sentence
-                for _, sentence in self.read_file(self.files[file_index])
-                if has_own_files or next(line_count) % num_shards == shard
-            )
+        for file_index in file_order:
+            sentences = self.read_file(self.files[file_index])
             if seed is None:
                 yield from sentences
                 continue
@@ -158,17 +139,17 @@ class Corpus:
                 yield from (block[index] for index in rng.permutation(len(block)).tolist())
 
 
-def check_texts(corpus, heldout, options, num_replicas):
+def check_texts(corpus, heldout, options):
     """Raises a `ValueError` if a text is too short for training with some `TrainingOptions`.
 
     The corpus must fill a window of every lane, and the held-out one (or `None`) that of one lane.
     """
-    num_needed = num_replicas * options.batch_size * options.unroll_steps
+    num_needed = options.batch_size * options.unroll_steps
     sentences, tokens = corpus.counts()
     if tokens + sentences < num_needed:
         raise ValueError(
-            f"The corpus must fill a batch, {num_replicas} x {options.batch_size} lanes "
-            f"of {options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
+            f"The corpus must fill a batch, {options.batch_size} lanes of "
+            f"{options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
             f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
             "`unroll_steps` smaller, or the corpus larger"
         )
@@ -218,7 +199,7 @@ def build_vocabulary(
     with replacing_file(path) as temporary:
         counts = collections.Counter()
         for file in corpus.files:
-            for _, sentence in corpus.read_file(file, progress):
+            for sentence in corpus.read_file(file, progress):
                 counts.update(sentence)
                 check_signals()
         if not counts:

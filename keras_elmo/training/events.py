@@ -3,13 +3,14 @@
 import contextlib
 import os
 import pathlib
+import time
 
 import tensorflow as tf
 from google.protobuf import message
 
 from keras_elmo.files.atomic import tensorflow_reason
 
-_FLOAT32 = tf.float32.as_datatype_enum
+_NAMES = ("loss", "perplexity", "norm", "learning_rate")
 
 
 @contextlib.contextmanager
@@ -28,27 +29,25 @@ def event_log(folder):
     if folder is None:
         yield lambda metrics: None
         return
-    with _naming(folder):
-        writer = tf.summary.create_file_writer(os.fspath(folder))
-    # This is what `tf.summary.scalar` writes. That function needs TensorBoard itself.
-    metadata = tf.compat.v1.SummaryMetadata(
-        plugin_data={"plugin_name": "scalars"}, data_class="DATA_CLASS_SCALAR"
-    )
+
+    def write(**fields):
+        event = tf.compat.v1.Event(wall_time=time.time(), **fields)
+        with _naming(folder):
+            writer.write(event.SerializeToString())
+            writer.flush()
 
     def log(metrics):
-        names = ("loss", "perplexity", "norm", "learning_rate")
-        scalars = {f"train/{name}": metrics[name] for name in names}
+        scalars = {f"train/{name}": metrics[name] for name in _NAMES}
         for name, value in metrics.get("evaluation", {}).items():
             scalars[f"heldout/{name}"] = value
-        with _naming(folder), writer.as_default():
-            for tag, value in scalars.items():
-                tf.summary.write(tag, tf.constant(value, tf.float32), metrics["step"], metadata)
+        values = [{"tag": tag, "simple_value": value} for tag, value in scalars.items()]
+        write(step=metrics["step"], summary=tf.compat.v1.Summary(value=values))
 
-    try:
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"events.out.tfevents.{time.time_ns()}")
+    with tf.io.TFRecordWriter(path) as writer:
+        write(file_version="brain.Event:2")
         yield log
-    finally:
-        with _naming(folder):
-            writer.close()
 
 
 @contextlib.contextmanager
@@ -91,11 +90,8 @@ def read_event_log(folder):
     for path in paths:
         for event in _events(path):
             for value in event.summary.value:
-                # Other programs write texts and pictures there, too.
-                if value.HasField("tensor") and value.tensor.dtype == _FLOAT32:
-                    array = tf.make_ndarray(value.tensor)
-                    if array.size == 1:
-                        scalars.setdefault(value.tag, {})[event.step] = float(array.item())
+                if value.HasField("simple_value"):  # not what other programs write there, too
+                    scalars.setdefault(value.tag, {})[event.step] = value.simple_value
     return {tag: sorted(values.items()) for tag, values in scalars.items()}
 
 

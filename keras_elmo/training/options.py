@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig, read_options_file
@@ -26,59 +24,33 @@ _KEYS = {
 }
 
 
-class Option(NamedTuple):
-    """What a field of `TrainingOptions` may be."""
-
-    help: str  # of the command line
-    rule: str  # what must hold for a value, for an error
-    is_right: Callable  # whether it holds for a value
-    choices: tuple | None = None  # all values
+def _at_least(minimum):
+    return f"an integer of at least {minimum}", lambda value: is_integer(value) and value >= minimum
 
 
-def _integer(minimum, help):
-    rule = f"an integer of at least {minimum}"
-    return Option(help, rule, lambda value: is_integer(value) and value >= minimum)
+def _one_of(choices):
+    return f"one of {list(choices)}", tuple(choices).__contains__
 
 
-def _positive(help):
-    rule = "a positive number"
-    return Option(help, rule, lambda value: is_number(value) and 0 < value < math.inf)
-
-
-def _switch(help):
-    return Option(help, "True or False", lambda value: isinstance(value, bool))
-
-
-def _choice(choices, help):
-    return Option(help, f"one of {list(choices)}", choices.__contains__, choices)
-
-
-_RATES = ", ".join(f"{name}: {rate:g}" for name, rate in LEARNING_RATES.items())
-# In the order of the command line's help. An option whose default is `None` says what it is.
-OPTIONS = {
-    "epochs": _positive("times to read the corpus"),
-    "batch_size": _integer(1, "lanes, of each GPU"),
-    "unroll_steps": _integer(1, "tokens of a window"),
-    "dropout": Option(
-        "", "a number from 0, below 1", lambda value: is_number(value) and 0 <= value < 1
-    ),
-    "optimizer": _choice(tuple(OPTIMIZERS), "adagrad is the original's"),
-    "learning_rate": _positive(f"({_RATES})"),
-    "schedule": _choice(SCHEDULES, "how it falls"),
-    "warmup_steps": _integer(0, "steps it rises over"),
-    "shuffle": _switch("read the sentences in another order in each epoch"),
-    "zero_starts": _switch(
-        "begin sentences that begin a window from a zero state, as embedding does"
-    ),
-    "clip_norm": Option("of all gradients", "positive, or None", is_clip),
-    "num_negatives": _integer(
-        0,
-        "samples, at most half of the vocabulary's words; 0: the full softmax "
-        f"({NUM_NEGATIVES}, or as many as there may be)",
-    ),
-    "dtype": _choice(DTYPES, "of the arithmetic"),
-    "matmul_dtype": _choice(MATMUL_DTYPES, ""),  # Its help is that of other subcommands.
-    "seed": _integer(0, ""),
+_POSITIVE = "a positive number", lambda value: is_number(value) and 0 < value < math.inf
+_SWITCH = "True or False", lambda value: isinstance(value, bool)
+# What must hold for the value of each field: in words, and as a function.
+_RULES = {
+    "batch_size": _at_least(1),
+    "unroll_steps": _at_least(1),
+    "dropout": ("a number from 0, below 1", lambda value: is_number(value) and 0 <= value < 1),
+    "optimizer": _one_of(OPTIMIZERS),
+    "learning_rate": _POSITIVE,
+    "clip_norm": ("positive, or None", is_clip),
+    "num_negatives": _at_least(0),
+    "epochs": _POSITIVE,
+    "schedule": _one_of(SCHEDULES),
+    "warmup_steps": _at_least(0),
+    "shuffle": _SWITCH,
+    "zero_starts": _SWITCH,
+    "dtype": _one_of(DTYPES),
+    "matmul_dtype": _one_of(MATMUL_DTYPES),
+    "seed": _at_least(0),
 }
 
 
@@ -87,8 +59,7 @@ class TrainingOptions:
     """How a biLM is trained.
 
     Args:
-        batch_size: int. The number of lanes of text (the rows of a batch) of a replica, which is a
-            GPU, or a machine without one.
+        batch_size: int. The number of lanes of text (the rows of a batch).
         unroll_steps: int. The number of tokens of a window, through which gradients flow.
         dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
             set to zero.
@@ -139,14 +110,14 @@ class TrainingOptions:
             rate = LEARNING_RATES.get(self.optimizer, 1.0)  # An unknown name is refused below.
             object.__setattr__(self, "learning_rate", rate)
         faults = []
-        for name, option in OPTIONS.items():
+        for name, (rule, is_right) in _RULES.items():
             value = getattr(self, name)
             if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
                 value = int(value) if is_integer(value) else float(value)
                 object.__setattr__(self, name, value)
             is_left = value is None and name == "num_negatives"  # to `for_vocabulary`
-            if not is_left and not option.is_right(value):
-                faults.append(f"`{name}` must be {option.rule}. Received: {short_repr(value)}")
+            if not is_left and not is_right(value):
+                faults.append(f"`{name}` must be {rule}. Received: {short_repr(value)}")
         if faults:
             raise ValueError("\n".join(faults))
 

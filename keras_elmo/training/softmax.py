@@ -120,29 +120,22 @@ class Softmax(keras.layers.Layer):
 
     def _in_parts(self, function, tensors, specs):
         """Calls a function with some rows at a time, and concatenates its results."""
-        rows = max(1, MAX_LOGITS // self.num_words)
-        tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
         count = tf.shape(tensors[0])[0]
-        parts = tf.maximum(1, (count + rows - 1) // rows)
-        arrays = tf.nest.map_structure(
-            lambda spec: tf.TensorArray(
-                spec.dtype, parts, infer_shape=False, element_shape=spec.shape
-            ),
-            specs,
+        parts = tf.maximum(1, -(-count // max(1, MAX_LOGITS // self.num_words)))
+        rows = -(-count // parts)
+
+        def split(x):  # (N, ...) to (parts, rows, ...), with zeros at the end
+            padding = [[0, parts * rows - count]] + [[0, 0]] * (x.shape.rank - 1)
+            return tf.reshape(tf.pad(x, padding), [parts, rows, *x.shape[1:]])
+
+        tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
+        results = tf.map_fn(
+            lambda part: function(*part), tuple(map(split, tensors)), fn_output_signature=specs
         )
-
-        def run(part, arrays):
-            results = function(*(x[part * rows : (part + 1) * rows] for x in tensors))
-            written = [
-                array.write(part, result)
-                for array, result in zip(
-                    tf.nest.flatten(arrays), tf.nest.flatten(results), strict=True
-                )
-            ]
-            return part + 1, tf.nest.pack_sequence_as(arrays, written)
-
-        _, arrays = tf.while_loop(lambda part, _: part < parts, run, [0, arrays])
-        return tf.nest.map_structure(lambda array: array.concat(), arrays)
+        return tf.nest.map_structure(
+            lambda x: tf.reshape(x, tf.concat([[parts * rows], tf.shape(x)[2:]], 0))[:count],
+            results,
+        )
 
 
 class Score(NamedTuple):

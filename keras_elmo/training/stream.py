@@ -72,38 +72,21 @@ class Stream:
         self.sample_seed = sample_seed
         self._ids = {**vocabulary.ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
 
-    def training_batches(self, corpus, order_seed=None, shard=0, num_shards=1, start=0):
+    def training_batches(self, corpus, order_seed=None, start=0):
         """Yields endless batches of full windows, epoch after epoch.
 
         Args:
             corpus: a `Corpus`.
             order_seed: int, the seed of the order of sentences; or `None`: they are read in the
                 order of the files.
-            shard: int. Which part of the corpus is read, of `num_shards` parts. Each replica reads
-                a shard of its own.
-            num_shards: int.
             start: int. The number of batches that are skipped. A run that is resumed skips those
                 that it has seen.
-
-        Raises:
-            ValueError: the shard has no sentence.
         """
-
-        def sentences():
-            for epoch in itertools.count():
-                sentence = None
-                for sentence in corpus.epoch(epoch, order_seed, shard, num_shards):
-                    yield sentence
-                if sentence is None:
-                    raise ValueError(
-                        f"Each of the {num_shards} shards of the corpus, one for each replica, "
-                        f"must have sentences. Received: none in shard {shard}; give more files, "
-                        "or one file"
-                    )
-
-        for step, window in enumerate(self._windows(sentences())):
+        epochs = (corpus.epoch(epoch, order_seed) for epoch in itertools.count())
+        windows = self._windows(itertools.chain.from_iterable(epochs))
+        for step, window in enumerate(windows):
             if step >= start:
-                yield self._make_batch(window, step, shard)
+                yield self._make_batch(window, step)
 
     def evaluation_batches(self, sentences):
         """Yields batches with every sentence once, in order; lanes that have ended are masked.
@@ -115,7 +98,7 @@ class Stream:
         for step, window in enumerate(self._windows(sentences)):
             lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
             mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
-            yield {**self._make_batch(window, step, shard=0), "mask": mask}
+            yield {**self._make_batch(window, step), "mask": mask}
 
     def training_specs(self):
         """The `tf.TensorSpec` of each entry of a batch of `training_batches`, as a dict."""
@@ -161,7 +144,7 @@ class Stream:
                 return
             yield window
 
-    def _make_batch(self, window, step, shard):
+    def _make_batch(self, window, step):
         word_indices = {_BEGIN: _BEGIN, _END: _END}  # each distinct word gets the next index
         shape = (2, self.batch_size, self.unroll_steps)
         inputs, targets = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
@@ -193,7 +176,7 @@ class Stream:
             "targets": targets,
         }
         if self.num_negatives:
-            rng = np.random.default_rng([self.sample_seed, shard, step])
+            rng = np.random.default_rng([self.sample_seed, step])
             samples = [
                 log_uniform_sample(rng, self.num_negatives, len(self.vocabulary)) for _ in range(2)
             ]

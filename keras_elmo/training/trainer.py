@@ -8,10 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import check_integers
-from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
+from keras_elmo.process.signals import check_signals, noted_signal, noting_signals
 from keras_elmo.training.checkpoints import (
     Checkpoints,
-    RunState,
     check_same_run,
     corpus_settings,
     run_settings,
@@ -20,20 +19,18 @@ from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.evaluation import evaluate
 from keras_elmo.training.events import event_log
 from keras_elmo.training.language_model import perplexities
-from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.stream import Stream, read_ahead
 from keras_elmo.training.training_step import TrainingStep
 
-_CHECKPOINTS = "checkpoints"
+CHECKPOINTS = "checkpoints"
 _LOGS = "logs"
 
 
 class Trainer:
     """Trains a `BiLanguageModel` on a corpus, by truncated back-propagation.
 
-    With a `tf.distribute` strategy the model and the trainer are made in its scope, and `run` is
-    called outside of it. Everything random follows from the seed and the step, so that a run that
-    is resumed from a checkpoint is the run that it would have been.
+    It trains on one device. Everything random follows from the seed and the step, so that a run
+    that is resumed from a checkpoint is the run that it would have been.
 
     Args:
         model: a `BiLanguageModel`. `initialize` it first, unless it is pretrained.
@@ -72,9 +69,8 @@ class Trainer:
         self.folder = None if folder is None else os.fspath(folder)
         self.heldout = heldout
         self.checkpoint_every, self.evaluate_every = checkpoint_every, evaluate_every
-        self.replicas = Replicas()
-        self.tokens_per_step = options.batch_size * options.unroll_steps * self.replicas.count
-        check_texts(corpus, heldout, options, self.replicas.count)
+        self.tokens_per_step = options.batch_size * options.unroll_steps
+        check_texts(corpus, heldout, options)
         num_targets = sum(corpus.counts())  # every token, and the end of every sentence
         self.num_steps = steps or math.ceil(options.epochs * num_targets / self.tokens_per_step)
         self.stream = Stream(
@@ -84,10 +80,8 @@ class Trainer:
             options.num_negatives,
             options.seed,
         )
-        self.training_step = TrainingStep(model, options, self.replicas)
-        self.state = self.replicas.make_values(
-            lambda _: model.bilm.zero_state(options.batch_size)
-        )  # the biLM's, of every lane
+        self.training_step = TrainingStep(model, options)
+        self.state = model.bilm.zero_state(options.batch_size)  # of every lane
         self.step = 0
         self.last_checkpoint_step = None
         self.last_evaluation_step = 0
@@ -111,14 +105,12 @@ class Trainer:
                 last checkpoint, or nothing.
             FloatingPointError: the loss or the gradients are no longer finite.
             OSError: a checkpoint could not be written.
-            RuntimeError: it is called in the scope of a strategy.
         """
-        if tf.distribute.has_strategy():
-            raise RuntimeError("`run` must be called outside of the strategy's scope")
         self.model.has_softmax = True
-        has_log = self.folder is not None and self.replicas.is_chief()
-        log_folder = os.path.join(self.folder, _LOGS) if has_log else None
-        batches = contextlib.closing(read_ahead(self._batches()))
+        log_folder = None if self.folder is None else os.path.join(self.folder, _LOGS)
+        order_seed = self.options.seed if self.options.shuffle else None
+        batches = self.stream.training_batches(self.corpus, order_seed, self.step)
+        batches = contextlib.closing(read_ahead(batches))
         with event_log(log_folder) as log, noting_signals(), batches as batches:
             if self._is_evaluation_due():  # The run before was stopped during this evaluation.
                 self._evaluate()
@@ -126,7 +118,8 @@ class Trainer:
                 self.training_step.trace(self.stream.training_specs(), self.state)
                 self._check_signals()
             while self.step < self.num_steps:
-                metrics, must_stop = self._train_one_step(next(batches))
+                metrics = self._train_one_step(next(batches))
+                must_stop = noted_signal() is not None
                 must_evaluate = self._is_evaluation_due() and not must_stop
                 is_last = self.step == self.num_steps
                 is_regular = self.step % self.checkpoint_every == 0
@@ -138,53 +131,26 @@ class Trainer:
                 if report is not None:
                     report(metrics)
                 if must_stop:
-                    check_signals(self._stop_message())
-                    raise Interrupted(self._stop_message())  # the signal came to another replica
+                    self._check_signals()
             if self.heldout is None:
                 self._save_model()
         return self.best_perplexity
 
-    def _batches(self):
-        """Yields for each step a dict: by the index of each local replica, its batch of tensors."""
-        order_seed = self.options.seed if self.options.shuffle else None
-        batches = {
-            index: self.stream.training_batches(
-                self.corpus, order_seed, index, self.replicas.count, self.step
-            )
-            for index in self.replicas.local_indices
-        }
-        while True:
-            yield {index: next(replica_batches) for index, replica_batches in batches.items()}
-
     def _check_signals(self, *_):
-        """Raises `Interrupted` after a signal.
-
-        Several replicas may be in several processes, which must stop after the same step. With
-        several replicas, a signal takes effect after the next step.
-        """
-        if self.replicas.count == 1:
-            check_signals(self._stop_message())
-
-    def _train_one_step(self, batches):
-        """Trains on the next window of every lane.
-
-        Args:
-            batches: dict. By the index of each local replica its batch.
-
-        Returns:
-            The metrics of the step, see `run`; and whether the run must stop after it.
-        """
-        batch = self.replicas.make_values(
-            lambda index: tf.nest.map_structure(tf.constant, batches[index])
+        if self.last_checkpoint_step is None:
+            check_signals("nothing was kept")
+        check_signals(
+            f"resume from the checkpoint of step {self.last_checkpoint_step} with --resume"
         )
+
+    def _train_one_step(self, batch):
+        """Trains on the next window of every lane. Returns the metrics of the step, see `run`."""
+        batch = tf.nest.map_structure(tf.constant, batch)
         learning_rate = self.options.learning_rate_at(self.step, self.num_steps)
-        *results, self.state = self.training_step(
-            batch,
-            self.state,
-            tf.constant(learning_rate, tf.float32),
-            tf.constant(float(noted_signal() is not None)),
+        losses, norm, self.state = self.training_step(
+            batch, self.state, tf.constant(learning_rate, tf.float32)
         )
-        losses, norm, stop = (self.replicas.first_local(result).numpy() for result in results)
+        losses = losses.numpy()
         self.step += 1
         metrics = {
             "step": self.step,
@@ -199,10 +165,7 @@ class Trainer:
                 f"gradients {metrics['norm']}. Begin again with a smaller learning rate, "
                 "or with warm-up steps"
             )
-        # Several replicas agree within the step, so that all processes stop after the same step.
-        # With one replica, a signal that came during the step counts too.
-        must_stop = bool(stop) if self.replicas.count > 1 else noted_signal() is not None
-        return metrics, must_stop
+        return metrics
 
     def _is_evaluation_due(self):
         if self.heldout is None or self.step in (0, self.last_evaluation_step):
@@ -225,13 +188,8 @@ class Trainer:
         return result
 
     def _save_model(self):
-        if self.folder is not None and self.replicas.is_chief():
+        if self.folder is not None:
             self.model.save_pretrained(self.folder)
-
-    def _stop_message(self):
-        if self.last_checkpoint_step is None:
-            return "nothing was kept"
-        return f"resume from the checkpoint of step {self.last_checkpoint_step} with --resume"
 
     # Checkpoints
 
@@ -246,18 +204,14 @@ class Trainer:
         """Writes a checkpoint. The one before it is kept until then."""
         if self.folder is None:
             return
-        state = self.replicas.gather(self.state)
-        if self.replicas.is_chief():
-            values = {
-                "step": self.step,
-                "evaluated": self.last_evaluation_step,
-                "best": self.best_perplexity,
-                "heldout": corpus_settings(self.heldout),
-                "run": self._settings(),
-            }
-            run_state = RunState(values, [tensor.numpy() for tensor in state])
-            is_evaluated = self.last_evaluation_step == self.step
-            self._checkpoints().write(run_state, self.step, is_evaluated)
+        progress = {
+            "step": self.step,
+            "evaluated": self.last_evaluation_step,
+            "best": self.best_perplexity,
+            "heldout": corpus_settings(self.heldout),
+            "run": self._settings(),
+        }
+        self._checkpoints().write(self.step, progress, self.state)
         self.last_checkpoint_step = self.step
 
     def restore(self):
@@ -274,31 +228,22 @@ class Trainer:
         if self.folder is None:
             return False
         checkpoints = self._checkpoints()
-        run_state = checkpoints.read_run_state()
-        if run_state is None:
+        progress = checkpoints.read_progress()
+        if progress is None:
             return False
-        values = run_state.values
-        check_same_run(values["run"], self._settings(), self.folder)
-        checkpoints.restore_variables()
-        self.step = self.last_checkpoint_step = values["step"]
-        if values["heldout"] == corpus_settings(self.heldout):
-            self.last_evaluation_step = values["evaluated"]
-            self.best_perplexity = values["best"]
-        lanes, dtype = self.options.batch_size, self.model.bilm.compute_dtype
-        self.state = self.replicas.make_values(
-            lambda index: [
-                tf.cast(array[index * lanes : (index + 1) * lanes], dtype)
-                for array in run_state.lstm_state
-            ]
-        )
+        check_same_run(progress["run"], self._settings(), self.folder)
+        dtype = self.model.bilm.compute_dtype
+        self.state = [tf.cast(array, dtype) for array in checkpoints.restore()]
+        self.step = self.last_checkpoint_step = progress["step"]
+        if progress["heldout"] == corpus_settings(self.heldout):
+            self.last_evaluation_step = progress["evaluated"]
+            self.best_perplexity = progress["best"]
         return True
 
     def _checkpoints(self):
         step = self.training_step
-        folder = os.path.join(self.folder, _CHECKPOINTS)
-        return Checkpoints(folder, step.variables, step.optimizer.accumulators)
+        folder = os.path.join(self.folder, CHECKPOINTS)
+        return Checkpoints(folder, [*step.variables, *step.optimizer.accumulators])
 
     def _settings(self):
-        return run_settings(
-            self.model, self.options, self.corpus, self.replicas.count, self.num_steps
-        )
+        return run_settings(self.model, self.options, self.corpus, self.num_steps)

@@ -1,4 +1,4 @@
-"""`TrainingStep`: one step of truncated back-propagation, on every replica."""
+"""`TrainingStep`: one step of truncated back-propagation."""
 
 import tensorflow as tf
 
@@ -13,54 +13,37 @@ class TrainingStep:
     Args:
         model: a `BiLanguageModel`.
         options: `TrainingOptions`.
-        replicas: `Replicas`.
 
     Call arguments:
-        batch: a batch of `Stream.training_batches`, for each replica.
-        state: the biLM's state, for each replica.
+        batch: a batch of `Stream.training_batches`.
+        state: the biLM's state.
         learning_rate: float32, ().
-        stop: float32, (). Above 0 if this process was asked to stop.
 
     Returns:
         The losses of both directions (nats), float32, (2,); the norm of all gradients before they
-        were clipped, float32, (); float32, (), above 0 if any process was asked to stop; and the
-        next state.
+        were clipped, float32, (); and the next state.
     """
 
-    def __init__(self, model, options, replicas):
+    def __init__(self, model, options):
         if options.matmul_dtype is not None:
             warn_of_slow_processor()
-        self.model, self.options, self._replicas = model, options, replicas
+        self.model, self.options = model, options
         self.variables = [variable.value for variable in model.trainable_variables]
         self.optimizer = OPTIMIZERS[options.optimizer](self.variables)
-        self._traced = tf.function(
-            self._run_on_all_replicas, reduce_retracing=True, autograph=False
-        )
+        self._traced = tf.function(self._run, reduce_retracing=True, autograph=False)
 
-    def __call__(self, batch, state, learning_rate, stop):
-        return self._traced(batch, state, learning_rate, stop)
+    def __call__(self, batch, state, learning_rate):
+        return self._traced(batch, state, learning_rate)
 
     def trace(self, batch_spec, state):
         """Traces the step before its first call.
 
         Otherwise the first steps would each trace it, since their numbers of words differ.
-
-        Args:
-            batch_spec: the specs of a batch of one replica.
-            state: the biLM's state, for each replica.
         """
-        state_spec = [tf.type_spec_from_value(value) for value in state]
-        if not isinstance(state[0], tf.Tensor):  # values of several local replicas
-            make_spec, num_local = type(state_spec[0]), len(self._replicas.local_indices)
-            batch_spec = {name: make_spec(*[spec] * num_local) for name, spec in batch_spec.items()}
-        scalar = tf.TensorSpec((), tf.float32)
-        self._traced.get_concrete_function(batch_spec, state_spec, scalar, scalar)
+        state_spec = [tf.type_spec_from_value(tensor) for tensor in state]
+        self._traced.get_concrete_function(batch_spec, state_spec, tf.TensorSpec((), tf.float32))
 
-    def _run_on_all_replicas(self, batch, state, learning_rate, stop):
-        arguments = (batch, state, learning_rate, stop)
-        return self._replicas.run(self._run_on_one_replica, arguments)
-
-    def _run_on_one_replica(self, batch, state, learning_rate, stop):
+    def _run(self, batch, state, learning_rate):
         if self.options.zero_starts:
             starts_sentence = batch["starts_sentence"][:, None]  # (batch, 1)
             state = [tf.where(starts_sentence, tf.zeros_like(tensor), tensor) for tensor in state]
@@ -70,18 +53,10 @@ class TrainingStep:
             # lanes and directions.
             objective = self.options.unroll_steps * sum(losses) / 2
         gradients = tape.gradient(objective, self.variables)
-        losses = tf.stack(losses)
-        if self._replicas.count > 1:
-            context = tf.distribute.get_replica_context()
-            gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
-            losses = context.all_reduce(tf.distribute.ReduceOp.MEAN, losses)
-            # The replicas may be in several processes. If one of the processes is asked to stop,
-            # all of them stop after the same step.
-            stop = context.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(stop))
         gradients = [sum_repeated_rows(gradient) for gradient in gradients]
         gradients, norm = clip(gradients, self.options.clip_norm)
         self.optimizer.apply(gradients, learning_rate)
-        return losses, norm, stop, state
+        return tf.stack(losses), norm, state
 
     def losses(self, batch, state):
         """The mean loss of each direction, and the next state."""
@@ -106,13 +81,12 @@ class TrainingStep:
     def make_dropout(self, step):
         """The dropout function of a step, see `BiLM.read_streams`.
 
-        Its noise follows from the seed, the replica and the step alone, so that a run that is
-        resumed draws the noise that it would have drawn.
+        Its noise follows from the seed and the step alone, so that a run that is resumed draws the
+        noise that it would have drawn.
         """
         rate = self.options.dropout
-        replica_index = tf.distribute.get_replica_context().replica_id_in_sync_group
         fold_in = tf.random.experimental.stateless_fold_in
-        step_seed = fold_in([self.options.seed, replica_index], step)
+        step_seed = fold_in([self.options.seed, 0], step)
 
         def dropout(x, layer_and_direction):
             if not rate:

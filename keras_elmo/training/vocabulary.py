@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from keras_elmo import characters
 from keras_elmo.annotations import AnyPath
-from keras_elmo.checks import short_repr
+from keras_elmo.checks import first_lines, short_repr
 from keras_elmo.files.text_files import read_lines
 
 UNK = "<UNK>"
@@ -28,7 +28,7 @@ class Vocabulary:
 
     Raises:
         ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
-            the file cannot be decoded. The message names all such faults, at most ten of each kind.
+            the file cannot be decoded. The message names the first of the faults.
 
     Example:
 
@@ -48,23 +48,20 @@ class Vocabulary:
             lines = read_lines(where, encoding, errors)
             words = (word for word in lines if word != _NO_WORD)
         self.words = tuple(words)
-        self.ids = {}
-        repeated, empty = [], []
+        self.ids, faults = {}, []
         for index, word in enumerate(self.words):
-            if word in self.ids:
-                repeated.append(f"{short_repr(word)} (lines {self.ids[word] + 1} and {index + 1})")
+            first = self.ids.setdefault(word, index)
+            if first != index:
+                faults.append(f"line {index + 1}: {short_repr(word)} is in line {first + 1}, too")
             elif not word or _SPACE.search(word):
-                empty.append(f"line {index + 1} ({short_repr(word)})")
-            self.ids.setdefault(word, index)
-        faults = []
+                faults.append(f"line {index + 1}: {short_repr(word)} is not one word")
         if missing := [word for word in SPECIALS if word not in self.ids]:
-            faults.append(f"the special words {', '.join(missing)} are missing; put them first")
-        if empty:
-            faults.append(f"a line must be one word, without spaces; {_first_ten(empty)}")
-        if repeated:
-            faults.append(f"a word must stand there once; {_first_ten(repeated)}")
+            faults.insert(0, f"the special words {', '.join(missing)} are missing; put them first")
         if faults:
-            raise ValueError(f"{where} cannot be used: {'; '.join(faults)}")
+            raise ValueError(
+                f"{where} must have one word, without spaces, on each line, and each word once. "
+                f"Received:\n  {first_lines(faults)}"
+            )
         self.begin, self.end, self.unknown = (self.ids[word] for word in SPECIALS)
 
     def __len__(self) -> int:
@@ -83,8 +80,3 @@ class Vocabulary:
         """Writes the file."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{word}\n" for word in self.words)
-
-
-def _first_ten(faults):
-    more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
-    return f"received: {', '.join(faults[:10])}{more}"

@@ -92,7 +92,7 @@ def assert_error(result, message):
 
 def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_folder):
     assert embed("a.txt", "-q")[0] == 0
-    message = "Received: layers layer_0, layer_1 there and top now.* with --overwrite"
+    message = r"layers \['layer_0', 'layer_1'\] there and \['top'\] now.* with --overwrite"
     assert_error(embed("a.txt", "--layers", "top"), message)
     assert embed("a.txt", "--layers", "top", "--overwrite", "-q") == (0, "")
     assert_error(embed("a.txt", output=str(one_layer_folder)), "must be an empty folder, or hold")

@@ -13,7 +13,6 @@ MODEL = ["-m", "small", "-q"]
 # The other commands that write, by their outputs. `small` is the model's folder.
 COMMANDS = {
     "words.txt": ["vocabulary", "text.txt", "-o", "OUTPUT", "-q"],
-    "words.hdf5": ["token-embeddings", "vocab.txt", "-o", "OUTPUT", *MODEL],
     "exported/1": ["export", "small", "OUTPUT/..", "--pooled-only", "-q"],
     "model.tflite": ["tflite", "small", "OUTPUT", "-q"],
     "word.png": ["plot", "word", "a", "text.txt", "-o", "OUTPUT", "--limit", "9", *MODEL],

@@ -1,13 +1,10 @@
-import io
 import json
-import zipfile
 
 import h5py
 import numpy as np
 import pytest
 
-import keras_elmo
-from keras_elmo import dump_token_embeddings, read_embeddings
+from keras_elmo import read_embeddings
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 
 
@@ -72,17 +69,6 @@ def test_fields_that_are_kept_come_back(tmp_path, arrays, name):
         dict(vectors.kept)
     write(tmp_path / name, arrays[:2])
     assert read_embeddings(tmp_path / name).kept == {}
-    write(tmp_path / name, arrays[:3], kept=kept)
-    with pytest.raises(ValueError, match="kept, another number of values than of sentences"):
-        dict(read_embeddings(tmp_path / name).kept)
-
-
-@pytest.mark.parametrize("value", ["{", "7", [["a"]], 1.5])
-def test_fields_that_are_damaged(tmp_path, value):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["kept"] = value
-    with pytest.raises(ValueError, match="may be damaged. Received: for the fields that were kept"):
-        dict(read_embeddings(tmp_path / "a.h5").kept)
 
 
 def test_files_of_another_kind(tmp_path, arrays, small_folder):
@@ -101,10 +87,10 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     refuse("may be cut short")
     with h5py.File(path, "w") as file:
         file["0"] = file["1"] = file["3"] = arrays[3]
-    refuse("without the line 2, and with 3")
+    refuse("Received: a file with 3")
     with h5py.File(path, "w") as file:  # sentences that are numbers
         file["4915112345678"] = file["9" * 5000] = arrays[3]
-    refuse("without the line 0, and with 4915112345678, 999")
+    refuse("a file with 4915112345678, 999")
     refuse("CNN, CNN_high_0, CNN_proj, RNN_0", small_folder / "weights.hdf5")
     with h5py.File(path, "w") as file:
         file["0/a"] = arrays[3]
@@ -122,16 +108,6 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
     refuse("entries must be readable")
 
 
-def test_a_zip_of_the_largest_number_of_entries_without_a_record_of_their_number(tmp_path):
-    path = tmp_path / "a.npz"
-    data = io.BytesIO()
-    np.save(data, np.ones(1, np.float32))
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(0xFFFF):
-            archive.writestr(f"{number}.npy", data.getvalue())
-    assert len(read_embeddings(path)) == 0xFFFF
-
-
 def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):
     path, rng = tmp_path / "a.hdf5", np.random.default_rng(0)
     write_hdf5(path, arrays[:20])
@@ -147,31 +123,3 @@ def test_a_damaged_file_is_read_or_refused(tmp_path, arrays):
         except ValueError as error:
             refused += str(path) in str(error)
     assert refused > 10
-
-
-def test_token_embeddings_of_a_vocabulary(elmo, tmp_path, monkeypatch):
-    words = ["<S>", "</S>", "<UNK>", "the", "naïve", "x" * 70, "a"]
-    expected = elmo(words[2:])["word_emb"][:, 0].numpy()
-    np.testing.assert_allclose(elmo.token_embeddings(words[2:]), expected, atol=1e-6)
-    assert elmo.token_embeddings([]).shape == (0, 8)
-    assert elmo.token_embeddings(["a", "b", "a"]).dtype == np.float32
-    with pytest.raises(ValueError, match="words"):
-        elmo.token_embeddings("the")
-
-    monkeypatch.setattr("keras_elmo.training.token_embeddings.WORDS_PER_WRITE", 3)
-    (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
-    for vocabulary in (tmp_path / "vocab.txt", words):
-        assert dump_token_embeddings(elmo, vocabulary, tmp_path / "tokens.hdf5") == 7
-        with h5py.File(tmp_path / "tokens.hdf5") as file:
-            assert list(file) == ["embedding"] and file["embedding"].dtype == np.float32
-            values = file["embedding"][...]
-        np.testing.assert_allclose(values[2:], expected, atol=1e-6)
-        keeping = keras_elmo.Elmo(elmo.config, keep_sentence_boundaries=True)
-        keeping.set_weights(elmo.get_weights())
-        row = keeping(["a"])["word_emb"][0].numpy()
-        np.testing.assert_allclose(values[[0, 6, 1]], row, atol=1e-6)
-    halves = keras_elmo.Elmo(elmo.config, dtype="bfloat16")
-    assert dump_token_embeddings(halves, words, tmp_path / "tokens.hdf5") == 7
-    with pytest.raises(ValueError, match="special words <S>, </S>, <UNK> are missing"):
-        dump_token_embeddings(elmo, ["the"], tmp_path / "new.hdf5")
-    assert {path.name for path in tmp_path.iterdir()} == {"vocab.txt", "tokens.hdf5"}

@@ -1,5 +1,3 @@
-import re
-
 import pytest
 
 from keras_elmo import Elmo
@@ -36,17 +34,17 @@ def manifest_of(elmo, layers="all", files=FILES, **settings):
 
 def test_what_determines_the_vectors_differs(elmo):
     old = manifest_of(elmo)
-    names = ", ".join(old["layers"])
+    names = list(old["layers"])
     changed = [FILES[0], FILES[1]._replace(sha256="ef", bytes=21)]
     for change, message in [
-        ({"layers": "top"}, f"layers {names} there and top now"),
-        ({"layers": [2, 1, 0]}, f"layers {names} there and layer_2, layer_1, layer_0 now"),
-        ({"dtype": "float16"}, "dtype float32 there and float16 now"),
+        ({"layers": "top"}, f"layers {names} there and ['top'] now"),
+        ({"layers": [2, 1, 0]}, f"layers {names} there and {names[::-1]} now"),
+        ({"dtype": "float16"}, "dtype 'float32' there and 'float16' now"),
         ({"token_budget": 9}, "token_budget None there and 9 now"),
-        ({"field": "text"}, "field None there and text now"),
+        ({"field": "text"}, "field None there and 'text' now"),
         ({"keep": {"id": "int64"}}, "keep {} there and {'id': 'int64'} now"),
-        ({"input_format": "csv"}, "input_format None there and csv now"),
-        ({"files": FILES[:1]}, "inputs a.txt, b.txt there and a.txt now"),
+        ({"input_format": "csv"}, "input_format None there and 'csv' now"),
+        ({"files": FILES[:1]}, "inputs ['a.txt', 'b.txt'] there and ['a.txt'] now"),
         ({"files": changed}, "b.txt has changed since (20 bytes there and 21 now)"),
     ]:
         other = manifest_of(elmo, **change)
@@ -80,33 +78,20 @@ def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
     assert describe_model(elmo)["sha256"] != describe_model(new_elmo)["sha256"]
     halves = Elmo.from_pretrained(small_folder, dtype="bfloat16", tokenizer="treebank")
     found = differences(manifest_of(elmo), manifest_of(halves))
-    assert len(found) == 3 and found[0].startswith(f"model {small_folder} (")
+    assert len(found) == 3 and found[0].startswith("model sha256 '")
     assert found[1:] == [
-        "tokenizer WhitespaceTokenizer there and TreebankTokenizer now",
-        "dtype float32 there and bfloat16 now",
+        "model tokenizer 'WhitespaceTokenizer' there and 'TreebankTokenizer' now",
+        "model dtype 'float32' there and 'bfloat16' now",
     ]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        *("{", "[]", "{}", "7", "null", '"format"', "\xff", 100_000 * "[", 100_000 * '{"a":'),
-        *('{"format": "another"}', '{"format": "keras_elmo.corpora"}', 5000 * "9"),
-    ],
-    ids=range(12),
-)
-def test_a_file_of_another_kind(tmp_path, content):
-    (tmp_path / MANIFEST).write_text(content)
-    with pytest.raises(ValueError, match="must be a manifest of keras_elmo"):
-        read_manifest(tmp_path)
 
 
 def test_manifests_that_cannot_be_used(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_manifest(tmp_path)
-    for version in (99, None, [1], "1"):
-        write_manifest(tmp_path, {"format": "keras_elmo.corpora", "format_version": version})
-        with pytest.raises(
-            ValueError, match=re.escape(f"Received: ('keras_elmo.corpora', {version!r})")
-        ):
+    for content in ("{", "[]", '{"format": 1}'):
+        (tmp_path / MANIFEST).write_text(content)
+        with pytest.raises(ValueError, match="must be a manifest of keras_elmo"):
             read_manifest(tmp_path)
+    write_manifest(tmp_path, {"keras_elmo.corpora": 99})
+    with pytest.raises(ValueError, match="format version 1. Received: 99"):
+        read_manifest(tmp_path)

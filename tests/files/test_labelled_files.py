@@ -180,7 +180,6 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
     assert read_conllu(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
     assert read_conllu(path, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
-    assert read_conllu(path, None) == (sentences, [["_", "_", "_"], ["_"]])
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n\r\n", encoding="utf-8")
     assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
     path.write_text(conllu(1, "caf\xe9", "NOUN"), encoding="latin-1")

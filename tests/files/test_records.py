@@ -97,7 +97,7 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.jsonl", '{"text": "\\ud800"}', "surrogates not allowed"),
         ("a.jsonl", 100_000 * "[", "which cannot be read (maximum recursion"),
         ("a.jsonl", '{"id": ' + 5000 * "9", "which cannot be read (Exceeds the limit"),
-        ("a.jsonl", b'{"id": "\xff"}', "must be UTF-8, and 1 line is not. Received: line 1"),
+        ("a.jsonl", b'{"id": "\xff"}', "must be UTF-8, and is not. Received: line 1"),
         ("a.csv", "id,Text\n", "column 'text' in its first line, once. Received: ['id', 'Text']"),
         ("a.tsv", "text\ttext\tid\n", "column 'text' in its first line, once."),
         ("a.csv", "text,id\na, b,1\n", "the 2 fields that its first line names. Received: line 2"),
@@ -174,16 +174,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_files_are_read_in_order_and_once_in_each_reading(folder):
-    opened = []
-
-    def record(event, args):
-        if event == "open" and str(args[0]).endswith("b.txt"):
-            opened.append(args[0])
-
+def test_files_are_read_in_order(folder):
     records = Records(["b.txt", "c.txt.gz", "d.txt", "a.txt"])
-    sys.addaudithook(record)
-    assert records.count() == 6 and records.count() == len(records) == 6 and len(opened) == 1
+    assert records.count() == 6 and records.count() == len(records) == 6
     content = (folder / "c.txt.gz").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     assert records.files[1] == InputFile("c.txt.gz", len(content), digest, 3)
@@ -191,7 +184,7 @@ def test_files_are_read_in_order_and_once_in_each_reading(folder):
     lines = [("b.txt", "one"), ("b.txt", "two")]
     lines += [("c.txt.gz", "three"), ("c.txt.gz", ""), ("c.txt.gz", "four"), ("a.txt", "na\xefve")]
     assert [(path, record.text) for path, record in records.read()] == lines
-    assert list(records) == [text for _, text in lines] and len(opened) == 3
+    assert list(records) == [text for _, text in lines]
 
 
 def test_faults_of_files_are_found_in_the_first_reading(folder):
@@ -217,9 +210,9 @@ def test_faults_of_files_are_found_in_the_first_reading(folder):
 )
 def test_a_file_that_changes_meanwhile(folder, name, content):
     records = Records([name])
-    count = records.count()
+    records.count()
     (folder / name).write_bytes(content)
-    with pytest.raises(InputChanged, match=f"{name} must not change .* Received: {count} records"):
+    with pytest.raises(InputChanged, match=f"{name} must not change .* Received: other bytes"):
         list(records.read())
 
 

@@ -69,42 +69,41 @@ def test_the_config_says_all(model_folder):
     assert config.has_projection and config.has_token_projection
 
 
-@pytest.mark.parametrize("prefix", ["", "144/", "a/b/"])
-def test_a_zip_is_the_same_as_its_folder(model_folder, tmp_path, elmo, prefix):
-    path = make_zip(model_folder, tmp_path / "144.zip", prefix)
-    again = Elmo.from_pretrained(path)
-    assert again.config == elmo.config
-    for one, other in zip(arrays(again), arrays(elmo), strict=True):
-        np.testing.assert_array_equal(one, other)
+def config_of(source):
+    return open_model(source)[0]
 
 
-@pytest.mark.parametrize("place", ["configs/shape.json", "../configs/shape.json"])
-def test_the_architecture_may_be_in_a_folder_of_its_own(folder, tmp_path, elmo, place):
-    os.makedirs(os.path.dirname(folder / place), exist_ok=True)
-    os.rename(folder / "shape.json", folder / place)
-    config, _ = open_model(folder)
-    assert config == elmo.config
-    whole = make_zip(tmp_path, tmp_path.parent / f"{tmp_path.name}.zip")
-    config, _ = open_model(whole)
-    assert config == elmo.config
+def test_a_zip_and_other_weights_are_the_same_as_a_folder(model_folder, tmp_path, elmo):
+    for prefix in ("", "144/", "a/b/"):
+        path = make_zip(model_folder, tmp_path / "144.zip", prefix)
+        assert config_of(path) == elmo.config
+    again, other = Elmo.from_pretrained(path), Elmo(elmo.config)
+    other.load_weights(model_folder)
+    for weights in zip(arrays(elmo), arrays(again), arrays(other), strict=True):
+        np.testing.assert_array_equal(weights[0], weights[1])
+        np.testing.assert_array_equal(weights[0], weights[2])
 
 
-@pytest.mark.parametrize("path", ["C:\\models\\shape.json", "shape.json", "x/../shape.json"])
-def test_the_last_part_of_its_path_counts(folder, elmo, path):
-    (folder / "config.json").write_text(json.dumps({"config_path": path}))
-    config, _ = open_model(folder)
-    assert config == elmo.config
+def test_the_architecture_may_be_in_a_folder_of_its_own(folder, tmp_path, elmo):
+    for path in ("C:\\models\\shape.json", "shape.json", "x/../shape.json"):  # its last part counts
+        (folder / "config.json").write_text(json.dumps({"config_path": path}))
+        assert config_of(folder) == elmo.config
+    before = folder / "shape.json"
+    for place in ("configs/shape.json", "../configs/shape.json"):
+        os.makedirs(os.path.dirname(folder / place), exist_ok=True)
+        before = before.rename(folder / place)
+        assert config_of(folder) == elmo.config
+        whole = make_zip(tmp_path, tmp_path.parent / f"{tmp_path.name}.zip")
+        assert config_of(whole) == elmo.config
 
 
 def test_the_published_models_lack_their_architecture(folder):
     name = "cnn_50_100_512_4096_sample.json"
     (folder / "config.json").write_text(json.dumps({"config_path": f"/Users/someone/{name}"}))
-    config, _ = open_model(folder)
-    original = ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
-    assert config == original
+    config = config_of(folder)
+    assert config == ElmoConfig(dictionary=config.dictionary, character_dim=50, word_dim=100)
     shutil.move(folder / "shape.json", folder / name)  # its own comes first
-    config, _ = open_model(folder)
-    assert config.units == 10
+    assert config_of(folder).units == 10
 
 
 def test_what_was_saved_beside_it_comes_first(folder, elmo):
@@ -113,36 +112,27 @@ def test_what_was_saved_beside_it_comes_first(folder, elmo):
     assert weights == str(folder / "weights.hdf5")
 
 
-def test_the_weights_of_a_folder_are_loaded_into_a_model(model_folder, elmo):
-    other = Elmo(elmo.config)
-    other.load_weights(model_folder)
-    for one, same in zip(arrays(other), arrays(elmo), strict=True):
-        np.testing.assert_array_equal(one, same)
-
-
 # Faults
 
 
-@pytest.mark.parametrize("name", ["config.json", "char.dic", "encoder.pkl", "word.dic"])
-def test_a_missing_file_is_named(folder, tmp_path, name):
-    (folder / name).unlink()
-    for source in (folder, make_zip(folder, tmp_path / "model.zip")):
-        assert name in refused(source, "Received: no |there is no word.dic")
+def test_a_missing_file_is_named(folder, tmp_path):
+    for name in ("config.json", "char.dic", "encoder.pkl", "word.dic"):
+        (folder / name).rename(tmp_path / name)
+        for source in (folder, make_zip(folder, tmp_path / "model.zip")):
+            assert name in refused(source, "Received: no |there is no word.dic")
+        (tmp_path / name).rename(folder / name)
 
 
-@pytest.mark.parametrize(
-    "config, message",
-    [
+def test_a_config_without_architecture(folder):
+    for config, message in [
         ({}, "config_path=None, and no such file"),
         ({"config_path": "/etc/passwd"}, "config_path='/etc/passwd', and no such file"),
         ({"config_path": ".."}, "and no such file"),
         ({"config_path": 7}, "config_path=7"),
         ([], "hold a JSON object. Received: list"),
-    ],
-)
-def test_a_config_without_architecture(folder, config, message):
-    (folder / "config.json").write_text(json.dumps(config))
-    assert "\n" not in refused(folder, rf"config.json must.* {message}")
+    ]:
+        (folder / "config.json").write_text(json.dumps(config))
+        assert "\n" not in refused(folder, rf"config.json must.* {message}")
 
 
 def test_every_fault_of_an_architecture_is_named(folder):
@@ -166,17 +156,13 @@ def test_dictionaries_that_cannot_be_used(folder):
     refused(folder, "char.dic must be UTF-8")
 
 
-def test_a_config_too_large_for_its_weights_takes_no_memory(folder, tmp_path):
+def test_files_too_large_or_too_small_take_no_memory(folder, tmp_path):
     (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
     for source in (folder, make_zip(folder, tmp_path / "model.zip")):
         message = refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
         assert "\n" not in message
-
-
-def test_a_zip_of_zeros_takes_no_memory(folder, tmp_path):
-    (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
     (folder / "encoder.pkl").write_bytes(bytes(2**26 + 1))
-    source = make_zip(folder, tmp_path / "model.zip")
+    source = make_zip(folder, tmp_path / "zeros.zip")
     message = refused(source, "must be compressed at most 100 times.* Received: 67,108,865 bytes")
     assert "\n" not in message
 

@@ -46,3 +46,14 @@ def test_sentences_as_grids(seed):
     assert inner.shape == (4, lengths.max())
     for row, tokens in zip(inner, np.split(words, np.cumsum(lengths)[:-1]), strict=True):
         np.testing.assert_array_equal(row, [*(tokens + 2)] + [0] * (len(row) - len(tokens)))
+
+
+def test_embeddings_of_single_words(elmo):
+    words = ["the", "naïve", "x" * 70, "a", "the"]
+    expected = elmo(words)["word_emb"][:, 0].numpy()
+    found = elmo.token_embeddings(words)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert elmo.token_embeddings([]).shape == (0, 8)
+    with pytest.raises(ValueError, match="words"):
+        elmo.token_embeddings("the")

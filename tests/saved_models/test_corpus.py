@@ -30,8 +30,10 @@ IN_WIKIPEDIA = [
 ]
 
 
-@pytest.fixture
-def data(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder that the script makes."""
+    folder = tmp_path_factory.mktemp("corpus")
     novels = [f"Chapter {k}, she didn't say.\n" for k in range(4000)] * 2
     words = ["1-2\tdon't\t_", "1\tdo\t_", "2\tn't\t_", "3\tgo\t_", "3.1\tgo\t_", "4\t.\t_"]
     for name, text in {
@@ -46,45 +48,44 @@ def data(tmp_path):
         "wikipedia/articles.txt.xz": "The heron is a bird.\nWe visited a lake, and sang.\n",
         **MEASURED,
     }.items():
-        path = tmp_path / "data" / name
+        path = folder / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
         path.write_bytes(compress(text.encode()))
-    return tmp_path / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["corpus.py", str(folder / "data"), str(folder / "text")])
+        load_script("saved_models/tiny/corpus.py").main()
+    return folder / "text"
 
 
-@pytest.fixture
-def made(data, tmp_path, monkeypatch):
-    """The folder that the script makes."""
-    monkeypatch.setattr(sys, "argv", ["corpus.py", str(data), str(tmp_path / "text")])
-    load_script("saved_models/tiny/corpus.py").main()
-    return tmp_path / "text"
+@pytest.fixture(scope="module")
+def train(made):
+    return read(made / "train.txt")
+
+
+@pytest.fixture(scope="module")
+def sentences(made, train):
+    """All sentences, in lower case."""
+    return [line.lower() for line in train + read(made / "heldout.txt")]
 
 
 def read(path):
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_all_sources_are_in_the_tokenizers_form(made):
-    sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
+def test_all_sources_are_in_the_tokenizers_form_once(made, sentences):
     expected = [TOKENISED, "My fellow citizens .", "The state is strong .", "A cell divides ."]
     expected += ["don 't go .", "The well-known <UNK> sang .", "It rained ."]
     expected += ["The heron is a bird .", "We visited a lake , and sang ."]
-    assert {"chapter 7 , she didn 't say .", *map(str.lower, expected)} <= sentences
-    assert len(sentences) == 4000 + len(expected)
-
-
-def test_no_sentence_is_there_twice_nor_both_held_out_and_trained_on(made):
-    train, heldout = read(made / "train.txt"), read(made / "heldout.txt")
-    lines = [line.lower() for line in train + heldout]
-    assert len(lines) == len(set(lines))
+    assert {"chapter 7 , she didn 't say .", *map(str.lower, expected)} <= set(sentences)
+    assert len(sentences) == len(set(sentences)) == 4000 + len(expected)
+    heldout = read(made / "heldout.txt")
     of_sources = [line for path in (made / "heldout").iterdir() for line in read(path)]
     assert sorted(of_sources) == sorted(heldout)
     assert 0 < len(heldout) < 20  # one novel's sentence of 1,000
 
 
-def test_sentences_are_mixed_and_some_are_lower_cased(made):
-    train = read(made / "train.txt")
+def test_sentences_are_mixed_and_some_are_lower_cased(train):
     chapters = [int(line.split()[1]) for line in train if line.lower().startswith("chapter")]
     assert chapters != sorted(chapters)
     lower = sum(line == line.lower() for line in train)
@@ -92,18 +93,13 @@ def test_sentences_are_mixed_and_some_are_lower_cased(made):
     assert "the well-known <UNK> sang ." in train  # the lower-cased ones keep the name <UNK>
 
 
-def test_counts_are_those_of_the_files(made):
+def test_counts_are_those_of_the_files_without_what_models_are_measured_on(made, train, sentences):
     counts = json.loads((made / "sources.json").read_text())
-    train, total = read(made / "train.txt"), counts.pop("train")
+    assert counts["Wikipedia"]["sentences"] + counts["Wikipedia"]["heldout"]["sentences"] == 1
+    assert not set(sentences) & {line.replace(".", " .").lower() for line in IN_WIKIPEDIA}
+    assert not any("crow" in line or "michigan" in line or "boats" in line for line in sentences)
+    total = counts.pop("train")
     assert total["sentences"] == len(train)
     assert total["tokens"] == sum(len(line.split()) for line in train)
     del counts["heldout"]
     assert len(counts) == 9 and sum(row["sentences"] for row in counts.values()) == len(train)
-
-
-def test_what_models_are_measured_on_is_left_out(made):
-    counts = json.loads((made / "sources.json").read_text())
-    assert counts["Wikipedia"]["sentences"] + counts["Wikipedia"]["heldout"]["sentences"] == 1
-    sentences = {line.lower() for line in read(made / "train.txt") + read(made / "heldout.txt")}
-    assert not sentences & {line.replace(".", " .").lower() for line in IN_WIKIPEDIA}
-    assert not any("crow" in line or "michigan" in line or "boats" in line for line in sentences)

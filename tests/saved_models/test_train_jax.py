@@ -11,7 +11,6 @@ from scripts import load_script
 import keras_elmo
 from keras_elmo import BiLanguageModel, ElmoConfig, characters
 from keras_elmo.training import Corpus, Stream, TrainingOptions, evaluate
-from keras_elmo.training.replicas import Replicas
 from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -56,7 +55,10 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("config", "clip_norm"), [(CONFIGS[0], 10.0), (CONFIGS[1], 0.5)])
+@pytest.mark.parametrize(
+    ("config", "clip_norm"),
+    [(CONFIGS[0], 10.0), pytest.param(CONFIGS[1], 0.5, marks=pytest.mark.slow)],
+)
 def test_steps_equal_those_of_the_package(script, config, clip_norm):
     model = make_model(config, WORDS)
     options = TrainingOptions(
@@ -81,11 +83,9 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
             weights, optimizer, state, batch, 0.01, config, clip_norm
         )
     )
-    step, own_state = TrainingStep(model, options, Replicas()), model.bilm.zero_state(LANES)
+    step, own_state = TrainingStep(model, options), model.bilm.zero_state(LANES)
     for batch in itertools.islice(stream.training_batches(Sentences()), 5):
-        own_losses, own_norm, _, own_state = step(
-            batch, own_state, tf.constant(0.01), tf.constant(0.0)
-        )
+        own_losses, own_norm, own_state = step(batch, own_state, tf.constant(0.01))
         words = [characters.word_to_ids(w, config.max_characters) for w in batch.pop("words")]
         ids = np.array([*characters.boundary_ids(config.max_characters), *words])
         in_all &= np.isin(np.arange(1, len(in_all) + 1), ids)
@@ -183,6 +183,7 @@ def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch
         np.testing.assert_allclose(x, y, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_ends_the_run(script, files, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "CHUNK", 4)
     model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
@@ -223,10 +224,16 @@ def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
 
 
 def test_without_options_the_shape_is_that_of_small(script, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(script, "train", lambda *_: None)
-    script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
-    config = ElmoConfig.from_options(tmp_path / "model/options.json")
-    assert config == ElmoConfig(1024, 128, num_highway=1)
+    found = []
+
+    def make_model(values, config, *_):
+        found.append(config)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(script, "make_model", make_model)
+    with pytest.raises(KeyboardInterrupt):
+        script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
+    assert found == [ElmoConfig(1024, 128, num_highway=1)]
 
 
 @pytest.mark.slow

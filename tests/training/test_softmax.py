@@ -65,6 +65,22 @@ def test_the_sampled_loss_and_its_gradients_are_those_of_tensorflow(seed):
         assert np.abs(expected).max() > 0
 
 
+def test_parts_change_nothing(monkeypatch):
+    softmax = Softmax(9, 4)
+    x = tf.random.stateless_normal((7, 4), (0, 1))
+    targets = tf.range(7)
+
+    def results(count):
+        values, word_ids = softmax.top(x[:count], 3)
+        return softmax.log_probabilities(x[:count], targets[:count]), values, word_ids
+
+    whole = [results(count) for count in (7, 1, 0)]
+    assert [tensor.shape.as_list() for tensor in whole[-1]] == [[0], [0, 3], [0, 3]]
+    monkeypatch.setattr("keras_elmo.training.softmax.MAX_LOGITS", 2 * 9)
+    parts = [results(count) for count in (7, 1, 0)]
+    tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), parts, whole)
+
+
 def test_perplexities_of_losses():
     assert perplexities(np.log(2.0), np.log(8.0)) == {
         "forward": pytest.approx(2),

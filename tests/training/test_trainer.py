@@ -217,23 +217,6 @@ def test_another_run_is_not_resumed(corpus, tmp_path):
     assert not make_trainer(corpus, folder=None).restore()
 
 
-def test_a_full_disk_at_a_checkpoint(corpus, tmp_path, monkeypatch):
-    trainer = make_trainer(corpus, tmp_path / "run", steps=9, checkpoint_every=3)
-    save = tf.train.CheckpointManager.save
-
-    def fail(self, number=None, **kwargs):
-        if number == 6:
-            raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
-        return save(self, number, **kwargs)
-
-    monkeypatch.setattr(tf.train.CheckpointManager, "save", fail)
-    with pytest.raises(OSError, match="step 6 .*No space left"):
-        trainer.run()
-    monkeypatch.undo()
-    again = make_trainer(corpus, tmp_path / "run", steps=9)
-    assert again.restore() and again.step == 3
-
-
 def test_a_loss_that_is_nan_ends_it(corpus):
     trainer = make_trainer(corpus, steps=5)
     trainer.model.softmax.bias.assign(tf.fill([len(WORDS)], np.nan))
@@ -247,7 +230,7 @@ def test_an_epoch_is_read_once_in_the_order_of_the_file(corpus):
 
     def record(batch, state, *_):
         targets.extend(batch["targets"][0, 0].numpy())
-        return tf.ones(2), tf.ones(()), tf.zeros(()), state
+        return tf.ones(2), tf.ones(()), state
 
     record.trace = lambda *_: None
     trainer.training_step = record

@@ -19,7 +19,7 @@ def first_batch(trainer, is_right):
 
 def take_step(trainer, batch, state=None, learning_rate=0.0):
     state = trainer.state if state is None else state
-    return trainer.training_step(batch, state, tf.constant(learning_rate), tf.constant(0.0))
+    return trainer.training_step(batch, state, tf.constant(learning_rate))
 
 
 @pytest.mark.parametrize("options", [OPTIONS, FULL_SOFTMAX])
@@ -90,7 +90,7 @@ def test_a_step_equals_one_written_out(corpus):
         variable.numpy() - 0.3 * gradient / np.sqrt(accumulator)
         for variable, gradient, accumulator in zip(variables, gradients, accumulators, strict=True)
     ]
-    found_losses, found_norm, _, found_state = take_step(trainer, batch, state, 0.3)
+    found_losses, found_norm, found_state = take_step(trainer, batch, state, 0.3)
     np.testing.assert_allclose(found_losses, losses, rtol=1e-5)
     np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
     for found, wanted in zip(found_state, next_state, strict=True):
@@ -120,7 +120,7 @@ def test_a_step_with_bfloat16_products_is_near_one_without(corpus):
         options = dataclasses.replace(OPTIONS, matmul_dtype=matmul_dtype)
         trainer = make_trainer(corpus, options=options)
         state = [tf.random.stateless_normal(x.shape, [k, 0]) for k, x in enumerate(trainer.state)]
-        loss, norm, _, state = take_step(trainer, first_batch(trainer, np.any), state, 0.3)
+        loss, norm, state = take_step(trainer, first_batch(trainer, np.any), state, 0.3)
         assert {tensor.dtype for tensor in [*state, *trainer.training_step.variables]} == {
             tf.float32
         }

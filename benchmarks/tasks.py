@@ -35,9 +35,9 @@ from sklearn.linear_model import LogisticRegression
 import keras_elmo
 from benchmarks import report
 from keras_elmo import Tagger, TextClassifier
-from keras_elmo_cli import classify, tag
 from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
 from keras_elmo.files.text_files import read_lines
+from keras_elmo_cli import classify, tag
 
 EPOCHS = 20
 DATA = report.ROOT / "examples/data"

@@ -30,6 +30,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
+    parser.set_defaults(files=("input",))
     parser.add_argument(
         "input",
         metavar="INPUT",

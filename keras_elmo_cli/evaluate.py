@@ -26,6 +26,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
+    parser.set_defaults(files=("files", "vocabulary"))
     parser.add_argument(
         "model",
         metavar="MODEL",

@@ -1,15 +1,14 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import contextlib
+import glob
+import importlib.metadata
 import io
 import os
 import signal
 import sys
 import traceback
 
-import keras_elmo
-from keras_elmo.files.atomic import has_no_room
-from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 from keras_elmo_cli import (
     classify,
     convert,
@@ -70,14 +69,12 @@ def main(arguments=None):
     if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
         sys.stdout.reconfigure(errors="replace")  # ? for a character that its encoding lacks
     try:
-        with noting_signals(second_handler=signal.SIG_DFL):
-            options.run(options)
-            if sys.stdout is not None:  # closed, as by `>&-`
-                sys.stdout.flush()
-            check_signals("all was done already")
+        _check_files(options)
+        _run(options)
     except KeyboardInterrupt as error:
         number = getattr(error, "signal_number", signal.SIGINT)
-        print(stop_line(number, str(error) or "nothing was written"), file=sys.stderr)
+        event = "terminated" if number == signal.SIGTERM else "interrupted"
+        print(f"keras-elmo: {event}; {str(error) or 'nothing was written'}", file=sys.stderr)
         return 128 + number  # as a shell says it
     except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
         _discard_output()
@@ -86,7 +83,7 @@ def main(arguments=None):
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
-        if has_no_room(error) and error.filename is None:  # all other files have their names
+        if _is_full_output(error):
             error.filename = "standard output"
             _discard_output()
         if os.environ.get(_DEBUG):
@@ -96,6 +93,37 @@ def main(arguments=None):
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS
     return 0
+
+
+def _check_files(options):
+    """Raises Python's own error for a file to read that is missing, before TensorFlow's import."""
+    for name in (*options.files, "model"):
+        paths = getattr(options, name, None)
+        for path in paths if isinstance(paths, list) else [paths]:
+            if path in (None, "-") or glob.escape(path) != path:
+                continue
+            # A model may have a name or an address, too.
+            if name != "model" or (path.endswith(".keras") and "://" not in path):
+                os.stat(path)
+
+
+def _run(options):
+    from keras_elmo.process.signals import check_signals, noting_signals
+
+    with noting_signals(second_handler=signal.SIG_DFL):
+        options.run(options)
+        if sys.stdout is not None:  # closed, as by `>&-`
+            sys.stdout.flush()
+        check_signals("all was done already")
+
+
+def _is_full_output(error):
+    """Whether standard output is full. The errors of all other files have their names."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    from keras_elmo.files.atomic import has_no_room
+
+    return has_no_room(error)
 
 
 def _discard_output():
@@ -113,7 +141,8 @@ def make_parser():
         "its traceback stands above the line.",
     )
     parser.examples = (embed.EXAMPLES[0], export.EXAMPLES[0])
-    version = f"%(prog)s {keras_elmo.__version__}"
+    parser.set_defaults(files=())
+    version = f"%(prog)s {importlib.metadata.version('keras-elmo')}"
     parser.add_argument("-V", "--version", action="version", version=version)
     subcommands = [
         Subcommand(

@@ -1,7 +1,6 @@
 """Adds subcommands to the parser, and words errors with the options that users type."""
 
 import argparse
-import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -70,12 +69,6 @@ _RECEIVED = re.compile(r"(?<=Received: )(?P<name>\w+)=(?P<value>[^\s;,]+)")
 def pluralize(number, noun):
     """A number and what it counts: `pluralize(1, "sentence")` is "1 sentence"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def defaults_of(function):
-    """The defaults of the arguments of a function or a class: a dict."""
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def as_typed(message, options):

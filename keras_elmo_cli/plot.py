@@ -64,6 +64,7 @@ def _write(options, figure):
 
 
 def _add_word_arguments(parser):
+    parser.set_defaults(files=("file", "senses"))
     parser.add_argument("word", metavar="WORD", help="a token")
     add_text_argument(parser)
     add_senses_argument(parser)
@@ -90,6 +91,7 @@ def _run_word(options):
 
 
 def _add_cosines_arguments(parser):
+    parser.set_defaults(files=("text",))
     parser.add_argument("sentence", metavar="SENTENCE", help="its tokens are the rows")
     parser.add_argument("other", metavar="OTHER", help="another one, whose tokens are the columns")
     parser.add_argument(
@@ -135,6 +137,7 @@ def _mean(arrays):
 
 
 def _add_mix_arguments(parser):
+    parser.set_defaults(files=("models",))
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="a *.keras file, or a folder of such files"
     )
@@ -171,6 +174,7 @@ def _keras_files(model):
 
 
 def _add_probe_arguments(parser):
+    parser.set_defaults(files=("files",))
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="what `keras-elmo probe --json` printed"
     )
@@ -205,6 +209,7 @@ def _read_probe(file):
 
 
 def _add_training_arguments(parser):
+    parser.set_defaults(files=("folders",))
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help="of `keras-elmo train`")
     _add_picture_arguments(parser)
 

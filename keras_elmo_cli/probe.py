@@ -24,6 +24,7 @@ def add_arguments(parser):
 
 
 def _add_tags_arguments(parser):
+    parser.set_defaults(files=("train", "tests"))
     parser.add_argument("train", metavar="TRAIN", help="a CoNLL-U file")
     parser.add_argument("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
     parser.add_argument(
@@ -52,6 +53,7 @@ def _run_tags(options):
 
 
 def _add_senses_arguments(parser):
+    parser.set_defaults(files=("folder",))
     parser.add_argument(
         "folder",
         metavar="FOLDER",

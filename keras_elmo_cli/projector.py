@@ -22,6 +22,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
+    parser.set_defaults(files=("file", "senses"))
     add_text_argument(parser)
     parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")

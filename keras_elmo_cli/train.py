@@ -68,6 +68,7 @@ TRAINING_OPTIONS = {
 
 
 def add_arguments(parser):
+    parser.set_defaults(files=("train", "heldout", "vocabulary", "options"))
     files = {"nargs": "+", "metavar": "FILES", "help": "text files, or patterns in quotes"}
     parser.add_argument("--train", required=True, **files)
     parser.add_argument("--heldout", **{**files, "help": "text to measure the perplexity of"})

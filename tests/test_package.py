@@ -31,7 +31,7 @@ def test_wheel_holds_every_file_of_the_package(distribution):
         for path in (ROOT / "keras_elmo").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
-    assert "keras_elmo/cli/main.py" in in_checkout
+    assert "keras_elmo_cli/main.py" in in_checkout
     installed = {file.as_posix() for file in distribution.files}
     assert in_checkout - installed == set()
     modules = {name for name in installed if name.startswith("keras_elmo/")}

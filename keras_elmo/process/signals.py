@@ -10,7 +10,7 @@ import contextlib
 import signal
 import threading
 
-_STOP_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _noted = None  # the number of the first signal within `noting_signals`
 _is_noting = False  # whether this process is within `noting_signals`
 _is_raising = False  # whether its main thread is within `raising_signals`
@@ -104,8 +104,3 @@ def check_signals(message=""):
     if _noted is not None:
         _was_raised = True
         raise Interrupted(message, _noted)
-
-
-def stop_line(signal_number, outcome):
-    """What the command line says of a signal that stopped it."""
-    return f"keras-elmo: {_STOP_SIGNALS[signal_number]}; {outcome}"

@@ -38,13 +38,13 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo import ElmoConfig, characters
-from keras_elmo_cli.arguments import open_model_argument
-from keras_elmo_cli.train import SMALL, make_model
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
+from keras_elmo_cli.arguments import open_model_argument
+from keras_elmo_cli.train import SMALL, make_model
 
 CHUNK = 500  # steps of one call of the compiled program
 BEGIN, END = 0, 1  # the indices of <S> and </S> among the distinct words of a text

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, read_embeddings
-from keras_elmo_cli.main import main
 from keras_elmo.files.records import Records
 from keras_elmo.process.signals import check_signals
 from keras_elmo.weights.sources import open_model
+from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 

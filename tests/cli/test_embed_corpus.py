@@ -6,10 +6,9 @@ import signal
 import pyarrow.parquet
 import pytest
 
-from keras_elmo_cli import embed_corpus
-from keras_elmo_cli.main import main
 from keras_elmo.corpora import read_manifest
 from keras_elmo.process.progress import ProgressBar
+from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
@@ -112,7 +111,7 @@ def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
             if note == "1/3 shards":
                 os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(embed_corpus, "ProgressBar", Killed)
+    monkeypatch.setattr("keras_elmo.process.progress.ProgressBar", Killed)
     result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
     assert result == status and err.startswith(f"keras-elmo: {event}")
     assert re.search("; out has [123] of 3 shards; run the same command again to resume\n", err)
@@ -124,5 +123,5 @@ def test_a_signal_before_the_first_shard(embed, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(embed_corpus, "embed_files", stop)
+    monkeypatch.setattr("keras_elmo.corpora.run.embed_files", stop)
     assert embed("a.txt") == (130, "keras-elmo: interrupted; nothing was written\n")

@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 
@@ -8,7 +9,6 @@ import tensorflow as tf
 from keras_elmo import Elmo, ElmoEmbedding, Tagger, export_saved_model
 from keras_elmo_cli import export
 from keras_elmo_cli.main import main
-from keras_elmo_cli.parsing import defaults_of
 
 
 def test_it_writes_a_version(small_folder, tmp_path, capsys):
@@ -65,18 +65,22 @@ def test_it_says_what_a_program_must_import(small_folder, tmp_path, capsys, opti
 def test_arguments_reach_the_exporter(tmp_path, capsys, monkeypatch, options, expected):
     calls, dtypes = [], []
     monkeypatch.setattr(export, "load_any_model", lambda x: dtypes.append(x.matmul_dtype))
-    monkeypatch.setattr(export, "export_saved_model", lambda *_, **kwargs: calls.append(kwargs))
+    monkeypatch.setattr(
+        "keras_elmo.export.export_saved_model", lambda *_, **kwargs: calls.append(kwargs)
+    )
     assert main(["export", "model", str(tmp_path / "elmo"), "-q", *options]) == 0
     assert capsys.readouterr() == ("", "")
-    defaults = defaults_of(export_saved_model)
-    assert calls == [{**{name: defaults[name] for name in calls[0]}, **expected}]
+    parameters = inspect.signature(export_saved_model).parameters
+    assert calls == [{**{name: parameters[name].default for name in calls[0]}, **expected}]
     assert dtypes == ["bfloat16" if "bfloat16" in options else None]
 
 
 def test_a_keras_file_is_exported(one_layer_folder, tmp_path, monkeypatch):
     """(What `classify train` wrote is served in test_tag.py.)"""
     models = []
-    monkeypatch.setattr(export, "export_saved_model", lambda m, *_, **__: models.append(m))
+    monkeypatch.setattr(
+        "keras_elmo.export.export_saved_model", lambda m, *_, **__: models.append(m)
+    )
     elmo = Elmo.from_pretrained(one_layer_folder)
     inputs = keras.Input((), dtype="string")
     for name, model in {

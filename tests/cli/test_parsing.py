@@ -1,5 +1,4 @@
 import argparse
-import dataclasses
 import shlex
 
 import hypothesis
@@ -8,21 +7,7 @@ import pytest
 from scripts import load_script
 
 from keras_elmo_cli.main import make_parser
-from keras_elmo_cli.parsing import as_typed, defaults_of, pluralize
-
-
-def test_defaults_of_functions_and_classes():
-    def function(a, b=2, *, c="c"):
-        pass
-
-    @dataclasses.dataclass
-    class Options:
-        size: int
-        rate: float | None = None
-
-    assert defaults_of(function) == {"b": 2, "c": "c"}
-    assert defaults_of(Options) == {"rate": None}
-
+from keras_elmo_cli.parsing import as_typed, pluralize
 
 OPTIONS = {
     "overwrite": "--overwrite",
@@ -100,7 +85,7 @@ def test_every_help_ends_with_two_examples_that_can_be_typed(monkeypatch):
             assert callable(options.run) and options.prog in line
         progs.append(parser.prog)
     assert {"keras-elmo", "keras-elmo embed", "keras-elmo tag", "keras-elmo tag label"} < {*progs}
-    assert len(progs) == len(set(progs)) == 1 + 16 + 2 + 2 + 2 + 5
+    assert len(progs) == len(set(progs)) == 1 + 15 + 2 + 2 + 2 + 5
 
 
 def test_one_thing_is_one_option():

@@ -5,9 +5,9 @@ import keras
 import pytest
 
 import keras_elmo
-from keras_elmo_cli import plot
-from keras_elmo_cli.main import main
+from keras_elmo.analysis import plot
 from keras_elmo.training.events import event_log
+from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 

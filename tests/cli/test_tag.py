@@ -225,7 +225,9 @@ def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, capsys):
     labels = []
 
     def train(options, make, data, baseline):
-        monkeypatch.setattr(classify, "TextClassifier", lambda elmo, names: labels.append(names))
+        monkeypatch.setattr(
+            "keras_elmo.tasks.TextClassifier", lambda elmo, names: labels.append(names)
+        )
         make(None)
 
     monkeypatch.setattr(tasks, "train", train)

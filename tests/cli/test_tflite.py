@@ -68,7 +68,7 @@ def test_text_with_any_number_of_sentences(run, small_folder):
 def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     calls = []
     monkeypatch.setattr(tflite, "load_any_model", lambda *_: "model")
-    monkeypatch.setattr(tflite.tflite, "export_tflite", lambda *args: calls.append(args))
+    monkeypatch.setattr("keras_elmo.tflite.export.export_tflite", lambda *args: calls.append(args))
     assert run("model.tflite", "-q", *arguments) == (0, "")
     assert calls == [("model", "model.tflite", *expected)]
 
@@ -87,7 +87,9 @@ def test_a_keras_file_is_converted(run, monkeypatch, one_layer_folder):
     assert_error(run("a.tflite", *options, model="classifier.keras"), f"{message}a TextClassifier")
     message = "other.keras must be a .* class Elmo or .* or Tagger. Received: a file of a Sequenti"
     assert_error(run("a.tflite", model="other.keras"), message)
-    monkeypatch.setattr(tflite.tflite, "export_tflite", lambda *args: calls.append(type(args[0])))
+    monkeypatch.setattr(
+        "keras_elmo.tflite.export.export_tflite", lambda *args: calls.append(type(args[0]))
+    )
     for name in ("elmo", "classifier"):
         assert run("a.tflite", "-q", model=f"{name}.keras") == (0, "")
     assert calls == [Elmo, TextClassifier]

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoConfig, training
-from keras_elmo_cli import train
-from keras_elmo_cli.main import main
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.training.checkpoints import checkpoint_names
 from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights import presets
+from keras_elmo_cli import train
+from keras_elmo_cli.main import main
 
 TRAIN = ["train", "--train", "train-*", "--vocab", "vocab.txt", "--options", "options.json"]
 
@@ -203,11 +202,6 @@ def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, train
     assert (trainer.checkpoint_every, trainer.evaluate_every) == (7, 2000)
 
 
-def test_default_shape_is_that_of_the_published_small_model():
-    size = 4 * sum(ElmoConfig(**train.SMALL).num_parameters().values())
-    assert size == presets.PRESETS["small"].weights.min_size
-
-
 def test_going_on_from_the_original_trainers_checkpoint(no_delay, shared, tmp_path, capsys):
     folder = shared / "fixtures/bilm-checkpoint"
     arguments = ["--train", str(folder / "train.txt"), "--vocab", str(folder / "vocab.txt")]
@@ -272,7 +266,7 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, capsys, monkeypatch):
             file.write("of the other run")
         yield
 
-    monkeypatch.setattr(train, "locked_folder", locked_by_another_run_that_ends)
+    monkeypatch.setattr("keras_elmo.files.atomic.locked_folder", locked_by_another_run_that_ends)
     assert main([*TRAIN, "-o", "model", "--steps", "2", "-q"]) == 2
     assert "model holds a model, but no checkpoint" in capsys.readouterr().err
     assert os.listdir("model") == ["options.json"]

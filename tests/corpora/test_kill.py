@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 from corpora import killed
 
-from keras_elmo_cli.main import main
 from keras_elmo.corpora import read_manifest
+from keras_elmo_cli.main import main
 
 _SHARDS = 480  # of the slow test
 WORDS = "the cat sat on a long mat and looked at the old dog . naïve 猫 😀".split()

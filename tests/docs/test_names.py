@@ -15,7 +15,7 @@ PAGES = ("CONTRIBUTING.md", "docs/design.md")
 FOLDERS = (
     "",
     "keras_elmo",
-    "keras_elmo/cli",
+    "keras_elmo_cli",
     "keras_elmo/layers",
     "keras_elmo/weights",
     "tests",

@@ -7,10 +7,10 @@ import threading
 import pytest
 import tensorflow as tf
 
-from keras_elmo_cli.main import main
 from keras_elmo.files.records import Records
 from keras_elmo.models import embed_stream
 from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
+from keras_elmo_cli.main import main
 
 BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -16,9 +16,9 @@ from weights.file_server import Server
 from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
-from keras_elmo_cli.main import main
 from keras_elmo.process.signals import Interrupted, noting_signals
 from keras_elmo.weights import addresses, download
+from keras_elmo_cli.main import main
 
 FILES = ("options.json", "weights.hdf5")
 

@@ -7,16 +7,17 @@ import sys
 from keras_elmo.checks import check_integers
 from keras_elmo.cli.arguments import (
     add_embedding_arguments,
-    check_layers,
     check_output,
     is_same_file,
     load_elmo,
+    typed_layers,
 )
 from keras_elmo.cli.lines import read_records
 from keras_elmo.cli.parsing import pluralize
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.text_files import input_name
+from keras_elmo.models.embed_stream import parse_layers
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (
@@ -76,7 +77,7 @@ def run(options):
     is_counted = not options.quiet and os.path.isfile(options.input)
 
     def check_input(config):
-        layers = check_layers(options.layers, config)
+        (layers,) = parse_layers(config, typed_layers(options.layers), num_mixes=1)
         if is_counted:
             records.count()
         return layers

@@ -1,6 +1,7 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import contextlib
+import importlib
 import io
 import os
 import signal
@@ -8,46 +9,15 @@ import sys
 import traceback
 
 import keras_elmo
-from keras_elmo.cli import (
-    classify,
-    convert,
-    embed,
-    embed_corpus,
-    evaluate,
-    export,
-    info,
-    plot,
-    probe,
-    projector,
-    similar,
-    tag,
-    tflite,
-    token_embeddings,
-    train,
-    vocabulary,
-)
 from keras_elmo.cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
 from keras_elmo.files.atomic import has_no_room
 from keras_elmo.process.signals import check_signals, noting_signals, stop_line
 
-_MODULES = (
-    embed,
-    embed_corpus,
-    token_embeddings,
-    info,
-    export,
-    tflite,
-    vocabulary,
-    train,
-    evaluate,
-    convert,
-    classify,
-    tag,
-    probe,
-    similar,
-    plot,
-    projector,
-)
+# Each is a module of this package.
+_COMMANDS = (
+    "embed embed-corpus token-embeddings info export tflite vocabulary train evaluate convert "
+    "classify tag probe similar plot projector"
+).split()
 # Errors caused by the user's input: files and arguments, a missing library, another backend, too
 # little memory. TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged
 # files. Other errors are faults of this program, and keep their traceback.
@@ -114,19 +84,15 @@ def make_parser():
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
         "its traceback stands above the line.",
     )
-    parser.examples = (embed.EXAMPLES[0], export.EXAMPLES[0])
     version = f"%(prog)s {keras_elmo.__version__}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    subcommands = [
-        Subcommand(
-            module.__name__.rpartition(".")[2].replace("_", "-"),
-            module.HELP,
-            module.DESCRIPTION,
-            module.EXAMPLES,
-            module.add_arguments,
-            getattr(module, "run", None),  # `plot` and `probe` have subcommands of their own
+    subcommands = {}
+    for name in _COMMANDS:
+        module = importlib.import_module(f"keras_elmo.cli.{name.replace('-', '_')}")
+        run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
+        subcommands[name] = Subcommand(
+            name, module.HELP, module.DESCRIPTION, module.EXAMPLES, module.add_arguments, run
         )
-        for module in _MODULES
-    ]
-    add_commands(parser, "COMMAND", subcommands)
+    parser.examples = [subcommands[name].examples[0] for name in ("embed", "export")]
+    add_commands(parser, "COMMAND", subcommands.values())
     return parser

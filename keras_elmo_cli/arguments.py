@@ -139,13 +139,6 @@ def typed_layers(typed):
     return int(typed) if re.fullmatch(r"-?[0-9]+", typed) else typed
 
 
-def check_layers(typed, config):
-    """Like `typed_layers`, but raises a `ValueError` if the model has no such layer."""
-    from keras_elmo.models.embed_stream import parse_layers
-
-    return parse_layers(config, typed_layers(typed), num_mixes=1)[0]
-
-
 def _layer_numbers(typed, config):
     """The numbers of layers from `--layers`, from 0: a list. `None`: all but layer 0."""
     from keras_elmo.models.embed_stream import parse_layers
@@ -275,28 +268,16 @@ def add_layers_argument(parser):
     )
 
 
-def add_text_argument(parser):
-    """Adds the text in which words are sought, which may have senses."""
+def add_text_argument(parser, has_senses=False):
+    """Adds the text in which words are sought, and perhaps the file of its senses."""
     parser.add_argument(
         "file",
         metavar="FILE",
         help="a text, one sentence a line; *.gz is decompressed; - for standard input; or a "
         "folder like CoarseWSD-20's of one word, whose test sentences are read, with their senses",
     )
-
-
-def add_senses_argument(parser):
-    """Adds the senses of the text."""
-    parser.add_argument(
-        "--senses",
-        metavar="SENSES",
-        help="a text file with a sense (any label) for each line of FILE",
-    )
-
-
-def read_sentences(options, path):
-    """The sentences of a file, as the options say: a list of strings, or of lists of tokens."""
-    return list(read_records(options, path))
+    if has_senses:
+        parser.add_argument("--senses", help="a text file with a sense for each line of FILE")
 
 
 def load_elmo_and_layers(options):
@@ -337,7 +318,7 @@ def _read_sentences_and_senses(options):
         prefix = os.path.basename(os.path.abspath(options.file)) + "_"
         # CoarseWSD-20's java_java_(programming_language), as people write it
         return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]
-    sentences = read_sentences(options, options.file)
+    sentences = list(read_records(options, options.file))
     if not senses_file:
         return sentences, None
     senses = list(map(str.strip, read_lines(senses_file, options.encoding, options.errors)))

@@ -6,10 +6,10 @@ import sys
 
 from keras_elmo_cli.arguments import (
     add_embedding_arguments,
-    check_layers,
     check_output,
     is_same_file,
     load_elmo,
+    typed_layers,
 )
 from keras_elmo_cli.lines import read_records
 from keras_elmo_cli.parsing import pluralize
@@ -66,6 +66,7 @@ def run(options):
     from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.files.text_files import input_name
+    from keras_elmo.models.embed_stream import parse_layers
 
     is_hdf5 = _check_output(options)
     if options.token_budget is not None:
@@ -78,7 +79,7 @@ def run(options):
     is_counted = not options.quiet and os.path.isfile(options.input)
 
     def check_input(config):
-        layers = check_layers(options.layers, config)
+        (layers,) = parse_layers(config, typed_layers(options.layers), num_mixes=1)
         if is_counted:
             records.count()
         return layers

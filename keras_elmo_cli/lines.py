@@ -7,7 +7,7 @@ from keras_elmo_cli.choices import FORMATS
 
 
 def add_reading_arguments(parser, formats=FORMATS):
-    """Adds the options of how text files are read; `fields_of` takes some of them.
+    """Adds the options of how text files are read.
 
     Args:
         parser: the parser.
@@ -46,18 +46,12 @@ def add_encoding_arguments(parser):
     )
 
 
-def fields_of(options):
-    """The `Fields` that were typed."""
-    from keras_elmo.files.records import Fields
-
-    return Fields(options.field, vars(options).get("keep", ()), options.format)
-
-
 def read_records(options, path, **kwargs):
     """The `Records` of a file, `*.gz` too, or of standard input (`-`), as the options say."""
-    from keras_elmo.files.records import Records
+    from keras_elmo.files.records import Fields, Records
 
-    return Records([path], options.encoding, options.errors, fields_of(options), **kwargs)
+    fields = Fields(options.field, vars(options).get("keep", ()), options.format)
+    return Records([path], options.encoding, options.errors, fields, **kwargs)
 
 
 def check_encoding(name):

@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import importlib
 import importlib.metadata
 import io
 import os
@@ -9,42 +10,13 @@ import signal
 import sys
 import traceback
 
-from keras_elmo_cli import (
-    classify,
-    convert,
-    embed,
-    embed_corpus,
-    evaluate,
-    export,
-    info,
-    plot,
-    probe,
-    projector,
-    similar,
-    tag,
-    tflite,
-    train,
-    vocabulary,
-)
 from keras_elmo_cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
 
-_MODULES = (
-    embed,
-    embed_corpus,
-    info,
-    export,
-    tflite,
-    vocabulary,
-    train,
-    evaluate,
-    convert,
-    classify,
-    tag,
-    probe,
-    similar,
-    plot,
-    projector,
-)
+# Each is a module of this package.
+_COMMANDS = (
+    "embed embed-corpus info export tflite vocabulary train evaluate convert classify tag probe "
+    "similar plot projector"
+).split()
 # Errors caused by the user's input: files and arguments, a missing library, another backend, too
 # little memory. TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged
 # files. Other errors are faults of this program, and keep their traceback.
@@ -140,20 +112,16 @@ def make_parser():
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
         "its traceback stands above the line.",
     )
-    parser.examples = (embed.EXAMPLES[0], export.EXAMPLES[0])
     parser.set_defaults(files=())
     version = f"%(prog)s {importlib.metadata.version('keras-elmo')}"
     parser.add_argument("-V", "--version", action="version", version=version)
-    subcommands = [
-        Subcommand(
-            module.__name__.rpartition(".")[2].replace("_", "-"),
-            module.HELP,
-            module.DESCRIPTION,
-            module.EXAMPLES,
-            module.add_arguments,
-            getattr(module, "run", None),  # `plot` and `probe` have subcommands of their own
+    subcommands = {}
+    for name in _COMMANDS:
+        module = importlib.import_module(f"keras_elmo_cli.{name.replace('-', '_')}")
+        run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
+        subcommands[name] = Subcommand(
+            name, module.HELP, module.DESCRIPTION, module.EXAMPLES, module.add_arguments, run
         )
-        for module in _MODULES
-    ]
-    add_commands(parser, "COMMAND", subcommands)
+    parser.examples = [subcommands[name].examples[0] for name in ("embed", "export")]
+    add_commands(parser, "COMMAND", subcommands.values())
     return parser

@@ -10,14 +10,13 @@ from keras_elmo_cli.arguments import (
     add_layers_argument,
     add_model_arguments,
     add_occurrence_arguments,
-    add_senses_argument,
     add_text_argument,
     check_overwrite,
     find,
     load_elmo_and_layers,
     load_keras_model,
-    read_sentences,
 )
+from keras_elmo_cli.lines import read_records
 from keras_elmo_cli.parsing import Subcommand, add_commands
 
 HELP = "draw vectors, mixes, probes and trainings"
@@ -66,8 +65,7 @@ def _write(options, figure):
 def _add_word_arguments(parser):
     parser.set_defaults(files=("file", "senses"))
     parser.add_argument("word", metavar="WORD", help="a token")
-    add_text_argument(parser)
-    add_senses_argument(parser)
+    add_text_argument(parser, has_senses=True)
     parser.add_argument(
         "--tsne",
         action="store_true",
@@ -109,7 +107,7 @@ def _run_cosines(options):
     from keras_elmo.analysis.plot import plot_cosines
 
     _check_output(options)
-    text = read_sentences(options, options.text)[:_MAX_SENTENCES] if options.text else None
+    text = list(read_records(options, options.text))[:_MAX_SENTENCES] if options.text else None
     elmo, layers = load_elmo_and_layers(options)
     pair = [options.sentence, options.other]
     tokens, other_tokens = elmo.tokenize(pair)
@@ -193,11 +191,12 @@ def _run_probe(options):
 def _read_probe(file):
     try:
         result = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
-        rows, keys = result["rows"], {"vectors", result["metric"]}
+        names = {"vectors", "word" if result["task"] == "senses" else "test"}
         is_probe = isinstance(result["model"], str) and result["task"] in _PROBE_TITLES
-        is_probe = is_probe and rows and all(keys <= row.keys() for row in rows)
-        if is_probe and all({"word", "test"} & row.keys() for row in rows):
-            float(sum(row[result["metric"]] for row in rows))
+        for row in result["rows"]:
+            float(row[result["metric"]])
+            is_probe = is_probe and names <= row.keys()
+        if is_probe and result["rows"]:
             return result
         reason = "JSON without the rows of a probe"
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

@@ -2,12 +2,7 @@
 
 import sys
 
-from keras_elmo_cli.arguments import (
-    add_occurrence_arguments,
-    add_senses_argument,
-    add_text_argument,
-    find,
-)
+from keras_elmo_cli.arguments import add_occurrence_arguments, add_text_argument, find
 from keras_elmo_cli.parsing import pluralize
 
 HELP = "write vectors that TensorBoard's projector shows"
@@ -23,7 +18,7 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.set_defaults(files=("file", "senses"))
-    add_text_argument(parser)
+    add_text_argument(parser, has_senses=True)
     parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")
     parser.add_argument(
@@ -32,7 +27,6 @@ def add_arguments(parser):
         help="write text files, as https://projector.tensorflow.org takes them",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing folder")
-    add_senses_argument(parser)
     add_occurrence_arguments(parser)
 
 

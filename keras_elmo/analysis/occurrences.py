@@ -9,6 +9,7 @@ from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.models.sentences import tokenize
 
 ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
+_CONTEXT_TOKENS = 8  # on each side of a token, where its context is shown
 
 
 @dataclasses.dataclass
@@ -40,6 +41,12 @@ class Occurrences:
         index = self.token_index[occurrence]
         return sentence[:index], sentence[index], sentence[index + 1 :]
 
+    def short_context(self, occurrence):
+        """An occurrence in brackets between the tokens beside it: a string of one line."""
+        before, token, after = self.context(occurrence)
+        tokens = [*before[-_CONTEXT_TOKENS:], f"[{token}]", *after[:_CONTEXT_TOKENS]]
+        return printable(" ".join(tokens))
+
     def nearest(self, layer, count=1):
         """The nearest other occurrences of each occurrence, by the cosine of their vectors.
 
@@ -70,6 +77,12 @@ class Occurrences:
             neighbours.append(order)
             nearest_cosines.append(np.take_along_axis(cosines, order, axis=1))
         return np.concatenate(neighbours), np.concatenate(nearest_cosines)
+
+
+def printable(text):
+    """A text without control characters and invalid UTF-8, which fits into one cell of a table."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def unit_vectors(vectors):

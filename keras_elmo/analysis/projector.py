@@ -5,10 +5,9 @@ import pathlib
 
 import numpy as np
 
+from keras_elmo.analysis.occurrences import printable
 from keras_elmo.checks import check_integers
 from keras_elmo.files.atomic import replacing_folder
-
-_CONTEXT_TOKENS = 8  # on each side of a token, in the text that the page shows beside a point
 
 
 def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, overwrite=False):
@@ -97,15 +96,8 @@ def _metadata(occurrences, labels):
     names = ["token", "line", "context", *(["label"] if labels is not None else [])]
     lines = ["\t".join(names)]
     for k in range(len(occurrences)):
-        before, token, after = occurrences.context(k)
-        context = [*before[-_CONTEXT_TOKENS:], f"[{token}]", *after[:_CONTEXT_TOKENS]]
-        cells = [token, str(occurrences.line_numbers[k]), " ".join(context)]
-        cells += [] if labels is None else [labels[k]]
-        lines.append("\t".join(_cell(cell) for cell in cells))
+        token, line = occurrences.context(k)[1], str(occurrences.line_numbers[k])
+        cells = [token, line, occurrences.short_context(k)]
+        cells += [] if labels is None else [str(labels[k])]
+        lines.append("\t".join(printable(cell) or " " for cell in cells))
     return lines
-
-
-def _cell(text):
-    """Replaces control characters and invalid UTF-8, so that the text fits into one TSV cell."""
-    text = str(text).encode("utf-8", "replace").decode("utf-8")
-    return "".join(character if character.isprintable() else " " for character in text) or " "

@@ -1,14 +1,18 @@
 import os
 
+import keras
 import pytest
 
+from keras_elmo import Elmo, ElmoEmbedding, Tagger
 from keras_elmo_cli.arguments import (
     _layer_numbers,
     check_output,
     check_overwrite,
     is_same_file,
+    load_any_model,
     model_source,
 )
+from keras_elmo_cli.main import make_parser
 
 
 def test_numbers_of_layers(small_config):
@@ -74,3 +78,29 @@ def test_output_elsewhere_is_taken_and_replaced_only_when_told(folder):
         check_output("old.npz", "model", overwrite=False)
     with pytest.raises(FileNotFoundError, match="no must be an existing folder. Received: no/a"):
         check_overwrite("no/a", True)
+
+
+@pytest.fixture(scope="module")
+def keras_files(tmp_path_factory, one_layer_folder, trained_classifier):
+    """Files of an `Elmo`, a task and two other models, one of which has an Elmo."""
+    folder, inputs = tmp_path_factory.mktemp("keras"), keras.Input((), dtype="string")
+    models = {
+        "elmo": Elmo.from_pretrained(one_layer_folder),
+        "classifier": trained_classifier,
+        "functional": keras.Model(inputs, ElmoEmbedding(str(one_layer_folder))(inputs)),
+        "other": keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
+    }
+    for name, model in models.items():
+        model.save(folder / f"{name}.keras")
+    return {name: (str(folder / f"{name}.keras"), type(model)) for name, model in models.items()}
+
+
+@pytest.mark.parametrize("name", ["elmo", "classifier", "functional", "other"])
+def test_models_of_keras_files(keras_files, name):
+    file, kind = keras_files[name]
+    options = make_parser().parse_args(["tflite", file, "model.tflite"])
+    assert type(load_any_model(options)) is kind
+    if name == "other":
+        message = "other.keras must be a .* class Elmo or Tagger. Received: a file of a Sequential"
+        with pytest.raises(ValueError, match=message):
+            load_any_model(options, (Elmo, Tagger))

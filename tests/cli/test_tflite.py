@@ -1,11 +1,10 @@
 import os
 import re
 
-import keras
 import numpy as np
 import pytest
 
-from keras_elmo import Elmo, TextClassifier
+from keras_elmo import Elmo
 from keras_elmo_cli import tflite
 from keras_elmo_cli.main import main
 
@@ -73,23 +72,8 @@ def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     assert calls == [("model", "model.tflite", *expected)]
 
 
-def test_a_keras_file_is_converted(run, monkeypatch, one_layer_folder):
-    calls = []
-    elmo = Elmo.from_pretrained(one_layer_folder)
-    for name, model in {
-        "elmo": elmo,
-        "classifier": TextClassifier(elmo, ["a", "b"]),
-        "other": keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
-    }.items():
-        model.save(f"{name}.keras")
+def test_options_of_an_elmo_are_refused_with_a_task(run, monkeypatch, trained_classifier):
+    monkeypatch.setattr(tflite, "load_any_model", lambda *_: trained_classifier)
     message = "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. Received: "
     options = ("-i", "text", "--dynamic-batch")
-    assert_error(run("a.tflite", *options, model="classifier.keras"), f"{message}a TextClassifier")
-    message = "other.keras must be a .* class Elmo or .* or Tagger. Received: a file of a Sequenti"
-    assert_error(run("a.tflite", model="other.keras"), message)
-    monkeypatch.setattr(
-        "keras_elmo.tflite.export.export_tflite", lambda *args: calls.append(type(args[0]))
-    )
-    for name in ("elmo", "classifier"):
-        assert run("a.tflite", "-q", model=f"{name}.keras") == (0, "")
-    assert calls == [Elmo, TextClassifier]
+    assert_error(run("a.tflite", *options, model="c.keras"), f"{message}a TextClassifier")

@@ -1,17 +1,18 @@
+import numpy as np
 import pytest
+from lite.cases import MODELS, TASKS
 
-from keras_elmo import Elmo, export_tflite
+from keras_elmo import Elmo, Tagger, export_tflite
 from keras_elmo.tflite import export
 
 
 @pytest.fixture(scope="session")
 def models(small_folder):
-    """A small model by the name of its tokenizer."""
-    scalars = {"initial_scalars": [0.3, -0.5, 0.8]}
-    return {
-        name: Elmo.from_pretrained(small_folder, tokenizer=name, **scalars)
-        for name in ("whitespace", "treebank", "space", None)
-    }
+    """Small models of the same weights, by their names in `MODELS`."""
+    models = {name: Elmo.from_pretrained(small_folder, **MODELS[name]) for name in MODELS}
+    for name in ("two mixes", "layer norm"):
+        models[name].mixes[1].gamma.assign(1.7)
+    return models
 
 
 @pytest.fixture(scope="session")
@@ -29,11 +30,37 @@ def files(models, tmp_path_factory):
         patch.setattr(export, "_convert", convert_once)
         for name, model in models.items():
             export_tflite(model, folder / f"{name}.tflite", "words")
-    return {name: folder / f"{name}.tflite" for name in models}
+        # Only its metadata is that of fixed shapes.
+        export_tflite(models["whitespace"], folder / "fixed.tflite", max_tokens=5)
+    return {name: folder / f"{name}.tflite" for name in [*models, "fixed"]}
 
 
 @pytest.fixture(scope="session")
-def lite(files):
+def lite(models, files):
     from keras_elmo_lite import Elmo
 
-    return {name: Elmo(path, num_threads=1) for name, path in files.items()}
+    return {name: Elmo(files[name], num_threads=1) for name in models}
+
+
+@pytest.fixture(scope="session")
+def task_models(one_layer_folder):
+    """A model with random weights for each of `TASKS`."""
+    rng, result = np.random.default_rng(0), {}
+    for name, (kind, tokenizer, arguments, _) in TASKS.items():
+        size = {"units" if kind is Tagger else "filters": 24}
+        elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=tokenizer)
+        result[name] = kind(elmo, **arguments, **size)
+        for weight in result[name].head.trainable_variables:
+            values = weight.numpy()
+            is_free = values > -1e3  # not a transition that the scheme forbids
+            noise = rng.normal(scale=0.3, size=values.shape)
+            weight.assign(np.where(is_free, values + noise, values))
+    return result
+
+
+@pytest.fixture(scope="session")
+def task_files(task_models, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tasks")
+    for name, model in task_models.items():
+        export_tflite(model, folder / f"{name}.tflite", quantize=TASKS[name][3])
+    return {name: str(folder / f"{name}.tflite") for name in task_models}

@@ -87,8 +87,22 @@ def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
     assert sorted(os.listdir()) == ["latin.txt", "text.txt"]
 
 
+@pytest.mark.parametrize(
+    "command, name, options",
+    [("classify", "classifier", []), ("tag", "tagger", []), ("tag", "tagger", ["--entities"])],
+)
+def test_labels_are_printed_as_by_keras_elmo(
+    run, task_models, task_files, monkeypatch, capsys, command, name, options
+):
+    monkeypatch.setattr(f"keras_elmo.cli.{command}.load_keras_model", lambda *_: task_models[name])
+    assert main([command, "label", "text.txt", "-m", "a.keras", *options]) == 0
+    expected = capsys.readouterr().out
+    model = ["--model", task_files[name]]
+    assert keras_elmo_lite.main([command, "text.txt", *model, *options]) == 0
+    assert capsys.readouterr().out == expected != ""
+
+
 def test_lines_with_tabs_and_files_of_others_get_no_label(run, files, monkeypatch, capsys):
-    """What is printed is in tests/cli/test_tag.py, beside what `keras-elmo` prints."""
     with open("text.tsv", "w") as file:
         file.write("a text\tlabel\n")
     model = ["--model", str(files["whitespace"])]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from lite.cases import MANY, TASKS
 from text.tokenizer_cases import noise, texts
 
-from keras_elmo import Tagger, TextClassifier, export_tflite
+from keras_elmo import Tagger, TextClassifier
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.examples import word_rows
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
@@ -21,27 +22,6 @@ keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./l
 from keras_elmo_lite import tasks as lite_tasks  # noqa: E402
 from keras_elmo_lite import words as lite_words  # noqa: E402
 
-BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
-MANY = ["O", *(f"{prefix}-{k}" for k in range(20) for prefix in "BI")]  # so many are quantised
-# By name: the class, the tokenizer, the arguments, and the quantization.
-SETTINGS = {
-    "classifier": (TextClassifier, "whitespace", {"labels": [3, True, "c"], "word_dim": 4}, None),
-    "several labels": (
-        TextClassifier,
-        "treebank",
-        {"labels": list("abcd"), "multi_label": True, "layers": "elmo", "word_dim": 0},
-        None,
-    ),
-    "tagger": (Tagger, "treebank", {"labels": BIO, "word_dim": 4}, None),
-    "no CRF": (
-        Tagger,
-        None,
-        {"labels": [0, 1, 2], "crf": False, "layers": "elmo", "word_dim": 0},
-        None,
-    ),
-    "int8": (Tagger, "whitespace", {"labels": MANY, "word_dim": 4}, "int8"),
-    "float16": (TextClassifier, "space", {"labels": ["a", "b"], "word_dim": 4}, "float16"),
-}
 RAW = [
     "Ada met Charles in London.",
     "",
@@ -54,29 +34,6 @@ SENTENCES = [["The", "cat", "SAT"], [], ["x" * 60, "", "\u00e9\udcff"], ["a"]]
 
 def texts_of(task):
     return SENTENCES if task.elmo.tokenizer is None else RAW + SENTENCES
-
-
-@pytest.fixture(scope="module")
-def models(models):
-    """A model with random weights for each of `SETTINGS`."""
-    rng, result = np.random.default_rng(0), {}
-    for name, (kind, tokenizer, arguments, _) in SETTINGS.items():
-        size = {"units" if kind is Tagger else "filters": 24}
-        result[name] = kind(models[tokenizer], **arguments, **size)
-        for weight in result[name].head.trainable_variables:
-            values = weight.numpy()
-            is_free = values > -1e3  # not a transition that the scheme forbids
-            noise = rng.normal(scale=0.3, size=values.shape)
-            weight.assign(np.where(is_free, values + noise, values))
-    return result
-
-
-@pytest.fixture(scope="module")
-def files(models, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tasks")
-    for name, model in models.items():
-        export_tflite(model, folder / f"{name}.tflite", quantize=SETTINGS[name][3])
-    return {name: str(folder / f"{name}.tflite") for name in models}
 
 
 ALONE = """
@@ -95,10 +52,11 @@ print(json.dumps(results))
 
 
 @pytest.fixture(scope="module")
-def found(files, models):
+def found(task_files, task_models):
     """What keras-elmo-lite says of the texts, in a process without TensorFlow."""
     given = {
-        name: (SETTINGS[name][0].__name__, files[name], texts_of(models[name])) for name in files
+        name: (TASKS[name][0].__name__, file, texts_of(task_models[name]))
+        for name, file in task_files.items()
     }
     result = subprocess.run(
         [sys.executable, "-c", ALONE],
@@ -111,17 +69,17 @@ def found(files, models):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_labels_and_probabilities_equal_keras_elmo(models, found, name):
-    model, found, quantize = models[name], found[name], SETTINGS[name][3]
+@pytest.mark.parametrize("name", TASKS)
+def test_labels_and_probabilities_equal_keras_elmo(task_models, found, name):
+    model, found, quantize = task_models[name], found[name], TASKS[name][3]
     given = texts_of(model)
     assert found["labels"] == model.labels
     expected = model.predict(given, verbose=0)
     tolerance = {None: 1e-4, "float16": 5e-3, "int8": 0.1}[quantize]
     np.testing.assert_allclose(found["predict"], expected, rtol=0, atol=tolerance)
     assert expected.std() > 0.01  # The model tells texts apart.
-    if quantize is None and isinstance(model, TextClassifier):
-        assert found["classify"] == model.classify(given)
+    if isinstance(model, TextClassifier):
+        assert found["classify"] == model.labels_of(np.array(found["predict"]))
     if isinstance(model, Tagger):
         pairs, right = found["tag"], model.tag(given)
         assert [[word for word, _ in row] for row in pairs] == [[w for w, _ in r] for r in right]
@@ -142,8 +100,8 @@ def test_a_quantised_tagger_keeps_to_the_scheme(found):
         assert allowed[path[:-1], path[1:]].all()
 
 
-def test_forms_of_texts(files, models):
-    lite, model = keras_elmo_lite.Tagger(files["tagger"]), models["tagger"]
+def test_forms_of_texts(task_files, task_models):
+    lite, model = keras_elmo_lite.Tagger(task_files["tagger"]), task_models["tagger"]
     for form in ("Ada met Bob", b"\xffAda met", np.array(["Ada met", "Bob"]), np.array([["Ada"]])):
         assert lite.tag(form) == model.tag(form)
         assert lite.entities(form) == model.entities(form)
@@ -151,40 +109,34 @@ def test_forms_of_texts(files, models):
     assert lite.tag(iter(RAW)) == lite.tag(RAW)
     assert lite.tag([]) == [] and lite.predict([]).shape == (0, 1, 5)
     assert pickle.loads(pickle.dumps(lite)).tag(RAW) == lite.tag(RAW)
-    classifier = keras_elmo_lite.TextClassifier(files["classifier"])
-    assert classifier.classify("a b") == models["classifier"].classify("a b")
+    classifier = keras_elmo_lite.TextClassifier(task_files["classifier"])
+    assert classifier.classify("a b") == task_models["classifier"].classify("a b")
     assert classifier.predict([]).shape == (0, 3)
     with pytest.raises(TypeError, match="must be a list, an array"):
         lite.entities({"a": 1})
 
 
-def test_an_elmo_reads_the_file_of_a_task(files, models):
-    found = keras_elmo_lite.Elmo(files["classifier"]).embed(RAW, "lstm_outputs2")
-    expected = models["classifier"].elmo.embed(RAW, "lstm_outputs2")
+def test_an_elmo_reads_the_file_of_a_task(task_files, task_models):
+    found = keras_elmo_lite.Elmo(task_files["classifier"]).embed(RAW, "lstm_outputs1")
+    expected = task_models["classifier"].elmo.embed(RAW, "lstm_outputs1")
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-def test_files_of_other_models_are_refused(files, request):
+def test_files_of_other_models_are_refused(task_files, files):
     message = "must be the file of a Tagger. Received: the file of a model of the class TextClass"
     with pytest.raises(ValueError, match=message):
-        keras_elmo_lite.Tagger(files["classifier"])
+        keras_elmo_lite.Tagger(task_files["classifier"])
     with pytest.raises(ValueError, match="The labels must be tags like .*labels=\\[0, 1, 2\\]"):
-        keras_elmo_lite.Tagger(files["no CRF"]).entities([["a"]])
-
-
-def test_a_file_of_an_elmo_is_no_classifier(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        lite_tasks, "Elmo", lambda *_: type("", (), {"file": type("", (), {"task": None})})
-    )
+        keras_elmo_lite.Tagger(task_files["no CRF"]).entities([["a"]])
     with pytest.raises(ValueError, match="a TextClassifier. Received: .* the class Elmo"):
-        keras_elmo_lite.TextClassifier(tmp_path / "a.tflite")
+        keras_elmo_lite.TextClassifier(files["whitespace"])
 
 
 # Words, spans and entities, without a file
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text() | st.binary() | st.text("A\u03a3\u0130\u1e9e\u0301.'\x00"), min_size=1))
 def test_rows_of_words(batch):
     known = "".join(word for word in batch if isinstance(word, str))
@@ -200,7 +152,7 @@ def test_rows_of_words_of_each_length():
 
 @pytest.mark.parametrize("tokenizer", list(lite_words.TOKENIZERS))
 def test_tokens_and_spans(tokenizer):
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(texts | noise | st.text("a. \u00a0\t\ud83d\udcff\ude00\udca0", max_size=9))
     def check(text):
         if isinstance(text, bytes):
@@ -214,7 +166,7 @@ def test_tokens_and_spans(tokenizer):
     check()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(["O", *(f"{p}-{t}" for p in "BIESLU" for t in ("A", "A-B", ""))])))
 def test_entities(names):
     assert lite_tasks.spans_of_entities(names) == tags.entities(names)

@@ -101,7 +101,7 @@ def _train(options, make, data, baseline):
                 if not options.quiet:
                     print("All of ELMo trains now.")
             signals = dict.fromkeys(
-                ("on_train_batch_end", "on_test_batch_end"), lambda *_: check_signals()
+                ("on_train_batch_end", "on_test_batch_end"), lambda *_, **__: check_signals()
             )
             callbacks = [keras.callbacks.LambdaCallback(**signals)]
             if "dev" in data:

@@ -105,5 +105,5 @@ def test_training(draw, tmp_path):
 
 def test_without_matplotlib(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    status, err, _ = draw("training", "absent", "-o", "a.png")
+    status, err, _ = draw("training", ".", "-o", "a.png")
     assert status == 2 and 'pip install "keras-elmo[plot]"' in err

@@ -8,6 +8,7 @@ import pathlib
 import pytest
 
 from keras_elmo import Tagger
+from keras_elmo.files.labelled_files import read_texts
 from keras_elmo_cli import classify, tag, tasks
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.main import main, make_parser
@@ -123,7 +124,7 @@ def read_train_step(line):
     """The texts and the labels that `classify train` or `tag train` reads."""
     command, *_ = line.split()
     options = make_parser().parse_args([*line.split(), "-o", "model.keras"])
-    read = tag._read if command == "tag" else classify.read_texts
+    read = tag._read if command == "tag" else read_texts
     return tasks.read_parts(options, read)["train"]
 
 
@@ -206,13 +207,11 @@ def test_a_batch_holds_texts_or_tokens(folder):
 def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, capsys):
     labels = []
 
-    def train(options, make, data, baseline):
-        monkeypatch.setattr(
-            "keras_elmo.tasks.TextClassifier", lambda elmo, names: labels.append(names)
-        )
-        make(None)
+    def make_classifier(elmo, names):
+        labels.append(names)
 
-    monkeypatch.setattr(tasks, "train", train)
+    monkeypatch.setattr("keras_elmo.tasks.TextClassifier", make_classifier)
+    monkeypatch.setattr(tasks, "train", lambda options, make, data, baseline: make(None))
     (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
     (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
     assert run("classify", "train", "a.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0

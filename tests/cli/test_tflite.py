@@ -76,4 +76,4 @@ def test_options_of_an_elmo_are_refused_with_a_task(run, monkeypatch, trained_cl
     monkeypatch.setattr(tflite, "load_any_model", lambda *_: trained_classifier)
     message = "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. Received: "
     options = ("-i", "text", "--dynamic-batch")
-    assert_error(run("a.tflite", *options, model="c.keras"), f"{message}a TextClassifier")
+    assert_error(run("a.tflite", *options, model=__file__), f"{message}a TextClassifier")

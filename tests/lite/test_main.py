@@ -94,7 +94,7 @@ def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
 def test_labels_are_printed_as_by_keras_elmo(
     run, task_models, task_files, monkeypatch, capsys, command, name, options
 ):
-    monkeypatch.setattr(f"keras_elmo.cli.{command}.load_keras_model", lambda *_: task_models[name])
+    monkeypatch.setattr(f"keras_elmo_cli.{command}.load_keras_model", lambda *_: task_models[name])
     assert main([command, "label", "text.txt", "-m", "a.keras", *options]) == 0
     expected = capsys.readouterr().out
     model = ["--model", task_files[name]]

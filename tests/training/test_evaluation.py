@@ -4,7 +4,6 @@ from training.letters import make_model
 
 from keras_elmo.training import evaluate
 
-
 pytestmark = pytest.mark.usefixtures("without_traces")
 
 

@@ -18,7 +18,7 @@ from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualMo
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights import hdf5, model_files, presets, sources, tf_checkpoint
+from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
 if TYPE_CHECKING:
@@ -346,42 +346,26 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             vocabulary = own_vocabulary
         if vocabulary is None:
-            hint = ""
-            if not tf_checkpoint.has_softmax(folder) and softmax_path is None:
-                name = ",".join(map(str, source)) if isinstance(source, list | tuple) else source
-                hint = (
-                    ", and no softmax, without which it gives no probabilities: `keras-elmo train "
-                    f"--init {name}` trains one, from these weights"
-                )
             raise ValueError(
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
-                f"Received: no {VOCABULARY_FILE} in {source!r}{hint}"
+                "(Without a softmax it gives no probabilities; `keras-elmo train --init` trains one.) "
+                f"Received: no {VOCABULARY_FILE} in {source!r}"
             )
         model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)
         if isinstance(source, str | os.PathLike):
             model.source = sources.shown_source(source)
-        missing = f"holds no softmax ({SOFTMAX_FILE})"
         if softmax_path is None or tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = model.has_softmax_of_checkpoint
-            if isinstance(source, str) and presets.has_softmax(source):
-                missing = "has a softmax for its own vocabulary, and another was given"
-        elif own_vocabulary is not None and own_vocabulary != model.vocabulary:
-            model.has_softmax = False
-            own_name = os.path.basename(vocabulary_path)
-            missing = f"has a softmax for its own {own_name}, and another was given"
-        elif not _belongs_to_weights(softmax_path, folder):
-            model.has_softmax = False
-            missing = (
-                f"has a softmax ({os.path.basename(softmax_path)}) that was saved with other "
-                "weights, as if saving was interrupted"
-            )
         else:
-            hdf5.load_weights(softmax_path, softmax=model.softmax)
+            is_own = own_vocabulary in (None, model.vocabulary)
+            model.has_softmax = is_own and _belongs_to_weights(softmax_path, folder)
+            if model.has_softmax:
+                hdf5.load_weights(softmax_path, softmax=model.softmax)
         if not model.has_softmax:
             model.initialize_softmax()
             warnings.warn(
-                f"{source!r} {missing}: the biLM can be trained on, but gives no probabilities "
-                "until then",
+                f"{source!r} holds no softmax that was saved with these weights and for this "
+                "vocabulary: the biLM can be trained on, but gives no probabilities until then",
                 stacklevel=2,
             )
         return model

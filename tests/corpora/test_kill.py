@@ -1,5 +1,6 @@
 """Runs that are killed at random moments, and are resumed."""
 
+import functools
 import os
 import random
 import re
@@ -10,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from corpora import killed
 
+from keras_elmo import Elmo
 from keras_elmo.corpora import read_manifest
 from keras_elmo_cli.main import main
 
@@ -35,8 +37,11 @@ def command(model, output, size):
     return [*map(str, arguments)]
 
 
-def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(folder, one_layer_folder, capsys):
+def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
+    folder, one_layer_folder, capsys, monkeypatch
+):
     """Default test: one process, which is held and then killed while it writes a shard."""
+    monkeypatch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))  # traces once
     lines = write_lines(folder / "in.txt", 900)
     process = killed.start(command(one_layer_folder, "out", "60"))
     killed.wait_for(process, lambda: killed.shards_in("out") and killed.parts_in("out"))

@@ -267,9 +267,13 @@ def test_wrong_arguments_leave_nothing(embed):
     assert sorted(os.listdir()) == ["a.txt", "b.txt"]
 
 
-def test_a_model_may_be_named(embed, folder, small_folder, whole, monkeypatch):
+def test_a_model_may_be_named(embed, elmo, folder, small_folder, whole, monkeypatch):
     """Its arguments are those of `from_pretrained`. It is loaded after the checks."""
-    embed_files(small_folder, "*.txt", "out", "top", shard_size=5, tokenizer="whitespace")
+    with monkeypatch.context() as patch:
+        patch.setattr(Elmo, "from_files", lambda *_, **kwargs: found.append(kwargs) or elmo)
+        found = []
+        embed_files(small_folder, "*.txt", "out", "top", shard_size=5, tokenizer="whitespace")
+    assert found == [{"source": small_folder, "tokenizer": "whitespace"}]
     assert contents(folder / "out") == whole
     with pytest.raises(ValueError, match="keep_sentence_boundaries=True"):
         embed_files(small_folder, "a.txt", "other", keep_sentence_boundaries=True)

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo import MaskedMean
 from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.corpora.manifest import read_manifest, write_manifest
@@ -216,7 +217,7 @@ def test_a_model_is_trained_with_labels(folder):
         "layer_1": keras.Input((None, 16), name="layer_1"),
         "mask": keras.Input((None,), dtype="bool", name="mask"),
     }
-    mean = keras.layers.GlobalAveragePooling1D()(inputs["layer_1"], mask=inputs["mask"])
+    mean = MaskedMean()(inputs["layer_1"], mask=inputs["mask"])
     model = keras.Model(inputs, keras.layers.Dense(3, "softmax")(mean))
     model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=True)
     history = model.fit(batches, shuffle=False, epochs=2, verbose=0)

@@ -104,12 +104,6 @@ def test_permissions_are_those_of_what_was_there(tmp_path, monkeypatch):
         umask(before)
 
 
-def write_file(folder, overwrite=True):
-    with replacing_file(folder / "out") as temporary:
-        with open(temporary, "w") as stream:
-            stream.write("new")
-
-
 def write_files(folder, overwrite=True):
     with replacing_files(folder / "out", folder / "more") as temporaries:
         for temporary in temporaries:
@@ -130,7 +124,7 @@ def content(path):
     return path.read_text() if path.exists() else None
 
 
-@pytest.mark.parametrize("write", [write_file, write_files, write_folder])
+@pytest.mark.parametrize("write", [write_files, write_folder])
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatch, dead):
     """A real SIGINT comes before each instruction of files.py, one after the other."""

@@ -95,7 +95,7 @@ def test_labels_are_printed_as_by_keras_elmo(
     run, task_models, task_files, monkeypatch, capsys, command, name, options
 ):
     monkeypatch.setattr(f"keras_elmo_cli.{command}.load_keras_model", lambda *_: task_models[name])
-    assert main([command, "label", "text.txt", "-m", "a.keras", *options]) == 0
+    assert main([command, "label", "text.txt", "-m", "elmo", *options]) == 0
     expected = capsys.readouterr().out
     model = ["--model", task_files[name]]
     assert keras_elmo_lite.main([command, "text.txt", *model, *options]) == 0

@@ -33,13 +33,15 @@ def write_letters(path, rng, num_lines):
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def make_trainer(corpus, folder=None, options=OPTIONS, **kwargs):
+def make_trainer(corpus, folder=None, options=OPTIONS, is_new=False, **kwargs):
     """A trainer at its first step, with new weights.
 
     Trainers of the same options share a model and its training step, because tracing a step takes
-    seconds. Each new trainer takes them away from the one before.
+    seconds. Each new trainer takes them away from the one before. With `is_new`, they are new, too.
     """
     key = tuple(getattr(options, name) for name in _IN_GRAPH)
+    if is_new:
+        _traced.pop(key, None)
     model = _traced[key][0] if key in _traced else make_model(options)
     model.initialize(options.seed)
     trainer = Trainer(model, corpus, options, folder, **kwargs)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from training.letters import make_model
 
 from keras_elmo.training import evaluate
@@ -7,20 +8,23 @@ from keras_elmo.training import evaluate
 
 @pytest.fixture(scope="module")
 def model():
-    """With biases, so that the words differ in their probabilities."""
+    """With biases, so that the words differ in their probabilities, and without traces."""
     model = make_model()
+    model.kernel_rounding.traced = lambda step, **_: (
+        lambda batch, state: step(tf.nest.map_structure(tf.constant, batch), state)
+    )
     rng = np.random.default_rng(0)
     model.softmax.bias.assign(rng.normal(size=model.softmax.bias.shape))
     return model
 
 
 def test_the_state_is_carried_on(model, corpus):
-    sentences = list(corpus.sentences())[:20]
-    results = [evaluate(model, sentences, batch_size=1, unroll_steps=steps) for steps in (1, 7)]
-    assert results[0]["predictions"] == 20 + sum(map(len, sentences))
+    sentences = list(corpus.sentences())[:4]
+    results = [evaluate(model, sentences, batch_size=1, unroll_steps=steps) for steps in (3, 7)]
+    assert results[0]["predictions"] == 4 + sum(map(len, sentences))
     assert results[0]["oov_rate"] == 0
     assert results[1] == pytest.approx(results[0], rel=1e-5)
-    lanes = evaluate(model, sentences, batch_size=8, unroll_steps=7)
+    lanes = evaluate(model, sentences, batch_size=4, unroll_steps=7)
     assert lanes["predictions"] == results[0]["predictions"]
     assert lanes["perplexity"] == pytest.approx(results[0]["perplexity"], rel=0.05)
 

@@ -61,9 +61,7 @@ def test_a_log_that_is_cut_short_or_damaged(tmp_path):
         log({"step": 2, **METRICS})
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-5])
-    scalars = read_event_log(tmp_path)
-    assert scalars["train/loss"] == [(1, 2.5), (2, 2.5)]
-    assert len(scalars["train/learning_rate"]) == 1
+    assert read_event_log(tmp_path)["train/loss"] == [(1, 2.5)]  # without the last event
     path.write_bytes(b"not an event" * 20)
     with pytest.raises(ValueError, match="must be an event file"):
         read_event_log(tmp_path)

@@ -157,8 +157,8 @@ def test_files_there_and_back(model, folder):
 def test_keras_saves_it(model, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    score, expected = loaded.score(SENTENCES)[0], model.score(SENTENCES)[0]
-    np.testing.assert_allclose(score.forward, expected.forward, atol=1e-6)
+    assert loaded.vocabulary == VOCABULARY and loaded.has_softmax
+    assert all(map(np.array_equal, loaded.get_weights(), model.get_weights()))
 
 
 def test_weights_without_a_softmax(folder, tmp_path):
@@ -175,13 +175,13 @@ def test_weights_without_a_softmax(folder, tmp_path):
         assert len(BiLanguageModel.from_pretrained(pair, VOCABULARY).vocabulary) == 8
     with pytest.raises(ValueError, match="`vocabulary`"):
         BiLanguageModel.from_pretrained(pair)
-    with pytest.raises(ValueError, match="`vocabulary`.*`keras-elmo train --init tiny`"):
+    with pytest.raises(ValueError, match="`vocabulary`.*`keras-elmo train --init`.* in 'tiny'"):
         BiLanguageModel.from_pretrained("tiny")
 
 
 def test_a_softmax_of_another_vocabulary(folder):
     for words in (["a"], ["cat", "the", "sat", "na\u00efve", "."]):  # of another size, and the same
-        with pytest.warns(UserWarning, match="has a softmax for its own vocab.txt"):
+        with pytest.warns(UserWarning, match="holds no softmax .* for this vocab"):
             model = BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", *words])
         assert not model.has_softmax
     # The new one is the same in every process.
@@ -221,7 +221,7 @@ def test_a_save_that_is_killed_mixes_no_two_models(folder, other, monkeypatch, c
         patch.setattr(os, "replace", killed)
         with contextlib.nullcontext() if count == 4 else pytest.raises(KeyboardInterrupt):
             other.save_pretrained(folder)
-    with contextlib.nullcontext() if is_whole else pytest.warns(match="saved with other weights"):
+    with contextlib.nullcontext() if is_whole else pytest.warns(match="saved with these weights"):
         assert BiLanguageModel.from_pretrained(folder).has_softmax == is_whole
     other.save_pretrained(folder)
     again = BiLanguageModel.from_pretrained(folder)
@@ -234,12 +234,12 @@ def test_a_softmax_goes_only_with_its_weights(folder, other):
             file.attrs.clear()
 
     forget("softmax.hdf5")  # It names no weights, and the weights have a name.
-    with pytest.warns(UserWarning, match="saved with other weights"):
+    with pytest.warns(UserWarning, match="saved with these weights"):
         assert not BiLanguageModel.from_pretrained(folder).has_softmax
     forget("weights.hdf5")  # The published files say nothing of the weights, either.
     assert BiLanguageModel.from_pretrained(folder).has_softmax
     Elmo.save_pretrained(other, folder)  # the weights alone
-    with pytest.warns(UserWarning, match="saved with other weights"):
+    with pytest.warns(UserWarning, match="saved with these weights"):
         assert not BiLanguageModel.from_pretrained(folder).has_softmax
 
 
@@ -260,10 +260,10 @@ def test_files_with_the_originals_names(model, folder):
         (folder / name).rename(folder / f"elmo_2x_{name}")
     loaded = BiLanguageModel.from_pretrained(folder)
     assert loaded.has_softmax and loaded.source == str(folder)
-    for score, expected in zip(loaded.score(SENTENCES), model.score(SENTENCES), strict=True):
-        np.testing.assert_allclose(score, expected, atol=1e-5)
-    top, wanted = (m.top_words("the cat", k=3)[1]["backward"] for m in (loaded, model))
-    assert [word for word, _ in top] == [word for word, _ in wanted]
+    assert loaded.vocabulary.words == tuple(VOCABULARY.words[i] for i in order)
+    for one, other in zip(loaded.softmax.weights, model.softmax.weights, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy()[order])
+    assert all(map(np.array_equal, loaded.bilm.get_weights(), model.bilm.get_weights()))
     with h5py.File(folder / "elmo_2x_softmax_weights.hdf5", "a") as file:
         del file["softmax/b"]
         file["softmax/b"] = softmax["softmax/b"][:-1]

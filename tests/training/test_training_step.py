@@ -7,6 +7,7 @@ from training.letters import OPTIONS, make_trainer, values_of
 
 from keras_elmo.training import Stream
 
+pytestmark = pytest.mark.usefixtures("without_traces")
 FULL_SOFTMAX = dataclasses.replace(
     OPTIONS, num_negatives=0, zero_starts=False, optimizer="adam", dtype="mixed_bfloat16"
 )

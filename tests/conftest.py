@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.traced_function import TracedFunction
 
 # TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
@@ -94,6 +95,21 @@ def elmo(shared_elmo):
 @pytest.fixture
 def new_elmo(small_folder):
     return keras_elmo.Elmo.from_pretrained(small_folder)
+
+
+def _untraced():
+    """Eager calls run without graphs, which take seconds to trace.
+
+    This is for tests of what a model computes that call each model a few times. What is called
+    inside a `tf.function` has a graph all the same.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracedFunction, "__call__", TracedFunction.run_untraced)
+        yield
+
+
+untraced = pytest.fixture(_untraced)
+untraced_module = pytest.fixture(_untraced, scope="module")
 
 
 @pytest.fixture(scope="module")

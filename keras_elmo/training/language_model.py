@@ -13,8 +13,11 @@ from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
 from keras_elmo.checks import check_integers
 from keras_elmo.config import ElmoConfig
-from keras_elmo.models.arguments import refuse_pretrained_source
-from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.contextual_model import (
+    DEFAULT_INITIALIZER,
+    ContextualModel,
+    refuse_pretrained_source,
+)
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary

@@ -50,5 +50,9 @@ class TracedFunction:
         with keras.StatelessScope(initialize_variables=False) as scope:
             is_inside_another = scope.original_scope is not None
         if is_inside_another:
-            return self._function.python_function(*args)
+            return self.run_untraced(*args)
         return self._function.get_concrete_function(*args)(*args)
+
+    def run_untraced(self, *args):
+        """Runs the function without a graph."""
+        return self._function.python_function(*args)

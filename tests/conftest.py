@@ -14,6 +14,7 @@ from tasks.cases import FILMS, LABELS, SENTENCES, TAG_NAMES, TAGS
 
 import keras_elmo
 from keras_elmo import Tagger, TextClassifier
+from keras_elmo.traced_function import TracedFunction
 
 # TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
@@ -121,6 +122,21 @@ def trained_tagger(request, one_layer_folder):
     data, stopping = (SENTENCES, TAGS), model.early_stopping(patience=6)
     model.fit(*data, batch_size=10, epochs=60, validation_data=data, callbacks=stopping, verbose=0)
     return model
+
+
+def _untraced():
+    """Eager calls run without graphs, which take seconds to trace.
+
+    This is for tests of what a model computes that call each model a few times. What is called
+    inside a `tf.function` has a graph all the same.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracedFunction, "__call__", TracedFunction.run_untraced)
+        yield
+
+
+untraced = pytest.fixture(_untraced)
+untraced_module = pytest.fixture(_untraced, scope="module")
 
 
 @pytest.fixture(scope="module")

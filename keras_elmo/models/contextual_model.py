@@ -19,7 +19,7 @@ from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.text.inputs import call_strings, fit_strings
-from keras_elmo.weights import hdf5, model_files, sources
+from keras_elmo.weights import addresses, hdf5, model_files, presets, sources
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -129,6 +129,23 @@ class ContextualModel(keras.Model):
     def matmul_dtype(self, dtype: str | None) -> None:
         self.kernel_rounding.set_dtype(dtype)
         self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
+
+    def round_kernels(self) -> None:
+        """Says that you assigned to a frozen kernel of a model with `matmul_dtype="bfloat16"`.
+
+        Calls read frozen kernels that were rounded once, and again after every way of loading
+        (`load_weights`, `set_weights`, files of Keras; also those of a model around this one) and
+        after a change of `matmul_dtype`, `trainable` or `trainable_part`. After `variable.assign`
+        or `tf.train.Checkpoint.restore`, call this: the next call of the model rounds them anew.
+        """
+        self.kernel_rounding.expire()
+
+    @property
+    def weights(self):
+        """List of the layers' variables."""
+        # `set_weights`, also that of a model around this one, assigns to what it reads here.
+        self.kernel_rounding.expire()
+        return super().weights
 
     # What an export changes
 
@@ -373,6 +390,7 @@ class ContextualModel(keras.Model):
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
             model_files.load_file(filepath, self.mixes, **parts, **kwargs)
+            self.kernel_rounding.expire()
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
@@ -392,6 +410,7 @@ class ContextualModel(keras.Model):
 
     def load_own_variables(self, store):
         super().load_own_variables(store)
+        self.kernel_rounding.expire()  # Keras loads the kernels after this.
         self.source = "a file of Keras"
 
     def set_weights(self, weights):
@@ -406,6 +425,37 @@ class ContextualModel(keras.Model):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "matmul_dtype": self.matmul_dtype,
         }
+
+
+def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
+    """Raises a `ValueError` if a constructor is called for a model that must be loaded.
+
+    Args:
+        cls: the class of the model.
+        config: its first argument.
+        weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
+        num_mixes: its third argument.
+        unknown: the names of further arguments.
+    """
+    if isinstance(config, os.PathLike):
+        config = os.fspath(config)
+    source = config
+    if isinstance(weights, str | os.PathLike) and os.fspath(weights).endswith((".hdf5", ".h5")):
+        source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
+    elif not isinstance(config, str) or not (
+        config in presets.names()
+        or addresses.is_address(config)
+        or os.path.isdir(config)
+        or config.endswith((".zip", ".hdf5", ".h5"))
+    ):
+        return
+    mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
+    dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
+    raise ValueError(
+        f"`config` must describe a model: {cls.__name__}(config) makes one with random weights. To "
+        f"load one, write {cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} "
+        f"Received: config={config!r}"
+    )
 
 
 def _words_to_bytes(words, tokenizer):

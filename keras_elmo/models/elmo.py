@@ -1,6 +1,7 @@
 """`Elmo`."""
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,11 @@ from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
 from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
-from keras_elmo.models.arguments import (
-    TRAINABLE_PARTS,
-    check_trainable,
+from keras_elmo.models.contextual_model import (
+    DEFAULT_INITIALIZER,
+    ContextualModel,
     refuse_pretrained_source,
-    warn_of_random_weights,
 )
-from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
 from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
 from keras_elmo.models.token_encoder import with_boundaries
@@ -27,6 +26,8 @@ from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -130,7 +131,13 @@ class Elmo(ContextualModel):
         refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
         super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
-            warn_of_random_weights(os.fspath(config), stacklevel=2)
+            options = os.fspath(config)
+            warnings.warn(
+                f"Elmo({options!r}) has random weights. To load a model, write "
+                f"Elmo.from_pretrained(({options!r}, WEIGHTS)); for a new one without this "
+                f"warning, Elmo(ElmoConfig.from_options({options!r}))",
+                stacklevel=2,
+            )
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)
@@ -444,6 +451,18 @@ class Elmo(ContextualModel):
             "trainable": self.trainable,
             "trainable_part": self.trainable_part,
         }
+
+
+def check_trainable(value):
+    """Returns a `trainable` argument as a bool, or raises a `ValueError`."""
+    if isinstance(value, str) or value not in (True, False):
+        part = value if value in TRAINABLE_PARTS else "mix"
+        raise ValueError(
+            "`trainable` must be True or False; what trains is an argument of its own: pass "
+            f'trainable_part="{part}", one of {list(TRAINABLE_PARTS)}. '
+            f"Received: trainable={value!r}"
+        )
+    return bool(value)
 
 
 class BatchState(tf.Module):

@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
 from keras_elmo.checks import check_choice, check_dropout
-from keras_elmo.models.arguments import TRAINABLE_PARTS, check_trainable
-from keras_elmo.models.elmo import Elmo, to_elmo
+from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings

@@ -4,9 +4,7 @@ import functools
 import re
 import threading
 import warnings
-from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import check_choice
@@ -21,16 +19,15 @@ class KernelRounding:
     """What a model multiplies in.
 
     Casting all kernels of the original model takes as long as half a sentence. So the graphs that
-    `traced` makes, which only eager calls run, read frozen kernels that were rounded before. Each
-    such call first compares the kernels with those that were rounded, and rounds anew those that
-    have changed. Graphs that others make (`fit`, an outer model) round the kernels themselves.
+    `traced` makes, which only eager calls run, read frozen kernels that were rounded before.
+    Graphs that others make (`fit`, an outer model) round the kernels themselves, and every graph
+    rounds the kernels that train.
 
     Attributes:
         dtype: `None`, for that of the layers, or `"bfloat16"`.
     """
 
     def __init__(self, dtype):
-        self._lock = threading.Lock()
         self._thread = threading.local()
         self.set_dtype(dtype)
 
@@ -44,12 +41,16 @@ class KernelRounding:
 
     def reset(self):
         """Forgets the graphs, and the rounded kernels with them. Calls that run keep theirs."""
-        self._rounded = {}  # by the id of the variable; graphs are made for one such dict
+        self._rounded = RoundedKernels()  # graphs are made for one such object
+
+    def expire(self):
+        """Says that kernels may change now: the next call rounds them anew."""
+        self._rounded.is_expired = True
 
     def context(self):
         """A context in which layers multiply in the dtype."""
-        keeps = getattr(self._thread, "rounded", None) is not None
-        return using_matmul_dtype(self.dtype, self._find if keeps else None)
+        rounded = getattr(self._thread, "rounded", None)
+        return using_matmul_dtype(self.dtype, None if rounded is None else rounded.find)
 
     def traced(self, function, **options):
         """Like `TracedFunction`, for eager calls alone, with kernels that were rounded before."""
@@ -61,7 +62,7 @@ class KernelRounding:
             rounded, (known, trace) = self._rounded, made
             if known is not rounded:
                 made = rounded, trace = rounded, TracedFunction(function, **options)
-            self._refresh(rounded)
+            rounded.update()
             self._thread.rounded = rounded
             try:
                 return trace(*args)
@@ -70,54 +71,45 @@ class KernelRounding:
 
         return call
 
-    def _find(self, variable, dtype):
+
+class RoundedKernels:
+    """Frozen kernels in the dtype of the products, for graphs that read them.
+
+    Attributes:
+        is_expired: bool. Whether kernels may have changed since they were rounded.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._pairs = {}  # by the id of a `tf.Variable`: it, and one that holds it rounded
+        self.is_expired = False
+
+    def find(self, variable, dtype):
         """A frozen variable's value, rounded and transposed, for the graph that is being traced."""
         if variable.trainable:
             return None
         if not isinstance(variable.value, tf.Variable) or "CPU" not in variable.value.device:
-            return None  # Other devices round faster than they could be asked for changes.
-        entries = self._thread.rounded
+            return None  # other devices round them in no time
         variable = variable.value  # Keras would cast it in the scope of another layer.
         with self._lock, tf.init_scope(), tf.device(variable.device):
-            if id(variable) not in entries:
-                value = variable.read_value()
-                rounded = tf.Variable(round_kernel(value, dtype), trainable=False)
-                entries[id(variable)] = _Rounded(variable, value, rounded)
-            entry = entries[id(variable)]
-        return entry.rounded.read_value()
+            if id(variable) not in self._pairs:
+                rounded = tf.Variable(round_kernel(variable, dtype), trainable=False)
+                self._pairs[id(variable)] = variable, rounded
+            _, rounded = self._pairs[id(variable)]
+        return rounded.read_value()
 
-    def _refresh(self, entries):
-        """Rounds anew what has changed since it was rounded."""
+    def update(self):
+        """Rounds all kernels anew, if they have expired."""
         with self._lock:
-            for key, (variable, before, rounded) in entries.items():
-                value = variable.read_value()
-                # A variable that changes gets another buffer, as long as `before` holds the old.
-                if _address(value) != _address(before):
-                    rounded.assign(round_kernel(value, rounded.dtype))
-                    entries[key] = _Rounded(variable, value, rounded)
+            if self.is_expired:
+                self.is_expired = False
+                for variable, rounded in self._pairs.values():
+                    rounded.assign(round_kernel(variable, rounded.dtype))
 
 
-class _Rounded(NamedTuple):
-    """A kernel that was rounded.
-
-    Attributes:
-        variable: the `tf.Variable` of the Keras variable.
-        value: its value when it was rounded. The tensor shares the variable's memory.
-        rounded: `tf.Variable`.
-    """
-
-    variable: object
-    value: object
-    rounded: object
-
-
-def round_kernel(value, dtype):
+def round_kernel(variable, dtype):
     """A kernel as `TransposedKernel` holds it."""
-    return tf.transpose(tf.cast(value, dtype))
-
-
-def _address(tensor):
-    return np.asarray(memoryview(tensor)).ctypes.data
+    return tf.transpose(tf.cast(variable.read_value(), dtype))
 
 
 @functools.cache  # one warning

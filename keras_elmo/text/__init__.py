@@ -7,7 +7,6 @@ from keras_elmo.text.character_ids import (
     check_character_ids,
     rows_of_sentences,
 )
-from keras_elmo.text.character_tokenizer import CharacterTokenizer
 from keras_elmo.text.inputs import (
     check_tokens,
     first_tokens,
@@ -17,7 +16,11 @@ from keras_elmo.text.inputs import (
 )
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
-from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
+from keras_elmo.text.whitespace_tokenizer import (
+    CharacterTokenizer,
+    SpaceTokenizer,
+    WhitespaceTokenizer,
+)
 
 __all__ = [
     "CharacterTokenizer",

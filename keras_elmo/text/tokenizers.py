@@ -7,9 +7,12 @@ import keras
 import numpy as np
 
 from keras_elmo.characters import text_to_bytes
-from keras_elmo.text.character_tokenizer import CharacterTokenizer
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
-from keras_elmo.text.whitespace_tokenizer import SpaceTokenizer, WhitespaceTokenizer
+from keras_elmo.text.whitespace_tokenizer import (
+    CharacterTokenizer,
+    SpaceTokenizer,
+    WhitespaceTokenizer,
+)
 
 TOKENIZERS = {
     "whitespace": WhitespaceTokenizer,

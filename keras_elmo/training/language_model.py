@@ -13,8 +13,11 @@ from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
 from keras_elmo.checks import check_integers
 from keras_elmo.config import ElmoConfig
-from keras_elmo.models.arguments import refuse_pretrained_source
-from keras_elmo.models.contextual_model import DEFAULT_INITIALIZER, ContextualModel
+from keras_elmo.models.contextual_model import (
+    DEFAULT_INITIALIZER,
+    ContextualModel,
+    refuse_pretrained_source,
+)
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
@@ -348,7 +351,7 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             raise ValueError(
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
-                "(Without a softmax it gives no probabilities; `keras-elmo train --init` trains one.) "
+                "(Without a softmax it gives no probabilities; `keras-elmo train --init` makes one.) "
                 f"Received: no {VOCABULARY_FILE} in {source!r}"
             )
         model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)

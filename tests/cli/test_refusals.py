@@ -48,7 +48,7 @@ EARLY = [
     ("embed in.txt -m no.json,model/weights.hdf5 -o out.npz", "directory: 'no.json'"),
     (
         "embed latin.txt -m model -o out.npz",
-        "latin.txt must be utf-8, and is not. Received: line 1",
+        "latin.txt must be utf-8, and is not. Received: line",
     ),
     (f"embed twice.txt {SENTENCE_KEYS}", "twice.txt, line 3, whose sentence is that of line 1"),
     (f"{CORPUS} -", "standard input"),

@@ -10,19 +10,19 @@ from manylangs_models import SENTENCES, architecture, write_model
 from keras_elmo import Elmo
 
 
-def load(shared, form):
+@pytest.fixture(scope="module", params=["legacy", "zip"])
+def original(request, shared):
     """A model in one of the two formats, its sentences, and every layer of each."""
-    folder = shared / "fixtures/elmoformanylangs" / form
+    folder = shared / "fixtures/elmoformanylangs" / request.param
     outputs = np.load(folder / "ref.npz")
     sentences = json.loads((folder / "sents.json").read_text("utf-8"))
     expected = [outputs[str(number)] for number in range(len(sentences))]
     return Elmo.from_pretrained(folder), sentences, expected
 
 
-@pytest.mark.parametrize("form", ["legacy", "zip"])
-def test_every_layer_of_embed(form, shared):
+def test_every_layer_of_embed(original):
     """`sents2elmo(output_layer=-2)` of the original is "all", and -1 is "average"."""
-    elmo, sentences, expected = load(shared, form)
+    elmo, sentences, expected = original
     vectors = elmo.embed(sentences, layers=["all", "average"])
     for result, layers in zip(vectors, expected, strict=True):
         np.testing.assert_allclose(result["all"], layers, atol=1e-6)
@@ -41,9 +41,8 @@ def check(elmo, sentences, expected):
         np.testing.assert_allclose(outputs["elmo"][row, :count], layers.mean(0), atol=1e-6)
 
 
-@pytest.mark.parametrize("form", ["legacy", "zip"])
-def test_every_layer_of_a_call(form, shared):
-    elmo, sentences, expected = load(shared, form)
+def test_every_layer_of_a_call(original):
+    elmo, sentences, expected = original
     check(elmo, sentences, expected)
     for sentence, layers in zip(sentences, expected, strict=True):  # alone
         check(elmo, [sentence], [layers])

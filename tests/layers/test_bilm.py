@@ -1,13 +1,13 @@
 import threading
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from layers.bilm_cases import make_batch, make_pair, random_normal
 
 from keras_elmo import BiLM
-from keras_elmo.layers import ProjectedLSTMCell
+
+pytestmark = pytest.mark.usefixtures("untraced")
 
 
 def run(call, sources, variables):
@@ -195,16 +195,6 @@ def test_the_plain_loop_compiles_with_xla():
     for one, other in zip(compiled(inputs, mask), plain(inputs, mask=mask), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
     assert plain.supports_jit and not fast.supports_jit
-
-
-def test_a_cell_in_keras_rnn_is_a_direction_of_the_bilm():
-    _, bilm = make_pair(num_layers=1, cell_clip=0.4, projection_clip=0.2)
-    inputs, _ = make_batch(bilm.input_dim)
-    cell = ProjectedLSTMCell(12, 5, 0.4, 0.2)
-    rnn = keras.layers.RNN(cell, return_sequences=True)
-    rnn.build(inputs.shape)
-    cell.set_weights(bilm.cells("forward")[0].get_weights())
-    np.testing.assert_allclose(rnn(inputs), bilm(inputs)[1][..., :5], atol=1e-6)
 
 
 @pytest.mark.parametrize(

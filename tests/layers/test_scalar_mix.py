@@ -49,12 +49,6 @@ def test_only_the_scalars_are_regularised():
     assert float(sum(mix.losses)) == pytest.approx(0.5)
 
 
-def test_it_can_be_frozen():
-    mix = ScalarMix(trainable=False)
-    mix(layers_of())
-    assert mix.trainable_variables == [] and len(mix.non_trainable_variables) == 2
-
-
 @pytest.mark.parametrize(
     "scalars, inputs, message",
     [

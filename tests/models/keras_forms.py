@@ -1,6 +1,6 @@
 """Models in every form that Keras has, and a program that loads them in a fresh process.
 
-    python keras_forms.py FOLDER TOLERANCE
+    python keras_forms.py FOLDER TOLERANCE [untraced]
 
 reads what `test_keras_forms.save` wrote into the folders of this folder, and prints as JSON what is
 wrong with each.
@@ -18,6 +18,7 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import CRF, BiLM, CharCNNEmbedding, ElmoEmbedding, ScalarMix
 from keras_elmo.text import batch_to_ids
+from keras_elmo.traced_function import TracedFunction
 
 TEXTS = ["a good film", "bad , bad film .", "so good"]
 TOKENS = [text.split() for text in TEXTS]
@@ -239,17 +240,9 @@ FORMS = {
     "subclassed": (lambda elmo, _: OneLayerAbove(mean(elmo)), texts),
     "several layers above": (lambda elmo, _: SeveralLayersAbove(ElmoEmbedding(elmo)), texts),
     "own build": (lambda elmo, _: OwnBuild(mean(elmo)), texts),
-    "rows of one text": (lambda elmo, _: OneLayerAbove(mean(elmo)), lambda: texts()[:, None]),
-    "padded tokens": (lambda _, elmo: SeveralLayersAbove(ElmoEmbedding(elmo)), tokens),
     "several outputs": (
         lambda elmo, _: keras.Sequential(
             [text_input(), ElmoEmbedding(elmo, [0, 1], 0.5), ScalarMix(), keras.layers.LSTM(2)]
-        ),
-        texts,
-    ),
-    "several outputs without Input": (
-        lambda elmo, _: keras.Sequential(
-            [ElmoEmbedding(elmo, ["top", "average"]), keras.layers.Concatenate(), dense(2)]
         ),
         texts,
     ),
@@ -267,20 +260,11 @@ FORMS = {
         lambda elmo, _: SeveralLayersAbove(ElmoEmbedding(elmo)),
         lambda: keras_elmo.strings(TOKENS),
     ),
-    "ragged tokens, no tokenizer": (
-        lambda _, elmo: SeveralLayersAbove(ElmoEmbedding(elmo)),
-        lambda: keras_elmo.strings(TOKENS),
-    ),
     "Elmo": (lambda elmo, _: HoldsElmo(elmo), texts),
     "Elmo on ids": (lambda elmo, _: ElmoFromIds(elmo), lambda: batch_to_ids(TOKENS)),
     "dict of inputs": (lambda elmo, _: TwoInputs(mean(elmo)), both),
-    "list of inputs": (lambda elmo, _: TwoInputs(mean(elmo)), lambda: [texts(), NUMBERS]),
     "several arguments": (lambda elmo, _: TwoArguments(mean(elmo)), both),
     "subclassed, shared layer": (lambda elmo, _: Shared(mean(elmo)), two_texts),
-    "Sequential in subclassed": (
-        lambda elmo, _: OneLayerAbove(keras.Sequential([text_input(), mean(elmo), dense(3)])),
-        texts,
-    ),
     "Sequential without Input in subclassed": (
         lambda elmo, _: OneLayerAbove(keras.Sequential([mean(elmo), dense(3)])),
         texts,
@@ -289,7 +273,6 @@ FORMS = {
         lambda elmo, _: OneLayerAbove(on_one_input(mean(elmo), dense(3))),
         texts,
     ),
-    "subclassed in subclassed": (lambda elmo, _: OneLayerAbove(OneLayerAbove(mean(elmo))), texts),
     "subclassed in mixed precision": (
         lambda elmo, _: OneLayerAbove(OneLayerAbove(mean(elmo)), dtype="mixed_bfloat16"),
         texts,
@@ -298,7 +281,6 @@ FORMS = {
         lambda elmo, _: on_one_input(OneLayerAbove(mean(elmo)), dense(3)),
         texts,
     ),
-    "own layer": (lambda elmo, _: on_one_input(OwnLayer(mean(elmo)), dense(3)), texts),
     "own layer in subclassed": (lambda elmo, _: OneLayerAbove(OwnLayer(mean(elmo))), texts),
     "numeric layers": (lambda *_: numeric(encoder()), lambda: IDS),
     "numeric layers, subclassed": (lambda *_: FromIds(encoder()), lambda: IDS),
@@ -352,6 +334,8 @@ def faults(folder, tolerance):
 
 
 if __name__ == "__main__":
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # see conftest
+    if "untraced" in sys.argv:  # see conftest, as the following
+        TracedFunction.__call__ = TracedFunction.run_untraced
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     folders = sorted(pathlib.Path(sys.argv[1]).iterdir())
     print(json.dumps({folder.name: list(faults(folder, float(sys.argv[2]))) for folder in folders}))

@@ -1,8 +1,10 @@
+import re
+
 import keras
 import numpy as np
 import pytest
 
-from keras_elmo import Elmo, ElmoEmbedding, strings
+from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
 
 
 def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
@@ -23,8 +25,9 @@ def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path,
     assert "unbuilt" not in table and "?" not in table
 
 
-def test_calls_follow_the_weights(new_elmo, small_config, tmp_path):
-    other = Elmo(small_config)
+def test_calls_follow_the_weights(one_layer_folder, tmp_path):
+    new_elmo = Elmo.from_pretrained(one_layer_folder)
+    other = Elmo(new_elmo.config)
     other.save_pretrained(tmp_path)
     model, twin = (
         keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(elmo, "default")])
@@ -50,7 +53,7 @@ def test_calls_follow_the_weights(new_elmo, small_config, tmp_path):
             assert np.abs(one - old).max() > 1e-3
 
 
-def test_keras_weight_files(new_elmo, tmp_path):
+def test_keras_weight_files(new_elmo, untraced, tmp_path):
     new_elmo.mixes[0].gamma.assign(3.0)
     expected = new_elmo(["The dog", "One"])["elmo"]
     new_elmo.save_weights(tmp_path / "all.weights.h5")
@@ -73,3 +76,22 @@ def test_what_the_files_say_is_not_an_argument(small_folder, argument):
     for load in (Elmo.from_pretrained, ElmoEmbedding):
         with pytest.raises(TypeError, match=argument):
             load(small_folder, **{argument: None})
+
+
+WEIGHTS = "x_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway_weights.hdf5"
+
+
+@pytest.mark.parametrize(
+    "call, line",
+    [
+        (lambda: Elmo("tiny"), "'tiny')."),
+        (lambda: Elmo("some.zip", num_mixes=2), "'some.zip', num_mixes=2)."),
+        (lambda: Elmo("o.json", "w.hdf5", 2), "('o.json', 'w.hdf5'), num_mixes=2). Received"),
+        (lambda: Elmo("o.json", "w.hdf5", 1, dropout=0), "'w.hdf5')). `dropout` is an argument of"),
+        (lambda: Elmo("https://a/o.json", f"https://a/{WEIGHTS}", 2), "'small', num_mixes=2)."),
+        (lambda: BiLanguageModel("tiny", ["a"]), "BiLanguageModel.from_pretrained('tiny')."),
+    ],
+)
+def test_calls_as_in_other_packages_show_the_right_line(call, line):
+    with pytest.raises(ValueError, match=re.escape(line)):
+        call()

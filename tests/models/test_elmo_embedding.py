@@ -7,30 +7,28 @@ import tensorflow as tf
 
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
+pytestmark = pytest.mark.usefixtures("untraced_module")
+
 TEXTS = ["a good film", "a bad film", "good", "bad , bad film .", "bad", "so good"]
 LABELS = np.array([1, 0, 1, 0, 0, 1])
 
 
 def classifier(embedding, encoder=None):
-    encoder = encoder or keras.layers.Bidirectional(keras.layers.LSTM(16))
+    encoder = encoder or keras.layers.Bidirectional(keras.layers.LSTM(4))
     layers = [keras.Input(shape=(), dtype="string"), embedding, encoder]
     model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
-    model.compile(keras.optimizers.Adam(0.01), "binary_crossentropy", metrics=["accuracy"])
+    model.compile("adam", "binary_crossentropy", run_eagerly=True)
     return model
 
 
-def test_a_classifier_learns_is_saved_and_loads(one_layer_folder, tmp_path):
-    """tests/models/test_keras_forms.py loads such files in a fresh process."""
+def test_a_classifier_is_saved_and_loads(one_layer_folder, tmp_path):
+    """test_keras_forms.py loads such files in a fresh process."""
     embedding = ElmoEmbedding(one_layer_folder, dropout=0.1, trainable_part="bilm")
     model = classifier(embedding, keras.layers.GlobalAveragePooling1D())
-    texts = np.array(TEXTS, dtype=object)
-    losses = model.fit(texts, LABELS, epochs=40, batch_size=3, verbose=0).history["loss"]
-    assert min(losses) < 0.8 * losses[0]
     model.save(tmp_path / "model.keras")
-    expected = model.predict(texts, verbose=0)
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    layer = loaded.layers[0]
-    np.testing.assert_allclose(loaded(strings(TEXTS)), expected, atol=1e-6)
+    loaded = keras.models.load_model(tmp_path / "model.keras", compile=False)
+    texts, layer = strings(TEXTS), loaded.layers[0]
+    np.testing.assert_allclose(loaded(texts), model(texts), atol=1e-6)
     assert layer.trainable is True and layer.trainable_part == "bilm" and layer.dropout.rate == 0.1
 
 
@@ -40,13 +38,13 @@ def test_the_mask_reaches_the_next_layer(one_layer_folder):
     together = model(strings(["bad", "a longer text than that"]))
     np.testing.assert_allclose(alone[0], together[0], atol=1e-6)
     # Keras's LSTM fails on a batch without a column, and a batch of empty texts has one.
-    assert np.all(np.isfinite(model(strings([""]))))
+    assert np.all(np.isfinite(tf.function(model)(strings([""]))))
 
 
 NAMES = ["elmo", "default", "word_emb", "lstm_outputs1", "average", "sum", "top", 0, -1, "all"]
 
 
-@pytest.mark.parametrize("output", [*NAMES, NAMES, (np.int64(2),)], ids=str)
+@pytest.mark.parametrize("output", ["elmo", "default", NAMES, (np.int64(2),)], ids=str)
 def test_outputs_are_those_of_embed(elmo, output):
     layer = ElmoEmbedding(elmo, output=output)
     names, several = ([output], False) if output in NAMES else (list(output), True)
@@ -130,8 +128,9 @@ def summary_counts(model):
     return tuple(map(int, re.findall(r"rainable params: (\d+)", text)))
 
 
-@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
-@pytest.mark.parametrize("kind", ["sequential", "functional"])
+@pytest.mark.parametrize(
+    "part, kind", [("mix", "sequential"), ("bilm", "functional"), ("all", "sequential")]
+)
 def test_freezing_as_keras_does(one_layer_folder, part, kind, tmp_path):
     layer = ElmoEmbedding(one_layer_folder, output="default", trainable_part=part)
     elmo, dense, inputs = layer.elmo, keras.layers.Dense(1), keras.Input((), dtype="string")

@@ -16,6 +16,8 @@ from models.keras_forms import FORMS, TEXTS
 
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
+pytestmark = pytest.mark.usefixtures("untraced_module")
+
 # One of each kind: the others differ in one thing from one of these.
 QUICK = [
     "Sequential without Input",
@@ -72,7 +74,7 @@ def save(model, inputs, outputs, folder, in_all_ways):
         model.export(folder / "exported", verbose=False, input_signature=signature)
 
 
-def faults(names, in_all_ways, models, folder, tolerance=1e-6):
+def faults(names, in_all_ways, models, folder, tolerance=1e-6, options=()):
     """What is wrong with these forms here, and with their files in one fresh process, by form."""
     unsaved = {}
     for name in names:
@@ -83,7 +85,7 @@ def faults(names, in_all_ways, models, folder, tolerance=1e-6):
             shutil.rmtree(folder / name, ignore_errors=True)
     script = pathlib.Path(keras_forms.__file__)
     result = subprocess.run(
-        [sys.executable, str(script), str(folder), str(tolerance)],
+        [sys.executable, str(script), str(folder), str(tolerance), *options],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
@@ -94,12 +96,14 @@ def faults(names, in_all_ways, models, folder, tolerance=1e-6):
 
 @pytest.fixture(scope="module")
 def quick_faults(models, tmp_path_factory):
-    return faults(QUICK, QUICK_IN_ALL_WAYS, models, tmp_path_factory.mktemp("quick"))
+    folder = tmp_path_factory.mktemp("quick")
+    return faults(QUICK, QUICK_IN_ALL_WAYS, models, folder, options=["untraced"])
 
 
 @pytest.fixture(scope="module")
 def slow_faults(models, tmp_path_factory):
-    return faults(SLOW, SLOW, models, tmp_path_factory.mktemp("slow"))
+    folder = tmp_path_factory.mktemp("slow")
+    return faults(SLOW, SLOW, models, folder, options=["untraced"])
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -143,7 +147,7 @@ LABELS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 )
 def test_it_is_fit_before_it_is_built(name, elmos):
     model = FORMS[name][0](*elmos)
-    model.compile(keras.optimizers.SGD(0.1), "mse")
+    model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=True)
     losses = model.fit(strings(TEXTS), LABELS, epochs=3, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     assert model.predict(strings(["a", "b c"]), verbose=0).shape == (2, 2)

@@ -30,7 +30,7 @@ def assert_same(results, expected):
             np.testing.assert_allclose(results[name], expected[name], atol=1e-6)
 
 
-def test_character_ids_are_as_good_as_tokens(elmo):
+def test_character_ids_are_as_good_as_tokens(elmo, untraced):
     expected = elmo(SENTENCES)
     ids = elmo.batch_to_ids(SENTENCES)
     assert ids.shape == (4, 10, 10) and ids.dtype == tf.int32  # 9 characters and the word
@@ -53,7 +53,7 @@ def test_character_ids_are_as_good_as_tokens(elmo):
         elmo.from_character_ids(ids[..., :-1])
 
 
-def test_the_same_words_by_themselves(elmo):
+def test_the_same_words_by_themselves(elmo, untraced):
     words = ["cat", "ж", "x" * 60]
     (layers,) = elmo.embed([words], layers="word_emb")
     np.testing.assert_allclose(elmo.token_embeddings(words), layers, atol=1e-6)

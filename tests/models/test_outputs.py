@@ -59,7 +59,7 @@ def test_a_mask_is_taken_once_by_the_inputs_of_its_call():
 
 
 @pytest.mark.parametrize("layer", ["Elmo", "ElmoEmbedding"])
-def test_joined_with_an_embedding(layer, one_layer_folder):
+def test_joined_with_an_embedding(layer, one_layer_folder, untraced):
     """`Concatenate` takes the masks of its symbolic inputs while the model is made."""
     tokens = keras.Input((None,), dtype="string")
     elmo = keras_elmo.Elmo.from_pretrained(one_layer_folder, tokenizer=None)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import Elmo
 from keras_elmo.models.sentences import MAX_TOKENS, batches, groups, token_batches
 from keras_elmo.text import SpaceTokenizer
 
 
-def test_tokens_of_sentences(elmo, pretokenised):
+def test_tokens_of_sentences(elmo, one_layer_folder, untraced):
     texts = ["The  cat sat .", "", b"na\xc3\xafve \xff", ("a b", "c")]
     tokens = elmo.tokenize(texts)
     assert tokens == [["The", "cat", "sat", "."], [], ["na\u00efve", "\udcff"], ["a b", "c"]]
@@ -18,6 +19,7 @@ def test_tokens_of_sentences(elmo, pretokenised):
     assert elmo.tokenize(text for text in ["a b"] * 300) == [["a", "b"]] * 300
     with pytest.raises(TypeError, match=r"pass \[sentence\]"):
         elmo.tokenize("one sentence")
+    pretokenised = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
     assert pretokenised.tokenize(np.array([["a", "b"], ["c", ""]])) == [["a", "b"], ["c"]]
     with pytest.raises(ValueError, match="must be a list of tokens"):
         pretokenised.tokenize(["a b"])

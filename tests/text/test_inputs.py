@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
 from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo.characters import text_to_bytes
-from keras_elmo.models.sentences import read_tokens
+from keras_elmo.models.sentences import as_sentences, read_tokens
 from keras_elmo.text import (
     CharacterTokenizer,
     SpaceTokenizer,
@@ -36,41 +35,7 @@ CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna
 # strings()
 
 
-ONE, THREE = [b"a cat"], [b"a b", "é".encode(), b""]
-PAIRS, WORDS = [[b"a", b"b"], ["é".encode(), b""]], np.array([["a", "b"], ["é", ""]])
-FORMS = {
-    "str": ("a cat", ONE),
-    "bytes": (b"a cat", ONE),
-    "NumPy str": (np.str_("a cat"), ONE),
-    "array without axes": (np.array("a cat"), ONE),
-    "array of bytes without axes": (np.array(b"a cat"), ONE),
-    "tensor without axes": (tf.constant("a cat"), ONE),
-    "list of str": (["a b", "é", ""], THREE),
-    "list of bytes": (THREE, THREE),
-    "list of both": (["a b", "é".encode(), np.str_("")], THREE),
-    "tuple": (("a b", "é", ""), THREE),
-    "NumPy <U": (np.array(["a b", "é", ""]), THREE),
-    "NumPy S": (np.array(THREE), THREE),
-    "NumPy object": (np.array(["a b", "é".encode(), ""], object), THREE),
-    "strided NumPy": (np.array(["a b", "-", "é", "-", "", "-"])[::2], THREE),
-    "tensor": (tf.constant(["a b", "é", ""]), THREE),
-    "padded <U": (WORDS, PAIRS),
-    "padded object": (WORDS.astype(object), PAIRS),
-    "padded strided": (WORDS[::-1][::-1], PAIRS),
-    "empty list": ([], []),
-    "empty tuple": ((), []),
-    "empty array of floats": (np.array([]), []),
-}
-if hasattr(getattr(np, "dtypes", None), "StringDType"):
-    FORMS["NumPy 2"] = np.array(["a b", "é", ""], np.dtypes.StringDType()), THREE
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_a_tensor_of_strings(form):
-    texts, expected = FORMS[form]
-    tensor = strings(texts)
-    assert not isinstance(tensor, tf.RaggedTensor) and tensor.dtype == tf.string
-    assert tensor.numpy().tolist() == expected
+THREE = [b"a b", "é".encode(), b""]
 
 
 def pandas_forms(texts):
@@ -94,25 +59,6 @@ def test_every_form_of_pandas_is_taken_and_a_missing_text_is_refused_with_its_ro
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (2, 1)])
 def test_empty_arrays_keep_their_shape(shape):
     assert strings(np.empty(shape, "U1")).shape == shape
-
-
-@pytest.mark.parametrize(
-    "lists",
-    [
-        [["a", b"b"], [], ["é"]],
-        (("a", "b"), (), ("é",)),
-        [np.array(["a", "b"]), [], ("é",)],
-        np.array([["a", "b"], [], ["é"]], object),
-        [["a", "b"], ["c", "d"]],
-        [[]],
-        [[], []],
-    ],
-    ids=["lists", "tuples", "mixed", "object array", "one length", "empty", "two empty"],
-)
-def test_lists_of_tokens_are_ragged(lists):
-    ragged = strings(lists)
-    assert isinstance(ragged, tf.RaggedTensor) and ragged.dtype == tf.string
-    assert ragged.to_list() == [[text_to_bytes(word) for word in words] for words in lists]
 
 
 def test_tensors_are_returned_as_they_are():
@@ -185,7 +131,7 @@ def test_other_than_strings_are_refused(texts, received):
 @pytest.mark.parametrize("tokenizer", [None, TOKENIZER, SpaceTokenizer()])
 def test_whitespace_that_the_tokenizer_does_not_split_is_no_fault(tokenizer, recwarn):
     is_fault = tokenizer is TOKENIZER
-    plain = [b"a", b"", b" a ", "\u00e9".encode(), b"\xff", b"don't"]
+    plain = [b"a", b"", b" a ", "é".encode(), b"\xff", b"don't"]
     assert not check_tokens(plain, tokenizer)
     for token in (b"a\tb", "a\u00a0b".encode(), "a\u3000b".encode(), b"a\x1cb"):
         assert check_tokens([token, *plain], tokenizer) == is_fault
@@ -273,6 +219,8 @@ def test_a_call_takes_text_in_any_form():
 def test_fit_takes_text_and_leaves_batches_to_keras():
     assert fit_strings(["a"]).numpy().tolist() == [b"a"]
     assert fit_strings(np.array(["a"], object)).numpy().tolist() == [b"a"]
+    column = np.array([["a b"], ["c"]])
+    assert fit_strings(column, TOKENIZER).shape == (2,) and fit_strings(column).shape == (2, 1)
     batches = tf.data.Dataset.from_tensors(["a"])
     assert fit_strings(batches) is batches and fit_strings(None) is None
 
@@ -315,149 +263,178 @@ def test_columns_are_an_int_where_they_are_known():
     assert columns[0][0] == 3 and tf.is_tensor(columns[0][1])
 
 
-# One rule for every entrance: what a form of text means is said in `strings`.
+# One rule for every entrance: what a form of text means is said in `strings`. Each entrance of a
+# model reads text by one of these three.
+
+
+def read_call(texts, tokenizer):
+    return to_tokens(call_strings(texts, tokenizer), tokenizer).to_list()
+
+
+def read_fit(texts, tokenizer):
+    return to_tokens(fit_strings(texts, tokenizer), tokenizer).to_list()
+
+
+def read_list(texts, tokenizer):
+    return list(read_tokens(tokenizer, as_sentences(tokenizer, texts)))
+
+
+READERS = read_call, read_fit, read_list
 
 
 def lengths(sentences):
     return [len(tokens) for tokens in sentences]
 
 
-@pytest.fixture(scope="module")
-def entrances(shared_elmo, small_folder, one_layer_folder):
-    """By tokenizer and name, functions of text to the number of tokens of each sentence."""
-
-    def of(elmo):
-        vocabulary = ["<S>", "</S>", "<UNK>", "a", "b"]
-        language_model = BiLanguageModel(elmo.config, vocabulary, elmo.tokenizer)
-        embedding = ElmoEmbedding(elmo)
-
-        def occurrences(texts):
-            found = find_occurrences(elmo, texts)
-            return [found.sentence_index.count(k) for k in range(len(found.sentences))]
-
-        def perplexity(texts):
-            assert language_model.perplexity(texts)
-            return lengths(language_model.tokenize(texts))
-
-        return {
-            "call": lambda texts: np.asarray(elmo(texts)["sequence_len"]).tolist(),
-            "predict": lambda texts: elmo.predict(texts, verbose=0)["sequence_len"].tolist(),
-            "ElmoEmbedding": lambda texts: np.sum(embedding(texts)._keras_mask, axis=1).tolist(),
-            "tokenize": lambda texts: lengths(elmo.tokenize(texts)),
-            "embed": lambda texts: lengths(elmo.embed(texts)),
-            "embed_stream": lambda texts: lengths(elmo.embed_stream(texts, layers=0)),
-            "language model": lambda texts: np.asarray(
-                language_model(texts)["sequence_len"]
-            ).tolist(),
-            "score": lambda texts: [len(x.forward) - 1 for x in language_model.score(texts)],
-            "perplexity": perplexity,
-            "find_occurrences": occurrences,
-        }
-
-    no_tokenizer = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
-    return {"whitespace": of(shared_elmo), None: of(no_tokenizer)}
-
-
-LISTS = "tokenize", "embed", "embed_stream", "score", "perplexity", "find_occurrences"
-RAW = np.array(["a b", "c"])
-TOKENS = [["a", "b"], ["c"]]
-PADDED = np.array([["a", "b"], ["c", ""]])
+RAW = np.array(["a b", "é"])
+TOKENS = [["a", "b"], ["é"]]
+PADDED = np.array([["a", "b"], ["é", ""]])
 SPACED = [["a b"], ["c d"]]
-SENTENCES = {  # the numbers of tokens with and without a tokenizer, `None`: an error
-    "list": (RAW.tolist(), [2, 1], None),
-    "tuple of bytes": ((b"a b", b"c"), [2, 1], None),
-    "array": (RAW, [2, 1], None),
-    "object array": (RAW.astype(object), [2, 1], None),
-    "tensor": (tf.constant(RAW), [2, 1], None),
-    "column": (RAW[:, None], [2, 1], [1, 1]),
-    "column of objects": (RAW[:, None].astype(object), [2, 1], [1, 1]),
-    "column in a tensor": (tf.constant(RAW[:, None]), [2, 1], [1, 1]),
-    "array without axes": (np.array("a b"), [2], None),
-    "tensor without axes": (tf.constant("a b"), [2], None),
-    "lists of tokens": (TOKENS, [2, 1], [2, 1]),
-    "tuple of tuples": ((("a", "b"), ("c",)), [2, 1], [2, 1]),
-    "list of arrays": ([np.array(row) for row in TOKENS], [2, 1], [2, 1]),
-    "object array of lists": (np.array(TOKENS, object), [2, 1], [2, 1]),
-    "ragged": (tf.ragged.constant(TOKENS), [2, 1], [2, 1]),
-    "padded array": (PADDED, None, [2, 1]),
-    "padded tensor": (tf.constant(PADDED), None, [2, 1]),
-    "lists of one text": (SPACED, None, [1, 1]),
-    "ragged of one text": (strings(SPACED), [1, 1], [1, 1]),
+SPLIT, WHOLE, ONE = [[b"a", b"b"], ["é".encode()]], [[b"a b"], ["é".encode()]], [[b"a", b"b"]]
+SENTENCES = {  # their tokens with and without a tokenizer, `None`: an error
+    "list": (RAW.tolist(), SPLIT, None),
+    "tuple of bytes": ((b"a b", "é".encode()), SPLIT, None),
+    "list of both": (["a b", "é".encode(), np.str_("")], [*SPLIT, []], None),
+    "array": (RAW, SPLIT, None),
+    "array of bytes": (np.array([b"a b", "é".encode()]), SPLIT, None),
+    "object array": (np.array(["a b", "é".encode()], object), SPLIT, None),
+    "strided array": (np.array(["a b", "-", "é", "-"])[::2], SPLIT, None),
+    "tensor": (tf.constant(RAW), SPLIT, None),
+    "column": (RAW[:, None], SPLIT, WHOLE),
+    "column of objects": (RAW[:, None].astype(object), SPLIT, WHOLE),
+    "column in a tensor": (tf.constant(RAW[:, None]), SPLIT, WHOLE),
+    "array without axes": (np.array("a b"), ONE, None),
+    "array of bytes without axes": (np.array(b"a b"), ONE, None),
+    "tensor without axes": (tf.constant("a b"), ONE, None),
+    "lists of tokens": (TOKENS, SPLIT, SPLIT),
+    "tuple of tuples": ((("a", "b"), (b"\xc3\xa9",)), SPLIT, SPLIT),
+    "list of arrays": ([np.array(row) for row in TOKENS], SPLIT, SPLIT),
+    "object array of lists": (np.array(TOKENS, object), SPLIT, SPLIT),
+    "lists of one length": ([["a", "b"], ["a", b"b"]], ONE * 2, ONE * 2),
+    "empty lists": ([[], ["a", "b"], []], [[], *ONE, []], [[], *ONE, []]),
+    "ragged": (tf.ragged.constant(TOKENS), SPLIT, SPLIT),
+    "padded array": (PADDED, None, SPLIT),
+    "padded objects": (PADDED.astype(object), None, SPLIT),
+    "padded strided array": (PADDED[::-1], None, SPLIT[::-1]),
+    "padded tensor": (tf.constant(PADDED), None, SPLIT),
+    "lists of one text": (SPACED, None, [[b"a b"], [b"c d"]]),
+    "ragged of one text": (strings(SPACED), [[b"a b"], [b"c d"]], [[b"a b"], [b"c d"]]),
+    "empty list": ([], [], []),
+    "empty tuple": ((), [], []),
+    "empty array of floats": (np.array([]), [], []),
 }
+if hasattr(getattr(np, "dtypes", None), "StringDType"):
+    SENTENCES["NumPy 2"] = np.array(["a b", "é"], np.dtypes.StringDType()), SPLIT, None
 
 
-def outcome(entrance, texts):
-    """What an entrance gives, or the class of its error."""
+def outcome(entrance, *args):
+    """What an entrance reads, or `None` if it raises its error."""
     try:
-        return entrance(texts)
+        return entrance(*args)
     except (ValueError, TypeError) as error:
         assert "Received: " in str(error)
         return None
 
 
 @pytest.mark.parametrize("form", SENTENCES)
-def test_a_form_of_text_means_the_same_at_every_entrance(entrances, form):
+def test_a_form_of_text_means_the_same_to_every_reader(form):
     texts, *expected = SENTENCES[form]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        for tokenizer, counts in zip(("whitespace", None), expected, strict=True):
-            found = {name: outcome(f, texts) for name, f in entrances[tokenizer].items()}
-            assert found == dict.fromkeys(found, counts)
+        for tokenizer, tokens in zip((TOKENIZER, None), expected, strict=True):
+            for reader in READERS:
+                assert outcome(reader, texts, tokenizer) == tokens, reader
 
 
-def test_pandas_at_every_entrance(entrances):
+def test_every_reader_takes_pandas():
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"text": RAW, "tokens": TOKENS}, index=[7, 3])
     for texts in (frame["text"], frame[["text"]], frame["tokens"]):
-        found = {name: f(texts) for name, f in entrances["whitespace"].items()}
-        assert found == dict.fromkeys(found, [2, 1])
+        for reader in READERS:
+            assert lengths(reader(texts, TOKENIZER)) == [2, 1]
 
 
-def test_one_string_is_a_batch_of_one_in_calls_and_refused_by_methods_of_lists(entrances):
+def test_one_string_is_a_batch_of_one_in_calls_and_refused_by_methods_of_lists():
     for text in ("a b", b"a b"):
-        for name, entrance in entrances["whitespace"].items():
-            if name in LISTS:
-                with pytest.raises(TypeError, match=r"for one, pass \[sentence\]"):
-                    entrance(text)
-            else:
-                assert entrance(text) == [2]
+        assert lengths(read_call(text, TOKENIZER)) == lengths(read_fit(text, TOKENIZER)) == [2]
+        with pytest.raises(TypeError, match=r"for one, pass \[sentence\]"):
+            read_list(text, TOKENIZER)
 
 
 @pytest.mark.parametrize("space", [" ", "\u00a0", "\t"])
-def test_tokens_with_whitespace_have_a_warning_at_every_entrance(entrances, space):
+@pytest.mark.parametrize("reader", READERS)
+def test_tokens_with_whitespace_have_a_warning(reader, space):
     texts = [["I", f"New{space}York", "."], ["c"]]
-    for name, entrance in entrances["whitespace"].items():
-        with pytest.warns(UserWarning, match="'New.*York' as a token, and 1 of 4 tokens"):
-            assert entrance(texts) == [3, 1], name
+    with pytest.warns(UserWarning, match="'New.*York' as a token, and 1 of 4 tokens"):
+        assert lengths(reader(texts, TOKENIZER)) == [3, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for name, entrance in entrances["whitespace"].items():
-            assert entrance(strings(texts)) == [3, 1], name
-        for name, entrance in entrances[None].items():
-            assert entrance(texts) == [3, 1], name
+        assert lengths(reader(strings(texts), TOKENIZER)) == [3, 1]
+        assert lengths(reader(texts, None)) == [3, 1]
 
 
-def test_streams_are_read_as_lists(elmo):
-    assert lengths(elmo.embed(iter(TOKENS))) == [2, 1]
+def entrances(elmo):
+    """Functions of text to the number of tokens of each sentence, by name."""
+    vocabulary = ["<S>", "</S>", "<UNK>", "a", "b"]
+    language_model = BiLanguageModel(elmo.config, vocabulary, elmo.tokenizer)
+    embedding = ElmoEmbedding(elmo)
+    elmo.run_eagerly = True  # Keras's graph would take seconds to trace.
+
+    def occurrences(texts):
+        found = find_occurrences(elmo, texts)
+        return [found.sentence_index.count(k) for k in range(len(found.sentences))]
+
+    def perplexity(texts):
+        assert language_model.perplexity(texts)
+        return lengths(language_model.tokenize(texts))
+
+    def sequence_len(call):
+        return lambda texts: np.asarray(call(texts)["sequence_len"]).tolist()
+
+    return {
+        "call": sequence_len(elmo),
+        "predict": sequence_len(lambda texts: elmo.predict(texts, verbose=0)),
+        "ElmoEmbedding": lambda texts: np.sum(embedding(texts)._keras_mask, axis=1).tolist(),
+        "tokenize": lambda texts: lengths(elmo.tokenize(texts)),
+        "embed": lambda texts: lengths(elmo.embed(texts)),
+        "embed_stream": lambda texts: lengths(elmo.embed_stream(texts, layers=0)),
+        "language model": sequence_len(language_model),
+        "score": lambda texts: [len(x.forward) - 1 for x in language_model.score(texts)],
+        "perplexity": perplexity,
+        "find_occurrences": occurrences,
+    }
+
+
+def test_every_entrance_of_a_model_reads_text_alike(one_layer_folder, untraced):
+    for index, tokenizer in enumerate(("whitespace", None)):
+        elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=tokenizer)
+        for name, entrance in entrances(elmo).items():
+            for form in ("list", "lists of tokens", "padded array"):
+                texts, *expected = SENTENCES[form]
+                counts = expected[index] and lengths(expected[index])
+                assert outcome(entrance, texts) == counts, (name, form)
+
+
+def test_streams_are_read_as_lists():
+    def read(sentences):
+        return lengths(read_list(sentences, TOKENIZER))
+
     data = tf.data.Dataset.from_tensor_slices(RAW)
     sentences = data.batch(2).unbatch().as_numpy_iterator()
-    assert lengths(elmo.embed(sentences)) == lengths(elmo.embed(list(data))) == [2, 1]
+    assert read(iter(TOKENS)) == read(sentences) == read(list(data)) == [2, 1]
     for dataset in (data, data.batch(2)):
         with pytest.raises(TypeError, match=r"a tf.data.Dataset is read in batches.*Received"):
-            elmo.embed(dataset)
-    assert elmo.predict(data.batch(2), verbose=0)["sequence_len"].tolist() == [2, 1]
+            read(dataset)
     with pytest.raises(ValueError, match="'a b' as a token"):  # a batch is no sentence
-        elmo.embed(tf.data.Dataset.from_tensor_slices(["a b", "c d"]).batch(2).as_numpy_iterator())
-
-    stream = elmo.embed_stream(["a"] for _ in range(300))
-    assert len(list(stream)) == 300
+        read(tf.data.Dataset.from_tensor_slices(["a b", "c d"]).batch(2).as_numpy_iterator())
+    assert read(["a"] for _ in range(300)) == 300 * [1]
     late = [["a"]] * 300 + [["New York"]] * 300  # what was embedded is not thrown away
     with pytest.warns(UserWarning, match="'New York' as a token") as caught:
-        assert len(elmo.embed(late)) == 600
+        assert len(read(late)) == 600
     assert len(caught) == 1
 
 
-def test_words_are_tokens(elmo):
+def test_words_are_tokens(elmo, untraced):
     with pytest.raises(ValueError, match="'The cat sat' as a token"):
         elmo.token_embeddings(["The cat sat"])
     with pytest.warns(UserWarning, match="'New York' as a token"):
@@ -468,25 +445,29 @@ def test_words_are_tokens(elmo):
     np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)
 
 
-def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings(one_layer_folder):
-    model = keras.Sequential(
-        [
-            keras.Input((), dtype="string"),
-            ElmoEmbedding(one_layer_folder, "default"),
-            keras.layers.Dense(1),
-        ]
-    )
-    model.compile("sgd", "mse")
-    one = model.predict(strings("a b"), verbose=0)
-    assert one.shape == (1, 1)
-    np.testing.assert_allclose(model(strings("a b")), one, atol=1e-6)
-    objects, labels = np.array(["a b", "c", "d e f"], object), np.zeros(3)
+class NumTokens(keras.layers.Layer):
+    """float, (batch, 1): the number of tokens of each text."""
+
+    def call(self, texts):
+        tokens = to_tokens(call_strings(texts), TOKENIZER)
+        return tf.cast(tokens.row_lengths()[:, None], tf.float32)
+
+    def compute_output_spec(self, texts):
+        return keras.KerasTensor((None, 1))
+
+
+def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings():
+    dense = keras.layers.Dense(1, kernel_initializer="ones")
+    model = keras.Sequential([keras.Input((), dtype="string"), NumTokens(), dense])
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    assert model.predict(strings("a b"), verbose=0).tolist() == [[2.0]]
+    objects, labels = np.array(["a b", "c", "d e f"], object), np.array([2.0, 1.0, 3.0])
     for texts in (objects, strings(objects), objects):
-        vectors = model.predict(texts, batch_size=2, verbose=0)
-        np.testing.assert_allclose(vectors, model(strings(objects)), atol=1e-6)
-        model.fit(
+        assert model.predict(texts, batch_size=2, verbose=0).tolist() == labels[:, None].tolist()
+        history = model.fit(
             texts, labels, batch_size=2, verbose=0, validation_data=(strings(objects), labels)
-        )
+        ).history
+        assert history == {"loss": [0.0], "val_loss": [0.0]}
 
 
 def test_a_text_without_spaces_is_warned_of_once():

@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text.tokenizer_cases import OPS, noise, python_split, split, texts, tokenizer_of
+from text.tokenizer_cases import EDGES, OPS, noise, python_split, split, texts, tokenizer_of
 
 from keras_elmo import TreebankTokenizer
 
@@ -129,6 +129,8 @@ def test_tokens_that_are_joined_are_split_into_the_same(strings):
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(noise, max_size=4))
+@example(EDGES)
+@example([])
 def test_tokens_of_prose_are_parts_of_words(strings):
     rows = split(tokenizer_of(TreebankTokenizer), strings)
     for string, tokens in zip(strings, rows, strict=True):

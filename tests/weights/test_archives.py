@@ -36,9 +36,9 @@ def make_tar(path, members, mode="w:gz"):
 @pytest.mark.parametrize(
     "name, mode, root", [("m.tar.gz", "w:gz", "."), ("m.tar", "w", "a/b"), ("m", "w:xz", "elmo")]
 )
-def test_a_folder_in_a_tar_file(small_folder, tmp_path, name, mode, root):
+def test_a_folder_in_a_tar_file(small_folder, elmo, tmp_path, name, mode, root):
     path = make_tar(tmp_path / name, {root: small_folder}, mode)
-    assert_same(Elmo.from_pretrained(path), Elmo.from_pretrained(small_folder))
+    assert_same(Elmo.from_pretrained(path), elmo)
 
 
 def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path):
@@ -48,11 +48,11 @@ def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path):
     loaded = BiLanguageModel.from_pretrained(path, WORDS)
     assert_same(loaded, model)
     np.testing.assert_array_equal(loaded.softmax.kernel, model.softmax.kernel)
-    module = write_module(tmp_path / "module", Elmo(small_config))
+    module = write_module(tmp_path / "module", model)
     for form in ("gztar", "zip"):
         file = shutil.make_archive(tmp_path / f"module_{form}", form, module)
         elmo = Elmo.from_pretrained(file)
-        assert_same(elmo, Elmo.from_pretrained(module))
+        assert_same(elmo, model)
         assert elmo.mixes[0].gamma.numpy() == 1.5
 
 

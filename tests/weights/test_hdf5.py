@@ -79,14 +79,16 @@ def configs(draw):
     )
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(configs())
 def test_load_gives_back_what_save_wrote(tmp_path_factory, config):
     path = tmp_path_factory.mktemp("random") / "weights.hdf5"
-    saved, loaded = Parts(config, seed=1), Parts(config, seed=2)
-    saved.save(path)
-    loaded.load(path)
-    assert_same(loaded.arrays(), saved.arrays())
+    parts = Parts(config, seed=1)
+    saved = parts.arrays()
+    parts.save(path)
+    parts.randomize(seed=2)
+    parts.load(path)
+    assert_same(parts.arrays(), saved)
 
 
 @pytest.mark.parametrize(
@@ -120,27 +122,12 @@ def test_written_file_has_the_datasets_of_the_table(file, parts):
     assert sum(array.size for array in found.values()) == sum(TINY.num_parameters().values())
 
 
-def test_one_part_alone_is_loaded(file, parts, new):
-    before = parts.arrays()
-    split = len(parts.character_encoder.weights)
-    load_weights(file, bilm=parts.bilm)
-    assert_same(parts.arrays(), before[:split] + new[split:])
-    load_weights(file, character_encoder=parts.character_encoder)
-    assert_same(parts.arrays(), new)
-
-
 def test_one_part_alone_is_saved(tmp_path, parts):
     save_weights(tmp_path / "bilm.hdf5", bilm=parts.bilm)
     assert all(name.startswith("RNN_") for name in datasets(tmp_path / "bilm.hdf5"))
     load_weights(tmp_path / "bilm.hdf5", bilm=parts.bilm)
     with pytest.raises(ValueError, match="missing: char_embed"):
         load_weights(tmp_path / "bilm.hdf5", parts.character_encoder)
-
-
-def test_binary_file_object_is_read(file, parts, new):
-    with open(file, "rb") as stream:
-        parts.load(stream)
-    assert_same(parts.arrays(), new)
 
 
 def test_compressed_file_is_read(file, parts, new):

@@ -100,12 +100,12 @@ def test_failed_download_says_how_to_do_it_by_hand(server, home, preset, fault):
         assert server.requests == ["options.json", "weights.hdf5", "weights.hdf5"]
 
 
-def test_files_put_there_by_hand_are_used(server, home, small_folder):
+def test_files_put_there_by_hand_are_used(server, home):
     folder = home / "keras_elmo" / "local"
     folder.mkdir(parents=True)
     for name in ("options.json", "weights.hdf5"):
         (folder / name).write_bytes(server.files[name])
-    Elmo.from_pretrained("local")
+    fetch("local")
     assert server.requests == []
 
 
@@ -199,7 +199,7 @@ def test_only_a_language_model_downloads_the_checkpoint(
         np.testing.assert_array_equal(found, expected)
 
 
-def test_the_packaged_model_needs_no_download(home):
+def test_the_packaged_model_needs_no_download(home, untraced):
     (name,) = presets.PACKAGED
     options, weights = fetch(name)
     assert files_in(home) == []

@@ -13,12 +13,14 @@ from keras_elmo.weights import tf_checkpoint
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 
 
-@pytest.fixture(params=[1, 2])
-def model(request, small_config):
-    return BiLanguageModel(dataclasses.replace(small_config, num_layers=request.param), WORDS)
+@pytest.fixture(scope="module")
+def model(small_config):
+    return BiLanguageModel(small_config, WORDS)
 
 
-def test_every_variable_comes_from_the_checkpoint(model, tmp_path):
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_every_variable_comes_from_the_checkpoint(small_config, num_layers, tmp_path):
+    model = BiLanguageModel(dataclasses.replace(small_config, num_layers=num_layers), WORDS)
     write_checkpoint(tmp_path / "c", model)
     loaded = BiLanguageModel.from_pretrained(tmp_path / "c", WORDS)
     loaded.has_softmax = False

@@ -94,17 +94,3 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch):
         results.append(run(PackedLoop(tf.constant(mask)), layers, inputs, states))
     assert_same(results[0], results[2])
     assert_same(results[1], results[2])
-
-
-def test_padding_and_other_sentences_change_nothing():
-    layers = make_layers(1)
-    inputs, states = make_inputs(layers, np.ones((2, 7), bool), 1)
-    mask = tf.constant([[True] * 4 + [False] * 3, [True] * 7])
-    (together, *_), _ = run(PackedLoop(mask), layers, inputs, states)
-    (alone, *_), _ = run(
-        PackedLoop(mask[:1, :4]),
-        layers,
-        [x[:1, :4] for x in inputs],
-        [tuple(tensor[:1] for tensor in pair) for pair in states],
-    )
-    np.testing.assert_allclose(together[0, :4], alone[0], atol=1e-6)

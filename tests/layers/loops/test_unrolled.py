@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.bilm_cases import random_normal
 from layers.loops.cases import (
     TOLERANCES,
     ReversedRNNLoop,
@@ -37,15 +36,6 @@ def test_the_graph_has_no_loop():
     assert_same(graph(inputs, states), run(UnrolledLoop(True), layers, inputs, states))
 
 
-def test_tokens_come_first_between_enter_and_leave():
-    inputs = random_normal((2, 3, 4))
-    loop = UnrolledLoop(training=False)
-    forward, backward = loop.enter([inputs, 2 * inputs])
-    np.testing.assert_array_equal(forward, tf.transpose(inputs, (1, 0, 2)))
-    left = loop.leave([forward, backward])
-    np.testing.assert_array_equal(left, tf.concat([inputs, 2 * inputs], -1))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_first_step_equals_rnn_loop_over_one_token_from_a_zero_state(seed):
     layers, mask = make_layers(seed), np.ones((3, 1), bool)
@@ -60,11 +50,3 @@ def test_the_first_step_equals_rnn_loop_over_one_token_from_a_zero_state(seed):
     assert not any(np.any(gradient) for gradient in gradients[2:6])
     for k in [0, 1, *range(6, len(gradients))]:
         np.testing.assert_allclose(gradients[k], expected_gradients[k], **TOLERANCES)
-
-
-def test_the_first_step_has_one_row_for_each_sentence():
-    inputs = random_normal((3, 1, 4))
-    loop = FirstStepLoop()
-    directions = loop.enter([inputs, 2 * inputs])
-    assert [direction.shape for direction in directions] == [(3, 4), (3, 4)]
-    np.testing.assert_array_equal(loop.leave(directions), tf.concat([inputs, 2 * inputs], -1))

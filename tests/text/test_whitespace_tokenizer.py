@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from text.tokenizer_cases import (
     tokenizer_of,
 )
 
-from keras_elmo import CharacterTokenizer, SpaceTokenizer, WhitespaceTokenizer
+from keras_elmo import CharacterTokenizer, Elmo, SpaceTokenizer, WhitespaceTokenizer
 
 
 @settings(deadline=None, max_examples=100)
@@ -86,7 +87,7 @@ def test_the_bytes_are_those_of_the_words(string):
 
 
 def test_a_protein_of_3000_residues(small_folder):
-    elmo = keras_elmo.Elmo.from_pretrained(small_folder, tokenizer="characters")
+    elmo = Elmo.from_pretrained(small_folder, tokenizer="characters")
     letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), 3000)
     protein, other = "".join(letters), "".join([*letters[:-1], "X"])
     vectors, changed = elmo.embed([protein, other], layers="sum")

@@ -1,4 +1,4 @@
-"""ELMo for Keras 3 and TensorFlow 2.
+"""ELMo for Keras 3 and TensorFlow 2. Begin with `models/elmo.py`; CONTRIBUTING.md has a map.
 
 `import keras_elmo` also registers the layers and models with Keras, so that
 `keras.models.load_model` finds them. On Keras's other backends only the numeric layers and what

@@ -6,7 +6,7 @@ import re
 import warnings
 
 from keras_elmo_cli.choices import MATMUL_DTYPES, TOKENIZERS
-from keras_elmo_cli.lines import add_reading_arguments, read_records
+from keras_elmo_cli.reading import add_reading_arguments, read_records
 
 _MODEL_ARGUMENTS = ("tokenizer", "matmul_dtype")  # of `Elmo`, if a subcommand has such options
 MODEL_HELP = (

@@ -3,7 +3,7 @@
 import collections
 import sys
 
-from keras_elmo_cli import tasks
+from keras_elmo_cli import task_steps
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.parsing import Subcommand, add_commands
 
@@ -24,7 +24,7 @@ def add_arguments(parser):
 
 
 def _add_train_arguments(parser):
-    tasks.add_train_arguments(
+    task_steps.add_train_arguments(
         parser,
         "classifier",
         "a text, a tab and a label on each line; or see --field",
@@ -36,7 +36,7 @@ def _train(options):
     from keras_elmo.files.labelled_files import read_texts
     from keras_elmo.tasks import TextClassifier
 
-    data = tasks.read_parts(options, read_texts)
+    data = task_steps.read_parts(options, read_texts)
     counts = collections.Counter(label for _, labels in data.values() for label in labels)
     firsts = collections.Counter(labels[0] for _, labels in data.values())
     for label, count in firsts.items():
@@ -47,7 +47,7 @@ def _train(options):
                 file=sys.stderr,
             )
     # Those of the other files too: a rare label may be in one of them alone.
-    tasks.train(options, lambda elmo: TextClassifier(elmo, sorted(counts)), data, baseline)
+    task_steps.train(options, lambda elmo: TextClassifier(elmo, sorted(counts)), data, baseline)
 
 
 def baseline(train, others):
@@ -68,7 +68,7 @@ def _label(options):
     from keras_elmo.tasks import TextClassifier
 
     model = load_keras_model(options.model, TextClassifier)
-    for records in tasks.batches_of_records(options):
+    for records in task_steps.batches_of_records(options):
         texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)
         for text, label, row in zip(texts, model.labels_of(rows), rows, strict=True):
@@ -95,7 +95,7 @@ STEPS = [
         "Prints the label, its probability and the text, with tabs between them, a line for each "
         "text. (Tabs and line ends within a text become spaces.)",
         EXAMPLES[1:] + ("keras-elmo classify label new.csv --field text -m a.keras",),
-        lambda parser: tasks.add_label_arguments(parser, "classifier"),
+        lambda parser: task_steps.add_label_arguments(parser, "classifier"),
         _label,
     ),
 ]

@@ -11,8 +11,8 @@ from keras_elmo_cli.arguments import (
     load_elmo,
     typed_layers,
 )
-from keras_elmo_cli.lines import read_records
 from keras_elmo_cli.parsing import pluralize
+from keras_elmo_cli.reading import read_records
 
 HELP = "embed the sentences of a file"
 DESCRIPTION = (

@@ -8,8 +8,8 @@ from keras_elmo_cli.arguments import (
     open_model_argument,
     reading_bar,
 )
-from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import pluralize
+from keras_elmo_cli.reading import add_encoding_arguments
 
 HELP = "measure the perplexity of text files"
 DESCRIPTION = (

@@ -16,8 +16,8 @@ from keras_elmo_cli.arguments import (
     load_elmo_and_layers,
     load_keras_model,
 )
-from keras_elmo_cli.lines import read_records
 from keras_elmo_cli.parsing import Subcommand, add_commands
+from keras_elmo_cli.reading import read_records
 
 HELP = "draw vectors, mixes, probes and trainings"
 DESCRIPTION = "Draws a picture: PNG, 800 pixels wide, or SVG."

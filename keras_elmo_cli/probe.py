@@ -5,8 +5,8 @@ import os
 
 from keras_elmo_cli.arguments import MODEL_HELP, load_elmo
 from keras_elmo_cli.choices import TAG_COLUMNS
-from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import Subcommand, add_commands
+from keras_elmo_cli.reading import add_encoding_arguments
 
 HELP = "measure what each layer of a model knows of tags or word senses"
 DESCRIPTION = (

@@ -2,7 +2,7 @@
 
 import json
 
-from keras_elmo_cli import tasks
+from keras_elmo_cli import task_steps
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.choices import FORMATS
 from keras_elmo_cli.parsing import Subcommand, add_commands
@@ -21,7 +21,7 @@ def add_arguments(parser):
 
 
 def _add_train_arguments(parser):
-    tasks.add_train_arguments(
+    task_steps.add_train_arguments(
         parser,
         "tagger",
         "CoNLL: a token a line, with its tag in another column, and a blank line after each "
@@ -51,10 +51,10 @@ def _read(file, field=None, label_field=None, format=None, **decoding):
 def _train(options):
     from keras_elmo.tasks import Tagger
 
-    data = tasks.read_parts(options, _read)
+    data = task_steps.read_parts(options, _read)
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
-    tasks.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
+    task_steps.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
 
 
 def baseline(train, others):
@@ -82,7 +82,7 @@ def _flat_pairs(*sides):
 
 
 def _add_label_arguments(parser):
-    tasks.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS))
+    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS))
     parser.add_argument(
         "--entities",
         action="store_true",
@@ -100,7 +100,7 @@ def _batches(options):
         decoding = {"encoding": options.encoding, "errors": options.errors}
         yield _read(options.file, options.field, None, options.format, **decoding)[0]
         return
-    for records in tasks.batches_of_records(options):
+    for records in task_steps.batches_of_records(options):
         texts = [record.text for record in records]
         yield [text if isinstance(text, str) else list(map(as_token, text)) for text in texts]
 

@@ -17,8 +17,8 @@ from keras_elmo_cli.arguments import (
     reading_bar,
 )
 from keras_elmo_cli.choices import DTYPES, NUM_NEGATIVES, OPTIMIZERS, SCHEDULES
-from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import pluralize
+from keras_elmo_cli.reading import add_encoding_arguments
 
 HELP = "train a biLM on text files"
 DESCRIPTION = (

@@ -3,8 +3,8 @@
 import sys
 
 from keras_elmo_cli.arguments import check_overwrite, reading_bar
-from keras_elmo_cli.lines import add_encoding_arguments
 from keras_elmo_cli.parsing import pluralize
+from keras_elmo_cli.reading import add_encoding_arguments
 
 HELP = "make the vocabulary of text files"
 DESCRIPTION = (

@@ -10,6 +10,7 @@ import pytest
 import keras_elmo
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = {"keras_elmo", "keras_elmo_cli"}
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +29,20 @@ def distribution():
 def test_wheel_holds_every_file_of_the_package(distribution):
     in_checkout = {
         path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "keras_elmo").rglob("*")
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     assert "keras_elmo_cli/main.py" in in_checkout
     installed = {file.as_posix() for file in distribution.files}
     assert in_checkout - installed == set()
-    modules = {name for name in installed if name.startswith("keras_elmo/")}
+    modules = {name for name in installed if name.partition("/")[0] in FOLDERS}
     assert {name for name in modules if "__pycache__" not in name} - in_checkout == set()
 
 
 def test_wheel_holds_nothing_but_the_package(distribution):
     folders = {file.parts[0] for file in distribution.files if file.parts[0] != ".."}
-    assert {name for name in folders if not name.endswith(".dist-info")} == {"keras_elmo"}
+    assert {name for name in folders if not name.endswith(".dist-info")} == FOLDERS
 
 
 def test_version_is_that_of_the_package(distribution):

@@ -21,6 +21,8 @@ class Adagrad:
     Reference: Duchi et al. 2011; `AdagradOptimizer` of TensorFlow 1.
     """
 
+    LEARNING_RATE = 0.2  # the default
+
     def __init__(self, variables, initial_accumulator=1.0):
         self._variables = list(variables)
         self.accumulators = [
@@ -70,6 +72,8 @@ class Adam:
 
     Reference: Kingma and Ba 2015.
     """
+
+    LEARNING_RATE = 0.001  # the default
 
     def __init__(self, variables, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
         self._variables = list(variables)

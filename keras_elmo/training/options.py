@@ -6,11 +6,10 @@ import math
 from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
 from keras_elmo.config import ElmoConfig, read_options_file
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
-from keras_elmo.training.optimizer import OPTIMIZERS
+from keras_elmo.training.optimizer import OPTIMIZERS, Adam
 
 SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
-LEARNING_RATES = {"adagrad": 0.2, "adam": 0.001}  # the defaults, by optimizer
 NUM_NEGATIVES = 1024  # if the vocabulary is large enough; the original's script has 8,192
 # The keys of options.json, and the arguments that they stand for.
 _KEYS = {
@@ -107,8 +106,8 @@ class TrainingOptions:
 
     def __post_init__(self):
         if self.learning_rate is None:
-            rate = LEARNING_RATES.get(self.optimizer, 1.0)  # An unknown name is refused below.
-            object.__setattr__(self, "learning_rate", rate)
+            kind = OPTIMIZERS.get(self.optimizer, Adam)  # An unknown name is refused below.
+            object.__setattr__(self, "learning_rate", kind.LEARNING_RATE)
         faults = []
         for name, (rule, is_right) in _RULES.items():
             value = getattr(self, name)

@@ -1,4 +1,7 @@
-"""`ensure_file`: downloads a file if it is missing or damaged."""
+"""`ensure_file`: downloads a file if it is missing or damaged. There is no second try.
+
+(`addresses.py` keeps the checksums of what it downloads.)
+"""
 
 import os
 import re

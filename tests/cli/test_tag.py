@@ -9,7 +9,7 @@ import pytest
 
 from keras_elmo import Tagger
 from keras_elmo.files.labelled_files import read_texts
-from keras_elmo_cli import classify, tag, tasks
+from keras_elmo_cli import classify, tag, task_steps
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.main import main, make_parser
 
@@ -95,13 +95,13 @@ class FakeModel:
 
 def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     """And with `--fine-tune` all of ELMo trains after the head. What is written is whole."""
-    monkeypatch.setattr(tasks, "load_elmo", lambda options: None)
+    monkeypatch.setattr(task_steps, "load_elmo", lambda options: None)
     (folder / "c.keras").write_text("old")
     line = "classify train a.csv --dev b.csv -o c.keras --overwrite --fine-tune --epochs 3"
     options = make_parser().parse_args(f"{line} --batch-size 5".split())
     model, pair = FakeModel(), (["a", "b"], ["x", "y"])
     data = {"train": pair, "dev": (["c"], ["x"])}
-    tasks.train(options, lambda elmo: model, data, lambda *_: ("a coin", {"accuracy": 0.25}))
+    task_steps.train(options, lambda elmo: model, data, lambda *_: ("a coin", {"accuracy": 0.25}))
     given = {"epochs": 3, "batch_size": 5, "validation_data": (["c"], ["x"]), "verbose": 2}
     assert model.calls == [("mix", *pair, 2, given), ("all", *pair, 2, given)]
     out, err = capsys.readouterr()
@@ -117,7 +117,7 @@ def read_label_step(line):
     options = make_parser().parse_args([*line.split(), "-m", "model.keras"])
     if command == "tag":
         return [text for texts in tag._batches(options) for text in texts]
-    return [record.line for records in tasks.batches_of_records(options) for record in records]
+    return [record.line for records in task_steps.batches_of_records(options) for record in records]
 
 
 def read_train_step(line):
@@ -125,7 +125,7 @@ def read_train_step(line):
     command, *_ = line.split()
     options = make_parser().parse_args([*line.split(), "-o", "model.keras"])
     read = tag._read if command == "tag" else read_texts
-    return tasks.read_parts(options, read)["train"]
+    return task_steps.read_parts(options, read)["train"]
 
 
 TABLES = {
@@ -211,7 +211,7 @@ def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, capsys):
         labels.append(names)
 
     monkeypatch.setattr("keras_elmo.tasks.TextClassifier", make_classifier)
-    monkeypatch.setattr(tasks, "train", lambda options, make, data, baseline: make(None))
+    monkeypatch.setattr(task_steps, "train", lambda options, make, data, baseline: make(None))
     (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
     (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
     assert run("classify", "train", "a.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0

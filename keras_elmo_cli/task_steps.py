@@ -6,7 +6,7 @@ import sys
 
 from keras_elmo_cli.arguments import MODEL_HELP, add_tokenizer_argument, check_overwrite, load_elmo
 from keras_elmo_cli.choices import FORMATS
-from keras_elmo_cli.lines import add_reading_arguments, read_records
+from keras_elmo_cli.reading import add_reading_arguments, read_records
 
 
 def add_train_arguments(parser, what, form, label_form, formats=FORMATS):

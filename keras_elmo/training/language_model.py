@@ -351,8 +351,7 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             raise ValueError(
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
-                "(Without a softmax it gives no probabilities; `keras-elmo train --init` makes "
-                "one.) "
+                "(If there is no softmax, `keras-elmo train --init` trains one on the weights.) "
                 f"Received: no {VOCABULARY_FILE} in {source!r}"
             )
         model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)

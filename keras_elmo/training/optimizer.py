@@ -97,17 +97,11 @@ class Adam:
             if isinstance(gradient, tf.IndexedSlices):
                 rows, values = gradient.indices, gradient.values
                 new_mean = self.beta_1 * mean.sparse_read(rows) + (1 - self.beta_1) * values
-                new_square = self.beta_2 * square.sparse_read(rows) + (1 - self.beta_2) * tf.square(
-                    values
-                )
+                new_square = self.beta_2 * square.sparse_read(rows) + (1 - self.beta_2) * values**2
                 update = rate * new_mean / (tf.sqrt(new_square) + self.epsilon)
-                for table, new in ((mean, new_mean), (square, new_square)):
-                    tf.raw_ops.ResourceScatterUpdate(
-                        resource=table.handle, indices=rows, updates=new
-                    )
-                tf.raw_ops.ResourceScatterSub(
-                    resource=variable.handle, indices=rows, updates=update
-                )
+                mean.scatter_update(tf.IndexedSlices(new_mean, rows))
+                square.scatter_update(tf.IndexedSlices(new_square, rows))
+                variable.scatter_sub(tf.IndexedSlices(update, rows))
             else:
                 tf.raw_ops.ResourceApplyAdam(
                     var=variable.handle,

@@ -30,8 +30,7 @@ def tagged(seed, count=60):
     return sentences, [["PREP", {"to": "VERB", "a": "NOUN"}[s[0]]] for s in sentences]
 
 
-def test_tags_are_known_where_the_vectors_tell_them(monkeypatch):
-    monkeypatch.setattr(probing, "_MIX_STEPS", 150)
+def test_tags_are_known_where_the_vectors_tell_them():
     test = tagged(1)
     rows = probing.probe_tags(Model(), tagged(0), {"one": test, "two": test})
     kinds = ["most frequent tag", "layer 0", "layer 1", "layer 2", "mix"]

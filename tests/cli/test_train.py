@@ -1,17 +1,14 @@
 import contextlib
 import os
-import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo, training
+from keras_elmo import BiLanguageModel, training
 from keras_elmo.cli import train
 from keras_elmo.cli.main import main
 from keras_elmo.files.atomic import locked_folder
@@ -130,8 +127,6 @@ def test_best_model_is_in_the_folder(run, run_copy, capsys):
     (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", out)
     assert float(measured) == pytest.approx(best, abs=0.006)
     assert re.search(r" predictions, [\d.]+% of the words unknown\n$", out)
-    assert Elmo.from_pretrained("model")(["a b c"])["elmo"].shape == (1, 3, 12)
-    assert BiLanguageModel.from_pretrained("model").top_words("a b c", k=3)[1]["token"] == "b"
 
 
 def test_a_run_is_not_begun_over(run_copy, capsys):
@@ -250,43 +245,3 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, capsys, monkeypatch):
     assert main([*TRAIN, "-o", "model", "--steps", "2", "-q"]) == 2
     assert "model holds a model, but no checkpoint" in capsys.readouterr().err
     assert os.listdir("model") == ["options.json"]
-
-
-def command(*arguments):
-    return [sys.executable, "-m", "keras_elmo", *arguments]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy, seed):
-    """kill -9 at a random step, then --resume, against a run that was left alone."""
-    train = [*TRAIN, "--steps", "400", "--checkpoint-every", "20", "--seed", str(seed)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": corpus_copy}
-    subprocess.run(command(*train, "-o", "whole"), check=True, **quiet)
-    with subprocess.Popen(command(*train, "-o", "broken"), **quiet) as process:
-        begun = corpus_copy / "broken/checkpoints/checkpoint"
-        while not begun.exists():
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(random.Random(seed).uniform(0, 1.5))
-        assert process.poll() is None, "it ended before it was killed"
-        process.send_signal(signal.SIGKILL)
-    assert not (corpus_copy / "broken/weights.hdf5").exists()
-    subprocess.run(command(*train, "-o", "broken", "--resume"), check=True, **quiet)
-    models = [BiLanguageModel.from_pretrained(corpus_copy / name) for name in ("whole", "broken")]
-    sentences = (corpus_copy / "heldout.txt").read_text().split("\n")
-    one, other = (np.log(model.perplexity(sentences)["perplexity"]) for model in models)
-    assert one == pytest.approx(other, abs=1e-6)
-    for variable, same in zip(*(model.variables for model in models), strict=True):
-        np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)
-
-
-@pytest.mark.slow
-def test_of_two_runs_at_once_one_is_refused(corpus_copy):
-    """Repeats the default test with two processes."""
-    arguments = command(*TRAIN, "-o", "model", "--steps", "300", "-q")
-    runs = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(2)]
-    found = sorted((run.wait(), run.stderr.read().decode()) for run in runs)
-    assert [status for status, _ in found] == [0, 2], found
-    assert "must not be written by two processes at once" in found[1][1]
-    assert BiLanguageModel.from_pretrained("model").has_softmax

@@ -8,7 +8,6 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 # A kind and the seconds that a case may take. The module fuzz.KIND has `run(seed, folder)`.
 KINDS = {
     "models": 300,
-    "texts": 300,
     "damage": 180,
     "kills": 600,
     "forms": 400,

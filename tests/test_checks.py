@@ -35,7 +35,9 @@ def test_first_names_are_listed_in_their_order():
     assert checks.join_names([f"n{k}" for k in range(8)]).endswith("n6, n7")
     many = checks.join_names([f"n{k:04}" for k in range(2008)])
     assert many.endswith("n0006, n0007 and 2,000 more")
-    assert checks.join_names(["a\x1b[0m", "x" * 99]) == f"'a\\x1b[0m', {'x' * 60}..."
+    shown = checks.join_names(["a\x1b[0m", "\ud800", "x" * 99])
+    assert shown == f"'a\\x1b[0m', {'x' * 60}..., '\\ud800'"
+    assert checks.join_names([]) == ""
 
 
 def test_first_faults_are_listed_a_line_each():

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import ElmoConfig
-from keras_elmo.checks import join_names
 from keras_elmo.config import read_options_file
 
 ORIGINAL = {
@@ -317,12 +316,6 @@ def test_many_unknown_keys_are_counted():
     assert len(message) < 1000
 
 
-def test_names_that_cannot_be_printed_are_escaped():
-    names = ["lstm." + "y" * 100_000, "lstm.line\nbreak", "lstm.\ud800"]
-    assert join_names(names) == (f"'lstm.line\\nbreak', lstm.{'y' * 55}..., 'lstm.\\ud800'")
-    assert join_names([]) == ""
-
-
 LONG = st.sampled_from(["a" * 100_000, "\ud800" * 1000, "\n" * 10_000, 10**4000, -(10**4299)])
 VALUES = st.recursive(
     LONG | st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -331,7 +324,7 @@ VALUES = st.recursive(
 ) | st.sampled_from([[[1, 2]] * 50_000, dict.fromkeys(map(str, range(50_000))), [[1, 10**4200]]])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_no_message_is_long(data):
     options = copy.deepcopy(ORIGINAL)

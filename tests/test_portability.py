@@ -13,12 +13,12 @@ import keras, numpy as np, tensorflow as tf
 import keras_elmo
 from keras_elmo_cli.main import main
 
-folder = sys.argv[1] + "/"
-elmo = keras_elmo.Elmo.from_pretrained("tiny")
+folder, source = sys.argv[1] + "/", sys.argv[2]
+elmo = keras_elmo.Elmo.from_pretrained(source)
 vectors = elmo.embed(["The cat sat.", "a\\u00a0b"])
 np.save(folder + "embed.npy", np.concatenate(vectors))
 
-treebank = keras_elmo.Elmo.from_pretrained("tiny", tokenizer="treebank")
+treebank = keras_elmo.Elmo.from_pretrained(source, tokenizer="treebank")
 print(treebank.tokenize(["They don't know."]))
 
 model = keras.Sequential(
@@ -38,16 +38,16 @@ print(np.abs(output[0] - elmo.embed(["The cat sat."])[0]).max() < 1e-5)
 
 with open(folder + "in.txt", "w", encoding="utf-8") as file:
     file.write("The cat sat.\\n")
-options = ["-o", folder + "out.npz", "-m", "tiny", "--layers", "elmo"]
+options = ["-o", folder + "out.npz", "-m", source, "--layers", "elmo"]
 print(main(["embed", folder + "in.txt", *options]))
 with keras_elmo.read_embeddings(folder + "out.npz") as found:
     print(np.abs(found[0] - vectors[0]).max() < 1e-5)
 """
 
 
-def test_five_uses_without_what_windows_lacks(tmp_path):
+def test_five_uses_without_what_windows_lacks(tmp_path, one_layer_folder):
     result = subprocess.run(
-        [sys.executable, "-c", USES, str(tmp_path)],
+        [sys.executable, "-c", USES, str(tmp_path), str(one_layer_folder)],
         capture_output=True,
         text=True,
         timeout=600,

@@ -3,7 +3,7 @@ import os
 import keras
 import pytest
 
-from keras_elmo import Elmo, ElmoEmbedding, Tagger
+from keras_elmo import Elmo, ElmoEmbedding, Tagger, TextClassifier
 from keras_elmo_cli.arguments import (
     _layer_numbers,
     check_output,
@@ -81,12 +81,12 @@ def test_output_elsewhere_is_taken_and_replaced_only_when_told(folder):
 
 
 @pytest.fixture(scope="module")
-def keras_files(tmp_path_factory, one_layer_folder, trained_classifier):
+def keras_files(tmp_path_factory, one_layer_folder):
     """Files of an `Elmo`, a task and two other models, one of which has an Elmo."""
     folder, inputs = tmp_path_factory.mktemp("keras"), keras.Input((), dtype="string")
     models = {
         "elmo": Elmo.from_pretrained(one_layer_folder),
-        "classifier": trained_classifier,
+        "classifier": TextClassifier(one_layer_folder, ["a", "b"], filters=1, word_dim=0),
         "functional": keras.Model(inputs, ElmoEmbedding(str(one_layer_folder))(inputs)),
         "other": keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
     }

@@ -1,4 +1,5 @@
 import gzip
+import inspect
 import os
 import re
 import signal
@@ -6,8 +7,9 @@ import signal
 import pyarrow.parquet
 import pytest
 
-from keras_elmo.corpora import read_manifest
+from keras_elmo.corpora import embed_files
 from keras_elmo.process.progress import ProgressBar
+from keras_elmo_cli import embed_corpus
 from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -51,17 +53,21 @@ def test_files_and_patterns_become_a_folder(embed):
     assert embed("a.txt", "*.gz", "--shard-size", "2", "-q") == (0, "")
 
 
-def test_options_reach_the_run(embed, one_layer_folder):
+def test_options_reach_the_run(embed, one_layer_folder, monkeypatch):
+    calls, signature = [], inspect.signature(embed_files)
+    monkeypatch.setattr(
+        embed_corpus,
+        "embed_files",
+        lambda *args, **kwargs: calls.append(signature.bind(*args, **kwargs).arguments),
+    )
     arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]
-    arguments += ["--matmul-dtype", "bfloat16"]
-    assert embed("a.txt", *arguments, "-q", "--token-budget", "64") == (0, "")
-    manifest = read_manifest("out")
-    assert manifest["layers"] == {"elmo": 16, "layer_1": 16} and manifest["shard_size"] == 16384
-    assert [manifest[name] for name in ("pooled", "dtype", "token_budget")] == [True, "float16", 64]
-    assert manifest["model"]["source"] == str(one_layer_folder)
-    assert manifest["model"]["tokenizer"] == "TreebankTokenizer"
-    model = manifest["model"]  # the arithmetic
-    assert (model["dtype"], model["matmul_dtype"]) == ("float32", "bfloat16")
+    arguments += ["--matmul-dtype", "bfloat16", "--token-budget", "64", "--keep", "id"]
+    assert embed("a.txt", *arguments, "-q") == (0, "")
+    (found,) = calls
+    assert found.pop("kwargs") == {"tokenizer": "treebank", "matmul_dtype": "bfloat16"}
+    expected = {"layers": ["elmo", -1], "pooled": True, "dtype": "float16", "token_budget": 64}
+    expected |= {"model": str(one_layer_folder), "keep": ["id"], "shard_size": None}
+    assert {name: found[name] for name in expected} == expected
 
 
 def test_a_field_and_columns_that_are_kept(embed, folder):
@@ -74,13 +80,6 @@ def test_a_field_and_columns_that_are_kept(embed, folder):
     assert table["text"].to_pylist() == ["The cat", "Hello", "The dog"]
     assert table["kept_id"].to_pylist() == ["x", "y", "z"]
     assert embed("a.tsv", "b.data", *typed)[1].endswith("; nothing was missing\n")
-    assert_error(
-        embed("a.tsv", output="o"), "--field must name the field of a.tsv that is the text"
-    )
-    assert_error(
-        embed("a.txt", "--field", "x", output="o"), "With --field, a.txt must be JSON Lines"
-    )
-    assert not os.path.exists("o")
 
 
 def assert_error(result, message):
@@ -89,12 +88,11 @@ def assert_error(result, message):
     assert re.fullmatch(rf"keras-elmo embed-corpus: error: .*{message}.*", err.rstrip("\n")), err
 
 
-def test_another_run_and_the_folder_of_the_model_are_refused(embed, one_layer_folder):
+def test_another_run_is_refused(embed):
     assert embed("a.txt", "-q")[0] == 0
     message = r"layers \['layer_0', 'layer_1'\] there and \['top'\] now.* with --overwrite"
     assert_error(embed("a.txt", "--layers", "top"), message)
     assert embed("a.txt", "--layers", "top", "--overwrite", "-q") == (0, "")
-    assert_error(embed("a.txt", output=str(one_layer_folder)), "must be an empty folder, or hold")
 
 
 def test_without_pyarrow(embed, monkeypatch):

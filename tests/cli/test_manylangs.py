@@ -4,7 +4,6 @@ import pickle
 import re
 import zipfile
 
-import h5py
 import numpy as np
 import pytest
 from manylangs.test_torch_file import Evil
@@ -39,16 +38,6 @@ def test_info(model, capsys):
     assert rows["parameters: words"] == "40"
     size = sum((folder / f"{name}.pkl").stat().st_size for name in ("token_embedder", "encoder"))
     assert rows["weight files"] == f"{size / 1e6:,.1f} MB"
-
-
-def test_embed(model, tmp_path, capsys):
-    _, archive, reference = model
-    (tmp_path / "in.txt").write_text(" ".join(SENTENCE), encoding="utf-8")
-    output = tmp_path / "out.hdf5"
-    assert main(["embed", str(tmp_path / "in.txt"), "-o", str(output), "-m", str(archive)]) == 0
-    with h5py.File(output) as file:
-        np.testing.assert_allclose(file["0"], reference.sentence(SENTENCE), atol=5e-6)
-    capsys.readouterr()
 
 
 def test_a_hostile_model_is_one_line_and_status_2(model, tmp_path, capsys):

@@ -2,8 +2,10 @@ import json
 
 import pytest
 
-from keras_elmo.analysis.probing import probe_senses
+from keras_elmo.analysis import probing
 from keras_elmo_cli.main import main
+
+pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 def conllu(words):
@@ -34,7 +36,8 @@ def utf_16(data, tmp_path):
     return tmp_path
 
 
-def test_tags_as_a_table_and_as_json(data, utf_16, one_layer_folder, capsys):
+def test_tags_as_a_table_and_as_json(data, utf_16, one_layer_folder, capsys, monkeypatch):
+    monkeypatch.setattr(probing, "_MIX_STEPS", 9)
     files = [str(data / "train.conllu"), str(data / "test.conllu")]
     command = ["probe", "tags", *files, "-m", str(one_layer_folder), "-q"]
     assert main(command) == 0
@@ -57,5 +60,5 @@ def test_senses_as_json(data, utf_16, small_folder, elmo, capsys):
     assert main([*command, "--encoding", "utf-16"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["metric"] == "f1"
-    expected = probe_senses(elmo, data)
+    expected = probing.probe_senses(elmo, data)
     assert [row["f1"] for row in result["rows"]] == [row["f1"] for row in expected]

@@ -8,15 +8,28 @@ import shutil
 import pytest
 
 from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo_cli import classify, tag
 from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 EMBED = "embed in.txt -m model"
+RECORDS = "embed in.jsonl -m model -o out.h5"
 CORPUS = "embed-corpus -m model -o out in.txt"
 SENTENCE_KEYS = "-m model -o out.h5 --use-sentence-keys"
+CLASSIFY = "classify train damaged/in.csv -o new.keras"
 TRAIN = "train --vocab vocab.txt --options options.json -o runs/model --train"
 # What is found before a model is loaded, by the command and a part of the message.
 EARLY = [
+    ("classify train in.tsv -o c.bin", "a *.keras file. Received: --output c.bin"),
+    ("classify train in.tsv -o damaged/in.keras", "damaged/in.keras exists already; give --over"),
+    ("classify train in.tsv -o nodir/c.keras", "nodir must be an existing folder"),
+    ("classify train in.txt -o new.keras", "in.txt must hold a text, a tab and a label"),
+    ("classify train no.tsv -o new.keras", "directory: 'no.tsv'"),
+    (CLASSIFY, "--field must name the field of damaged/in.csv"),
+    (f"{CLASSIFY} --field text", "--field and --label-field must be"),
+    ("classify label damaged/in.csv -m new.keras", "--field must name the field of damaged/in.csv"),
+    ("classify label in.tsv -m new.keras", "--field must name the field of in.tsv"),
+    ("classify label in.tsv --format text -m new.keras", "must be a text without tabs."),
     ("convert nothing out", "nothing must be a folder with a TensorFlow checkpoint"),
     ("convert empty out", "empty must be a folder with a TensorFlow checkpoint"),
     ("convert damaged out", "damaged must be a folder with a TensorFlow checkpoint"),
@@ -46,6 +59,13 @@ EARLY = [
     ("embed in.txt -m bad-options -o out.npz", "cannot be read"),
     ("embed in.txt -m model/options.json,no.hdf5 -o out.npz", "no weight file no.hdf5"),
     ("embed in.txt -m no.json,model/weights.hdf5 -o out.npz", "directory: 'no.json'"),
+    (RECORDS, "--field must name the field of in.jsonl that is the text. Received: no name"),
+    (f"{RECORDS} --field id", "in.jsonl must be a string, or"),
+    (f"{RECORDS} --field text --keep n", "a field 'n'. Received: line 1, with id,"),
+    (f"{RECORDS} --field text --keep id --use-sentence-keys", "--keep must not be"),
+    (f"{EMBED} -o out.h5 --field text", "With --field, in.txt must be JSON Lines"),
+    (f"{EMBED} -o out.h5 --keep id", "--keep must name fields, each once, and be given with --"),
+    ("embed - -m model -o out.h5 --field text", "With --field, standard input must be JSON"),
     ("embed latin.txt -m model -o out.npz", "latin.txt must be utf-8, and is not"),
     (f"embed twice.txt {SENTENCE_KEYS}", "twice.txt, line 3, whose sentence is that of line 1"),
     (f"{CORPUS} -", "standard input"),
@@ -56,6 +76,8 @@ EARLY = [
     (f"{CORPUS} --layers top,7", "--layers ['top', 7]"),
     (f"{CORPUS} --layers top,,", "--layers ['top', '', '']"),
     ("embed-corpus in.txt -m model -o model", "model must be an empty folder, or hold vectors"),
+    (f"{CORPUS} damaged/in.csv", "--field must name the field of damaged/in.csv that is the t"),
+    (f"{CORPUS} --field x", "With --field, in.txt must be JSON Lines"),
     (f"{CORPUS} --shard-size 0", "--shard-size 0"),
     (f"{CORPUS} --token-budget 0", "--token-budget 0"),
     ("embed-corpus -m model -o out café.txt --encoding ascii", "café.txt must be ascii"),
@@ -117,6 +139,12 @@ EARLY = [
         "--field must name the field of dam",
     ),
     ("plot word cat empty -m model -o out.png --field text", "must be a text file. Received: a f"),
+    ("tag label damaged/in.csv -m new.keras", "--field must name the field of damaged/in.csv"),
+    ("tag train damaged/in.csv -o new.keras", "--field must name the field of damaged/in.csv"),
+    ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
+    ("tag train train.conllu --label-field x -o new.keras", "--label-field must be one of upos, x"),
+    ("tag train in.conll --label-field x -o new.keras", "--label-field must be the number of a"),
+    ("tag train in.conll -o new.keras --epochs 0", "--epochs must be an integer of at least 1"),
     ("tflite model model.txt", "*.tflite"),
     ("tflite model nowhere/model.tflite", "nowhere must be an existing folder"),
     ("tflite nothing model.tflite", "no model 'nothing'"),
@@ -153,16 +181,20 @@ LATE = [
 ]
 
 
-@pytest.fixture
-def folder(corpus_copy, small_folder):
-    """A working folder with inputs, right ones and wrong ones, and a model."""
-    shutil.copytree(small_folder, "model")
+@pytest.fixture(scope="module")
+def inputs(corpus, small_folder, tmp_path_factory):
+    """A folder with inputs, right ones and wrong ones, and a model, which no test changes."""
+    folder = shutil.copytree(corpus, tmp_path_factory.mktemp("refusals") / "inputs")
+    shutil.copytree(small_folder, folder / "model")
     for name in ("empty", "damaged", "bad-options", "bad-weights", "folder.h5"):
-        os.mkdir(name)
-    shutil.copy("model/options.json", "bad-weights")
-    options = json.loads((corpus_copy / "options.json").read_text())
+        (folder / name).mkdir()
+    shutil.copy(folder / "model/options.json", folder / "bad-weights")
+    options = json.loads((folder / "options.json").read_text())
     for name, content in {
         "in.txt": "the cat sat\na cat\nonce\n",
+        "in.conll": "Ada B-PER\n",
+        "in.tsv": "a\tx\nb\ty\n",
+        "in.jsonl": '{"id": 7, "text": "the cat"}',
         "damaged/in.csv": "text,id\nthe cat,1\n",
         "damaged/in.keras": "no model",
         "blank.txt": "\n",
@@ -182,9 +214,15 @@ def folder(corpus_copy, small_folder):
         "bad-weights/weights.hdf5": "x",
     }.items():
         content = content.encode() if isinstance(content, str) else content
-        (corpus_copy / name).write_bytes(content)
-    os.link("old.npz", "link.npz")
-    return corpus_copy
+        (folder / name).write_bytes(content)
+    os.link(folder / "old.npz", folder / "link.npz")
+    return folder
+
+
+@pytest.fixture
+def folder(inputs, monkeypatch):
+    monkeypatch.chdir(inputs)
+    return inputs
 
 
 def contents(folder):
@@ -196,18 +234,22 @@ def test_it_is_one_line_and_leaves_no_file(folder, monkeypatch, capsys, command,
     if (command, message) in EARLY:
         monkeypatch.setattr(Elmo, "from_files", None)
         monkeypatch.setattr(BiLanguageModel, "from_pretrained", None)
+        for module in (classify, tag):  # whose models are loaded before the texts are read
+            monkeypatch.setattr(module, "load_keras_model", lambda *_: None)
     before = contents(folder)
     arguments = [" " if argument == "blank" else argument for argument in command.split()]
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     *_, line = err.splitlines()  # what was read may be said above it
-    name = " ".join(arguments[: 2 if arguments[0] in ("plot", "probe") else 1])
+    has_steps = arguments[0] in ("classify", "plot", "probe", "tag")
+    name = " ".join(arguments[: 2 if has_steps else 1])
     assert out == "" and line.startswith(f"keras-elmo {name}: error: ") and message in line
     assert contents(folder) == before
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all files")
 def test_unreadable_input_is_named(folder, capsys):
-    (folder / "in.txt").chmod(0)
-    assert main(f"{EMBED} -o out.npz".split()) == 2
-    assert "denied: 'in.txt'" in capsys.readouterr().err
+    (folder / "word.txt").chmod(0)
+    assert main("embed word.txt -m model -o out.npz".split()) == 2
+    assert "denied: 'word.txt'" in capsys.readouterr().err
+    (folder / "word.txt").chmod(0o600)

@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from keras_elmo import Elmo
+from keras_elmo import Elmo, TextClassifier
 from keras_elmo_cli import tflite
 from keras_elmo_cli.main import main
 
@@ -72,8 +72,9 @@ def test_arguments_reach_the_converter(run, monkeypatch, arguments, expected):
     assert calls == [("model", "model.tflite", *expected)]
 
 
-def test_options_of_an_elmo_are_refused_with_a_task(run, monkeypatch, trained_classifier):
-    monkeypatch.setattr(tflite, "load_any_model", lambda *_: trained_classifier)
+def test_options_of_an_elmo_are_refused_with_a_task(run, monkeypatch, small_config):
+    task = TextClassifier(Elmo(small_config), ["a", "b"], filters=1, word_dim=0)
+    monkeypatch.setattr(tflite, "load_any_model", lambda *_: task)
     message = "With --inputs, --dynamic-batch or --max-tokens the model must be an Elmo. Received: "
     options = ("-i", "text", "--dynamic-batch")
     assert_error(run("a.tflite", *options, model=__file__), f"{message}a TextClassifier")

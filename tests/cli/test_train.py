@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo, ElmoConfig, training
+from keras_elmo import BiLanguageModel, ElmoConfig, training
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.training.checkpoints import checkpoint_names
@@ -128,8 +128,6 @@ def test_best_model_is_in_the_folder(run, run_copy, capsys):
     (measured,) = re.findall(r"perplexity ([\d.]+) \(forward", out)
     assert float(measured) == pytest.approx(best, abs=0.006)
     assert re.search(r" predictions, [\d.]+% of the words unknown\n$", out)
-    assert Elmo.from_pretrained("model")(["a b c"])["elmo"].shape == (1, 3, 12)
-    assert BiLanguageModel.from_pretrained("model").top_words("a b c", k=3)[1]["token"] == "b"
 
 
 def test_a_run_is_not_begun_over(run_copy, capsys):
@@ -299,14 +297,3 @@ def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy, seed):
     assert one == pytest.approx(other, abs=1e-6)
     for variable, same in zip(*(model.variables for model in models), strict=True):
         np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)
-
-
-@pytest.mark.slow
-def test_of_two_runs_at_once_one_is_refused(corpus_copy):
-    """Repeats the default test with two processes."""
-    arguments = command(*TRAIN, "-o", "model", "--steps", "300", "-q")
-    runs = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(2)]
-    found = sorted((run.wait(), run.stderr.read().decode()) for run in runs)
-    assert [status for status, _ in found] == [0, 2], found
-    assert "must not be written by two processes at once" in found[1][1]
-    assert BiLanguageModel.from_pretrained("model").has_softmax

@@ -24,18 +24,10 @@ def test_text_of_another_encoding(corpus_copy):
         assert (corpus_copy / "new.txt").read_text("utf-8").splitlines()[3:] == [word]
 
 
-def test_vocabulary_is_not_replaced_unless_it_is_meant_to_be(corpus_copy, capsys):
-    before = (corpus_copy / "vocab.txt").read_bytes()
-    assert main(["vocabulary", "heldout.txt", "-o", "vocab.txt"]) == 2
-    assert "vocab.txt exists already; give --overwrite" in capsys.readouterr().err
-    assert (corpus_copy / "vocab.txt").read_bytes() == before
+def test_a_vocabulary_is_replaced_where_it_is_meant_to_be(corpus_copy, capsys):
     arguments = ["vocabulary", "heldout.txt", "-o", "vocab.txt", "--overwrite", "--size", "4"]
     assert main(arguments) == 0
     assert re.match(r"vocab.txt: 4 words, [\d.]+% of the text\n", capsys.readouterr().err)
-    assert main([*arguments[:-1], "3"]) == 2
-    assert "--size must be an integer of at least 4. Received: --size 3" in capsys.readouterr().err
-    assert main([*arguments[:-2], "--min-count", "0"]) == 2
-    assert "--min-count must be an integer of at least 1" in capsys.readouterr().err
 
 
 def test_reading_is_shown(corpus_copy, no_delay, capsys, monkeypatch):

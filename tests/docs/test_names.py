@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import re
 
 import keras
@@ -38,6 +39,7 @@ QUOTED = {
 QUOTED |= {"HIT-SCIR/ELMoForManyLangs", "allenai/allennlp", "allenai/bilm-tf", ".keras", ".venv"}
 
 
+@functools.cache
 def defined_names():
     """All names that the package and the tests define, also as words in quotes."""
     names = set(dir(builtins)) | set(keras_elmo.__all__)

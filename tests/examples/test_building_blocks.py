@@ -11,12 +11,12 @@ WORDS = ["The", "bank", "lend", "of", "river", "the"]
 
 
 @pytest.fixture(scope="module")
-def models(small_folder):
+def models(one_layer_folder):
     keras.utils.set_random_seed(0)
     return {
-        "pooled": building_blocks.pooled_classifier(small_folder, 2),
-        "words": building_blocks.tagger_with_word_vectors(small_folder, WORDS, 3),
-        "mixes": building_blocks.tagger_with_two_mixes(small_folder, 3),
+        "pooled": building_blocks.pooled_classifier(one_layer_folder, 2),
+        "words": building_blocks.tagger_with_word_vectors(one_layer_folder, WORDS, 3),
+        "mixes": building_blocks.tagger_with_two_mixes(one_layer_folder, 3),
         "other": building_blocks.mix_of_another_encoder(10),
     }
 

@@ -97,10 +97,9 @@ def test_several_mixes(lite, models, name):
         assert_same(lite[name].embed(sentences, layers), expected)
 
 
-@pytest.mark.parametrize("word_dim", [0, 4])
-def test_models_with_a_dictionary(tmp_path, word_dim):
-    shape = architecture({"n_layers": 1}, {"word_dim": word_dim})
-    write_model(tmp_path / "model", shape)
+def test_a_model_with_a_dictionary_without_words(tmp_path):
+    """(One with words is in tests/export/test_manylangs.py.)"""
+    write_model(tmp_path / "model", architecture({"n_layers": 1}, {"word_dim": 0}))
     elmo = keras_elmo.Elmo.from_pretrained(tmp_path / "model")
     export_tflite(elmo, tmp_path / "model.tflite", "words")
     sentences = [*MANYLANGS_SENTENCES, [b"\xffcat\xc3\xff", "<eos>"], []]

@@ -74,11 +74,11 @@ def losses_and_gradients(layer, scores, mask, right, rows):
 
 
 @pytest.mark.parametrize("value", [None, -np.inf, -1e30])
-def test_200_random_sentences_equal_brute_force(value):
-    """With a value, a quarter of the weights is forbidden."""
+def test_random_sentences_equal_brute_force(value):
+    """With a value, a quarter of the weights is forbidden. (`fuzz/crf.py` has more of them.)"""
     rng = np.random.default_rng(4)
     seen = dict.fromkeys(("right", "wrong", "impossible"), 0)
-    for _ in range(40):
+    for _ in range(16):
         layer, scores, mask = random_case(rng, batch=5)
         if value is not None:
             forbid_at_random(rng, layer, scores, value)
@@ -113,12 +113,12 @@ def test_200_random_sentences_equal_brute_force(value):
             else:
                 seen["wrong"] += 1
                 assert losses[row].sum() > 1e29 and (value > -np.inf or np.inf in losses[row])
-    assert seen["right"] == 200 if value is None else min(seen.values()) > 20
+    assert seen["right"] == 80 if value is None else min(seen.values()) > 5
 
 
 def test_the_probabilities_of_tags_equal_brute_force():
     rng = np.random.default_rng(2)
-    for _ in range(50):
+    for _ in range(20):
         layer, scores, mask = random_case(rng)
         found = ops.convert_to_numpy(tag_probabilities(layer(scores, mask=mask)))
         # The gradient of the logarithm of the sum over all paths.

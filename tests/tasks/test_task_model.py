@@ -13,86 +13,87 @@ from tasks.cases import FILMS, LABELS, TEXTS
 from keras_elmo.tasks import Entity
 
 FRESH = """
-import json, sys, keras
+import json, sys, keras, numpy as np, tensorflow as tf
+cpu, = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, 2 * [tf.config.LogicalDeviceConfiguration()])
 import keras_elmo
-classifier, tagger = map(keras.models.load_model, sys.argv[1:3])
-films, texts, labels = map(json.loads, sys.argv[3:])
-print(json.dumps({
+given = json.load(sys.stdin)
+classifier, tagger = map(keras.models.load_model, given["paths"])
+films, texts = given["films to label"], given["texts to tag"]
+results = {
     "labels": classifier.labels,
     "classes": classifier.classify(films),
     "films": classifier.predict(films, verbose=0).tolist(),
-    "scores": classifier.evaluate(films, labels, verbose=0),
+    "scores": classifier.evaluate(films, given["right"], verbose=0),
     "tags": tagger.tag(texts),
     "entities": tagger.entities(texts),
     "texts": tagger.predict(texts, verbose=0).tolist(),
-}))
+    "losses": {},
+}
+texts, labels, tags = given["distributed"]
+for name, devices in {"two": ["CPU:0", "CPU:1"], "one": ["CPU:0"]}.items():
+    with tf.distribute.MirroredStrategy(devices).scope():
+        keras.utils.set_random_seed(0)
+        model = keras_elmo.TextClassifier(given["folder"], labels, filters=2, dropout=0.0)
+        model.compile(keras.optimizers.SGD(0.1))
+        if name == "two":
+            tagger = keras_elmo.Tagger(given["folder"], tags, units=2, layers="elmo")
+            assert tagger.trainable_part == "mix"  # so that the Elmo is on each device
+    history = model.fit(
+        texts, labels, batch_size=8, epochs=2, shuffle=False, validation_data=(texts, labels),
+        verbose=0,
+    ).history
+    results["losses"][name] = history["loss"] + history["val_loss"]
+history = tagger.fit(texts, tags, batch_size=8, epochs=2, verbose=0).history
+results["losses"]["tagger"] = history["loss"]
+print(json.dumps(results))
 """
 
 
-def run(code, *arguments, **environment):
-    """What a fresh process prints at its end."""
+@pytest.fixture(scope="module")
+def found(trained_classifier, trained_tagger, one_layer_folder, tmp_path_factory):
+    """What a fresh program says of saved models, with the texts; and how it trains on devices."""
+    folder = tmp_path_factory.mktemp("saved")
+    paths = [str(folder / name) for name in ("classifier.keras", "tagger.keras")]
+    trained_classifier.save(paths[0])
+    trained_tagger.save(paths[1])
+    films = [*FILMS, "I met \u0130pek"]  # which Turkish lowers in its own way
+    tags = [(["a", "b"] * 9)[: len(text.split())] for text in FILMS]
+    given = {
+        "paths": paths,
+        "films to label": films,
+        "right": trained_classifier.classify(films),
+        "texts to tag": TEXTS,
+        "folder": str(one_layer_folder),
+        "distributed": [FILMS, LABELS, tags],
+    }
     result = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
+        [sys.executable, "-c", FRESH],
+        input=json.dumps(given),
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env={**os.environ, **environment},
+        env={**os.environ, "LC_ALL": "tr_TR.UTF-8"},
     )
-    return json.loads(result.stdout.splitlines()[-1])
+    return given | json.loads(result.stdout.splitlines()[-1])
 
 
-def test_a_fresh_program_loads_them(trained_classifier, trained_tagger, tmp_path):
-    classifier, tagger = trained_classifier, trained_tagger
-    paths = [tmp_path / "classifier.keras", tmp_path / "tagger.keras"]
-    classifier.save(paths[0])
-    tagger.save(paths[1])
-    films = [*FILMS, "I met \u0130pek"]  # which Turkish lowers in its own way
-    labels = classifier.classify(films)
-    arguments = *map(str, paths), *map(json.dumps, (films, TEXTS, labels))
-    found = run(FRESH, *arguments, LC_ALL="tr_TR.UTF-8")
-    assert (found["classes"], found["labels"]) == (labels, classifier.labels)
-    np.testing.assert_allclose(
-        found["films"], classifier.predict(films, verbose=0), rtol=0, atol=1e-6
-    )
-    expected = classifier.evaluate(films, labels, verbose=0)
+def test_a_fresh_program_loads_them(trained_classifier, trained_tagger, found):
+    classifier, tagger, films = trained_classifier, trained_tagger, found["films to label"]
+    assert (found["classes"], found["labels"]) == (classifier.classify(films), classifier.labels)
+    expected = classifier.predict(films, verbose=0)
+    np.testing.assert_allclose(found["films"], expected, rtol=0, atol=1e-6)
+    expected = classifier.evaluate(films, found["classes"], verbose=0)
     assert found["scores"] == pytest.approx(expected, abs=1e-5)
     assert [[tuple(pair) for pair in row] for row in found["tags"]] == tagger.tag(TEXTS)
     assert [[Entity(*e) for e in row] for row in found["entities"]] == tagger.entities(TEXTS)
     np.testing.assert_allclose(found["texts"], tagger.predict(TEXTS, verbose=0), rtol=0, atol=1e-6)
 
 
-DISTRIBUTED = """
-import json, sys, keras, numpy as np, tensorflow as tf
-cpu, = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(cpu, 2 * [tf.config.LogicalDeviceConfiguration()])
-import keras_elmo
-folder, texts, labels, tags = sys.argv[1], *map(json.loads, sys.argv[2:])
-losses = []
-for devices in (["CPU:0", "CPU:1"], ["CPU:0"]):
-    with tf.distribute.MirroredStrategy(devices).scope():
-        keras.utils.set_random_seed(0)
-        model = keras_elmo.TextClassifier(folder, ["neg", "pos"], filters=2, dropout=0.0)
-        model.compile(keras.optimizers.SGD(0.1))
-        if devices[1:]:
-            tagger = keras_elmo.Tagger(folder, tags, units=2)
-            tagger.trainable_part = "bilm"
-    history = model.fit(
-        texts, labels, batch_size=8, epochs=2, shuffle=False, validation_data=(texts, labels),
-        verbose=0,
-    ).history
-    losses.append(history["loss"] + history["val_loss"])
-losses.append(tagger.fit(texts, tags, batch_size=8, epochs=2, verbose=0).history["loss"])
-print(json.dumps(losses))
-"""
-
-
-def test_two_devices_train_as_one_does(one_layer_folder):
-    tags = [["a", "b"] * 9 for _ in FILMS]
-    tags = [row[: len(text.split())] for row, text in zip(tags, FILMS, strict=True)]
-    arguments = [str(one_layer_folder), *map(json.dumps, (FILMS, LABELS, tags))]
-    two, one, of_tagger = run(DISTRIBUTED, *arguments)
-    np.testing.assert_allclose(two, one, rtol=1e-3)
-    assert of_tagger[1] < of_tagger[0]
+def test_two_devices_train_as_one_does(found):
+    losses = found["losses"]
+    np.testing.assert_allclose(losses["two"], losses["one"], rtol=1e-3)
+    assert losses["tagger"][1] < losses["tagger"][0]
 
 
 def test_they_are_layers_of_functional_models(trained_classifier, trained_tagger):

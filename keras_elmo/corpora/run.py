@@ -40,7 +40,6 @@ class Progress(NamedTuple):
         shards: int. The shards that are in the folder.
         total_shards: int. All shards.
         new_rows: int. The sentences of this run that have vectors.
-        new_tokens: int. Their tokens.
     """
 
     rows: int
@@ -48,7 +47,6 @@ class Progress(NamedTuple):
     shards: int
     total_shards: int
     new_rows: int = 0
-    new_tokens: int = 0
 
 
 def embed_files(
@@ -297,12 +295,11 @@ class _Run:
                 arrays = [sentence_mean(array) for array in arrays]
             yield index, path, record.line, *map(shards.as_type, record.kept, types), tokens, arrays
 
-    def _advance(self, rows=0, tokens=0, num_shards=0):
+    def _advance(self, rows=0, num_shards=0):
         before = self._progress
         self._progress = before._replace(
             rows=before.rows + rows,
             shards=before.shards + num_shards,
             new_rows=before.new_rows + rows,
-            new_tokens=before.new_tokens + tokens,
         )
         self._on_progress(self._progress)

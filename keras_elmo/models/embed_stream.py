@@ -22,11 +22,7 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     def results():
         with ProgressBar("embedding", total, is_shown=progress) as bar:
             tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
-
-            def advance(num_sentences, _):
-                bar.update(num_sentences)
-
-            for result in embed_tokens(elmo, tokens, layer_specs, token_budget, advance):
+            for result in embed_tokens(elmo, tokens, layer_specs, token_budget, bar.update):
                 yield result if are_several else result[layer_specs[0]]
 
     return results()
@@ -70,7 +66,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
         sentences: iterable of lists of bytes.
         layer_specs: what `parse_layers` gives.
         token_budget: int or `None`, see `Elmo.embed`.
-        advance: function that is called after each batch with its sentences and tokens, two ints.
+        advance: function that is called after each batch with the number of its sentences.
 
     Yields:
         For each sentence a dict of NumPy arrays, by the elements of `layer_specs`.
@@ -92,7 +88,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
             arrays = [_split(elmo, layers, spec, ends) for spec in layer_specs]
             for row, *chosen in zip(batch, *arrays, strict=True):
                 results[row] = dict(zip(layer_specs, chosen, strict=True))
-            advance(len(batch), len(word_index))
+            advance(len(batch))
             check_signals()
         for row, result in enumerate(results):
             results[row] = None  # frees the group's memory while its arrays are taken

@@ -47,6 +47,30 @@ def test_help_and_usage(monkeypatch, arguments, status, shown):
     assert re.search(shown, err if status else out, re.DOTALL) and not (out if status else err)
 
 
+WITHOUT = """
+import sys
+from keras_elmo_cli.main import main
+statuses = []
+for arguments in ("--help", "--version", "embed --help", "embd", "embed no.txt -m tiny -o a.npz"):
+    try:
+        statuses.append(main(arguments.split()))
+    except SystemExit as error:
+        statuses.append(error.code)
+print(statuses, {"tensorflow", "keras", "numpy", "keras_elmo"} & sys.modules.keys())
+"""
+
+
+def test_help_and_missing_files_need_no_tensorflow(tmp_path):
+    process = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(keras_elmo.__file__))},
+        capture_output=True,
+        text=True,
+    )
+    assert process.stdout.splitlines()[-1] == "[0, 0, 0, 2, 2] set()", process.stderr
+
+
 @pytest.fixture
 def fail(monkeypatch):
     """Makes `info` raise an error."""

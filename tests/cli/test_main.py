@@ -3,6 +3,7 @@ import io
 import os
 import re
 import signal
+import subprocess
 import sys
 
 import pytest

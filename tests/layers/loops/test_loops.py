@@ -6,18 +6,18 @@ import pytest
 import tensorflow as tf
 from layers.loops.cases import assert_same, make_inputs, make_layers, make_mask, run
 
-from keras_elmo.layers.loops import LOOPS, Loop, find_loop
+from keras_elmo.layers.loops import LOOPS, find_loop
 from keras_elmo.layers.loops.rnn import RNNLoop
 
 OTHERS = [name for name in LOOPS if name != "rnn"]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("name", OTHERS)
 def test_it_equals_rnn_loop(name, seed):
     layers, mask = make_layers(seed), make_mask(seed)
     inputs, states = make_inputs(layers, mask, seed)
-    actual = run(find_loop(name)(tf.constant(mask), seed >= 6), layers, inputs, states)
+    actual = run(find_loop(name)(tf.constant(mask), seed >= 4), layers, inputs, states)
     assert_same(actual, run(RNNLoop(tf.constant(mask)), layers, inputs, states))
     assert not np.any(actual[0][0].numpy()[~mask])
 
@@ -39,22 +39,6 @@ def test_one_graph_runs_batches_of_any_shape(name):
         states = [list(pair) for pair in states]
         actual = graph(tf.constant(mask), inputs, states)
         assert_same(actual, run(RNNLoop(tf.constant(mask)), layers, inputs, states))
-
-
-@pytest.mark.parametrize("name", LOOPS)
-def test_leave_undoes_enter(name):
-    mask = make_mask(0, 6, 9)
-    inputs = np.random.default_rng(0).normal(size=(6, 9, 5)).astype(np.float32)
-    loop = find_loop(name)(tf.constant(mask))
-    left = loop.leave(loop.enter([tf.constant(inputs), tf.constant(2 * inputs)]))
-    expected = np.where(mask[..., None], np.concatenate([inputs, 2 * inputs], -1), 0)
-    np.testing.assert_array_equal(left, expected)
-
-
-@pytest.mark.parametrize("name", LOOPS)
-def test_every_row_names_a_loop(name):
-    loop_class = find_loop(name)
-    assert issubclass(loop_class, Loop) and loop_class.__name__ == LOOPS[name].class_name
 
 
 @pytest.mark.parametrize("name", ["fast", "unrolled", "", None, []])

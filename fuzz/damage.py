@@ -20,6 +20,7 @@ from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
+from keras_elmo.training.checkpoints import checkpoint_names
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]
 _HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]]], "../x"]
@@ -93,6 +94,8 @@ def _trainer(folder):
 
 def _read_run(folder):
     trainer = _trainer(folder)
+    if not checkpoint_names(folder / "checkpoints"):
+        raise FileNotFoundError("the only checkpoint was removed or renamed")
     expect(trainer.restore(), "a checkpoint, or an error", "a run that begins anew")
     return [trainer.step, *(v.numpy() for v in trainer.training_step.variables)]
 

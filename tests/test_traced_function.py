@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.traced_function import TracedFunction, without_trace_warnings
 
 PACKAGE = pathlib.Path(keras_elmo.__file__).parent
 MANY = 12  # TensorFlow warns after five traces of one source
@@ -43,6 +43,12 @@ def test_tensorflow_warns_of_plain_functions(messages):
     """Else `TracedFunction` would not be needed, and the test above could not fail."""
     trace_many_times(lambda function: tf.function(function, autograph=False))
     assert "triggered tf.function retracing" in messages[0]
+
+
+def test_where_models_are_trained_the_warning_is_left_out(messages):
+    with without_trace_warnings():
+        trace_many_times(lambda function: tf.function(function, autograph=False))
+    assert messages == []
 
 
 def test_a_function_is_traced_once_for_a_signature():

@@ -37,8 +37,11 @@ for name, devices in {"two": ["CPU:0", "CPU:1"], "one": ["CPU:0"]}.items():
         model = keras_elmo.TextClassifier(given["folder"], labels, filters=2, dropout=0.0)
         model.compile(keras.optimizers.SGD(0.1))
         if name == "two":
-            tagger = keras_elmo.Tagger(given["folder"], tags, units=2, layers="elmo")
+            tagger = keras_elmo.Tagger(
+                given["folder"], tags, units=2, layers="elmo", dropout=0.0
+            )
             assert tagger.trainable_part == "mix"  # so that the Elmo is on each device
+            tagger.compile(keras.optimizers.Adam(0.03))
     history = model.fit(
         texts, labels, batch_size=8, epochs=2, shuffle=False, validation_data=(texts, labels),
         verbose=0,

@@ -251,11 +251,9 @@ def test_mixes_that_nobody_reads_do_not_train(one_layer_folder):
 @pytest.mark.parametrize(
     "arguments",
     [
-        {},
         {"tokenizer": "treebank", "word_dim": 0},
         {"max_tokens": 2, "keep_sentence_boundaries": True},
-        {"dtype": "mixed_bfloat16"},
-        {"layers": "elmo", "trainable_part": "none"},
+        {"dtype": "mixed_bfloat16", "layers": "elmo", "trainable_part": "none"},
     ],
 )
 def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, tmp_path, arguments):
@@ -338,8 +336,12 @@ def test_each_word_has_a_vector_of_its_own(one_layer_folder):
     assert round(4e-6 * default.count_params(), 1) == 8.4
 
 
-def test_the_process(one_layer_folder, caplog, monkeypatch):
-    """Six classifiers in one process show no warning of TensorFlow's, and leave nothing."""
+@pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.slow)])
+def test_the_process(one_layer_folder, caplog, monkeypatch, count):
+    """Six classifiers in one process show no warning of TensorFlow's, and leave nothing.
+
+    (That warnings of traces are left out is also in test_traced_function.py.)
+    """
     models = []
 
     def embed_stream(self, texts, names, **_):
@@ -350,7 +352,7 @@ def test_the_process(one_layer_folder, caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, "tensorflow"):
         logger = logging.getLogger("tensorflow")
         logger.addHandler(caplog.handler)
-        for _ in range(6):
+        for _ in range(count):
             model = TextClassifier(one_layer_folder, NAMES, word_dim=0, filters=1)
             model.fit(TEXTS[:3], LABELS[:3], verbose=0)
             models.append(weakref.ref(model))

@@ -9,7 +9,7 @@ BIN = .venv/bin
 MINUTES ?= 20
 BROWSER = .venv/browser/elmo.tflite
 SOURCES = pyproject.toml setup.py README.md LICENSE \
-	$(shell find keras_elmo lite -type f -not -name '*.pyc' -not -path '*/build/*' -not -path '*.egg-info/*')
+	$(shell find keras_elmo keras_elmo_cli lite -type f -not -name '*.pyc' -not -path '*/build/*' -not -path '*.egg-info/*')
 
 .PHONY: demo test test-lowest slow-test fuzz docs docs-serve browser clean
 

@@ -86,17 +86,3 @@ def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
     return _add_word_marks([BEGIN_SENTENCE], max_characters), _add_word_marks(
         [END_SENTENCE], max_characters
     )
-
-
-def sentence_to_ids(words, max_characters=DEFAULT_MAX_CHARACTERS):
-    """The character ids of a sentence, including its boundaries.
-
-    Args:
-        words: sequence of `str` or `bytes`.
-        max_characters: int, at least 3.
-
-    Returns:
-        A list of `len(words) + 2` lists of `max_characters` ints.
-    """
-    begin, end = boundary_ids(max_characters)
-    return [begin, *(word_to_ids(word, max_characters) for word in words), end]

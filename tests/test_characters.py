@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import characters
-from keras_elmo.characters import boundary_ids, sentence_to_ids, text_to_bytes, word_to_ids
+from keras_elmo.characters import boundary_ids, text_to_bytes, word_to_ids
 
 BEGIN, END, PAD = 259, 260, 261
 
@@ -41,16 +41,7 @@ def test_boundaries_are_single_characters_between_the_word_marks(size):
     assert end == [BEGIN, 258, END] + [PAD] * (size - 3)
 
 
-@pytest.mark.parametrize("words", [[], ["The", b"cat"]])
-def test_sentence_has_its_boundaries_around_its_words(words):
-    begin, end = boundary_ids(10)
-    rows = [word_to_ids(word, 10) for word in words]
-    assert sentence_to_ids(words, 10) == [begin, *rows, end]
-
-
-@pytest.mark.parametrize(
-    "call", [lambda n: word_to_ids("a", n), boundary_ids, lambda n: sentence_to_ids([], n)]
-)
+@pytest.mark.parametrize("call", [lambda n: word_to_ids("a", n), boundary_ids])
 @pytest.mark.parametrize("size", [2, 0, -1])
 def test_fewer_than_three_characters_are_refused(call, size):
     with pytest.raises(ValueError, match=f"Received: max_characters={size}"):

@@ -30,11 +30,9 @@ def add_tokenizer_argument(parser):
 
 def model_source(name):
     """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
-    from keras_elmo.weights.addresses import is_address
-
     options, comma, weights = name.partition(",")
     # The comma may be within an address. Of a pair that begins with one, the other is one, too.
-    is_one_address = is_address(options) and not is_address(weights)
+    is_one_address = "://" in options and "://" not in weights
     if not comma or is_one_address or os.path.exists(name):
         return name
     return options, weights
@@ -90,9 +88,7 @@ def load_any_model(options, classes=None):
     """
     import keras
 
-    from keras_elmo.weights.addresses import is_address
-
-    if not options.model.endswith(".keras") or is_address(options.model):
+    if not options.model.endswith(".keras") or "://" in options.model:
         return load_elmo(options)
     for name, value in typed_arguments(options).items():
         raise ValueError(

@@ -19,7 +19,7 @@ from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.text.inputs import call_strings, fit_strings
-from keras_elmo.weights import addresses, hdf5, model_files, presets, sources
+from keras_elmo.weights import hdf5, model_files, sources
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -427,34 +427,22 @@ class ContextualModel(keras.Model):
         }
 
 
-def refuse_pretrained_source(cls, config, weights=None, num_mixes=1, unknown=()):
+def refuse_pretrained_source(cls, config, weights=None):
     """Raises a `ValueError` if a constructor is called for a model that must be loaded.
 
     Args:
         cls: the class of the model.
         config: its first argument.
         weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
-        num_mixes: its third argument.
-        unknown: the names of further arguments.
     """
-    if isinstance(config, os.PathLike):
-        config = os.fspath(config)
-    source = config
-    if isinstance(weights, str | os.PathLike) and os.fspath(weights).endswith((".hdf5", ".h5")):
-        source = presets.name_of(os.fspath(weights)) or (config, os.fspath(weights))
-    elif not isinstance(config, str) or not (
-        config in presets.names()
-        or addresses.is_address(config)
-        or os.path.isdir(config)
-        or config.endswith((".zip", ".hdf5", ".h5"))
-    ):
+    source = str(config)
+    if isinstance(weights, str | os.PathLike) and str(weights).endswith((".hdf5", ".h5")):
+        source = source, str(weights)
+    elif not isinstance(config, str | os.PathLike) or source.endswith(".json"):
         return
-    mixes = f", num_mixes={num_mixes}" if num_mixes != 1 else ""
-    dropout = " `dropout` is an argument of ElmoEmbedding." if "dropout" in unknown else ""
     raise ValueError(
         f"`config` must describe a model: {cls.__name__}(config) makes one with random weights. To "
-        f"load one, write {cls.__name__}.from_pretrained({source!r}{mixes}).{dropout} "
-        f"Received: config={config!r}"
+        f"load one, write {cls.__name__}.from_pretrained({source!r}). Received: config={config!r}"
     )
 
 

@@ -128,7 +128,7 @@ class Elmo(ContextualModel):
         matmul_dtype: str | None = None,
         **kwargs: Any,
     ) -> None:
-        refuse_pretrained_source(type(self), config, tokenizer, num_mixes, kwargs)
+        refuse_pretrained_source(type(self), config, tokenizer)
         super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
             options = os.fspath(config)

@@ -17,11 +17,6 @@ _HUB_FILES += ["saved_model.pb", "variables/variables.*"]
 _HUB_SOFTMAX_FILES = ["vocab*.txt"]
 
 
-def is_address(source):
-    """Whether a model is named by an address, of either kind."""
-    return is_url(source) or is_hub_address(source)
-
-
 def is_url(source):
     """Whether a model or a file is named by the address of a file on a server."""
     return isinstance(source, str) and source.startswith(("https://", "http://"))

@@ -117,13 +117,6 @@ def names():
     return [*PACKAGED, *PRESETS]
 
 
-def name_of(url):
-    """The name of the published model whose weight file has the name in `url`, or `None`."""
-    file = url.rpartition("/")[2]
-    names = [name for name, preset in PRESETS.items() if preset.weights.url.endswith(f"/{file}")]
-    return names[0] if "://" in url and len(names) == 1 else None
-
-
 def cache_folder(name):
     """The folder for the files of a published model, in `$KERAS_HOME` or else in `~/.keras`."""
     home = os.path.expanduser(os.environ.get("KERAS_HOME") or "~/.keras")

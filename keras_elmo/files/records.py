@@ -15,8 +15,13 @@ import os
 from typing import NamedTuple
 
 from keras_elmo.checks import check_choice, join_names, short_repr
-from keras_elmo.files.atomic import sha256_of
-from keras_elmo.files.text_files import decode_lines, input_name, is_pipe, open_text
+from keras_elmo.files.text_files import (
+    HashedFile,
+    decode_lines,
+    input_name,
+    is_pipe,
+    open_text,
+)
 from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
@@ -195,16 +200,16 @@ class Records:
         files = []
         for path in self.paths:
             name, rows = input_name(path), 0
-            with open_text(path) as file:
+            hashed = HashedFile(path) if os.path.isfile(path) else None  # a pipe
+            with open_text(path, hashed) as file:
                 for record in decode_records(file, name, self.encoding, self.errors, self.fields):
                     check_signals()
                     if self.check is not None:
                         self.check(record)
                     rows += 1
                     yield path, record
-            has_bytes = os.path.isfile(path)  # not a pipe
-            size, digest = (os.path.getsize(path), sha256_of(path)) if has_bytes else (None, None)
-            files.append(InputFile(path, size, digest, rows))
+            digest = hashed and hashed.sha256.hexdigest()
+            files.append(InputFile(path, hashed and os.path.getsize(path), digest, rows))
             if self.files is not None and files[-1] != self.files[len(files) - 1]:
                 raise InputChanged(
                     f"{path} must not change while it is read. Received: other bytes than in the "

@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import glob
 import gzip
+import hashlib
 import io
 import os
 import select
@@ -69,10 +70,14 @@ def find_files(inputs):
 
 
 @contextlib.contextmanager
-def open_text(path):
+def open_text(path, file=None):
     """Opens a text file for reading bytes; `*.gz` is decompressed, and `-` is standard input.
 
     A signal ends the waiting for a named pipe, and for standard input.
+
+    Args:
+        path: path.
+        file: the file at this path, which is open already, such as a `HashedFile`; or `None`.
 
     Raises:
         ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
@@ -84,7 +89,7 @@ def open_text(path):
     if is_pipe(path):  # Opened as usual, it would wait here for somebody who writes.
         file = io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
     else:
-        file = open(path, "rb")
+        file = open(path, "rb") if file is None else io.BufferedReader(file)
     with file, _decompressed(file, path) as text:
         yield text
 
@@ -121,6 +126,22 @@ def _decompressed(file, path):
         yield gzip.open(file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
+
+
+class HashedFile(io.FileIO):
+    """A file and the SHA-256 of the bytes that are read, from its beginning to its end."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.sha256 = hashlib.sha256()
+
+    def readinto(self, buffer):
+        count = super().readinto(buffer)
+        self.sha256.update(memoryview(buffer)[:count])
+        return count
+
+    def seekable(self):
+        return False  # Each byte is read once.
 
 
 class _Pipe(io.FileIO):

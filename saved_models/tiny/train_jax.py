@@ -431,7 +431,7 @@ def main(arguments=None):
             parser.error(f"{typed} must be at least 1. Received: {getattr(values, name)}")
     if os.path.lexists(values.output):
         parser.error(f"--output must be a new folder. Received: {values.output}")
-    config = SMALL
+    config = ElmoConfig(**SMALL)
     if values.options:
         config = ElmoConfig.from_options(values.options)
     elif values.init:

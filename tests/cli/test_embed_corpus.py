@@ -9,7 +9,6 @@ import pytest
 
 from keras_elmo.corpora import embed_files
 from keras_elmo.process.progress import ProgressBar
-from keras_elmo_cli import embed_corpus
 from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -56,8 +55,7 @@ def test_files_and_patterns_become_a_folder(embed):
 def test_options_reach_the_run(embed, one_layer_folder, monkeypatch):
     calls, signature = [], inspect.signature(embed_files)
     monkeypatch.setattr(
-        embed_corpus,
-        "embed_files",
+        "keras_elmo.corpora.run.embed_files",
         lambda *args, **kwargs: calls.append(signature.bind(*args, **kwargs).arguments),
     )
     arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]

@@ -148,8 +148,9 @@ def test_character_ids_with_sentence_boundaries(elmo):
     expected = elmo.from_character_ids(batch_to_ids(tokens))
     # As bilm-tf's Batcher makes them.
     ids = np.zeros((3, 5, 50), np.int64)
+    begin, end = characters.boundary_ids()
     for row, words in enumerate(tokens):
-        ids[row, : len(words) + 2] = characters.sentence_to_ids(words)
+        ids[row, : len(words) + 2] = [begin, *map(characters.word_to_ids, words), end]
     with pytest.raises(ValueError, match="has_boundaries=True"):
         elmo.from_character_ids(ids)
     graph = tf.function(lambda ids: elmo.from_character_ids(ids, has_boundaries=True))

@@ -274,27 +274,27 @@ def test_code_for_the_tf_hub_module_runs(small_folder, tmp_path):
     np.testing.assert_allclose(again["elmo"], outputs["elmo"], atol=1e-6)
 
 
-def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exported):
-    hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
+def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exports):
+    exported, hub = exports["core"], pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     texts = tf.constant(["the cat is on the mat", "", "what are you doing"])
     tokens = {"tokens": tf.constant([["the", "cat"], ["a", ""]]), "sequence_len": [2, 1]}
     tokens = {name: tf.constant(value) for name, value in tokens.items()}
     expected = exported.model(texts)
-    for module in (hub.load(str(exported.path)), tf.saved_model.load(exported.path)):
-        for outputs in (
-            module(texts, signature="default", as_dict=True),
-            module(texts, as_dict=True),
-            module({"text": texts}, signature="default", as_dict=True),
-        ):
-            assert outputs.keys() == expected.keys()
-            np.testing.assert_allclose(outputs["elmo"], expected["elmo"], atol=1e-6)
-        np.testing.assert_array_equal(module(texts), outputs["default"])
-        np.testing.assert_array_equal(module(texts, signature="elmo"), outputs["elmo"])
-        outputs = module(tokens, signature="tokens", as_dict=True)
-        again = exported.model([["the", "cat"], ["a"]])
-        np.testing.assert_allclose(outputs["elmo"], again["elmo"], atol=1e-6)
-        assert "elmo" in module.signatures
-    layer = hub.KerasLayer(str(exported.path), signature="default", output_key="elmo")
+    module = hub.load(str(exported.path))  # `tf.saved_model.load`
+    for outputs in (
+        module(texts, signature="default", as_dict=True),
+        module(texts, as_dict=True),
+        module({"text": texts}, signature="default", as_dict=True),
+    ):
+        assert outputs.keys() == expected.keys()
+        np.testing.assert_allclose(outputs["elmo"], expected["elmo"], atol=1e-6)
+    np.testing.assert_array_equal(module(texts), outputs["default"])
+    np.testing.assert_array_equal(module(texts, signature="elmo"), outputs["elmo"])
+    outputs = module(tokens, signature="tokens", as_dict=True)
+    again = exported.model([["the", "cat"], ["a"]])
+    np.testing.assert_allclose(outputs["elmo"], again["elmo"], atol=1e-6)
+    assert "elmo" in module.signatures
+    layer = hub.KerasLayer(module, signature="default", output_key="elmo")
     np.testing.assert_array_equal(layer(texts), module(texts, signature="elmo"))
     np.testing.assert_array_equal(hub.KerasLayer(str(exported.path))(texts), module(texts))
     layer = keras.layers.TFSMLayer(str(exported.path), call_endpoint="serving_default")

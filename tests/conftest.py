@@ -1,4 +1,5 @@
 import dataclasses
+import gc
 import os
 import pathlib
 import random
@@ -14,6 +15,9 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo.traced_function import TracedFunction
 
+# Traces make many objects that live long, through which each collection of garbage goes anew.
+gc.freeze()
+gc.set_threshold(50_000, 20, 50)
 # TensorFlow's graph optimizer changes no result, but takes much of the time of a first training
 # step of a small model. It is on in tests/golden and tests/export, and in every fresh process.
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

@@ -275,7 +275,10 @@ def test_code_for_the_tf_hub_module_runs(small_folder, tmp_path):
 
 
 def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exports):
-    exported, hub = exports["core"], pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
+    exported, hub = (
+        exports["core"],
+        pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed"),
+    )
     texts = tf.constant(["the cat is on the mat", "", "what are you doing"])
     tokens = {"tokens": tf.constant([["the", "cat"], ["a", ""]]), "sequence_len": [2, 1]}
     tokens = {name: tf.constant(value) for name, value in tokens.items()}

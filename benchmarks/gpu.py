@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks import measure, report
 from keras_elmo import ElmoConfig
-from keras_elmo.characters import sentence_to_ids
+from keras_elmo.characters import boundary_ids, word_to_ids
 from keras_elmo.layers import BiLM, CharCNNEmbedding, MaskedMean, ScalarMix
 from keras_elmo.layers.matmul import using_matmul_dtype
 
@@ -68,7 +68,11 @@ def build(config, dtype):
 
 def padded(sentences, config):
     """The character ids of sentences: int32, (sentences, tokens, characters)."""
-    rows = [sentence_to_ids(words.split(), config.max_characters) for words in sentences]
+    size = config.max_characters
+    begin, end = boundary_ids(size)
+    rows = [
+        [begin, *(word_to_ids(word, size) for word in words.split()), end] for words in sentences
+    ]
     ids = np.zeros((len(rows), max(map(len, rows)), config.max_characters), np.int32)
     for place, row in zip(ids, rows, strict=True):
         place[: len(row)] = row

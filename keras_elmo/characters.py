@@ -10,7 +10,6 @@ when a batch is made.
 
 import re
 
-PADDING = 0
 BEGIN_SENTENCE = 257
 END_SENTENCE = 258
 BEGIN_WORD = 259

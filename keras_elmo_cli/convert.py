@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("vocabulary",))
+    parser.set_defaults(input_names=("vocabulary",))
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="its folder, with options.json")
     parser.add_argument("folder", metavar="DIR", help="the folder to write")
     parser.add_argument(

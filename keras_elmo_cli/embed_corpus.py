@@ -26,7 +26,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("input",))
+    parser.set_defaults(input_names=("input",))
     parser.add_argument(
         "input",
         metavar="INPUT",

@@ -26,12 +26,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("files", "vocabulary"))
+    parser.set_defaults(input_names=("files", "vocabulary"))
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="one with a softmax: a folder of `keras-elmo train`, or a checkpoint's; original "
-        "(downloads 2 GB); or hf://user/model",
+        help="one with a softmax: a folder of `keras-elmo train`, or a checkpoint's; small, medium "
+        "or original (which downloads at least 2 GB); or hf://user/model",
     )
     parser.add_argument("files", nargs="+", metavar="FILES", help="text files, or patterns")
     parser.add_argument(

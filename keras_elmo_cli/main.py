@@ -1,5 +1,6 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
+import argparse
 import contextlib
 import glob
 import importlib
@@ -38,6 +39,8 @@ def main(arguments=None):
         effect after the batch that is being computed. A second one ends the process at once.
     """
     options = make_parser().parse_args(arguments)
+    if not hasattr(options, "typed"):  # a command without its subcommand
+        options.run(options)
     if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
         sys.stdout.reconfigure(errors="replace")  # ? for a character that its encoding lacks
     try:
@@ -69,7 +72,7 @@ def main(arguments=None):
 
 def _check_files(options):
     """Raises Python's own error for a file to read that is missing, before TensorFlow's import."""
-    for name in (*options.files, "model"):
+    for name in (*options.input_names, "model"):
         paths = getattr(options, name, None)
         for path in paths if isinstance(paths, list) else [paths]:
             if path in (None, "-") or glob.escape(path) != path:
@@ -104,6 +107,17 @@ def _discard_output():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _ShowVersion(argparse.Action):
+    """Prints the version that is installed."""
+
+    def __init__(self, option_strings, dest):
+        super().__init__(option_strings, dest, nargs=0, help="show the version")
+
+    def __call__(self, parser, *_):
+        print(f"keras-elmo {importlib.metadata.version('keras-elmo')}")
+        parser.exit()
+
+
 def make_parser():
     """The parser of the whole command line."""
     parser = ExampleParser(
@@ -112,9 +126,8 @@ def make_parser():
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
         "its traceback stands above the line.",
     )
-    parser.set_defaults(files=())
-    version = f"%(prog)s {importlib.metadata.version('keras-elmo')}"
-    parser.add_argument("-V", "--version", action="version", version=version)
+    parser.set_defaults(input_names=())
+    parser.add_argument("-V", "--version", action=_ShowVersion)
     subcommands = {}
     for name in _COMMANDS:
         module = importlib.import_module(f"keras_elmo_cli.{name.replace('-', '_')}")

@@ -63,7 +63,7 @@ def _write(options, figure):
 
 
 def _add_word_arguments(parser):
-    parser.set_defaults(files=("file", "senses"))
+    parser.set_defaults(input_names=("file", "senses"))
     parser.add_argument("word", metavar="WORD", help="a token")
     add_text_argument(parser, has_senses=True)
     parser.add_argument(
@@ -89,7 +89,7 @@ def _run_word(options):
 
 
 def _add_cosines_arguments(parser):
-    parser.set_defaults(files=("text",))
+    parser.set_defaults(input_names=("text",))
     parser.add_argument("sentence", metavar="SENTENCE", help="its tokens are the rows")
     parser.add_argument("other", metavar="OTHER", help="another one, whose tokens are the columns")
     parser.add_argument(
@@ -135,7 +135,7 @@ def _mean(arrays):
 
 
 def _add_mix_arguments(parser):
-    parser.set_defaults(files=("models",))
+    parser.set_defaults(input_names=("models",))
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="a *.keras file, or a folder of such files"
     )
@@ -172,7 +172,7 @@ def _keras_files(model):
 
 
 def _add_probe_arguments(parser):
-    parser.set_defaults(files=("files",))
+    parser.set_defaults(input_names=("files",))
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="what `keras-elmo probe --json` printed"
     )
@@ -208,7 +208,7 @@ def _read_probe(file):
 
 
 def _add_training_arguments(parser):
-    parser.set_defaults(files=("folders",))
+    parser.set_defaults(input_names=("folders",))
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help="of `keras-elmo train`")
     _add_picture_arguments(parser)
 

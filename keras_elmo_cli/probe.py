@@ -24,7 +24,7 @@ def add_arguments(parser):
 
 
 def _add_tags_arguments(parser):
-    parser.set_defaults(files=("train", "tests"))
+    parser.set_defaults(input_names=("train", "tests"))
     parser.add_argument("train", metavar="TRAIN", help="a CoNLL-U file")
     parser.add_argument("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
     parser.add_argument(
@@ -53,7 +53,7 @@ def _run_tags(options):
 
 
 def _add_senses_arguments(parser):
-    parser.set_defaults(files=("folder",))
+    parser.set_defaults(input_names=("folder",))
     parser.add_argument(
         "folder",
         metavar="FOLDER",

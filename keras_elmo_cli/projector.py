@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("file", "senses"))
+    parser.set_defaults(input_names=("file", "senses"))
     add_text_argument(parser, has_senses=True)
     parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")

@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("file",))
+    parser.set_defaults(input_names=("file",))
     parser.add_argument("word", metavar="WORD", help="a token")
     add_text_argument(parser)
     parser.add_argument(

@@ -19,7 +19,7 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
         label_form: str. What `--label-field` names.
         formats: sequence of strings. The formats of files.
     """
-    parser.set_defaults(files=("train", "dev", "test"))
+    parser.set_defaults(input_names=("train", "dev", "test"))
     parser.add_argument(
         "train", metavar="TRAIN", help=f"{form}; *.gz is decompressed; - for standard input"
     )
@@ -129,7 +129,7 @@ def _scores(scores):
 
 def add_label_arguments(parser, what, formats=FORMATS):
     """Adds the arguments with which new text gets labels; see `add_train_arguments`."""
-    parser.set_defaults(files=("file",))
+    parser.set_defaults(input_names=("file",))
     parser.add_argument(
         "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
     )

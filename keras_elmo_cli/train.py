@@ -68,7 +68,7 @@ TRAINING_OPTIONS = {
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("train", "heldout", "vocabulary", "options"))
+    parser.set_defaults(input_names=("train", "heldout", "vocabulary", "options"))
     files = {"nargs": "+", "metavar": "FILES", "help": "text files, or patterns in quotes"}
     parser.add_argument("--train", required=True, **files)
     parser.add_argument("--heldout", **{**files, "help": "text to measure the perplexity of"})
@@ -145,12 +145,15 @@ def _find_vocabulary(init):
     from keras_elmo.weights import sources
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
+    if init:
+        with open_model_argument(init):  # for the error of a model that is not there
+            pass
     folder = init and sources.find_folder(model_source(init), with_softmax=True)
     file = folder and find_file(folder, VOCABULARY_FILE)
     if not file:
         raise ValueError(
             "There must be --vocab FILE, or --init with a model that has a vocabulary. "
-            f"Received: {f'--init {init}, which has none' if init else 'neither'}"
+            f"Received: {f'--init {init}, which has none in a folder' if init else 'neither'}"
         )
     return folder, file
 

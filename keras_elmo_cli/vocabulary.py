@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.set_defaults(files=("files",))
+    parser.set_defaults(input_names=("files",))
     parser.add_argument("files", nargs="+", metavar="FILES", help="text files, or patterns")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
     parser.add_argument(

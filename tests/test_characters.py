@@ -81,5 +81,5 @@ def test_row_holds_the_bytes_of_the_word_and_is_padded_to_its_length(word, size)
     kept = word[: size - 2]
     assert row[: len(kept) + 2] == [BEGIN, *(byte + 1 for byte in kept), END]
     assert row[len(kept) + 2 :] == [PAD] * (size - 2 - len(kept))
-    assert characters.PADDING not in row
+    assert 0 not in row
     assert max(row) <= characters.NUM_CHARACTERS

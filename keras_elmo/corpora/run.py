@@ -137,6 +137,9 @@ def embed_files(
         raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
     _earlier_manifest(folder)
     records = Records(find_files(inputs), encoding, errors, Fields(field, keep, format))
+    for path in records.paths:
+        if path != path.encode("utf-8", "replace").decode("utf-8"):
+            raise ValueError(f"The names of files must be UTF-8. Received: {ascii(path)}")
     config, num_mixes, load = _opened(model, kwargs)
     columns = shards.vector_columns(config, layers, num_mixes)
     kept = shards.column_types(records)  # the first reading, which checks and counts

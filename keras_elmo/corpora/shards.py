@@ -29,6 +29,7 @@ SHARD_NAME = r"shard-[0-9]{5,}-of-[0-9]{5,}\.parquet"  # as a regular expression
 # or of several types, is text that holds JSON.
 _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
 _JSON = "json"
+_LARGE = "large int64"
 _ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
 
 
@@ -108,15 +109,19 @@ def column_types(records):
     found = {field: set() for field in records.fields.keep}
     for _, record in records.read():
         for types, value in zip(found.values(), record.kept, strict=True):
-            is_large = type(value) is int and not -(2**63) <= value < 2**63
+            kind = _TYPES.get(type(value), _JSON)
+            if kind == "int64" and abs(value) > 2**53:  # no float64 has all of its digits
+                kind = _LARGE if -(2**63) <= value < 2**63 else _JSON
             if value is not None:
-                types.add(_JSON if is_large else _TYPES.get(type(value), _JSON))
+                types.add(kind)
     return {field: _common_type(types or {"string"}) for field, types in found.items()}
 
 
 def _common_type(types):
     if types == {"int64", "float64"}:
         return "float64"
+    if types <= {"int64", _LARGE}:
+        return "int64"
     return types.pop() if len(types) == 1 else _JSON
 
 

@@ -62,10 +62,9 @@ def find_files(inputs):
         found += matches
     if not found:
         raise FileNotFoundError("There must be an input file. Received: none")
-    files = {}  # by device and inode
+    files = {}
     for path in found:
-        status = os.stat(path)
-        files.setdefault((status.st_dev, status.st_ino), path)
+        files.setdefault(os.path.realpath(path), path)
     return list(files.values())
 
 
@@ -139,9 +138,6 @@ class HashedFile(io.FileIO):
         count = super().readinto(buffer)
         self.sha256.update(memoryview(buffer)[:count])
         return count
-
-    def seekable(self):
-        return False  # Each byte is read once.
 
 
 class _Pipe(io.FileIO):

@@ -47,8 +47,8 @@ class Elmo(ContextualModel):
     input, or to `max_tokens`, fit the outputs of every batch.
 
     Args:
-        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path. The weights
-            are random: `Elmo.from_pretrained` loads a model.
+        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path, *.json. The
+            weights are random: `Elmo.from_pretrained` loads a model.
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"characters"` (a token
             for each character, as for proteins), `"space"` (the ASCII space alone, as TF Hub's
             module does), an object of `keras_elmo.text`, or `None` if every input is already
@@ -307,8 +307,7 @@ class Elmo(ContextualModel):
             token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
                 A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
                 hold 24 of them, up to 24,576 tokens.
-            progress: bool. Show a progress bar on standard error, or lines of text if that is not
-                a terminal, as in notebooks and log files.
+            progress: bool. Show a progress bar on standard error.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);

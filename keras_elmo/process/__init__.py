@@ -1,7 +1,4 @@
-"""Living in a process: signals, and the progress of long work.
-
-It is imported before TensorFlow, which writes a log.
-"""
+"""Signals, and the progress of long work. It is imported before TensorFlow, which writes a log."""
 
 import os
 

@@ -166,9 +166,9 @@ class VectorCache:
         self._folder = folder if self.share < 1 else None
 
     def rows(self, examples):
-        """Like `rows`, with vectors in the place of tokens. They are computed now.
+        """A `tf.data.Dataset` of single examples, with vectors in the place of tokens.
 
-        Raises an `OSError` if a file cannot be written.
+        They are computed now. Raises an `OSError` if a file cannot be written.
         """
         queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
 
@@ -220,7 +220,12 @@ def batches(examples, elmo, shuffle=False, cache=None):
     count, batch_size = examples.count(), examples.batch_size
     if shuffle:
         examples = _shuffled(examples)
-    dataset = rows(examples) if cache is None else cache.rows(examples)
+    if cache is not None:
+        dataset = cache.rows(examples)
+    else:
+        lengths = tf.cast(examples.tokens.row_lengths(), tf.int32)
+        dataset = tf.data.Dataset.from_tensor_slices({**examples.columns(), "lengths": lengths})
+        dataset = dataset.map(lambda row: row)  # plain tensors of ragged rows
     padding = {
         name: tf.constant(_PADDING.get(name, 0), spec.dtype)
         for name, spec in dataset.element_spec.items()
@@ -254,13 +259,6 @@ def _shuffled(examples):
         part = part[np.argsort(lengths[part], kind="stable")]
         parts.append(part[::-1] if index % 2 else part)  # The ends of two parts are alike, too.
     return examples.rows(np.concatenate(parts))
-
-
-def rows(examples):
-    """A `tf.data.Dataset` of single examples: dicts of tensors."""
-    lengths = tf.cast(examples.tokens.row_lengths(), tf.int32)
-    dataset = tf.data.Dataset.from_tensor_slices({**examples.columns(), "lengths": lengths})
-    return dataset.map(lambda row: row)  # plain tensors of ragged rows
 
 
 def as_batch(columns, elmo):

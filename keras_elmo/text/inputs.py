@@ -53,11 +53,6 @@ def strings(texts: Texts) -> Any:
             message names the row.
         ValueError: it has more than two axes.
 
-    Example:
-
-    >>> strings(["one sentence", "another"]).shape
-    TensorShape([2])
-
     Beside a tensor Keras takes no list of labels: its error, `Unrecognized data type`, names the
     texts, but means the labels.
 
@@ -171,8 +166,9 @@ def warn_of_long_words(texts, tokenizer):
         bool. Whether there was a warning.
     """
     for text in texts if getattr(tokenizer, "splits_on_spaces", False) else ():
-        if isinstance(text, str | bytes) and len(text) > MAX_WORD and len(text.split(None, 1)) == 1:
-            shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        data = characters.text_to_bytes(text) if isinstance(text, str | bytes) else b""
+        shown = data.decode("utf-8", "replace") if len(data) > MAX_WORD else ""
+        if len(shown.split(None, 1)) == 1:
             warnings.warn(
                 "A text without spaces is one token, of which a model reads a beginning, usually "
                 f"{MAX_WORD} bytes. For proteins and other sequences of letters, make the model "

@@ -75,6 +75,8 @@ class Checkpoints:
             with np.load(path) as arrays:
                 yield arrays
         except Exception as error:  # Of a damaged zip, NumPy and Python have many.
+            if isinstance(error, MemoryError) or getattr(error, "errno", None):
+                raise
             raise ValueError(
                 f"The checkpoint {path} must be whole. Remove it to resume from the one before it, "
                 f"or begin again in another folder. Received: {error}"

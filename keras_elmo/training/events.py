@@ -45,7 +45,9 @@ def event_log(folder):
 
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"events.out.tfevents.{time.time_ns()}")
-    with tf.io.TFRecordWriter(path) as writer:
+    with _naming(folder):
+        writer = tf.io.TFRecordWriter(path)
+    with writer:
         write(file_version="brain.Event:2")
         yield log
 

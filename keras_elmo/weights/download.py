@@ -1,7 +1,4 @@
-"""`ensure_file`: downloads a file if it is missing or damaged. There is no second try.
-
-(`addresses.py` keeps the checksums of what it downloads.)
-"""
+"""`ensure_file`: downloads a file if it is missing or damaged. There is no second try."""
 
 import os
 import re

@@ -45,7 +45,7 @@ _VOCABULARY = RemoteFile(
 )
 
 
-def _checkpoint(folder, step, parameters, projection_dim):
+def _checkpoint(parameters, folder, step, projection_dim):
     """The files of a checkpoint, which holds the softmax, and may hold Adagrad's sums of squares.
 
     The addresses are those of issues 105 and 198 of bilm-tf, and of its list of questions.
@@ -63,10 +63,7 @@ def _checkpoint(folder, step, parameters, projection_dim):
 def _english(shape, parameters, checkpoint=None, **known):
     file = f"{shape}/elmo_{shape}"
     preset = _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, **known)
-    if checkpoint is None:
-        return preset
-    folder, step, projection_dim = checkpoint
-    files = _checkpoint(folder, step, parameters, projection_dim)
+    files = _checkpoint(parameters, *checkpoint) if checkpoint else ()
     return preset._replace(checkpoint=files)
 
 

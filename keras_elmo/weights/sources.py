@@ -93,9 +93,6 @@ def find_folder(source, with_softmax):
     Returns:
         The path of a folder, a str; or `None` if the model is in none, such as that of a zip, or
         is published without a softmax.
-
-    Raises:
-        See `open_model`.
     """
     if addresses.is_hub_address(source):
         return addresses.fetch_hub(source, with_softmax)

@@ -53,8 +53,8 @@ def find_checkpoint(path):
         names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
         prefixes = [os.path.join(path, name) for name in names]
         return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
-    indices = glob.glob(os.path.join(glob.escape(path), "*.index"))
-    own = [indices[0].removesuffix(".index")] if len(indices) == 1 else []
+    files = glob.glob(os.path.join(glob.escape(path), "*.data-00000-of-*"))
+    own = [files[0].rpartition(".data-")[0]] if len(files) == 1 else []
     prefixes = path, os.path.join(path, _MODULE_VARIABLES), *own
     return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
 

@@ -52,7 +52,10 @@ WITHOUT = """
 import sys
 from keras_elmo_cli.main import main
 statuses = []
-for arguments in ("--help", "--version", "embed --help", "embd", "embed no.txt -m tiny -o a.npz"):
+for arguments in (
+    "--help", "--version", "plot", "embed --help", "embd", "embed no.txt -m tiny -o a.npz",
+    "vocabulary no.txt -o v.txt", "evaluate tiny run", "plot probe no.json -o a.png",
+):
     try:
         statuses.append(main(arguments.split()))
     except SystemExit as error:
@@ -69,7 +72,7 @@ def test_help_and_missing_files_need_no_tensorflow(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert process.stdout.splitlines()[-1] == "[0, 0, 0, 2, 2] set()", process.stderr
+    assert process.stdout.splitlines()[-1] == "[0, 0, 2, 0, 2, 2, 2, 2, 2] set()", process.stderr
 
 
 @pytest.fixture

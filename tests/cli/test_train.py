@@ -228,7 +228,10 @@ def test_the_vocabulary_and_the_softmax_of_the_model_that_it_starts_from(
     assert main([*without, "-o", "second", "--init", "first", "--quiet"]) == 0
     (trainer,) = trainers
     np.testing.assert_array_equal(trainer.model.softmax.kernel, first.softmax.kernel)
-    for init, received in (([], "neither"), (["--init", "tiny"], "--init tiny, which has none")):
+    for init, received in (
+        ([], "neither"),
+        (["--init", "tiny"], "--init tiny, which has none in a folder"),
+    ):
         assert main([*without, "-o", "third", *init]) == 2
         assert capsys.readouterr().err == (
             "keras-elmo train: error: There must be --vocab FILE, or --init with a model that has "

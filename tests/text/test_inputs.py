@@ -486,7 +486,7 @@ def test_a_text_without_spaces_is_warned_of_once():
         for tokenizer in (None, CharacterTokenizer()):
             strings_for([protein], tokenizer)
         strings_for([[protein], ["a"]], TOKENIZER)  # tokens
-        strings_for(np.array([["a b"], ["c"]]), TOKENIZER)
+        strings_for(np.array([["a b"], ["c"], ["\u3000".join(["word"] * 20)]]), TOKENIZER)
         strings_for(["a" * 48, f"{protein} {protein}"], TOKENIZER)
 
 

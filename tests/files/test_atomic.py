@@ -178,6 +178,7 @@ def interrupt_at(place, function):
 
     before = sys.gettrace()
     gc.disable()  # An interrupt in a callback of the collector would be lost.
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for it before the first event.
     sys.settrace(trace)
     try:
         function()

@@ -36,8 +36,8 @@ class TaskModel(keras.Model):
     Attributes:
         elmo: the `Elmo`. One that was handed over was copied.
         head: a functional Keras model of `"vectors"`, float (batch, tokens, D), the layers of the
-            `Elmo` side by side; `"words"`, int32 (batch, tokens), see `word_rows`; and `"mask"`,
-            bool (batch, tokens).
+            `Elmo` side by side; `"mask"`, bool (batch, tokens); and, with a `word_dim`, `"words"`,
+            int32 (batch, tokens), see `word_rows`.
         vector_names: the outputs of the `Elmo` that the head reads side by side.
     """
 
@@ -69,11 +69,11 @@ class TaskModel(keras.Model):
         size = data.vector_size(self.elmo.config, self.vector_names)
         inputs = {
             "vectors": keras.Input((None, size), name="vectors"),
-            "words": keras.Input((None,), dtype="int32", name="words"),
             "mask": keras.Input((None,), dtype="bool", name="mask"),
         }
         dtype, x = self.dtype_policy, inputs["vectors"]
         if self.word_dim:
+            inputs["words"] = keras.Input((None,), dtype="int32", name="words")
             table = keras.layers.Embedding(
                 data.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
             )
@@ -121,7 +121,9 @@ class TaskModel(keras.Model):
         batch = tf.shape(features["words"])[0]
         # The head reads one row of padding of an empty batch, whose convolutions would fail.
         missing = [[0, tf.maximum(1 - batch, 0)], [0, 0], [0, 0]]
-        rows = {name: tf.pad(x, missing[: x.shape.rank]) for name, x in features.items()}
+        rows = {
+            name: tf.pad(features[name], missing[: x.ndim]) for name, x in self.head.input.items()
+        }
         result = self.head(rows, training=training)[:batch]
         if self._gives_tags():
             result._keras_mask = features["mask"]  # losses and metrics leave the padding out

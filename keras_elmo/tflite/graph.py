@@ -70,7 +70,7 @@ def _head(task):
         mask = tf.range(tf.shape(words)[1]) < tf.expand_dims(sequence_len, -1)
         features = {"vectors": vectors, "words": words, "mask": mask}
         with without_cudnn(task.head):
-            outputs = task.head(features, training=False)
+            outputs = task.head({name: features[name] for name in task.head.input}, training=False)
         names = ["probabilities", *(["tags"] if is_tagger(task) else [])]
         return {name: task.decode(outputs, name) for name in names}
 

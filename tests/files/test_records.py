@@ -142,6 +142,8 @@ TEXTS = st.one_of(
     st.lists(SIGNS | st.sampled_from("ab "), max_size=8).map("".join),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
 )
+if sys.version_info < (3, 11):  # whose `csv` neither writes nor reads a NUL
+    TEXTS = TEXTS.filter(lambda text: "\0" not in text)
 
 
 @given(

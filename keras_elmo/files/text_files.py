@@ -72,11 +72,8 @@ def find_files(inputs):
 def open_text(path, file=None):
     """Opens a text file for reading bytes; `*.gz` is decompressed, and `-` is standard input.
 
-    A signal ends the waiting for a named pipe, and for standard input.
-
-    Args:
-        path: path.
-        file: the file at this path, which is open already, such as a `HashedFile`; or `None`.
+    A signal ends the waiting for a named pipe, and for standard input. `file` is the file at this
+    path if it is open already, such as a `HashedFile`.
 
     Raises:
         ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).

@@ -430,10 +430,7 @@ class ContextualModel(keras.Model):
 def refuse_pretrained_source(cls, config, weights=None):
     """Raises a `ValueError` if a constructor is called for a model that must be loaded.
 
-    Args:
-        cls: the class of the model.
-        config: its first argument.
-        weights: its second argument, which is the weight file in AllenNLP's `Elmo`.
+    `weights` is its second argument, which is the weight file in AllenNLP's `Elmo`.
     """
     source = str(config)
     if isinstance(weights, str | os.PathLike) and str(weights).endswith((".hdf5", ".h5")):

@@ -8,9 +8,7 @@ DELAY = 1  # seconds: shorter work shows nothing
 
 
 class ProgressBar(tqdm.tqdm):
-    """A bar of tqdm, inside a `with` block, for work of more than a second.
-
-    In a file it is written every ten seconds.
+    """A bar of tqdm in a `with` block, for more than a second; in files, every ten seconds.
 
     Args:
         name: str, what is done, such as `"reading"`.

@@ -82,8 +82,16 @@ class Stream:
             start: int. The number of batches that are skipped. A run that is resumed skips those
                 that it has seen.
         """
-        epochs = (corpus.epoch(epoch, order_seed) for epoch in itertools.count())
-        windows = self._windows(itertools.chain.from_iterable(epochs))
+
+        def epoch(number):
+            sentences = corpus.epoch(number, order_seed)
+            for first in sentences:
+                return itertools.chain([first], sentences)
+            raise ValueError(
+                f"The text must have sentences in each epoch. Received: none in epoch {number}"
+            )
+
+        windows = self._windows(itertools.chain.from_iterable(map(epoch, itertools.count())))
         for step, window in enumerate(windows):
             if step >= start:
                 yield self._make_batch(window, step)

@@ -179,3 +179,13 @@ def test_samples_are_distinct_and_log_uniform():
     np.testing.assert_allclose(counts / 2000, expected, atol=0.04)
     words, _ = log_uniform_sample(rng, 8, 8)
     assert sorted(words.tolist()) == list(range(8))
+
+
+def test_a_text_that_is_emptied_while_it_is_read_ends_the_stream(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a b\n" * 20)
+    batches = Stream(VOCABULARY, 2, 3).training_batches(Corpus(str(path)))
+    next(batches)
+    path.write_text("")
+    with pytest.raises(ValueError, match="must have sentences in each epoch. Received: none in ep"):
+        take(batches, 1000)

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import warnings
 
 from keras_elmo_cli.choices import MATMUL_DTYPES, TOKENIZERS
 from keras_elmo_cli.reading import add_reading_arguments, read_records
@@ -77,7 +76,7 @@ def load_elmo(options, check=None, **kwargs):
 
 
 def load_any_model(options, classes=None):
-    """Loads the model that `options.model` names: an `Elmo`, or that of a *.keras file.
+    """Loads the model that `options.model` names: an `Elmo`, a task, or that of a *.keras file.
 
     Args:
         options: the arguments as they are typed.
@@ -88,39 +87,17 @@ def load_any_model(options, classes=None):
     """
     import keras
 
-    if not options.model.endswith(".keras") or "://" in options.model:
+    from keras_elmo.tasks.pretrained import find_task, load_keras_model
+
+    path = find_task(options.model)
+    if path is None:
         return load_elmo(options)
     for name, value in typed_arguments(options).items():
         raise ValueError(
-            f"With a *.keras file, `{name}` must not be given: the model has its own. "
+            f"With a *.keras file or a task, `{name}` must not be given: the model has its own. "
             f"Received: {name}={value}"
         )
-    return load_keras_model(options.model, *(classes or (keras.Model,)))
-
-
-def load_keras_model(path, *classes):
-    """Loads a model of one of some classes from a *.keras file.
-
-    Raises:
-        ValueError: the file cannot be loaded, or has a model of another class.
-        OSError: the file cannot be read.
-    """
-    import keras
-
-    check_readable(path)
-    try:
-        with warnings.catch_warnings():  # nothing is trained here
-            warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
-            model = keras.models.load_model(path, compile=False)
-        reason = None if isinstance(model, classes) else f"a file of a {type(model).__name__}"
-    except Exception as error:  # Keras has many, of many lines
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-    if reason:
-        names = " or ".join(kind.__name__ for kind in classes)
-        raise ValueError(
-            f"{path} must be a *.keras file with a model of the class {names}. Received: {reason}"
-        )
-    return model
+    return load_keras_model(path, *(classes or (keras.Model,)))
 
 
 def typed_arguments(options):

@@ -4,7 +4,6 @@ import collections
 import sys
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.parsing import Subcommand, add_commands
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
@@ -67,7 +66,7 @@ def baseline(train, others):
 def _label(options):
     from keras_elmo.tasks import TextClassifier
 
-    model = load_keras_model(options.model, TextClassifier)
+    model = TextClassifier.from_pretrained(options.model)
     for records in task_steps.batches_of_records(options):
         texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)

@@ -14,7 +14,6 @@ from keras_elmo_cli.arguments import (
     check_overwrite,
     find,
     load_elmo_and_layers,
-    load_keras_model,
 )
 from keras_elmo_cli.parsing import Subcommand, add_commands
 from keras_elmo_cli.reading import read_records
@@ -146,6 +145,7 @@ def _run_mix(options):
     import keras
 
     from keras_elmo.analysis.plot import mix_weights, plot_mix
+    from keras_elmo.tasks.pretrained import load_keras_model
 
     _check_output(options)
     files = [file for model in options.models for file in _keras_files(model)]

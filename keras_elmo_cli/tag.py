@@ -3,7 +3,6 @@
 import json
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.choices import FORMATS
 from keras_elmo_cli.parsing import Subcommand, add_commands
 
@@ -82,7 +81,8 @@ def _flat_pairs(*sides):
 
 
 def _add_label_arguments(parser):
-    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS))
+    name = ", or pos: universal parts of speech of English, in the package"
+    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS), name)
     parser.add_argument(
         "--entities",
         action="store_true",
@@ -108,7 +108,7 @@ def _batches(options):
 def _label(options):
     from keras_elmo.tasks import Tagger
 
-    model = load_keras_model(options.model, Tagger)
+    model = Tagger.from_pretrained(options.model)
     for texts in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
@@ -136,7 +136,7 @@ STEPS = [
         "label",
         "tag new texts",
         "Prints a token and its tag on each line, and a blank line after each sentence.",
-        EXAMPLES[1:] + ("keras-elmo tag label test.conllu -m xpos.keras",),
+        EXAMPLES[1:] + ("keras-elmo tag label new.txt -m pos",),
         _add_label_arguments,
         _label,
     ),

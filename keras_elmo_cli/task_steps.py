@@ -33,7 +33,13 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     parser.add_argument("--label-field", metavar="NAME", help=label_form)
     parser.add_argument("-m", "--model", default="tiny", help=f"{MODEL_HELP} (default: tiny)")
     add_tokenizer_argument(parser)
-    parser.add_argument("--epochs", type=int, default=20, metavar="N", help="at most (%(default)s)")
+    parser.add_argument(
+        "--epochs",
+        type=int,
+        metavar="N",
+        help="at most so many; without it, the training ends by the score of --dev, or else of a "
+        "tenth of TRAIN that is held out",
+    )
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="(%(default)s)")
     parser.add_argument(
         "--fine-tune", action="store_true", help="train all of ELMo afterwards, at a smaller rate"
@@ -68,7 +74,9 @@ def train(options, make, data, baseline):
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.process.signals import check_signals
 
-    check_integers(1, epochs=options.epochs, batch_size=options.batch_size)
+    check_integers(1, batch_size=options.batch_size)
+    if options.epochs is not None:
+        check_integers(1, epochs=options.epochs)
     if not options.output.endswith(".keras"):
         raise ValueError(f"The output must be a *.keras file. Received: --output {options.output}")
     check_overwrite(options.output, options.overwrite)
@@ -104,7 +112,7 @@ def _train(options, make, data, baseline):
                 ("on_train_batch_end", "on_test_batch_end"), lambda *_, **__: check_signals()
             )
             callbacks = [keras.callbacks.LambdaCallback(**signals)]
-            if "dev" in data:
+            if "dev" in data and options.epochs is not None:  # else `fit` adds it
                 callbacks.append(model.early_stopping())
             model.fit(
                 *data["train"],
@@ -127,14 +135,21 @@ def _scores(scores):
     return ", ".join(f"{name} {100 * value:.1f} %" for name, value in scores.items())
 
 
-def add_label_arguments(parser, what, formats=FORMATS):
-    """Adds the arguments with which new text gets labels; see `add_train_arguments`."""
+def add_label_arguments(parser, what, formats=FORMATS, name=""):
+    """Adds the arguments with which new text gets labels; see `add_train_arguments`.
+
+    `name` is what follows in the help of `--model`: the names of models in the package.
+    """
     parser.set_defaults(input_names=("file",))
     parser.add_argument(
         "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
     )
     parser.add_argument(
-        "-m", "--model", required=True, metavar="FILE", help=f"the {what} (*.keras)"
+        "-m",
+        "--model",
+        required=True,
+        metavar="MODEL",
+        help=f"the {what}: a *.keras file, a folder of `save_pretrained`, an address{name}",
     )
     add_reading_arguments(parser, formats)
 

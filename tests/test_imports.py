@@ -39,6 +39,7 @@ LEVELS = {
     "tasks": 6,
     "tflite": 6,
     "training": 6,
+    "sklearn": 7,  # of tasks
     # what shows all of it: `keras_elmo_cli` stands beside the package
     "__main__": 8,
     "__init__": 9,  # the public names

@@ -20,6 +20,8 @@ from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.text.inputs import call_strings, fit_strings
 from keras_elmo.weights import hdf5, model_files, sources
+from keras_elmo.weights.addresses import push_to_hub
+from keras_elmo.weights.card import write_card
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -364,12 +366,42 @@ class ContextualModel(keras.Model):
         """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
 
         A model with a dictionary gets a `dictionary.json`, too, and only `from_pretrained` reads
-        these files.
+        these files. `README.md` is a model card with what is known of the model; one that is there
+        already stays.
 
         Args:
             folder: path. It is created if it does not exist.
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
+        write_card(folder, self, self.facts())
+
+    def push_to_hub(self, repository: str, private: bool = False) -> None:
+        """Uploads what `save_pretrained` writes to the Hugging Face Hub.
+
+        `hf auth login` says who you are. Others then load the model from `hf://user/name`.
+
+        Args:
+            repository: `"user/name"`. It is created if it does not exist. A card that it has stays.
+            private: bool. Whether a new repository is hidden from others.
+
+        Raises:
+            ImportError: huggingface_hub is missing (`pip install "keras-elmo[hub]"`).
+            OSError: the model cannot be uploaded.
+        """
+        push_to_hub(self.save_pretrained, repository, private)
+
+    def facts(self):
+        """What a model card tells: dict of strings, by their names."""
+        config = self.config
+        tokenizer = "none" if self.tokenizer is None else type(self.tokenizer).__name__
+        return {
+            "what": "An ELMo model",
+            "parameters": f"{self.count_params():,}",
+            "LSTMs": f"{config.num_layers} layers of {config.units:,} units in each direction",
+            "vectors": f"{config.output_dim:,} numbers for each token and layer",
+            "tokenizer": tokenizer,
+            **({"weights": self.source} if self.source else {}),
+        }
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """Loads weights. A file with a fault changes nothing.

@@ -286,6 +286,7 @@ class Elmo(ContextualModel):
         layers: LayerSpec | Sequence[LayerSpec] = "elmo",
         token_budget: int | None = None,
         progress: bool = False,
+        normalize: bool = False,
     ) -> Any:
         """Embeds sentences, any number of them.
 
@@ -308,6 +309,8 @@ class Elmo(ContextualModel):
                 A longer sentence is a batch by itself. `None`: 4,096, but batches of long sentences
                 hold 24 of them, up to 24,576 tokens.
             progress: bool. Show a progress bar on standard error.
+            normalize: bool. Give the vectors of `layers="default"` the length 1, so that the
+                product of two is their cosine.
 
         Returns:
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
@@ -317,8 +320,8 @@ class Elmo(ContextualModel):
             they belong to.
 
         Raises:
-            ValueError: `layers` or `token_budget` is not as said above, or most tokens hold
-                whitespace.
+            ValueError: `layers`, `token_budget` or `normalize` is not as said above, or most tokens
+                hold whitespace.
             TypeError: a sentence is neither a string nor a list of strings.
 
         Example:
@@ -333,10 +336,40 @@ class Elmo(ContextualModel):
         >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
         ((4, 512), (4, 1024), (1024,))
         """
+        is_default = isinstance(layers, str) and layers == "default"
+        if normalize and not is_default:
+            raise ValueError(
+                f'With `normalize=True`, `layers` must be "default". Received: layers={layers!r}'
+            )
         results = list(self.embed_stream(sentences, layers, token_budget, progress))
-        if isinstance(layers, str) and layers == "default":
-            return np.array(results, np.float32).reshape(-1, self.config.output_dim)
-        return results
+        if not is_default:
+            return results
+        vectors = np.array(results, np.float32).reshape(-1, self.config.output_dim)
+        if normalize:  # but for those of texts without tokens
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors /= np.where(lengths > 0, lengths, 1)
+        return vectors
+
+    def similarity(self, one: str | Sequence[str], other: str | Sequence[str]) -> float:
+        """The cosine of the vectors of two sentences, each the mean of `"elmo"` over its tokens.
+
+        It is large for all sentences, since their means have a part in common. To compare many,
+        subtract the mean of their vectors (`layers="default"`) from each first.
+
+        Args:
+            one: a raw string or a list of tokens.
+            other: the same.
+
+        Returns:
+            A float from -1 to 1; 0 if one of them has no tokens.
+
+        Example:
+
+        >>> elmo.similarity("The cat sat .", "The dog sat .")
+        0.93...
+        """
+        a, b = self.embed([one, other], layers="default", normalize=True)
+        return float(a @ b)
 
     def embed_stream(
         self,

@@ -2,14 +2,14 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.annotations import Array, HasArray, Labels, Texts
+from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
@@ -18,12 +18,20 @@ from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
 from keras_elmo.tasks.labels import LabelIndex
+from keras_elmo.tasks.pretrained import load_task, save_folder
 from keras_elmo.text.inputs import call_strings
 from keras_elmo.traced_function import without_trace_warnings
+from keras_elmo.weights.addresses import push_to_hub
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Adam's learning rate when LSTM layers train too. A larger one makes them forget.
 FINE_TUNING_RATE = 5e-4
 LAYERS = ("all", "elmo")
+# Epochs of `fit` without `epochs`: of a training that early stopping ends; and of one that nothing
+# ends, since so few texts would give a score of chance.
+MAX_EPOCHS, FEW_EPOCHS, MIN_TEXTS = 40, 20, 200
 _LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
 
 
@@ -234,7 +242,7 @@ class TaskModel(keras.Model):
         x: Texts | Iterable[Any],
         y: Labels | None = None,
         batch_size: int = 32,
-        epochs: int = 1,
+        epochs: int | None = None,
         *,
         validation_data: Any = None,
         validation_split: float = 0.0,
@@ -245,10 +253,12 @@ class TaskModel(keras.Model):
         cache_bytes: int = 10**9,
         **kwargs: Any,
     ) -> Any:
-        """Keras's `fit`.
+        """Keras's `fit`, which without `epochs` trains until the model gets no better.
 
-        As long as nothing of the `Elmo` trains, the vectors of all texts, also of the validation
-        data, are computed once, before the first epoch.
+        Then a tenth of the texts is held out, unless there is validation data, and the training
+        ends as `early_stopping` says, with the weights of the best epoch. As long as nothing of the
+        `Elmo` trains, the vectors of all texts, also of the validation data, are computed once,
+        before the first epoch.
 
         Args:
             x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
@@ -256,7 +266,10 @@ class TaskModel(keras.Model):
                 size of its first. Only with `steps_per_epoch`, which one without an end needs, is
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
-            batch_size, epochs: int.
+            batch_size: int.
+            epochs: int, or `None`: at most 40. The texts that are held out are the same in each
+                call with the same texts, and of each label alike. Nothing is held out of fewer than
+                200 texts, nor with `steps_per_epoch`: then there are 20 epochs.
             validation_data: a pair of texts and labels, or a triple with sample weights, or a
                 `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
@@ -279,6 +292,8 @@ class TaskModel(keras.Model):
         """
         check_integers(1, batch_size=batch_size)
         check_integers(0, cache_bytes=cache_bytes)
+        if epochs is not None:
+            check_integers(0, epochs=epochs)
         if validation_batch_size is not None:
             check_integers(1, validation_batch_size=validation_batch_size)
         if validation_split and validation_data is not None:
@@ -287,6 +302,7 @@ class TaskModel(keras.Model):
                 f"Received: validation_split={validation_split!r}"
             )
         steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
+        is_shown = kwargs.get("verbose", "auto") != 0
         train = self._read(x, y, sample_weight, class_weight, batch_size, steps)
         self._check_targets(train)
         validation = None
@@ -294,6 +310,19 @@ class TaskModel(keras.Model):
             train, validation = train.split(validation_split)
         elif validation_data is not None:
             validation = self._read_validation(validation_data, train.batch_size, validation_steps)
+        if epochs is None:
+            is_enough = train.stream is None and train.count() >= MIN_TEXTS
+            if validation is None and is_enough:
+                train, validation = train.hold_out()
+                with ProgressBar("training", is_shown=is_shown) as bar:
+                    bar.print(
+                        f"{train.count():,} texts train. {validation.count():,} are held out: the "
+                        f"training ends when their {self.main_metric} gets no better."
+                    )
+            epochs = FEW_EPOCHS
+            if validation is not None:
+                epochs = MAX_EPOCHS
+                kwargs["callbacks"] = [kwargs.get("callbacks") or [], self.early_stopping()]
         if validation is not None:
             size = validation_batch_size or validation.batch_size
             validation = validation._replace(batch_size=size)
@@ -308,7 +337,6 @@ class TaskModel(keras.Model):
             cache = None
             if not self.elmo.trainable_variables:
                 parts = [part for part in (train, validation) if part is not None]
-                is_shown = kwargs.get("verbose", "auto") != 0
                 cache = data.VectorCache(
                     self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown
                 )
@@ -516,6 +544,51 @@ class TaskModel(keras.Model):
         )
 
     # Files
+
+    @classmethod
+    def from_pretrained(cls, source: AnyPath) -> "Self":
+        """Loads a model that is trained.
+
+        Args:
+            source: `"pos"`, the tagger in the package, of universal parts of speech; a *.keras
+                file, or a folder that `save_pretrained` wrote; the address (`https://...`) of such
+                a file, or of such a folder on the Hugging Face Hub (`hf://user/name`).
+
+        Raises:
+            ValueError: there is no such model, or it is of another class.
+            OSError: a file cannot be read or downloaded.
+            ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
+        """
+        return load_task(source, cls)
+
+    def save_pretrained(self, folder: AnyPath) -> None:
+        """Writes a folder that `from_pretrained` reads, to be shared.
+
+        It has `task.json`, a file of weights, and `README.md`, a model card with what is known; one
+        that is there already stays. If the `Elmo` has the weights of a model with a name, such as
+        `"tiny"`, the file has those of the head alone.
+
+        Args:
+            folder: path. It is created if it does not exist.
+        """
+        save_folder(self, folder)
+
+    def push_to_hub(self, repository: str, private: bool = False) -> None:
+        """Uploads what `save_pretrained` writes to the Hugging Face Hub; see `Elmo.push_to_hub`."""
+        push_to_hub(self.save_pretrained, repository, private)
+
+    def facts(self):
+        """What a model card tells: dict of strings, by their names."""
+        names = self._labels.as_strings()
+        history = getattr(getattr(self, "history", None), "history", {})  # of a `fit`
+        facts = {
+            "what": f"A `{type(self).__name__}` of texts",
+            "labels": ", ".join(names[:50]) + (", ..." if len(names) > 50 else ""),
+            **{f"ELMo: {name}": fact for name, fact in self.elmo.facts().items() if name != "what"},
+        }
+        if scores := history.get(f"val_{self.main_metric}"):
+            facts[f"{self.main_metric} of the validation data"] = f"{max(scores):.3f}"
+        return facts
 
     def get_config(self):
         return {

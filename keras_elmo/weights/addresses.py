@@ -4,10 +4,12 @@ import contextlib
 import hashlib
 import os
 import re
+import tempfile
 
 from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.process.signals import raising_signals
 from keras_elmo.weights import presets
+from keras_elmo.weights.card import CARD_FILE
 from keras_elmo.weights.download import RemoteFile, ensure_file, printable, shown_address
 
 _HUB = "hf://"
@@ -93,12 +95,7 @@ def fetch_hub(address, with_softmax=False):
         ImportError: huggingface_hub is not installed.
         OSError: there is no such model, or it cannot be downloaded.
     """
-    try:
-        import huggingface_hub
-    except ImportError:
-        raise ImportError(
-            f'{address} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
-        ) from None
+    huggingface_hub = _import_hub(address)
     repository, _, revision = address.removeprefix(_HUB).partition("@")
     revision = revision or "main"
     patterns = {
@@ -118,3 +115,46 @@ def fetch_hub(address, with_softmax=False):
             return huggingface_hub.snapshot_download(repository, revision=revision, **patterns)
     except Exception as error:  # its HTTP library and its checks of names have errors of their own
         raise OSError(f"{address} cannot be downloaded: {printable(str(error))}") from None
+
+
+def push_to_hub(save, repository, private):
+    """Uploads a folder to the Hugging Face Hub.
+
+    Args:
+        save: function that writes the files into a folder with a given path.
+        repository: str, `user/name`. It is made if there is none. A card that it has stays.
+        private: bool. Whether a new one is private.
+
+    Raises:
+        ImportError: huggingface_hub is not installed.
+        OSError: the files cannot be uploaded.
+    """
+    huggingface_hub = _import_hub(repository)
+    api = huggingface_hub.HfApi()
+    with tempfile.TemporaryDirectory() as parent:
+        folder = os.path.join(parent, repository.rpartition("/")[2])
+        save(folder)
+        try:
+            with raising_signals():
+                api.create_repo(repository, private=private, exist_ok=True)
+                has_card = api.file_exists(repository, CARD_FILE)
+                api.upload_folder(
+                    repo_id=repository,
+                    folder_path=folder,
+                    ignore_patterns=[CARD_FILE] if has_card else None,
+                )
+        except Exception as error:  # see `fetch_hub`
+            raise OSError(
+                f"{repository} cannot be uploaded: {printable(str(error))}. `hf auth login` says "
+                "who you are."
+            ) from None
+
+
+def _import_hub(what):
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise ImportError(
+            f'{what} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
+        ) from None
+    return huggingface_hub

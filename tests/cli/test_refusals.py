@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo
-from keras_elmo_cli import classify, tag
+from keras_elmo import BiLanguageModel, Elmo, Tagger, TextClassifier
 from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -234,8 +233,8 @@ def test_it_is_one_line_and_leaves_no_file(folder, monkeypatch, capsys, command,
     if (command, message) in EARLY:
         monkeypatch.setattr(Elmo, "from_files", None)
         monkeypatch.setattr(BiLanguageModel, "from_pretrained", None)
-        for module in (classify, tag):  # whose models are loaded before the texts are read
-            monkeypatch.setattr(module, "load_keras_model", lambda *_: None)
+        for kind in (TextClassifier, Tagger):  # which are loaded before the texts are read
+            monkeypatch.setattr(kind, "from_pretrained", lambda _: None)
     before = contents(folder)
     arguments = [" " if argument == "blank" else argument for argument in command.split()]
     assert main(arguments) == 2

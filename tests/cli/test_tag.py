@@ -10,7 +10,6 @@ import pytest
 from keras_elmo import Tagger
 from keras_elmo.files.labelled_files import read_texts
 from keras_elmo_cli import classify, tag, task_steps
-from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.main import main, make_parser
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 4
@@ -37,9 +36,9 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, capsys, m
     assert out.startswith("dev: accuracy ")
     assert out.endswith("each word's most frequent tag: accuracy 100.0 %, f1 100.0 %\n")
     assert "val_f1" in err.splitlines()[-1]
-    model = load_keras_model("t.keras", Tagger)
+    model = Tagger.from_pretrained("t.keras")
     assert model.labels == ["B-LOC", "B-PER", "O"]
-    monkeypatch.setattr(tag, "load_keras_model", lambda *_: model)
+    monkeypatch.setattr(Tagger, "from_pretrained", lambda _: model)
     assert run("tag", "label", "new.txt", "-m", "t.keras") == 0
     out = capsys.readouterr().out
     rows = [[line.split("\t")[0] for line in part.splitlines()] for part in out.split("\n\n")]

@@ -94,7 +94,8 @@ def test_errors_are_one_line_and_leave_nothing(run, arguments, message):
 def test_labels_are_printed_as_by_keras_elmo(
     run, task_models, task_files, monkeypatch, capsys, command, name, options
 ):
-    monkeypatch.setattr(f"keras_elmo_cli.{command}.load_keras_model", lambda *_: task_models[name])
+    model = task_models[name]
+    monkeypatch.setattr(type(model), "from_pretrained", lambda _: model)
     assert main([command, "label", "text.txt", "-m", "elmo", *options]) == 0
     expected = capsys.readouterr().out
     model = ["--model", task_files[name]]

@@ -16,6 +16,7 @@ from tasks.cases import LABELS, NAMES, batched
 import keras_elmo
 from keras_elmo import Elmo, TextClassifier
 from keras_elmo.tasks import examples as data
+from keras_elmo.tasks import task_model
 
 TOKENS = [text.split() for text in TEXTS]
 LABEL_INDICES = np.array([NAMES.index(label) for label in LABELS])
@@ -78,6 +79,32 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
     assert trained.labels_of(p) == LABELS
 
 
+@pytest.mark.usefixtures("untraced")
+def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsys, no_delay):
+    monkeypatch.setattr(task_model, "MIN_TEXTS", 24)
+    monkeypatch.setattr(task_model, "MAX_EPOCHS", 8)
+    monkeypatch.setattr(task_model, "FEW_EPOCHS", 3)
+    model = TextClassifier(one_layer_folder, NAMES, filters=4)
+    model.compile(keras.optimizers.SGD(0.0))  # so that no epoch after the first is better
+    texts, whole, seen = pd.Series(TEXTS), (TEXTS, LABELS), keras.callbacks.Callback()
+
+    def num_epochs(*data, **kwargs):
+        history = model.fit(*data, batch_size=8, verbose=kwargs.pop("verbose", 0), **kwargs).history
+        return len(history["loss"]), "val_accuracy" in history
+
+    for x, y in FORMS.values():
+        assert num_epochs(x, y) == (6, True)  # five without a better one
+    assert num_epochs(*whole, validation_data=whole, callbacks=seen) == (6, True)
+    assert seen.model is model
+    assert num_epochs(*whole, validation_split=0.5) == (6, True)
+    assert num_epochs(*whole, epochs=2) == (2, False)
+    assert num_epochs(texts[:23], LABELS[:23]) == (3, False)
+    assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=1) == (3, False)
+    assert capsys.readouterr().err == ""
+    num_epochs(*whole, verbose=2)
+    assert "22 texts train. 2 are held out: the training ends when" in capsys.readouterr().err
+
+
 def test_several_labels_of_a_text(one_layer_folder):
     keras.utils.set_random_seed(0)
     rows = [[w for w in ("good", "awful") if w in text] for text in TEXTS]
@@ -123,7 +150,13 @@ def test_validation_data(one_layer_folder, classifier):
     batches = []
     count = keras.callbacks.LambdaCallback(on_test_batch_end=lambda batch, logs: batches.append(1))
     history = model.fit(
-        TEXTS, numbers, validation_split=0.25, validation_batch_size=1, callbacks=count, verbose=0
+        TEXTS,
+        numbers,
+        validation_split=0.25,
+        validation_batch_size=1,
+        epochs=1,
+        callbacks=count,
+        verbose=0,
     ).history
     assert history["val_loss"][0] == pytest.approx(loss, abs=1e-5) and len(batches) == 6
     model.fit(
@@ -132,6 +165,7 @@ def test_validation_data(one_layer_folder, classifier):
         validation_data=(TEXTS, numbers),
         validation_batch_size=2,
         validation_steps=3,
+        epochs=1,
         callbacks=count,
         verbose=0,
     )
@@ -209,11 +243,11 @@ def test_a_loaded_model_trains_on_also_a_part_that_is_set_on_the_elmo(one_layer_
     model.save(tmp_path / "x.keras")
     model = keras.models.load_model(tmp_path / "x.keras")
     assert isinstance(model.optimizer, keras.optimizers.SGD)
-    model.fit(TEXTS, LABELS, verbose=0)
+    model.fit(TEXTS, LABELS, epochs=1, verbose=0)
     model.compile()
     model.elmo.trainable_part = "all"
     before = [layer.get_weights() for layer in (model.elmo.bilm, model.elmo.character_encoder)]
-    model.fit(TEXTS, LABELS, verbose=0)
+    model.fit(TEXTS, LABELS, epochs=1, verbose=0)
     assert float(model.optimizer.learning_rate) == pytest.approx(5e-4)
     after = [layer.get_weights() for layer in (model.elmo.bilm, model.elmo.character_encoder)]
     for old, new in zip(before, after, strict=True):
@@ -312,7 +346,7 @@ def test_a_dataset_without_an_end_is_embedded_anew(one_layer_folder, monkeypatch
         model.fit(wrong.repeat(), steps_per_epoch=1)
     late = batched(24, TEXTS, LABELS).repeat(40).concatenate(wrong)
     with pytest.raises(tf.errors.InvalidArgumentError, match="ValueError: Each label must be one"):
-        model.fit(late, steps_per_epoch=41, verbose=0)
+        model.fit(late, steps_per_epoch=41, epochs=1, verbose=0)
 
 
 def test_each_word_has_a_vector_of_its_own(one_layer_folder):
@@ -324,7 +358,7 @@ def test_each_word_has_a_vector_of_its_own(one_layer_folder):
     assert (model.predict(["a good film"], verbose=0) != before[0]).all()
     # What trains is the row of each word, in lower case, and only that.
     (old,) = table.get_weights()
-    model.fit(["Good \u00c4"], ["pos"], verbose=0)
+    model.fit(["Good \u00c4"], ["pos"], epochs=1, verbose=0)
     changed = np.flatnonzero((table.get_weights()[0] != old).any(-1))
     assert changed.tolist() == sorted(data.word_rows(["good", "\u00e4"]).numpy().tolist())
     without = TextClassifier(one_layer_folder, NAMES, filters=4, word_dim=0)
@@ -354,7 +388,7 @@ def test_the_process(one_layer_folder, caplog, monkeypatch, count):
         logger.addHandler(caplog.handler)
         for _ in range(count):
             model = TextClassifier(one_layer_folder, NAMES, word_dim=0, filters=1)
-            model.fit(TEXTS[:3], LABELS[:3], verbose=0)
+            model.fit(TEXTS[:3], LABELS[:3], epochs=1, verbose=0)
             models.append(weakref.ref(model))
             monkeypatch.setattr(Elmo, "embed_stream", embed_stream)  # one embeds itself
         model.classify(TEXTS[:3])
@@ -413,6 +447,7 @@ def dataset(*columns):
             *(ValueError, "a dict from labels.*Received: 'balanced'"),
         ),
         (lambda c: c.fit(TEXTS, LABELS, batch_size=0), ValueError, "`batch_size`"),
+        (lambda c: c.fit(TEXTS, LABELS, epochs=-1), ValueError, "`epochs`"),
         (lambda c: c.fit(TEXTS, LABELS, cache_bytes=-1), ValueError, "`cache_bytes`"),
         (lambda c: c.fit(batched(5, TEXTS, LABELS), LABELS), ValueError, "`y` and .* must be None"),
         (lambda c: c.fit(dataset(TEXTS, LABELS)), ValueError, "must hold batches of texts"),

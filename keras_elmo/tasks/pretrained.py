@@ -1,0 +1,139 @@
+"""Classifiers and taggers in folders: `task.json`, weights, and a model card.
+
+A folder with `base` in its `task.json` holds the weights of the head alone: those of the `Elmo` are
+those of the model with this name.
+"""
+
+import functools
+import json
+import os
+import warnings
+import zipfile
+
+import keras
+
+from keras_elmo.checks import short_repr
+from keras_elmo.files.atomic import making_folder, replacing_files
+from keras_elmo.weights import addresses, presets, sources
+from keras_elmo.weights.card import write_card
+
+TASK_FILE = "task.json"
+_SUFFIX = ".weights.h5"  # without which Keras writes and reads no weights
+_FILES = {True: f"head{_SUFFIX}", False: f"task{_SUFFIX}"}  # by whether there is a base
+# The tasks in folders beside this file. saved_models/ has a model card of each.
+PACKAGED = ("pos",)
+_MAX_BYTES = 2**33  # of a *.keras file at an address
+
+
+def find_task(source):
+    """Finds a classifier or a tagger.
+
+    Args:
+        source: a name, one of `PACKAGED`; the path of a *.keras file, or of a folder that
+            `save_pretrained` wrote; the address (`https://...`) of a *.keras file, or of such a
+            folder as a repository of the Hugging Face Hub (`hf://user/name`).
+
+    Returns:
+        The path of the file or the folder, or `None` if there is nothing of this kind.
+
+    Raises:
+        OSError: an address cannot be downloaded.
+        ImportError: `hf://...` needs huggingface_hub.
+    """
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    if path in PACKAGED and not os.path.exists(path):
+        return os.path.join(os.path.dirname(os.path.abspath(__file__)), path)
+    if addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
+        return addresses.fetch_url(path, "task.keras", _MAX_BYTES, _check_zip)
+    if addresses.is_hub_address(path):
+        path = addresses.fetch_hub(path)
+    is_task = path.endswith(".keras") or os.path.isfile(os.path.join(path, TASK_FILE))
+    return path if is_task else None
+
+
+def _check_zip(path, where):
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{where} must be a *.keras file. Received: another file")
+
+
+def load_task(source, *classes):
+    """Loads a classifier or a tagger of one of some classes; see `find_task` for the source.
+
+    Raises:
+        ValueError: there is none, its files are damaged, or it is of another class.
+        OSError: an address cannot be downloaded, or a file cannot be read.
+    """
+    path = find_task(source)
+    if path is None:
+        raise ValueError(
+            "A classifier or a tagger must be a *.keras file, a folder that `save_pretrained` "
+            "wrote, an address (https://... of a *.keras file, hf://user/name) or one of the "
+            f"names: {', '.join(PACKAGED)}. Received: {short_repr(source)}"
+        )
+    return load_keras_model(path, *classes, compile=True)
+
+
+def load_keras_model(path, *classes, compile=False):
+    """Loads a model of one of some classes, from a *.keras file or a folder with `TASK_FILE`.
+
+    With `compile`, the model of a file can be trained on.
+
+    Raises:
+        ValueError: it cannot be loaded, or has a model of another class.
+        OSError: the file cannot be read.
+    """
+    with open(path if os.path.isfile(path) else os.path.join(path, TASK_FILE), "rb"):
+        pass  # Python names what is missing.
+    kind, load = "*.keras file", functools.partial(keras.models.load_model, compile=compile)
+    if os.path.isdir(path):
+        kind, load = "folder", _load_folder
+    try:
+        with warnings.catch_warnings():  # of models that were not trained
+            warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
+            model = load(path)
+        reason = None if isinstance(model, classes) else f"a file of a {type(model).__name__}"
+    except Exception as error:  # Keras has many, of many lines
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    if reason:
+        names = " or ".join(each.__name__ for each in classes)
+        raise ValueError(
+            f"{path} must be a {kind} with a model of the class {names}. Received: {reason}"
+        )
+    return model
+
+
+def save_folder(model, folder):
+    """Writes what `load_task` reads; see `TaskModel.save_pretrained`."""
+    base = _base_of(model)
+    part = model if base is None else model.head
+    paths = [os.path.join(folder, name) for name in (TASK_FILE, _FILES[base is not None])]
+    with making_folder(folder), replacing_files(*paths) as (task_file, weights_file):
+        part.save_weights(f"{weights_file}{_SUFFIX}")
+        os.replace(f"{weights_file}{_SUFFIX}", weights_file)
+        with open(task_file, "w", encoding="utf-8") as file:
+            json.dump({"base": base, "task": keras.saving.serialize_keras_object(model)}, file)
+    write_card(folder, model, model.facts())
+
+
+def _load_folder(folder):
+    with open(os.path.join(folder, TASK_FILE), encoding="utf-8") as file:
+        content = json.load(file)
+    model, base = keras.saving.deserialize_keras_object(content["task"]), content["base"]
+    if base is not None:
+        _, weights = sources.open_model(base)
+        model.elmo.load_weights(weights)
+        model.elmo.source = base
+    part = model if base is None else model.head
+    part.load_weights(os.path.join(folder, _FILES[base is not None]))
+    return model
+
+
+def _base_of(model):
+    """The name of the model whose weights the `Elmo` of a task has, or `None`."""
+    source = model.elmo.source
+    if source not in presets.names() or "elmo" in model.vector_names:  # whose mix may be trained
+        return None
+    same = model.elmo.copy()
+    same.load_weights(sources.open_model(source)[1])
+    pairs = zip(model.elmo.get_weights(), same.get_weights(), strict=True)
+    return source if all((own == other).all() for own, other in pairs) else None

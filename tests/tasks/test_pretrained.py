@@ -1,0 +1,138 @@
+"""Folders of classifiers and taggers, and the tagger in the package."""
+
+import json
+import os
+import shutil
+
+import keras
+import numpy as np
+import pytest
+from tasks.cases import FILMS, SENTENCES
+
+from keras_elmo import Elmo, Tagger, TextClassifier
+from keras_elmo.tasks import pretrained
+from keras_elmo.tasks.pretrained import find_task, load_task
+
+pytestmark = pytest.mark.usefixtures("untraced")
+
+
+@pytest.fixture(scope="module")
+def on_tiny():
+    """A tagger on the model in the package, whose weights its folder leaves out."""
+    return Tagger("tiny", ["N", "V"], crf=False, units=2, word_dim=2, tokenizer="treebank")
+
+
+def assert_same(model, other, texts):
+    assert other.labels == model.labels and other.get_config() == model.get_config()
+    expected = model.predict(texts, verbose=0)
+    np.testing.assert_array_equal(other.predict(texts, verbose=0), expected)
+
+
+def test_a_folder_holds_all_of_a_task(trained_classifier, trained_tagger, tmp_path):
+    for model, texts in (trained_classifier, FILMS), (trained_tagger, SENTENCES):
+        folder = tmp_path / type(model).__name__
+        model.save_pretrained(folder)
+        assert set(os.listdir(folder)) == {"README.md", "task.json", "task.weights.h5"}
+        loaded = type(model).from_pretrained(folder)
+        assert_same(model, loaded, texts)
+        labels = [model.labels[0]] * 2
+        if model is trained_tagger:
+            labels = [labels[:1] * len(row) for row in texts[:2]]
+        loaded.fit(texts[:2], labels, epochs=1, verbose=0)  # compiled as it was
+
+
+def test_the_weights_of_a_model_with_a_name_are_left_out(on_tiny, tmp_path):
+    on_tiny.save_pretrained(tmp_path / "task")
+    assert "head.weights.h5" in os.listdir(tmp_path / "task")
+    loaded = Tagger.from_pretrained(tmp_path / "task")
+    assert loaded.elmo.source == "tiny"
+    assert_same(on_tiny, loaded, ["A sentence."])
+    assert loaded.tag(["It's well."]) == on_tiny.tag(["It's well."])
+
+    loaded.elmo.bilm.trainable = True  # other weights than those of the name
+    loaded.elmo.trainable_variables[0].assign_add(loaded.elmo.trainable_variables[0])
+    loaded.save_pretrained(tmp_path / "other")
+    assert "task.weights.h5" in os.listdir(tmp_path / "other")
+    assert_same(loaded, Tagger.from_pretrained(tmp_path / "other"), ["A sentence."])
+
+
+def test_a_mix_that_trains_is_kept(tmp_path):
+    model = TextClassifier("tiny", [0, 1], layers="elmo", filters=2, word_dim=0)
+    model.elmo.mixes[0].scalars.assign([1.0, 2.0, 3.0])
+    model.save_pretrained(tmp_path / "task")
+    assert_same(model, TextClassifier.from_pretrained(tmp_path / "task"), ["a b"])
+
+
+def test_the_card_says_what_is_known(trained_tagger, tmp_path):
+    trained_tagger.save_pretrained(tmp_path / "names")
+    card = (tmp_path / "names/README.md").read_text()
+    assert 'keras_elmo.Tagger.from_pretrained("names")' in card
+    assert "| f1 of the validation data | 1.000 |" in card and "| labels | " in card
+    (tmp_path / "names/README.md").write_text("my own")
+    trained_tagger.save_pretrained(tmp_path / "names")
+    assert (tmp_path / "names/README.md").read_text() == "my own"
+
+
+def test_where_a_task_can_be(on_tiny, trained_classifier, tmp_path, monkeypatch):
+    trained_classifier.save(tmp_path / "c.keras")
+    loaded = TextClassifier.from_pretrained(tmp_path / "c.keras")
+    assert_same(trained_classifier, loaded, FILMS)
+    loaded.fit(FILMS[:2], ["pos", "neg"], epochs=1, verbose=0)
+    on_tiny.save_pretrained(tmp_path / "task")
+    fetched = []
+    monkeypatch.setattr(
+        pretrained.addresses,
+        "fetch_hub",
+        lambda address: fetched.append(address) or str(tmp_path / "task"),
+    )
+    monkeypatch.setattr(
+        pretrained.addresses,
+        "fetch_url",
+        lambda url, *_: fetched.append(url) or str(tmp_path / "c.keras"),
+    )
+    assert isinstance(load_task("hf://user/task", keras.Model), Tagger)
+    url = "https://example.org/c.keras#sha256=" + "0" * 64
+    assert isinstance(load_task(url, keras.Model), TextClassifier)
+    assert fetched == ["hf://user/task", url]
+    assert (
+        find_task("tiny") is None and find_task(tmp_path) is None and find_task(("a", "b")) is None
+    )
+
+
+def test_what_is_no_task(on_tiny, trained_classifier, tmp_path):
+    trained_classifier.save_pretrained(tmp_path / "task")
+    content = json.loads((tmp_path / "task/task.json").read_text())
+    with pytest.raises(ValueError, match="class Tagger. Received: a file of a TextClassifier"):
+        Tagger.from_pretrained(tmp_path / "task")
+    with pytest.raises(ValueError, match="one of the names: pos. Received: 'tiny'"):
+        Tagger.from_pretrained("tiny")
+    with pytest.raises(FileNotFoundError, match="missing.keras"):
+        Tagger.from_pretrained(tmp_path / "missing.keras")
+    (tmp_path / "bad.keras").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="bad.keras must be a .* with a model of the class Tagger"):
+        Tagger.from_pretrained(tmp_path / "bad.keras")
+    for fault in ({}, {**content, "base": "other"}, {**content, "task": None}):
+        (tmp_path / "task/task.json").write_text(json.dumps(fault))
+        with pytest.raises(ValueError, match="task must be a folder with a model"):
+            TextClassifier.from_pretrained(tmp_path / "task")
+    shutil.copy(tmp_path / "bad.keras", tmp_path / "task/task.weights.h5")
+    (tmp_path / "task/task.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="task must be a folder with a model"):
+        TextClassifier.from_pretrained(tmp_path / "task")
+
+
+def test_a_folder_that_cannot_be_written_stays_as_it_was(on_tiny, tmp_path, monkeypatch):
+    on_tiny.save_pretrained(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    monkeypatch.setattr(pretrained.json, "dump", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        on_tiny.save_pretrained(tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+
+
+def test_parts_of_speech():
+    tagger = Tagger.from_pretrained("pos")
+    assert len(tagger.labels) == 17 and tagger.elmo.source == "tiny"
+    (tagged,) = tagger.tag(["She didn't read the old book."])
+    assert [tag for _, tag in tagged] == "PRON AUX PART VERB DET ADJ NOUN PUNCT".split()
+    assert isinstance(Elmo.from_pretrained("tiny"), Elmo)

@@ -1,7 +1,9 @@
-"""The figures of README.md, and of the card of `tiny`, are those of the stored results."""
+"""The figures of README.md, of tables, and of the card of `tiny`, are those of the stored results."""
 
 import json
+import re
 
+import pytest
 from code_blocks import ROOT
 
 
@@ -81,3 +83,24 @@ def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
                 found = [each for each in tables[title] if each["vectors"] == name]
                 cells += [f"{r[score]:.1f} ± {r['standard deviation']}" for r in found] or [""]
         assert f"| {row} | {' | '.join(cells)} |" in text
+
+
+def find_numbers(text):
+    return set(re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?", text))
+
+
+@pytest.mark.parametrize("page", ["results", "domain", "speed", "training"])
+def test_the_tables_of_a_page_are_of_the_results_that_it_names(page):
+    """Each number right of a row's name is in a file of benchmarks/results that its section names."""
+    num_checked = 0
+    for section in re.split(r"^#+ ", read_page(f"docs/{page}.md"), flags=re.MULTILINE):
+        rows = [line.split("|", 2)[2] for line in section.splitlines() if line.startswith("|")]
+        named = re.findall(r"`(?:benchmarks/results/)?([\w/-]+\.md)`", section)
+        files = [ROOT / "benchmarks/results" / name for name in named]
+        measured = set()
+        for file in files:
+            measured |= find_numbers(file.read_text(encoding="utf-8"))
+        for row in rows[2:]:
+            assert find_numbers(row) <= measured, (section.splitlines()[0], row)
+            num_checked += len(find_numbers(row))
+    assert num_checked > 3

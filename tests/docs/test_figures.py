@@ -1,6 +1,7 @@
 """The figures of README.md, of tables, and of the card of `tiny`, are those of the stored results."""
 
 import json
+import pathlib
 import re
 
 import pytest
@@ -96,7 +97,7 @@ def test_the_tables_of_a_page_are_of_the_results_that_it_names(page):
     for section in re.split(r"^#+ ", read_page(f"docs/{page}.md"), flags=re.MULTILINE):
         rows = [line.split("|", 2)[2] for line in section.splitlines() if line.startswith("|")]
         named = re.findall(r"`(?:benchmarks/results/)?([\w/-]+\.md)`", section)
-        files = [ROOT / "benchmarks/results" / name for name in named]
+        files = filter(pathlib.Path.exists, (ROOT / "benchmarks/results" / n for n in named))
         measured = set()
         for file in files:
             measured |= find_numbers(file.read_text(encoding="utf-8"))

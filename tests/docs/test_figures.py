@@ -1,4 +1,4 @@
-"""The figures of README.md, of tables, and of the card of `tiny`, are those of the stored results."""
+"""The figures of README.md, of tables and of the card of `tiny` are those of the results."""
 
 import json
 import pathlib
@@ -90,7 +90,7 @@ def find_numbers(text):
 
 @pytest.mark.parametrize("page", ["results", "domain", "speed", "training"])
 def test_the_tables_of_a_page_are_of_the_results_that_it_names(page):
-    """Each number right of a row's name is in a file of benchmarks/results that its section names."""
+    """Each number beside the name of a row is in a file that its section names."""
     num_checked = 0
     for section in re.split(r"^#+ ", read_page(f"docs/{page}.md"), flags=re.MULTILINE):
         rows = [line.split("|", 2)[2] for line in section.splitlines() if line.startswith("|")]

@@ -1,7 +1,10 @@
-"""The figures of README.md, and of the card of `tiny`, are those of the stored results."""
+"""The figures of README.md, of tables and of the card of `tiny` are those of the results."""
 
 import json
+import pathlib
+import re
 
+import pytest
 from code_blocks import ROOT
 
 
@@ -62,8 +65,7 @@ def test_scores_in_the_readme_are_what_was_measured():
 
 
 def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
-    before = read_results("saved_models/tiny/results/before.json")["tasks"]["tables"]
-    now = read_results("benchmarks/results/tasks.json")["tables"]
+    tables = read_results("benchmarks/results/tasks.json")["tables"]
     text = read_page("saved_models/tiny/README.md")
     columns = {
         "Sentiment (SST-2)": "accuracy (%)",
@@ -77,7 +79,27 @@ def test_the_scores_of_the_card_of_tiny_are_what_was_measured():
     ]:
         cells = []
         for title, score in columns.items():
-            for tables in (before, now):
-                found = [each for each in tables[title] if each["vectors"] == name]
-                cells += [f"{r[score]:.1f} ± {r['standard deviation']}" for r in found] or [""]
+            found = [each for each in tables[title] if each["vectors"] == name]
+            cells += [f"{r[score]:.1f} ± {r['standard deviation']}" for r in found] or [""]
         assert f"| {row} | {' | '.join(cells)} |" in text
+
+
+def find_numbers(text):
+    return set(re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?", text))
+
+
+@pytest.mark.parametrize("page", ["results", "domain", "speed", "training"])
+def test_the_tables_of_a_page_are_of_the_results_that_it_names(page):
+    """Each number beside the name of a row is in a file that its section names."""
+    num_checked = 0
+    for section in re.split(r"^#+ ", read_page(f"docs/{page}.md"), flags=re.MULTILINE):
+        rows = [line.split("|", 2)[2] for line in section.splitlines() if line.startswith("|")]
+        named = re.findall(r"`(?:benchmarks/results/)?([\w/-]+\.md)`", section)
+        files = filter(pathlib.Path.exists, (ROOT / "benchmarks/results" / n for n in named))
+        measured = set()
+        for file in files:
+            measured |= find_numbers(file.read_text(encoding="utf-8"))
+        for row in rows[2:]:
+            assert find_numbers(row) <= measured, (section.splitlines()[0], row)
+            num_checked += len(find_numbers(row))
+    assert num_checked > 3

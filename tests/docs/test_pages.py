@@ -66,6 +66,7 @@ SLOW = (
     "embedding",
     "pictures",
     "probing",
+    "recipes",
     "serving",
     "text",
     "small-machines",

@@ -46,13 +46,7 @@ def elmo():
 @pytest.fixture(scope="module")
 def classifier(elmo):
     keras.utils.set_random_seed(0)
-    return keras.Sequential(
-        [
-            keras.Input(shape=(), dtype="string"),
-            keras_elmo.ElmoEmbedding(elmo, output="default"),
-            keras.layers.Dense(1, activation="sigmoid"),
-        ]
-    )
+    return keras_elmo.TextClassifier(elmo, ["negative", "positive"])
 
 
 @pytest.fixture(scope="module")
@@ -208,8 +202,12 @@ def test_batches_without_a_token(ask):
 
 @pytest.mark.slow
 def test_a_classifier(ask, classifier):
-    right = {"output_0": classifier(keras_elmo.strings(SENTENCES)).numpy()}
-    assert_same(ask("sentiment", {"text": SENTENCES}), right, right)
+    received = ask("sentiment", {"text": SENTENCES})
+    assert set(received) == {"label", "labels", "probabilities"}
+    right = classifier.predict(SENTENCES, verbose=0)
+    np.testing.assert_allclose(received["probabilities"], right, rtol=0, atol=1e-5)
+    labels = [_bytes(label).decode() for label in received["label"]]
+    assert labels == classifier.classify(SENTENCES)
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_quantised_files_are_small_and_near(wide, tmp_path, quantize, size, leas
 
 
 def test_int8_is_near_on_every_token_of_real_text(tmp_path, shared):
-    """docs/small-machines.md has the figures of all 512 sentences."""
+    """Near it on 128 real sentences, not only on those of benchmarks/results/tflite.md."""
     lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
     lines = (shared / "bench/sentences-512.txt").read_text("utf-8").splitlines()[::4]
     elmo = Elmo.from_pretrained("tiny")

@@ -1,3 +1,4 @@
+import concurrent.futures
 import threading
 
 import numpy as np
@@ -255,26 +256,21 @@ def test_what_streams_read_can_be_dropped():
 
 
 def test_another_loop_is_for_its_own_thread():
-    layer = BiLM(8, 4)
-    found = {}
+    layer, barrier = BiLM(8, 4), threading.Barrier(3, timeout=10)
 
-    def run(name, loop, entered, left):
-        with layer.using_loop(loop):
-            entered.set()
-            left.wait(10)
-            found[name] = layer._loop_name()
+    def loop_inside(name):
+        with layer.using_loop(name):
+            barrier.wait()  # all threads are in their contexts
+            found = layer._loop_name()
+            barrier.wait()
+            return found
 
-    events = [threading.Event() for _ in range(3)]
-    first = threading.Thread(target=run, args=("first", "rnn", events[0], events[2]))
-    second = threading.Thread(target=run, args=("second", "padded", events[1], events[2]))
-    first.start()
-    second.start()
-    assert events[0].wait(10) and events[1].wait(10)
-    assert layer._loop_name() == "packed"  # while both are in their contexts
-    events[2].set()
-    first.join()
-    second.join()
-    assert found == {"first": "rnn", "second": "padded"}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = pool.map(loop_inside, ["rnn", "padded"])
+        barrier.wait()
+        assert layer._loop_name() == "packed"
+        barrier.wait()
+    assert list(found) == ["rnn", "padded"]
     assert layer.get_config()["loop"] is None
 
 

@@ -47,40 +47,33 @@ def test_padding_has_a_mask_and_is_zero():
     assert np.all(layer(ids)._keras_mask == layer.compute_mask(ids))
 
 
-def test_other_ranks_and_no_tokens():
+def test_other_ranks_and_sizes():
     layer, _ = pair()
     ids = ids_of(["one", "two"])
     np.testing.assert_allclose(layer(ids[0]), layer(ids)[0], atol=1e-6)
     np.testing.assert_allclose(layer(ids[None])[0], layer(ids), atol=1e-6)
     assert layer(ids[:, :0]).shape == (1, 0, 6)
     assert layer(ids[:0]).shape == (0, 2, 6)
+    plain = CharCNNEmbedding(FILTERS, num_highway=0)  # without a projection
+    assert plain(ids).shape == (1, 2, 18) and plain.output_dim == 18
 
 
-def test_without_projection_and_highway():
-    layer = CharCNNEmbedding(FILTERS, num_highway=0)
-    assert layer(ids_of(["one"])).shape == (1, 1, 18)
-    assert layer.output_dim == 18
-
-
-def test_the_full_length_compiles_with_xla():
-    short, full = pair()
-    ids = ids_of(["one", "two"])
-    np.testing.assert_allclose(tf.function(full, jit_compile=True)(ids), short(ids), atol=1e-5)
-    assert full.supports_jit and not short.supports_jit
-
-
-def test_gradients_do_not_depend_on_the_cut():
+def test_the_full_length_compiles_with_xla_and_has_the_same_gradients():
     short, full = pair()
     ids = ids_of(["one", "two", "a longer word"])
-
-    def gradients(layer):
+    compiled = tf.function(full, jit_compile=True)
+    results = []
+    for layer in (short, full, compiled):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(tf.sin(layer(ids)))
-        return tape.gradient(loss, [variable.value for variable in layer.trainable_variables])
-
-    for one, other in zip(gradients(short), gradients(full), strict=True):
-        one, other = tf.convert_to_tensor(one), tf.convert_to_tensor(other)
-        np.testing.assert_allclose(one, other, atol=1e-5)
+            outputs = layer(ids)
+            loss = tf.reduce_sum(tf.sin(outputs))
+        variables = (full if layer is compiled else layer).trainable_variables
+        gradients = tape.gradient(loss, [variable.value for variable in variables])
+        results.append([outputs, *map(tf.convert_to_tensor, gradients)])
+    for result in results[1:]:
+        for one, other in zip(result, results[0], strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    assert full.supports_jit and not short.supports_jit
 
 
 @pytest.mark.parametrize(

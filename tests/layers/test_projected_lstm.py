@@ -1,9 +1,7 @@
-"""The gate equations against NumPy, and the cell that holds their weights."""
+"""The gate equations against NumPy. loops/test_rnn.py has the cell that holds their weights."""
 
-import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers.matmul import with_fast_gradient
@@ -80,55 +78,20 @@ def test_input_gates_hold_the_forget_bias():
     np.testing.assert_allclose(gates, inputs @ kernel + bias + forget_bias, atol=1e-6)
 
 
-@pytest.fixture(params=[PROJECTION_DIM, None], ids=["projection", "no projection"])
-def cell(request):
-    cell = ProjectedLSTMCell(UNITS, request.param, 0.4, 0.2)
+@pytest.mark.parametrize(
+    "size, always_project",
+    [(None, False), (PROJECTION_DIM, False), (UNITS, False), (UNITS, True), (UNITS + 2, True)],
+)
+def test_sizes_and_config(size, always_project):
+    cell = ProjectedLSTMCell(UNITS, size, 0.3, 0.2, always_project=always_project)
     cell.build((None, FEATURES))
-    for k, variable in enumerate(cell.weights):
-        variable.assign(random(*variable.shape, seed=k))
-    return cell
-
-
-def test_a_call_of_the_cell_is_a_step_with_its_weights(cell):
-    x, m, c = random(ROWS, FEATURES), random(ROWS, cell.output_size), random(ROWS, UNITS)
-    kernel, recurrent_kernel, bias, *projection = cell.get_weights()
-    gates = x @ kernel + bias + np.repeat([0, 0, 1, 0], UNITS)
-    projection = projection[0] if projection else None
-    expected = numpy_step(gates, m, c, recurrent_kernel, projection, (0.4, 0.2))
-    output, state = cell(x, [m, c])
-    for one, other in zip([output, *state], [expected[0], *expected], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-
-
-def test_the_cell_runs_in_keras_rnn(cell):
-    inputs = random(ROWS, 7, FEATURES)
-    mask = tf.constant([[True] * 7, [True] * 3 + [False] * 4, [False] * 7])
-    rnn = keras.layers.RNN(cell, return_state=True)
-    _, *state = rnn(inputs, mask=mask)
-    for row, count in enumerate([7, 3, 0]):
-        expected = [tf.zeros((1, cell.output_size)), tf.zeros((1, UNITS))]
-        for t in range(count):
-            _, expected = cell(inputs[row : row + 1, t], expected)
-        for one, other in zip(state, expected, strict=True):
-            np.testing.assert_allclose(one[row], other[0], atol=1e-6)
-
-
-def test_sizes_and_config(cell):
-    assert cell.state_size == [cell.output_size, UNITS]
+    size = size or UNITS
+    assert cell.state_size == [size, UNITS] and cell.output_size == size
+    # A projection to as many units is no projection, unless it is said that it is.
+    has_projection = always_project or size != UNITS
+    assert len(cell.weights) == 3 + has_projection
+    assert not has_projection or cell.projection_kernel.shape == (UNITS, size)
     assert ProjectedLSTMCell.from_config(cell.get_config()).get_config() == cell.get_config()
-    # A projection to as many units is no projection.
-    same = ProjectedLSTMCell(UNITS, UNITS)
-    same.build((None, FEATURES))
-    assert same.projection_kernel is None and len(same.weights) == 3
-
-
-@pytest.mark.parametrize("size", [UNITS, UNITS + 2])
-def test_a_projection_whatever_the_sizes(size):
-    cell = ProjectedLSTMCell(UNITS, size, 0.3, 0.2, always_project=True)
-    cell.build((None, FEATURES))
-    assert cell.projection_kernel.shape == (UNITS, size) and cell.state_size == [size, UNITS]
-    clone = ProjectedLSTMCell.from_config(cell.get_config())
-    assert clone.get_config() == cell.get_config() and clone.always_project
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import tensorflow as tf
 from keras_elmo import (
     BiLanguageModel,
     Elmo,
-    ElmoConfig,
     ElmoEmbedding,
     batch_to_ids,
     characters,
@@ -47,19 +46,6 @@ def test_outputs(elmo):
         np.testing.assert_array_equal(outputs[name]._keras_mask, outputs["mask"])
     means = np.sum(outputs["elmo"], axis=1) / np.maximum(lengths, 1)[:, None]
     np.testing.assert_allclose(outputs["default"], means, atol=1e-6)
-
-
-def test_every_form_of_input_gives_the_same(elmo, small_folder, untraced):
-    pretokenised = Elmo.from_pretrained(small_folder, tokenizer=None)
-    expected, array, ragged = elmo(SENTENCES), np.array(SENTENCES), tf.ragged.constant(TOKENS)
-    padded = np.array([row + [""] * (9 - len(row)) for row in TOKENS])
-    forms = [tuple(SENTENCES), array, array.astype(object), array[:, None], tf.constant(array)]
-    forms += [tf.constant(array)[:, None], [s.encode() for s in SENTENCES], TOKENS, ragged]
-    for form in forms:
-        assert_same(elmo(form), expected)
-    for form in [TOKENS, ragged, padded, tf.constant(padded)]:
-        assert_same(pretokenised(form), expected)
-    assert_same(elmo(SENTENCES[0]), elmo(SENTENCES[:1]))
 
 
 SEQUENCES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "mask", "tokens"]
@@ -278,9 +264,7 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo, untraced):
 
 @pytest.mark.parametrize("part", [pytest.param("mix", marks=pytest.mark.slow), "all"])
 def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
-    elmo = Elmo.from_pretrained(one_layer_folder)
-    elmo(SENTENCES)  # traced before
-    elmo.trainable_part = part
+    elmo = Elmo.from_pretrained(one_layer_folder, trainable_part=part)
     inputs = keras.Input((), dtype="string")
     outputs = keras.layers.Dense(1)(elmo(inputs)["default"])
     model = keras.Model(inputs, outputs)
@@ -307,7 +291,7 @@ def test_a_gradient_through_an_eager_call(one_layer_folder):
 
 def test_predict_evaluate_and_fit_take_lists(one_layer_folder, untraced):
     elmo = Elmo.from_pretrained(one_layer_folder)
-    texts = [*SENTENCES, "two words"] * 3
+    texts = [*SENTENCES, "two words", "One", "It barks"]
     outputs = elmo.predict(texts, batch_size=4, verbose=0)  # batches of other lengths
     expected = elmo(texts)
     assert_same(outputs, expected, ["elmo", "default", "mask", "sequence_len"])
@@ -317,8 +301,8 @@ def test_predict_evaluate_and_fit_take_lists(one_layer_folder, untraced):
     loss = elmo.evaluate(texts, targets, verbose=0)
     assert np.ravel(loss)[0] == pytest.approx(np.mean(expected["default"].numpy() ** 2), rel=1e-4)
     validation = (texts[:4], {"default": targets["default"][:4]})
-    history = elmo.fit(texts, targets, epochs=3, verbose=0, validation_data=validation).history
-    assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 3
+    history = elmo.fit(texts, targets, epochs=2, verbose=0, validation_data=validation).history
+    assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 2
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
     assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 9, 16)
     outputs = elmo.predict(((batch,) for batch in batches), verbose=0)
@@ -356,9 +340,6 @@ def test_the_config_counts_the_parameters(elmo, small_config):
     """tests/test_config.py has the numbers of the published shapes."""
     count = elmo.character_encoder.count_params() + elmo.bilm.count_params()
     assert sum(small_config.num_parameters().values()) == count
-    small = ElmoConfig(units=1024, projection_dim=128, num_highway=1)
-    new = Elmo(small, kernel_initializer="zeros")
-    assert new.character_encoder.count_params() + new.bilm.count_params() == 13_593_296
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
@@ -371,15 +352,16 @@ def test_mixed_precision(one_layer_folder, policy, untraced):
     assert mixed.embed(SENTENCES)[0].dtype == np.float32
 
 
-def test_a_whole_model_is_saved_and_loaded(new_elmo, tmp_path):
-    new_elmo.mixes[0].scalars.assign([0.5, 0.1, -0.3])
-    expected = new_elmo(SENTENCES)
-    new_elmo.save(tmp_path / "elmo.keras")
+def test_a_whole_model_is_saved_and_loaded(one_layer_folder, untraced, tmp_path):
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    elmo.mixes[0].scalars.assign([0.5, 0.1])
+    expected = elmo(SENTENCES)
+    elmo.save(tmp_path / "elmo.keras")
     assert_same(keras.models.load_model(tmp_path / "elmo.keras")(SENTENCES), expected)
     module = tf.Module()
-    module.elmo = new_elmo
+    module.elmo = elmo
     signature = [tf.TensorSpec([None], tf.string)]
-    module.serve = tf.function(lambda text: new_elmo(text), input_signature=signature)
+    module.serve = tf.function(lambda text: elmo(text), input_signature=signature)
     tf.saved_model.save(module, tmp_path / "saved", signatures=module.serve)
     served = tf.saved_model.load(tmp_path / "saved").signatures["serving_default"]
     assert_same(served(tf.constant(SENTENCES)), expected)

@@ -113,12 +113,11 @@ def test_keras_blames_the_texts_if_the_labels_are_a_list(pooled):
 def test_fit_takes_datasets_of_both_kinds(pooled):
     model = pooled
     whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
-    texts = [TEXTS, np.array(TEXTS), np.array(TEXTS, object), strings(TEXTS)]
-    datasets = [tf.data.Dataset.from_tensor_slices((t, LABELS)).batch(2) for t in texts]
-    for data in [Batches(), *datasets]:
+    for data in (Batches(), tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(2)):
         np.testing.assert_allclose(model.evaluate(data, verbose=0), whole, atol=1e-5)
-    for data in (Batches(), datasets[0]):
+        weights = model.get_weights()
         assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
+        model.set_weights(weights)
 
 
 def summary_counts(model):

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from models.test_elmo import SENTENCES, assert_same
+from models.test_elmo import assert_same
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
 from keras_elmo.layers.matmul import matmul
@@ -14,6 +14,7 @@ from keras_elmo.models import kernel_rounding
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.training import evaluate
 
+SENTENCES = ["The dog barks", "One"]
 NAMES = ("elmo", "lstm_outputs1", "word_emb", "default")
 
 
@@ -195,7 +196,6 @@ def test_kernels_are_rounded_anew_after_every_way_of_loading(
         new_elmo.set_weights(weights)
         np.testing.assert_array_equal(embed(new_elmo), before)
         counts.clear()
-        np.testing.assert_array_equal(embed(new_elmo), before)
         new_elmo(SENTENCES)
         assert not counts
         load()

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import keras_elmo
-from keras_elmo import Elmo, ElmoEmbedding, strings
+from keras_elmo import ElmoEmbedding, strings
 
 pytestmark = pytest.mark.usefixtures("untraced_module")
 
@@ -16,7 +15,6 @@ TEXTS = ["The dog barks .", "No", "An old oak", "It let out a bark", "Two words"
 SENTENCES = [text.split() for text in TEXTS]
 TAGS = [[1, 2, 0, 1], [2], [0, 1, 2], [1, 0, 1, 1, 0], [2, 0]]
 WIDTH = 8  # of padded tokens and tags: more than the longest sentence has
-LONGEST = 5
 
 
 def padded(rows, padding, width=WIDTH):
@@ -106,34 +104,25 @@ TOKENS = strings(SENTENCES)
 PADDED_TAGS = padded(TAGS, 0)
 FORMS = {  # the input's shape, whether it is ragged, arguments of `Elmo`, inputs and tags
     "padded": ((None,), False, {"tokenizer": None}, PADDED, PADDED_TAGS),
-    "padded to a width that the model knows": (
-        *((WIDTH,), False, {"tokenizer": None}, PADDED, PADDED_TAGS),
-    ),
-    "padded to the longest": (
-        *((None,), False, {"tokenizer": None}, TOKENS.to_tensor(), padded(TAGS, 0, LONGEST)),
-    ),
     "padded per batch": ((None,), False, {"tokenizer": None}, batches(TOKENS), None),
     "joined": ((), False, {"max_tokens": WIDTH}, JOINED, PADDED_TAGS),
-    "joined, tags padded per batch": ((), False, {}, batches(JOINED), None),
     "ragged": ((None,), True, {"max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
     # Without `max_tokens`, the outputs of each batch are as wide as its longest sentence.
     "ragged for a dense input": (
         *((None,), False, {"tokenizer": None, "max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
     ),
 }
-
-
-# A graph takes seconds to trace, so in every run one form has one.
-GRAPHS = [pytest.param(form, False, marks=pytest.mark.slow) for form in FORMS if form != "padded"]
+# A graph takes seconds to trace.
+GRAPHS = [pytest.param(form, False, marks=pytest.mark.slow) for form in FORMS]
 
 
 @pytest.mark.parametrize(
-    "form, run_eagerly", [("padded", False), ("joined", True), ("ragged", True), *GRAPHS]
+    "form, run_eagerly", [("padded", True), ("joined", True), ("ragged", True), *GRAPHS]
 )
 def test_figures_are_those_of_the_real_tokens(tagger, expected, form, run_eagerly):
     shape, ragged, kwargs, x, y = FORMS[form]
     model = tagger(shape, ragged, run_eagerly, **kwargs)
-    if shape == (WIDTH,) or "max_tokens" in kwargs:
+    if "max_tokens" in kwargs:
         assert model.output_shape == (None, WIDTH, 3)
     check(model, expected, x, y, has_fixed_width=y is not None)
 
@@ -171,53 +160,3 @@ def test_a_fixed_width_suits_layers_that_need_one(one_layer_folder):
     assert plain.shape == (5, WIDTH, 3)
     np.testing.assert_allclose(distributed, plain, atol=1e-6)
     assert model.predict(strings(["a"]), verbose=0)[2].shape == (1, 8)
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        "padded",
-        pytest.param("ragged", marks=pytest.mark.slow),
-        pytest.param("padded to a width that the model knows", marks=pytest.mark.slow),
-    ],
-)
-def test_export_of_a_tagger_of_tokens(tagger, form, tmp_path):
-    shape, ragged, kwargs, x, _ = FORMS[form]
-    model = tagger(shape, ragged, True, **kwargs)
-    keras_elmo.export_saved_model(model, tmp_path / "1", ops="core", max_tokens=LONGEST)
-    run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
-    found, outputs = run(tokens=PADDED)["output_0"], model(x)
-    assert found.shape == (5, WIDTH, 3)
-    for row, words in enumerate(SENTENCES):
-        np.testing.assert_allclose(found[row, : len(words)], outputs[row, : len(words)], atol=1e-5)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 5 tokens"):
-        run(tokens=tf.constant([["a"] * WIDTH]))
-    for wrong in ({"tokenizer": "space"}, {"warmup_texts": ["a b"]}):
-        with pytest.raises(ValueError, match=f"`{next(iter(wrong))}`"):
-            keras_elmo.export_saved_model(model, tmp_path / "2", **wrong)
-
-
-def test_export_of_an_elmo_of_tokens(one_layer_folder, tmp_path):
-    elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
-    keras_elmo.export_saved_model(elmo, tmp_path / "1")
-    signatures = tf.saved_model.load(tmp_path / "1").signatures
-    sequences = elmo.output_keys.sequences
-    assert set(signatures) == {"default", "serving_default", "tokens", *sequences}
-    expected = elmo(PADDED)
-    for name in ("default", "serving_default"):
-        found = signatures[name](tokens=PADDED)
-        np.testing.assert_allclose(found["elmo"], expected["elmo"], atol=1e-5)
-        np.testing.assert_array_equal(found["mask"], expected["mask"])
-    assert set(signatures["word_emb"](tokens=PADDED)) == {"word_emb", "sequence_len"}
-    assert elmo.tokenizer is None
-
-
-def test_export_with_another_tokenizer_of_an_elmo_that_cuts(one_layer_folder, tmp_path):
-    elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=None, max_tokens=3)
-    options = {"tokenizer": "space", "ops": "core", "pooled_only": True}
-    keras_elmo.export_saved_model(elmo, tmp_path / "1", **options)
-    assert elmo.tokenizer is None
-    run = tf.saved_model.load(tmp_path / "1").signatures["default"]
-    found = run(text=JOINED)
-    assert found["sequence_len"].numpy().tolist() == [3, 1, 3, 3, 2]
-    np.testing.assert_allclose(found["default"], elmo(PADDED)["default"], atol=1e-5)

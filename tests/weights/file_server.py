@@ -8,6 +8,11 @@ import time
 _MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
 
 
+def files_in(folder):
+    """The names of all files in a folder, without the locks of downloads."""
+    return sorted(p.name for p in folder.rglob("*") if p.is_file() and p.name != ".lock")
+
+
 class Server:
     """An HTTP server on this machine: its files, what is wrong with it, and who asked for what.
 

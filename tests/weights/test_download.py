@@ -2,13 +2,12 @@ import errno
 import hashlib
 import io
 import json
-import os
 import signal
 import threading
 
 import pytest
 import requests
-from weights.file_server import Server
+from weights.file_server import Server, files_in
 
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import Interrupted, noting_signals
@@ -19,8 +18,7 @@ CONTENT = b"weights" * 1000
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def server():
     server = Server()
     server.files["weights.hdf5"] = CONTENT
     server.files["options.json"] = json.dumps({"lstm": {}, "char_cnn": {}}).encode()
@@ -35,18 +33,14 @@ def file(server):
     return RemoteFile("weights.hdf5", f"{server.url}/weights.hdf5", len(CONTENT), sha256=digest)
 
 
-def names_in(folder):
-    """The names of the files of a folder, without the lock of downloads."""
-    return sorted(set(os.listdir(folder)) - {".lock"})
-
-
-def test_a_missing_file_is_downloaded_once(server, file, tmp_path):
+def test_a_missing_file_is_downloaded_once_and_a_redirect_is_followed(server, file, tmp_path):
     path = tmp_path / "new" / "folder" / "weights.hdf5"
+    server.fault = "redirect"
     for _ in range(2):
         ensure_file(file, path)
         assert path.read_bytes() == CONTENT
-    assert server.requests == ["weights.hdf5"]
-    assert names_in(path.parent) == ["weights.hdf5"]
+    assert server.requests == ["weights.hdf5", "moved/weights.hdf5"]
+    assert files_in(path.parent) == ["weights.hdf5"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +58,7 @@ def fail(file, path, message):
     path.write_bytes(b"old")
     with pytest.raises(OSError, match=message) as caught:
         ensure_file(file, path)
-    assert path.read_bytes() == b"old" and names_in(path.parent) == [path.name]
+    assert path.read_bytes() == b"old" and files_in(path.parent) == [path.name]
     return str(caught.value)
 
 
@@ -112,36 +106,29 @@ def test_a_server_that_sends_too_much_is_given_up(
     assert server.num_sent < max_size + (64 << 20)  # some are on the way
 
 
-def test_a_full_disk_is_not_the_servers_fault(file, tmp_path, monkeypatch):
-    def write(*args, **kwargs):
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize(
+    "error, message",
+    [
+        # A full disk is not the server's fault.
+        (OSError(errno.ENOSPC, "No space left on device"), r"^.Errno 28. No space .*: '{path}'$"),
+        (KeyboardInterrupt(), "^$"),
+    ],
+)
+def test_an_error_while_it_writes_leaves_nothing(file, tmp_path, monkeypatch, error, message):
+    def fail(*args, **kwargs):
+        raise error
 
-    monkeypatch.setattr(ProgressBar, "update", write)
+    monkeypatch.setattr(ProgressBar, "update", fail)
     path = tmp_path / "weights.hdf5"
-    message = fail(file, path, "No space left")
-    assert message == f"[Errno 28] No space left on device: '{path}'"
-
-
-def test_an_interrupted_download_leaves_nothing(file, tmp_path, monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ProgressBar, "update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        ensure_file(file, tmp_path / "weights.hdf5")
-    assert names_in(tmp_path) == []
+    with pytest.raises(type(error), match=message.format(path=path)):
+        ensure_file(file, path)
+    assert files_in(tmp_path) == []
 
 
 def test_a_download_shows_its_progress(file, tmp_path, no_delay, capsys):
     ensure_file(file, tmp_path / "weights.hdf5")
     out, err = capsys.readouterr()
     assert out == "" and "downloading weights.hdf5: 100%" in err
-
-
-def test_a_redirect_is_followed(server, file, tmp_path):
-    server.fault = "redirect"
-    ensure_file(file, tmp_path / "weights.hdf5")
-    assert server.requests == ["weights.hdf5", "moved/weights.hdf5"]
 
 
 def test_a_redirect_to_an_address_without_encryption_is_refused(file, tmp_path, monkeypatch):
@@ -164,14 +151,12 @@ def test_a_redirect_to_an_address_without_encryption_is_refused(file, tmp_path, 
         lambda self, url: Encrypted() if url.startswith("https://host") else adapters(self, url),
     )
     here = file._replace(url="https://host/weights.hdf5")
-    for target in (
-        "http://other/weights.hdf5",
-        "ftp://user:secret@other/weights.hdf5?token=secret",
-    ):
+    secret = "ftp://user:secret@other/weights.hdf5?token=secret"
+    for target in ("http://other/weights.hdf5", secret):
         shown = target.partition("?")[0].replace("user:secret@", "")
         with pytest.raises(OSError, match=f"an address without https, {shown}$"):
             ensure_file(here, tmp_path / "weights.hdf5")
-    assert names_in(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
 SECRETS = {
@@ -204,4 +189,4 @@ def test_a_signal_ends_a_download_that_waits(server, file, tmp_path, monkeypatch
     with pytest.raises(Interrupted) as caught, noting_signals():
         timer.start()
         ensure_file(file, tmp_path / "weights.hdf5")
-    assert caught.value.signal_number == number and names_in(tmp_path) == []
+    assert caught.value.signal_number == number and files_in(tmp_path) == []

@@ -20,46 +20,17 @@ from keras_elmo.weights.hdf5 import create_hdf5
 from keras_elmo.weights.layout import weight_table
 
 
-def test_loaded_variables_are_read_without_a_copy(parts, file):
+def test_a_compressed_file_is_read_into_variables_without_a_copy(parts, file, new):
+    with h5py.File(file, "r+") as target:
+        array = target["char_embed"][()]
+        del target["char_embed"]
+        target.create_dataset("char_embed", data=array, compression="gzip", chunks=(10, 3))
     parts.load(file)
+    assert_same(parts.arrays(), new)
     # TensorFlow copies a variable at each reading once a slice of it was assigned to.
     for variable in parts.variables():
         one, two = (variable.value.read_value() for _ in range(2))
         assert np.shares_memory(memoryview(one), memoryview(two)), variable.path
-
-
-@pytest.fixture(scope="module")
-def tiny():
-    return Parts(TINY)
-
-
-@pytest.fixture(scope="module")
-def other_weights(tiny, tmp_path_factory):
-    """The arrays of another model of the same shape, and its file."""
-    path = tmp_path_factory.mktemp("other") / "weights.hdf5"
-    tiny.randomize(seed=1)
-    tiny.save(path)
-    return tiny.arrays(), path.read_bytes()
-
-
-@pytest.fixture
-def parts(tiny):
-    tiny.randomize(seed=0)
-    return tiny
-
-
-@pytest.fixture
-def new(other_weights):
-    """The arrays in `file`."""
-    return other_weights[0]
-
-
-@pytest.fixture
-def file(tmp_path, other_weights):
-    """A whole file, with other weights than those of `parts`."""
-    path = tmp_path / "weights.hdf5"
-    path.write_bytes(other_weights[1])
-    return path
 
 
 # There and back
@@ -130,15 +101,6 @@ def test_one_part_alone_is_saved(tmp_path, parts):
         load_weights(tmp_path / "bilm.hdf5", parts.character_encoder)
 
 
-def test_compressed_file_is_read(file, parts, new):
-    with h5py.File(file, "r+") as target:
-        array = target["char_embed"][()]
-        del target["char_embed"]
-        target.create_dataset("char_embed", data=array, compression="gzip", chunks=(10, 3))
-    parts.load(file)
-    assert_same(parts.arrays(), new)
-
-
 # Faults
 
 
@@ -173,10 +135,19 @@ def test_cut_file_and_other_kind_of_file_are_refused(file, parts, keep):
     assert_same(parts.arrays(), before)
 
 
+def test_missing_files_and_folders_are_refused(tmp_path, parts):
+    with pytest.raises(FileNotFoundError, match="no weight file .*nothing.hdf5"):
+        parts.load(tmp_path / "nothing.hdf5")
+    with pytest.raises(IsADirectoryError, match="not a folder. Received: .*" + tmp_path.name):
+        parts.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        parts.save(tmp_path / "nowhere/new.hdf5")
+
+
 def test_damaged_file_is_refused_or_read_but_breaks_nothing(file, parts):
     whole, generator = file.read_bytes(), random.Random(0)
     before, refused = parts.arrays(), 0
-    for _ in range(150):
+    for _ in range(80):
         damaged = bytearray(whole)
         for _ in range(generator.choice([1, 5, 30])):
             damaged[generator.randrange(generator.choice([200, 5000, len(whole)]))] ^= 0x55
@@ -188,7 +159,7 @@ def test_damaged_file_is_refused_or_read_but_breaks_nothing(file, parts):
             assert str(file) in str(error)
             assert_same(parts.arrays(), before)
         before = parts.arrays()
-    assert refused > 20
+    assert refused > 10
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +202,7 @@ def test_no_flipped_bits_of_a_packed_file_give_other_numbers(packed, parts):
     parts.load(packed)
     expected = parts.arrays()
     whole, generator, refused = packed.read_bytes(), random.Random(0), 0
-    for _ in range(300):
+    for _ in range(120):
         damaged = bytearray(whole)
         for _ in range(generator.choice([1, 1, 1, 3, 10])):
             damaged[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
@@ -242,20 +213,15 @@ def test_no_flipped_bits_of_a_packed_file_give_other_numbers(packed, parts):
             refused += 1
             assert str(packed) in str(error)
         assert_same(parts.arrays(), expected)
-    assert refused > 200
-
-
-def test_missing_file_and_folder_are_refused(tmp_path, parts):
-    with pytest.raises(FileNotFoundError, match="no weight file .*nothing.hdf5"):
-        parts.load(tmp_path / "nothing.hdf5")
-    with pytest.raises(IsADirectoryError, match="not a folder. Received: .*" + tmp_path.name):
-        parts.load(tmp_path)
+    assert refused > 80
 
 
 # Writing
 
 
-def test_interrupted_save_leaves_the_old_file_and_no_other(file, parts, monkeypatch):
+def test_a_save_replaces_a_file_and_an_interrupted_one_leaves_it(file, parts, monkeypatch):
+    parts.save(file)
+    assert_same(datasets(file)["char_embed"], parts.character_encoder.character_embedding.numpy())
     old = file.read_bytes()
     create, calls = h5py.File.create_dataset, []
 
@@ -271,23 +237,6 @@ def test_interrupted_save_leaves_the_old_file_and_no_other(file, parts, monkeypa
     assert len(calls) == 5
     assert file.read_bytes() == old
     assert os.listdir(file.parent) == [file.name]
-
-
-def test_save_replaces_a_file(file, parts):
-    parts.save(file)
-    assert_same(datasets(file)["char_embed"], parts.character_encoder.character_embedding.numpy())
-    assert os.listdir(file.parent) == [file.name]
-
-
-def test_what_is_written_can_be_read(tmp_path):
-    path = tmp_path / "new.hdf5"
-    path.write_bytes(b"an old file" * 1000)
-    with create_hdf5(path) as file:
-        file.create_dataset("a/b", data=np.arange(1000.0))
-        file["c"] = [1, 2]
-    with h5py.File(path) as file:
-        np.testing.assert_array_equal(file["a/b"], np.arange(1000.0))
-        assert file["c"][...].tolist() == [1, 2]
 
 
 class FullDisk(hdf5._Target):
@@ -324,9 +273,3 @@ def test_a_partial_write_is_completed(tmp_path, monkeypatch):
     with hdf5._Target(tmp_path / "file") as target:
         assert target.write(b"x" * 1000) == 1000
     assert (tmp_path / "file").read_bytes() == b"x" * 1000
-
-
-def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        with create_hdf5(tmp_path / "nowhere/new.hdf5"):
-            pass

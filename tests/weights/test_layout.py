@@ -1,15 +1,8 @@
 """The table against the names and shapes of the original's files, written out by hand."""
 
 import numpy as np
-import pytest
-from weights.parts import TINY, Parts
 
 from keras_elmo.weights.layout import weight_table
-
-
-@pytest.fixture(scope="module")
-def parts():
-    return Parts(TINY)
 
 
 def variables_of(entry):
@@ -58,6 +51,9 @@ def test_a_cell_has_its_kernels_in_one_dataset(parts):
 
 def test_every_variable_has_one_place(parts):
     table = weight_table(parts.character_encoder, parts.bilm)
+    names = [entry.name for entry in weight_table(parts.character_encoder)]
+    names += [entry.name for entry in weight_table(bilm=parts.bilm)]
+    assert [entry.name for entry in table] == names and weight_table() == []
     variables = [variable for entry in table for variable in variables_of(entry)]
     assert {id(variable) for variable in variables} == {id(v) for v in parts.variables()}
     assert len(variables) == len(parts.variables())
@@ -71,10 +67,3 @@ def test_pieces_cut_a_dataset_into_its_variables(parts):
     pieces = {variable.name: array[selection] for variable, selection, _ in entry.pieces}
     np.testing.assert_array_equal(pieces[cell.kernel.name], array[:4])
     np.testing.assert_array_equal(pieces[cell.recurrent_kernel.name], array[4:])
-
-
-def test_parts_that_are_left_out_have_no_entries(parts):
-    assert weight_table() == []
-    names = [entry.name for entry in weight_table(parts.character_encoder, parts.bilm)]
-    encoder_names = [entry.name for entry in weight_table(parts.character_encoder)]
-    assert names == encoder_names + [entry.name for entry in weight_table(bilm=parts.bilm)]

@@ -4,15 +4,10 @@ import shutil
 
 import numpy as np
 import pytest
-from weights.parts import TINY, Parts, assert_same
+from weights.parts import TINY, assert_same
 
 from keras_elmo import Elmo, ElmoConfig
 from keras_elmo.weights import model_files, tf_checkpoint
-
-
-@pytest.fixture(scope="module")
-def parts():
-    return Parts(TINY)
 
 
 def save(folder, parts):

@@ -1,6 +1,6 @@
-import concurrent.futures
 import hashlib
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from checkpoints import write_checkpoint
 from files import datasets
-from weights.file_server import Server
+from weights.file_server import Server, files_in
 
-import keras_elmo
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import presets
 from keras_elmo.weights.download import RemoteFile
@@ -31,7 +30,6 @@ def server(small_folder):
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -50,24 +48,13 @@ def preset(server, home, monkeypatch):
     return preset
 
 
-def files_in(home):
-    return sorted(path.name for path in home.rglob("*") if path.is_file() and path.name != ".lock")
-
-
-def test_model_is_downloaded_once(server, home):
-    first = fetch("local")
-    assert server.requests == ["options.json", "weights.hdf5"]
-    assert [os.path.basename(path) for path in first] == ["options.json", "weights.hdf5"]
-    assert files_in(home) == ["options.json", "weights.hdf5"]
-    for path in first:
-        assert os.path.dirname(path) == str(home / "keras_elmo" / "local")
-        with open(path, "rb") as file:
-            assert file.read() == server.files[os.path.basename(path)]
-    assert fetch("local") == first
-    assert server.requests == ["options.json", "weights.hdf5"]
-
-
-def test_name_makes_a_model(small_folder, small_config):
+def test_model_is_downloaded_once(server, home, small_config):
+    names, folder = ["options.json", "weights.hdf5"], home / "keras_elmo" / "local"
+    for _ in range(2):
+        assert list(fetch("local")) == [str(folder / name) for name in names]
+    assert server.requests == files_in(home) == names
+    for name in names:
+        assert (folder / name).read_bytes() == server.files[name]
     assert Elmo.from_pretrained("local").config == small_config
 
 
@@ -109,44 +96,28 @@ def test_files_put_there_by_hand_are_used(server, home):
     assert server.requests == []
 
 
-def test_threads_that_ask_for_the_same_model_share_a_download(server):
-    server.fault = "slow"
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(fetch, ["local"] * 4))
-    assert len(set(results)) == 1
-    assert server.requests == ["options.json", "weights.hdf5"]
-    with open(results[0][1], "rb") as file:
-        assert file.read() == server.files["weights.hdf5"]
-
-
-ASK = """
-import sys
-from keras_elmo.weights import presets
-from keras_elmo.weights.download import RemoteFile
-from keras_elmo.weights.presets import Preset
-presets.PRESETS["local"] = eval(sys.argv[1])
-input("ready")
-presets.fetch("local")
+DOWNLOAD = """
+import pathlib, shutil, sys, time
+import filelock
+source, folder = map(pathlib.Path, sys.argv[1:])
+with filelock.FileLock(folder / ".lock"):
+    print("ready", flush=True)
+    time.sleep(0.5)
+    for name in ("options.json", "weights.hdf5"):
+        shutil.copy(source / name, folder)
 """
 
 
-def test_processes_that_ask_for_the_same_model_at_once_both_get_it(server, preset, home):
-    server.fault = "slow"
-    root = os.path.dirname(os.path.dirname(keras_elmo.__file__))
-    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(
-        [sys.executable, "-c", ASK, repr(preset)], env={**os.environ, "PYTHONPATH": path}, **pipes
-    ) as process:
+def test_a_download_waits_for_that_of_another_process(server, home, small_folder):
+    folder = home / "keras_elmo" / "local"
+    folder.mkdir(parents=True)
+    command = [sys.executable, "-c", DOWNLOAD, str(small_folder), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout.read(5) == b"ready"
-        process.stdin.write(b"\n")
-        process.stdin.flush()
         _, weights = fetch("local")
     assert process.returncode == 0
-    assert server.requests.count("weights.hdf5") == 1
-    assert files_in(home / "keras_elmo") == ["options.json", "weights.hdf5"]
-    with open(weights, "rb") as file:
-        assert file.read() == server.files["weights.hdf5"]
+    assert server.requests == [] and files_in(home) == ["options.json", "weights.hdf5"]
+    assert pathlib.Path(weights).read_bytes() == server.files["weights.hdf5"]
 
 
 def test_published_models_have_https_addresses_of_their_own():

@@ -1,6 +1,7 @@
 import functools
 import json
 import re
+import shutil
 import zipfile
 
 import pytest
@@ -16,6 +17,7 @@ COMPRESSIONS = {
     "bzip2": zipfile.ZIP_BZIP2,
     "lzma": zipfile.ZIP_LZMA,
 }
+MODEL = {"options.json": ..., "weights.hdf5": ...}
 
 
 @functools.cache
@@ -37,11 +39,9 @@ def assert_same_model(source, folder):
 
 @pytest.fixture
 def make_zip(tmp_path, small_folder):
-    """Makes a zip of members: name -> content, a path of the small model's, or ... for it."""
+    """Makes a zip of members: name -> content, or ... for that of the small model."""
 
-    def make(members=None, compression=zipfile.ZIP_DEFLATED):
-        if members is None:
-            members = {"options.json": ..., "weights.hdf5": ...}
+    def make(members=MODEL, compression=zipfile.ZIP_DEFLATED):
         path = tmp_path / "model.zip"
         with zipfile.ZipFile(path, "w", compression) as archive:
             for name, content in members.items():
@@ -56,16 +56,8 @@ def make_zip(tmp_path, small_folder):
 # What opens
 
 
-def test_folder(small_folder, small_config):
-    for folder in (small_folder, str(small_folder)):
-        config, weights = open_model(folder)
-        assert config == small_config
-        assert weights == str(small_folder / "weights.hdf5")
-
-
 def test_folder_may_hold_other_files(tmp_path, small_folder):
-    for name in ("options.json", "weights.hdf5"):
-        (tmp_path / name).write_bytes((small_folder / name).read_bytes())
+    shutil.copytree(small_folder, tmp_path, dirs_exist_ok=True)
     for name in ("vocabulary.txt", "softmax.hdf5", "._weights.hdf5", ".hidden.hdf5"):
         (tmp_path / name).write_bytes(b"something else")
     assert_same_model(tmp_path, small_folder)
@@ -88,9 +80,16 @@ def test_names_of_allennlp(tmp_path, make_zip, small_folder):
 
 
 def test_pair(small_folder):
-    pair = small_folder / "options.json", str(small_folder / "weights.hdf5")
-    assert_same_model(pair, small_folder)
-    assert_same_model([json.loads(pair[0].read_text()), pair[1]], small_folder)
+    options, weights = small_folder / "options.json", small_folder / "weights.hdf5"
+    assert_same_model((options, str(weights)), small_folder)
+    assert_same_model([json.loads(options.read_text()), weights], small_folder)
+    for pair, error, message in [
+        ((small_folder / "nothing.json", weights), FileNotFoundError, "nothing.json"),
+        ((options, small_folder / "nothing.hdf5"), FileNotFoundError, "nothing.hdf5"),
+        ((weights, options), ValueError, "weights.hdf5 must be a JSON file"),
+    ]:
+        with pytest.raises(error, match=message):
+            Elmo.from_pretrained(pair)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
@@ -133,29 +132,13 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
         open_model(name)
     message = str(caught.value)
     assert f"There is no model {name!r}" in message
-    for published in presets.names():
-        assert re.search(rf"names:.*\b{re.escape(published)}\b", message)
+    assert message.partition("names: ")[2].startswith(", ".join(presets.names()))
 
 
 @pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
 def test_other_type_is_refused(source):
-    message = (
-        rf"a name, a folder, a zip or tar file, an address, or a pair .* {re.escape(repr(source))}"
-    )
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"a name, a folder, .* {re.escape(repr(source))}"):
         open_model(source)
-
-
-def test_pair_with_a_missing_file_names_it(small_folder):
-    with pytest.raises(FileNotFoundError, match="nothing.json"):
-        Elmo.from_pretrained((small_folder / "nothing.json", small_folder / "weights.hdf5"))
-    with pytest.raises(FileNotFoundError, match="nothing.hdf5"):
-        Elmo.from_pretrained((small_folder / "options.json", small_folder / "nothing.hdf5"))
-
-
-def test_pair_the_wrong_way_round_names_the_file(small_folder):
-    with pytest.raises(ValueError, match="weights.hdf5 must be a JSON file"):
-        Elmo.from_pretrained((small_folder / "weights.hdf5", small_folder / "options.json"))
 
 
 @pytest.mark.parametrize(
@@ -181,56 +164,33 @@ def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, 
             open_model(source)
 
 
+OUTSIDE = [
+    "../weights.hdf5",
+    "model/../../weights.hdf5",
+    "/tmp/weights.hdf5",
+    "\\weights.hdf5",
+    "..\\weights.hdf5",
+    "C:\\weights.hdf5",
+    "C:/weights.hdf5",
+    "../.hidden",
+]
+
+
 @pytest.mark.parametrize(
-    "name",
+    "members, message",
     [
-        "../weights.hdf5",
-        "model/../../weights.hdf5",
-        "/tmp/weights.hdf5",
-        "\\weights.hdf5",
-        "..\\weights.hdf5",
-        "C:\\weights.hdf5",
-        "C:/weights.hdf5",
-        "../.hidden",
+        *[({**MODEL, name: b"x"}, " must not hold names that lead out of it.") for name in OUTSIDE],
+        ({"m/options.json": b"[1]", "m/weights.hdf5": ...}, ":m/options.json must hold a JSON obj"),
+        ({"m/options.json": b"{}", "m/weights.hdf5": ...}, ":m/options.json cannot be read:"),
+        ({**MODEL, "weights.hdf5": b"no HDF5"}, ":weights.hdf5 must be a whole HDF5 file"),
+        # 8 bytes for each of the parameters, 16 MiB, and one byte more: 17 kB in the zip.
+        ({**MODEL, "weights.hdf5": bytes(16_853_569)}, ":weights.hdf5 must be at most 16,853,568 "),
     ],
 )
-def test_zip_with_names_that_lead_out_of_it_is_refused(make_zip, name):
-    path = make_zip({"options.json": ..., "weights.hdf5": ..., name: b"x"})
-    with pytest.raises(ValueError, match="must not hold names that lead out of it. Received: "):
-        Elmo.from_pretrained(path)
-
-
-def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
-    path = make_zip({"options.json": b" " * ((1 << 20) + 1), "weights.hdf5": ...})
-    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
-    with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 1,048,577"):
-        Elmo.from_pretrained(path)
-
-
-def test_zip_with_more_weights_than_the_options_need_is_refused_unread(make_zip, small_config):
-    most = 8 * sum(small_config.num_parameters().values()) + (16 << 20)
-    # Zeros: 17 MB that are 17 kB in the zip.
-    path = make_zip({"options.json": ..., "weights.hdf5": b"\x00" * (most + 1)})
+def test_zip_with_other_files_is_refused(make_zip, members, message):
+    path = make_zip(members)
     assert path.stat().st_size < 1 << 17
-    message = f"weights.hdf5 must be at most {most:,} bytes.*Received: {most + 1:,}"
-    with pytest.raises(ValueError, match=message):
-        Elmo.from_pretrained(path)
-
-
-def test_zip_with_bad_options_names_the_member(make_zip):
-    path = make_zip({"m/options.json": b"[1]", "m/weights.hdf5": ...})
-    where = re.escape(f"{path}:m/options.json")
-    with pytest.raises(ValueError, match=f"{where} must hold a JSON object.*Received: list"):
-        Elmo.from_pretrained(path)
-    path = make_zip({"m/options.json": b"{}", "m/weights.hdf5": ...})
-    with pytest.raises(ValueError, match=f"{where} cannot be read:"):
-        Elmo.from_pretrained(path)
-
-
-def test_zip_with_bad_weights_names_the_member(make_zip):
-    path = make_zip({"options.json": ..., "weights.hdf5": b"no HDF5"})
-    where = re.escape(f"{path}:weights.hdf5")
-    with pytest.raises(ValueError, match=f"{where} must be a whole HDF5 file"):
+    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
         Elmo.from_pretrained(path)
 
 
@@ -239,6 +199,13 @@ def test_other_file_than_a_zip_is_refused(tmp_path, content):
     path = tmp_path / "model.zip"
     path.write_bytes(content)
     with pytest.raises(ValueError, match="model.zip must be a folder, or a whole zip or tar file"):
+        Elmo.from_pretrained(path)
+
+
+def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
+    path = make_zip({"options.json": b" " * ((1 << 20) + 1), "weights.hdf5": ...})
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 1,048,577"):
         Elmo.from_pretrained(path)
 
 

@@ -1,0 +1,38 @@
+"""Every public layer, with what it is called on."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
+
+IDS = np.random.default_rng(0).integers(1, 262, (2, 4, 12)).astype(np.int32)
+IDS[0, 3] = 0  # padding
+FLOATS = np.random.default_rng(1).normal(size=(2, 4, 6)).astype(np.float32)
+LAYERS = [FLOATS, np.tanh(FLOATS[::-1]), np.exp(FLOATS)]
+
+CASES = {
+    "CharCNNEmbedding": (
+        lambda **k: CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6, "tanh", **k),
+        IDS,
+    ),
+    "CharCNNEmbedding with words": (
+        lambda **k: CharCNNEmbedding([(1, 3)], 5, 0, 6, "relu", num_words=261, word_dim=2, **k),
+        IDS,
+    ),
+    "Highway": (lambda **k: Highway("tanh", **k), FLOATS),
+    "BiLM": (lambda **k: BiLM(8, 6, 1, 0.5, 0.4, **k), FLOATS),
+    "BiLM rnn": (lambda **k: BiLM(8, 6, use_skip_connections=False, loop="rnn", **k), FLOATS),
+    "ScalarMix": (
+        lambda **k: ScalarMix(True, [0.1, 0.2, 0.3], keras.regularizers.L2(0.1), **k),
+        LAYERS,
+    ),
+    "MaskedMean": (lambda **k: MaskedMean(**k), FLOATS),
+}
+
+
+def functional(layer, data):
+    inputs = tf.nest.map_structure(
+        lambda x: keras.Input((None, *x.shape[2:]), dtype=x.dtype.name), data
+    )
+    return keras.Model(inputs, layer(inputs))

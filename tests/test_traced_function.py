@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import logging
 import pathlib
 import subprocess
@@ -24,31 +25,27 @@ def messages():
     tf.get_logger().removeHandler(handler)
 
 
-def trace_many_times(make):
-    """Traces one function of Python for each of several models."""
+def plain_function(function):
+    return tf.function(function, autograph=False)
 
+
+@pytest.mark.parametrize(
+    "make, context, is_warned",
+    [
+        (TracedFunction, contextlib.nullcontext, False),
+        (plain_function, contextlib.nullcontext, True),  # else `TracedFunction` were not needed
+        (plain_function, without_trace_warnings, False),  # where models are trained
+    ],
+)
+def test_many_models_of_one_source_cause_no_warning(messages, make, context, is_warned):
     def double(x):
         return 2 * x
 
-    for _ in range(MANY):
-        assert make(double)(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
-
-
-def test_many_models_of_one_source_cause_no_warning(messages):
-    trace_many_times(TracedFunction)
-    assert messages == []
-
-
-def test_tensorflow_warns_of_plain_functions(messages):
-    """Else `TracedFunction` would not be needed, and the test above could not fail."""
-    trace_many_times(lambda function: tf.function(function, autograph=False))
-    assert "triggered tf.function retracing" in messages[0]
-
-
-def test_where_models_are_trained_the_warning_is_left_out(messages):
-    with without_trace_warnings():
-        trace_many_times(lambda function: tf.function(function, autograph=False))
-    assert messages == []
+    with context():
+        for _ in range(MANY):
+            assert make(double)(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+    assert bool(messages) == is_warned
+    assert not is_warned or "triggered tf.function retracing" in messages[0]
 
 
 def test_a_function_is_traced_once_for_a_signature():

@@ -1,6 +1,7 @@
 import copy
 import dataclasses
 import fractions
+import functools
 import json
 import re
 import tracemalloc
@@ -15,35 +16,25 @@ from keras_elmo.config import read_options_file
 
 ORIGINAL = {
     "lstm": {
-        "use_skip_connections": True,
-        "projection_dim": 512,
-        "cell_clip": 3,
-        "proj_clip": 3,
-        "dim": 4096,
-        "n_layers": 2,
+        "use_skip_connections": True, "projection_dim": 512, "cell_clip": 3, "proj_clip": 3,
+        "dim": 4096, "n_layers": 2,
     },
     "char_cnn": {
-        "activation": "relu",
+        "activation": "relu", "n_highway": 2, "embedding": {"dim": 16},
         "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
-        "n_highway": 2,
-        "embedding": {"dim": 16},
-        "n_characters": 262,
-        "max_characters_per_token": 50,
+        "n_characters": 262, "max_characters_per_token": 50,
     },
-}
+}  # fmt: skip
 
 
 def changed(path, value):
     """The original's options with one key set, or removed where `value` is `...`."""
     options = copy.deepcopy(ORIGINAL)
     *sections, key = path.split(".")
-    target = options
-    for section in sections:
-        target = target[section]
+    target = functools.reduce(dict.get, sections, options)
+    target[key] = value
     if value is ...:
         del target[key]
-    else:
-        target[key] = value
     return options
 
 

@@ -69,8 +69,8 @@ def test_a_run_without_findings_leaves_nothing(planted, capsys):
     assert list(planted.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["--kinds", "no-kind"], ["--case", "no-kind:1"]])
-def test_an_unknown_kind_is_an_error(arguments, capsys):
-    with pytest.raises(SystemExit) as error:
-        main(arguments)
-    assert error.value.code == 2 and "no-kind" in capsys.readouterr().err
+def test_an_unknown_kind_is_an_error(capsys):
+    for arguments in (["--kinds", "no-kind"], ["--case", "no-kind:1"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        assert "no-kind" in capsys.readouterr().err

@@ -5,8 +5,10 @@ import random
 import shutil
 
 import pytest
+import tensorflow as tf
 
 from keras_elmo import Elmo
+from keras_elmo.training.training_step import TrainingStep
 from keras_elmo_cli.main import main
 
 OPTIONS = {
@@ -37,6 +39,15 @@ def loaded_once(from_files_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Elmo, "from_files", from_files_once)
         yield
+
+
+@pytest.fixture
+def eager_training(monkeypatch):
+    """Training steps run without a graph: a few of them take less than its trace."""
+    monkeypatch.setattr(TrainingStep, "trace", lambda *_: None)
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, read_embeddings
-from keras_elmo.files.records import Records
 from keras_elmo.process.signals import check_signals
 from keras_elmo_cli.main import main
 
@@ -128,14 +127,6 @@ def test_arguments_reach_the_model(embed, model, monkeypatch, small_folder):
     assert embed(*arguments) == (0, "")
     typed = {"tokenizer": "treebank", "matmul_dtype": "bfloat16"}
     assert calls == [{"source": str(small_folder), **typed}]
-
-
-@pytest.mark.parametrize("quiet, times", [(True, 1), (False, 2)])
-def test_quiet_reads_the_input_once(embed, monkeypatch, quiet, times):
-    reads, read = [], Records.read
-    monkeypatch.setattr(Records, "read", lambda self: reads.append(self) or read(self))
-    assert embed("in.txt", "-o", "out.npz", quiet=quiet)[0] == 0
-    assert len(reads) == times
 
 
 def test_arrays_may_be_named_by_their_sentences(embed, folder, model):

@@ -38,7 +38,7 @@ def test_info(model, capsys):
     assert rows["weight files"] == f"{size / 1e6:,.1f} MB"
 
 
-def test_training_begins_from_its_weights(model, tmp_path, monkeypatch, capsys):
+def test_training_begins_from_its_weights(model, eager_training, tmp_path, monkeypatch, capsys):
     """And writes a model of this package, which embeds and goes on training."""
     _, archive, reference = model
     monkeypatch.chdir(tmp_path)

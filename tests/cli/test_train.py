@@ -100,21 +100,6 @@ def test_the_first_steps_say_what_a_run_costs(no_delay, capsys, monkeypatch):
     assert float(memory) == pytest.approx(1024 * int(peak) / 1e9, abs=0.11)
 
 
-def test_corpus_is_described(tmp_path, capsys):
-    (tmp_path / "text.txt").write_text("a b\na b c d\n")
-    words = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
-    text = training.Corpus(tmp_path / "text.txt")
-    assert train.describe_corpus("training", text, words, True) == pytest.approx(1 / 6)
-    first, last = capsys.readouterr().err.splitlines()
-    assert first == "reading the training text ..."
-    assert last == (
-        "training text: 2 sentences, 6 tokens, 16.7% of them not among the 6 words of the "
-        "vocabulary"
-    )
-    assert train.describe_corpus("training", text, words, False) == pytest.approx(1 / 6)
-    assert capsys.readouterr() == ("", "")
-
-
 def test_best_model_is_in_the_folder(run, run_copy, capsys, untraced):
     """And `evaluate` measures what `train` did."""
     best = float(re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)", run[1])[0])
@@ -203,7 +188,9 @@ def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, train
     assert (trainer.checkpoint_every, trainer.evaluate_every) == (7, 2000)
 
 
-def test_going_on_from_the_original_trainers_checkpoint(no_delay, shared, tmp_path, capsys):
+def test_going_on_from_the_original_trainers_checkpoint(
+    eager_training, no_delay, shared, tmp_path, capsys
+):
     folder = shared / "fixtures/bilm-checkpoint"
     arguments = ["--train", str(folder / "train.txt"), "--vocab", str(folder / "vocab.txt")]
     arguments += ["--batch-size", "8", "--unroll-steps", "4", "--num-negatives", "64"]

@@ -13,7 +13,10 @@ from keras_elmo_cli import classify, tag, task_steps
 from keras_elmo_cli.arguments import load_keras_model
 from keras_elmo_cli.main import main, make_parser
 
-pytestmark = pytest.mark.usefixtures("without_traces")
+pytestmark = [
+    pytest.mark.usefixtures("without_traces"),
+    pytest.mark.filterwarnings("ignore:Even though the `tf.config.experimental_run_functions"),
+]
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 4
 TEXTS = "id,text,stars\n" + 3 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'

@@ -48,25 +48,15 @@ _SHELL_SIGNS = set("|&;<>$*`")  # what only a shell can run
 
 @dataclasses.dataclass
 class Block:
-    """A fenced block of a page.
-
-    Attributes:
-        page: path of the page.
-        line: int. The number of the first line of the code in the page, from 1.
-        language: str.
-        title: str. `""` where there is none.
-        code: str, without the indent of the block.
-        reason: str. Why it is not run; `None`: it is.
-        output: str. The output that the page shows; `None`: it shows none.
-    """
+    """A fenced block of a page."""
 
     page: pathlib.Path
-    line: int
+    line: int  # The code begins there; the first one is 1.
     language: str
-    title: str
-    code: str
-    reason: str | None = None
-    output: str | None = None
+    title: str  # `""` where there is none
+    code: str  # without the indent of the block
+    reason: str | None = None  # why it is not run
+    output: str | None = None  # that the page shows
 
     @property
     def place(self):
@@ -78,17 +68,7 @@ class Block:
 
 
 def read_blocks(page):
-    """The blocks of a page, in their order. Shown outputs belong to the blocks before them.
-
-    Args:
-        page: path of a file of Markdown.
-
-    Returns:
-        A list of `Block`s.
-
-    Raises:
-        ValueError: a block is in a language that is not known, or old code is no Python.
-    """
+    """The `Block`s of a page, in their order. Shown outputs belong to the blocks before them."""
     page = pathlib.Path(page)
     text = page.read_text("utf-8")
     blocks, end = [], 0
@@ -123,23 +103,13 @@ def read_blocks(page):
     return blocks
 
 
-def run_page(page, folder, scope=None):
+def run_page(page, folder):
     """Runs the blocks of a page, and checks the outputs that it shows.
 
-    Args:
-        page: path of a file of Markdown.
-        folder: path of the working directory of the code. The files that the page takes for granted
-            must be there.
-        scope: dict, the namespace of the code; `None`: an empty one.
-
-    Returns:
-        The namespace after the last block.
-
-    Raises:
-        AssertionError: a block gives another output than the page shows, or a command fails.
+    The working directory is `folder`, with the files that the page takes for granted. Returns the
+    namespace after the last block.
     """
-    scope = {} if scope is None else scope
-    scope.setdefault("__name__", "__page__")
+    scope = {"__name__": "__page__"}
     blocks = [block for block in read_blocks(page) if block.runs]
     assert blocks, f"{page} has no code that runs"
     with _working_directory(folder):

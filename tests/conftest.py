@@ -117,6 +117,14 @@ untraced_module = pytest.fixture(_untraced, scope="module")
 
 
 @pytest.fixture(scope="module")
+def without_traces():
+    """Runs TensorFlow's functions eagerly: tests that take few steps save the time of traces."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module")
 def graph_optimizer():
     """Turns on TensorFlow's graph optimizer, as users have it."""
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})

@@ -12,25 +12,16 @@ CHARACTERS = [*"Thecatsonm.b\ufffd", *"éßж今天", "\U0001f600", "\u3000", *M
 WORDS = ["<oov>", "<bos>", "<eos>", "<pad>", "The", "cat", "今天", "cattttt", "x\ufffd", "\u3000"]
 ARCHITECTURE = {
     "encoder": {
-        "name": "elmo",
-        "projection_dim": 6,
-        "cell_clip": 3,
-        "proj_clip": 3,
-        "dim": 10,
+        "name": "elmo", "projection_dim": 6, "cell_clip": 3, "proj_clip": 3, "dim": 10,
         "n_layers": 2,
     },
     "token_embedder": {
-        "name": "cnn",
-        "activation": "relu",
-        "filters": [[1, 3], [2, 4], [3, 5]],
-        "n_highway": 2,
-        "word_dim": 4,
-        "char_dim": 3,
-        "max_characters_per_token": 9,
+        "name": "cnn", "activation": "relu", "filters": [[1, 3], [2, 4], [3, 5]], "n_highway": 2,
+        "word_dim": 4, "char_dim": 3, "max_characters_per_token": 9,
     },
     "classifier": {"name": "sampled_softmax", "n_samples": 8192},
     "dropout": 0.1,
-}
+}  # fmt: skip
 SENTENCES = [
     ["The", "cat", "sat", "on", "the", "mat", ".", "Straße", "\U0001f600", "\ufffd"],
     ["今天", "ж"],

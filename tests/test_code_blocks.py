@@ -12,6 +12,22 @@ def page(tmp_path, text):
     return path
 
 
+@pytest.mark.parametrize(
+    "text, error, message",
+    [
+        ("'''pyhton\nx = 1\n'''\n", ValueError, "Received: 'pyhton'"),
+        ("'''python\nx = 1\n", ValueError, "not closed"),
+        ("'''python title=\"Before\"\nx =\n'''\n", SyntaxError, "invalid syntax"),
+        ("Words.\n", AssertionError, "no code"),
+        ("'''sh\nfalse\n'''\n", AssertionError, "'false' ended with status 1"),
+        ("'''sh\nkeras-elmo embroider\n'''\n", AssertionError, "ended with status 2.*\n.*usage"),
+    ],
+)
+def test_no_code_is_left_out_by_mistake_or_fails_unseen(tmp_path, text, error, message):
+    with pytest.raises(error, match=message):
+        run_page(page(tmp_path, text), tmp_path)
+
+
 def test_blocks_share_a_namespace_and_outputs_are_compared(tmp_path):
     text = """
 '''python
@@ -63,10 +79,6 @@ A B
 """
     run_page(page(tmp_path, text), tmp_path)
     assert (tmp_path / "words.txt").read_text() == "A B\n"
-    with pytest.raises(AssertionError, match="'false' ended with status 1"):
-        run_page(page(tmp_path, "'''sh\nfalse\n'''\n"), tmp_path)
-    with pytest.raises(AssertionError, match="ended with status 2.*\n.*usage"):
-        run_page(page(tmp_path, "'''sh\nkeras-elmo embroider\n'''\n"), tmp_path)
 
 
 def test_what_is_marked_is_not_run(tmp_path):
@@ -88,25 +100,3 @@ x = 1
     reasons = [block.reason for block in read_blocks(path)]
     assert reasons == ["old code", "it needs a GPU", None]
     assert run_page(path, tmp_path)["x"] == 1
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("'''pyhton\nx = 1\n'''\n", "Received: 'pyhton'"),
-        ("'''python\nx = 1\n", "not closed"),
-    ],
-)
-def test_no_code_is_left_out_by_mistake(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        read_blocks(page(tmp_path, text))
-
-
-def test_old_code_must_be_python(tmp_path):
-    with pytest.raises(SyntaxError):
-        read_blocks(page(tmp_path, "'''python title=\"Before\"\nx =\n'''\n"))
-
-
-def test_a_page_without_code_is_an_error(tmp_path):
-    with pytest.raises(AssertionError, match="no code"):
-        run_page(page(tmp_path, "Words.\n"), tmp_path)

@@ -1,6 +1,7 @@
 import copy
 import dataclasses
 import fractions
+import functools
 import json
 import re
 import tracemalloc
@@ -15,35 +16,25 @@ from keras_elmo.config import read_options_file
 
 ORIGINAL = {
     "lstm": {
-        "use_skip_connections": True,
-        "projection_dim": 512,
-        "cell_clip": 3,
-        "proj_clip": 3,
-        "dim": 4096,
-        "n_layers": 2,
+        "use_skip_connections": True, "projection_dim": 512, "cell_clip": 3, "proj_clip": 3,
+        "dim": 4096, "n_layers": 2,
     },
     "char_cnn": {
-        "activation": "relu",
+        "activation": "relu", "n_highway": 2, "embedding": {"dim": 16},
         "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
-        "n_highway": 2,
-        "embedding": {"dim": 16},
-        "n_characters": 262,
-        "max_characters_per_token": 50,
+        "n_characters": 262, "max_characters_per_token": 50,
     },
-}
+}  # fmt: skip
 
 
 def changed(path, value):
     """The original's options with one key set, or removed where `value` is `...`."""
     options = copy.deepcopy(ORIGINAL)
     *sections, key = path.split(".")
-    target = options
-    for section in sections:
-        target = target[section]
+    target = functools.reduce(dict.get, sections, options)
+    target[key] = value
     if value is ...:
         del target[key]
-    else:
-        target[key] = value
     return options
 
 
@@ -70,10 +61,6 @@ def configs(draw):
 # Reading
 
 
-def test_defaults_are_the_original_model():
-    assert ElmoConfig() == ElmoConfig.from_options(ORIGINAL)
-
-
 @settings(deadline=None, max_examples=100)
 @given(configs())
 def test_options_round_trip_through_json(config):
@@ -81,16 +68,11 @@ def test_options_round_trip_through_json(config):
     assert ElmoConfig.from_options(options) == config
 
 
-def test_options_have_the_spelling_of_the_original():
+def test_the_original_model_has_the_defaults():
+    assert ElmoConfig() == ElmoConfig.from_options(ORIGINAL)
     assert ElmoConfig().to_options() == ORIGINAL
-
-
-def test_file_round_trip(tmp_path):
-    config = ElmoConfig(units=8, projection_dim=4, cell_clip=None, filters=[[1, 2]])
-    file = tmp_path / "options.json"
-    file.write_text(json.dumps(config.to_options()))
-    assert ElmoConfig.from_options(file) == config
-    assert ElmoConfig.from_options(str(file)) == config
+    training = {"bidirectional": True, "dropout": 0.1, "unroll_steps": 20, "sample_softmax": True}
+    assert ElmoConfig.from_options({**training, **ORIGINAL}) == ElmoConfig()
 
 
 @pytest.mark.parametrize(
@@ -105,6 +87,12 @@ def test_file_round_trip(tmp_path):
         ("lstm.proj_clip", ..., "projection_clip", None),
         ("lstm.proj_clip", None, "projection_clip", None),
         ("char_cnn.max_characters_per_token", ..., "max_characters", 50),
+        # They say nothing new.
+        ("char_cnn.projection_after_highway", True, "projection_dim", 512),
+        ("char_cnn.projection", 512, "projection_dim", 512),
+        ("char_cnn.projection", {"dim": 512}, "projection_dim", 512),
+        ("lstm.use_skip_connections", "True", "use_skip_connections", True),
+        ("lstm.use_skip_connections", "false", "use_skip_connections", False),
     ],
 )
 def test_other_and_missing_options_have_their_meaning(path, value, attribute, expected):
@@ -115,25 +103,17 @@ def test_other_and_missing_options_have_their_meaning(path, value, attribute, ex
     assert getattr(config, attribute) == expected
 
 
-def test_training_keys_are_ignored():
-    training = {"bidirectional": True, "dropout": 0.1, "unroll_steps": 20, "sample_softmax": True}
-    assert ElmoConfig.from_options({**training, **ORIGINAL}) == ElmoConfig()
-
-
 # What follows from a config
 
 
-@pytest.mark.parametrize(
-    "arguments, total",
-    [
-        ({"units": 1024, "projection_dim": 128, "num_highway": 1}, 13_593_296),
-        ({"units": 2048, "projection_dim": 256, "num_highway": 1}, 28_027_728),
-        ({}, 93_600_848),
-    ],
-    ids=["small", "medium", "original"],
-)
-def test_parameters_of_the_published_shapes(arguments, total):
-    assert sum(ElmoConfig(**arguments).num_parameters().values()) == total
+def test_parameters_of_the_published_shapes():
+    for units, projection_dim, num_highway, total in [
+        (1024, 128, 1, 13_593_296),
+        (2048, 256, 1, 28_027_728),
+        (4096, 512, 2, 93_600_848),
+    ]:
+        config = ElmoConfig(units, projection_dim, num_highway=num_highway)
+        assert sum(config.num_parameters().values()) == total
 
 
 def test_sizes_that_are_equal_need_no_projection():
@@ -154,13 +134,9 @@ def test_config_is_frozen_and_hashable():
 
 
 def test_numpy_numbers_become_numbers_that_json_takes():
-    config = ElmoConfig(
-        units=np.int64(24),
-        projection_dim=np.int32(8),
-        cell_clip=np.float32(3),
-        projection_clip=fractions.Fraction(1, 2),
-        filters=[(np.int64(1), np.uint8(4))],
-    )
+    filters = [(np.int64(1), np.uint8(4))]
+    clips = {"cell_clip": np.float32(3), "projection_clip": fractions.Fraction(1, 2)}
+    config = ElmoConfig(np.int64(24), np.int32(8), filters=filters, **clips)
     plain = ElmoConfig(units=24, projection_dim=8, projection_clip=0.5, filters=[(1, 4)])
     assert json.dumps(config.to_options()) == json.dumps(plain.to_options())
 
@@ -197,20 +173,12 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
 @pytest.mark.parametrize(
     "path, value, message",
     [
-        ("lstm.dim", -1, "`units` must be .* Received: units=-1"),
         ("lstm.dim", 1e999, "`units` must be .* Received: units=inf"),
         ("lstm.dim", ..., "`lstm.dim` is missing"),
-        ("lstm.projection_dim", ..., "`lstm.projection_dim` is missing"),
         ("lstm.n_layers", ..., "`lstm.n_layers` is missing"),
-        ("lstm.n_layers", [2], r"`num_layers` must be .* Received: num_layers=\[2\]"),
-        ("lstm.cell_clip", 0, "Received: cell_clip=0"),
-        ("lstm.proj_clip", -3, "Received: projection_clip=-3"),
-        ("lstm.use_skip_connections", None, "Received: use_skip_connections=None"),
         ("lstm.units", 4096, r"unknown keys: lstm\.units"),
         ("lstm", ..., "`lstm` must be an object. Received: None"),
-        ("lstm", [1], r"`lstm` must be an object. Received: \[1\]"),
         ("char_cnn", ..., "a model without `char_cnn` reads token ids"),
-        ("char_cnn", None, "a model without `char_cnn` reads token ids"),
         ("char_cnn", 5, "`char_cnn` must be an object. Received: 5"),
         ("char_cnn.projection", 8, "`char_cnn.projection` must be .* 512. Received: 8"),
         ("lstm.use_skip_connections", "yes", "Received: use_skip_connections='yes'"),
@@ -219,33 +187,13 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
         ("char_cnn.embedding", ..., r"`char_cnn\.embedding\.dim` is missing"),
         ("char_cnn.embedding", 16, r"`char_cnn\.embedding\.dim` is missing"),
         ("char_cnn.embedding.dim", ..., r"`char_cnn\.embedding\.dim` is missing"),
-        ("char_cnn.embedding.dim", 0, "Received: character_dim=0"),
-        ("char_cnn.activation", "swish", "Received: activation='swish'"),
         ("char_cnn.n_characters", 60, "must be 262 .* or 261 .* Received: 60"),
         ("char_cnn.n_characters", True, "must be 262 .* or 261 .* Received: True"),
-        ("char_cnn.max_characters_per_token", 2, "Received: max_characters=2"),
-        ("char_cnn.highway", 1, r"unknown keys: char_cnn\.highway"),
     ],
 )
 def test_bad_option_is_named_after_the_source(path, value, message):
     with pytest.raises(ValueError, match=f"(?s)^my options cannot be read:.*{message}"):
         ElmoConfig.from_options(changed(path, value), where="my options")
-
-
-@pytest.mark.parametrize(
-    "path, value",
-    [
-        ("char_cnn.projection_after_highway", True),
-        ("char_cnn.projection", 512),
-        ("char_cnn.projection", {"dim": 512}),
-        ("lstm.use_skip_connections", "true"),
-        ("lstm.use_skip_connections", "True"),
-    ],
-)
-def test_options_that_say_nothing_new(path, value):
-    assert ElmoConfig.from_options(changed(path, value)) == ElmoConfig()
-    options = changed("lstm.use_skip_connections", "false")
-    assert not ElmoConfig.from_options(options).use_skip_connections
 
 
 def test_faults_are_reported_together():
@@ -274,7 +222,7 @@ def test_options_of_another_type_are_refused(options):
 # Bounds
 
 
-@pytest.mark.parametrize("size", [10**8, 10**30, 10**400])
+@pytest.mark.parametrize("size", [10**8, 10**400])
 @pytest.mark.parametrize(
     "path, message",
     [
@@ -283,7 +231,6 @@ def test_options_of_another_type_are_refused(options):
         ("char_cnn.n_highway", "`num_highway` must be .* at most 100. Received: num_highway="),
         ("lstm.dim", "all sizes together must make at most 1,000,000,000 parameters. Received: "),
         ("lstm.projection_dim", "`projection_dim` must be at most `units`"),
-        ("char_cnn.embedding.dim", "all sizes together must make at most 1,000,000,000 param"),
         ("char_cnn.filters", "all sizes together must make at most 1,000,000,000 parameters"),
     ],
 )
@@ -324,7 +271,7 @@ VALUES = st.recursive(
 ) | st.sampled_from([[[1, 2]] * 50_000, dict.fromkeys(map(str, range(50_000))), [[1, 10**4200]]])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_no_message_is_long(data):
     options = copy.deepcopy(ORIGINAL)
@@ -361,6 +308,9 @@ def test_the_object_in_a_file_is_read(tmp_path, encoding):
     file = tmp_path / "options.json"
     file.write_text(json.dumps(ORIGINAL), encoding=encoding)
     assert read_options_file(file) == read_options_file(str(file)) == ORIGINAL
+    assert ElmoConfig.from_options(file) == ElmoConfig.from_options(str(file)) == ElmoConfig()
+    with pytest.raises(FileNotFoundError, match="nothing.json"):
+        read_options_file(tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize(
@@ -384,11 +334,6 @@ def test_file_that_is_not_a_json_object_is_named(tmp_path, text, fault):
         ElmoConfig.from_options(file)
     with pytest.raises(ValueError, match=f"^here must .*{fault}"):
         read_options_file(file, "here")
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nothing.json"):
-        read_options_file(tmp_path / "nothing.json")
 
 
 def test_file_of_more_than_a_megabyte_is_refused_unread(tmp_path):

@@ -36,9 +36,6 @@ def test_a_word_as_ids(word, row):
 def test_a_word_is_looked_up_as_it_was_cut():
     assert DICTIONARY.word_to_ids("abb", 4) == [EOW, 1, OOV, BOW, 3]
     assert DICTIONARY.word_to_ids("<bos>", 6) == [EOW, OOV, OOV, OOV, OOV, BOW, 1]
-
-
-def test_the_boundaries():
     assert DICTIONARY.boundary_ids(4) == ([EOW, BOS, BOW, PAD, 4], [EOW, EOS, BOW, PAD, 1])
 
 
@@ -74,11 +71,8 @@ def test_a_dic_file():
     assert read_dic(b"a\t0", "char.dic") == ["a"]
     assert read_dic(b"", "char.dic") == []
     # Python's `splitlines` would end a line at these.
-    assert read_dic("\x85x\t0\n\u2028\t1\n\x0b\t2\n".encode(), "char.dic") == [
-        "x",
-        None,
-        "\u3000",
-    ]
+    data = "\x85x\t0\n\u2028\t1\n\x0b\t2\n".encode()
+    assert read_dic(data, "char.dic") == ["x", None, "\u3000"]
 
 
 @pytest.mark.parametrize(
@@ -105,15 +99,8 @@ def test_other_dic_files_are_refused(data, message):
 # In options
 
 
-CONFIG = ElmoConfig(
-    units=4,
-    projection_dim=6,
-    character_dim=3,
-    filters=[(1, 2), (2, 4)],
-    max_characters=7,
-    dictionary=DICTIONARY,
-    word_dim=5,
-)
+SIZES = {"units": 4, "projection_dim": 6, "character_dim": 3, "max_characters": 7, "word_dim": 5}
+CONFIG = ElmoConfig(**SIZES, filters=[(1, 2), (2, 4)], dictionary=DICTIONARY)
 
 
 def test_a_config_goes_through_options(tmp_path):
@@ -152,18 +139,15 @@ def test_the_parameters_are_counted():
             {"dictionary": {"characters": DICTIONARY.characters, "words": None}},
             "`word_dim` must be 0 without a dictionary that has words. Received: word_dim=5",
         ),
+        (
+            {"char_cnn": {**CONFIG.to_options()["char_cnn"], "n_characters": 262}},
+            "n_characters` must be 10. Received: 262",
+        ),
     ],
 )
 def test_faults_in_options(change, message):
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         ElmoConfig.from_options({**CONFIG.to_options(), **change})
     assert len(str(caught.value).splitlines()) == 2
-
-
-def test_the_number_of_characters_must_be_that_of_the_dictionary():
-    options = CONFIG.to_options()
-    options["char_cnn"]["n_characters"] = 262
-    with pytest.raises(ValueError, match="n_characters` must be 10. Received: 262"):
-        ElmoConfig.from_options(options)
     with pytest.raises(ValueError, match="`dictionary` must be a Dictionary or None"):
         ElmoConfig(dictionary="char.dic")

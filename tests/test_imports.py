@@ -76,6 +76,7 @@ def upward_imports(source, room, package="keras_elmo"):
 
 
 # Private names of other libraries, without which something cannot be done.
+OWNERS = ("self", "cls", "super()")
 FOREIGN_NAMES = {"_asdict", "_replace", "_exit", "_flatten_layers", "_keras_mask", "_repr_png_"}
 
 
@@ -85,44 +86,34 @@ def private_names_of_others(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and "keras_elmo" in (node.module or ""):
             wrong += [alias.name for alias in node.names]
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in (
-            "self",
-            "cls",
-            "super()",
-        ):
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in OWNERS:
             wrong.append(node.attr)
-    is_private = [n.startswith("_") and not n.startswith("__") for n in wrong]
-    return {n for n, private in zip(wrong, is_private, strict=True) if private} - FOREIGN_NAMES
+    return {n for n in wrong if n.startswith("_") and not n.startswith("__")} - FOREIGN_NAMES
 
 
-def faults(check, files=FILES):
+SOURCES = {file: file.read_text(encoding="utf-8") for file in FILES}
+TREES = {file: ast.parse(source) for file, source in SOURCES.items()}
+
+
+def faults(check):
     """What a check finds in the files that it does not let pass: a dict."""
-    found = {str(file.relative_to(PACKAGE)): check(file) for file in files}
+    found = {str(file.relative_to(PACKAGE)): check(file) for file in FILES}
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
-@pytest.mark.parametrize(
-    "room, source",
-    [
+def test_the_checks_find_what_they_are_there_to_find():
+    for room, source in [
         ("layers", "from keras_elmo import text"),
         ("layers", "from keras_elmo.config import ElmoConfig"),
-        ("text", "from keras_elmo.layers import BiLM"),
         ("weights", "import keras_elmo.models.elmo"),
         ("models", "def f():\n    from keras_elmo.export import saved_model"),
         ("export", "from keras_elmo.tasks import Tagger"),
-        ("weights", "from keras_elmo.manylangs import model"),
         ("tflite", "def f():\n    from keras_elmo.tasks import crf"),
         ("training", "from keras_elmo import corpora"),
-        ("models", "import keras_elmo"),
         ("models", "from keras_elmo import Elmo"),
         ("characters", "from .config import ElmoConfig"),
-    ],
-)
-def test_the_check_finds_an_upward_import(room, source):
-    assert len(upward_imports(source, room)) == 1
-
-
-def test_the_checks_let_downward_imports_and_own_names_pass():
+    ]:
+        assert len(upward_imports(source, room)) == 1, source
     source = "import keras\nfrom keras_elmo import characters, text\nfrom . import config"
     assert upward_imports(source, "models") == []
     assert private_names_of_others("self._a, super()._a, x.__class__") == set()
@@ -134,40 +125,39 @@ def test_imports_point_one_way():
 
     def check(file):
         package = ".".join(file.relative_to(PACKAGE.parent).parent.parts)
-        return upward_imports(file.read_text(encoding="utf-8"), room_of(file), package)
+        return upward_imports(SOURCES[file], room_of(file), package)
 
     assert faults(check) == {}
 
 
 def test_private_names_are_used_in_their_own_file_alone():
-    assert faults(lambda file: private_names_of_others(file.read_text(encoding="utf-8"))) == {}
+    assert faults(lambda file: private_names_of_others(SOURCES[file])) == {}
+
+
+def top_of(tree):
+    """The imports at the top of a file, as a tree."""
+    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return ast.Module(top, [])
 
 
 def test_only_loops_import_tensorflow_among_the_layers():
     """And they import it at the top of the file, where it can be seen."""
     found = {}
-    for file in FILES:
-        if room_of(file) == "layers":
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            everywhere = set(imported_modules(tree, "keras_elmo.layers"))
-            top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-            at_the_top = set(imported_modules(ast.Module(top, []), "keras_elmo.layers"))
-            if "tensorflow" in everywhere:
-                found[file.parent.name, file.stem] = "tensorflow" in at_the_top
+    for file, tree in TREES.items():
+        everywhere = set(imported_modules(tree, "keras_elmo.layers"))
+        if room_of(file) == "layers" and "tensorflow" in everywhere:
+            at_the_top = set(imported_modules(top_of(tree), "keras_elmo.layers"))
+            found[file.parent.name, file.stem] = "tensorflow" in at_the_top
     assert found == {("loops", name): True for name in ("packed", "padded")}
-
-
-def test_there_is_no_module_of_odds_and_ends():
-    assert [file for file in FILES if file.stem in ("utils", "util", "helpers", "misc")] == []
 
 
 def test_keras_is_imported_as_keras():
     wrong = ("tensorflow.keras", "tensorflow.python", "keras.src", "tf_keras")
 
     def check(file):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        modules = [m for m in imported_modules(tree, "keras_elmo") if m.startswith(wrong)]
+        nodes = [node for node in ast.walk(TREES[file]) if isinstance(node, ast.Attribute)]
+        names = {ast.unparse(node) for node in nodes}
+        modules = [m for m in imported_modules(TREES[file], "keras_elmo") if m.startswith(wrong)]
         return [*modules, *(names & {"tf.keras", "tensorflow.keras"})]
 
     assert faults(check) == {}
@@ -175,7 +165,7 @@ def test_keras_is_imported_as_keras():
 
 def test_library_has_no_print_assert_or_exit():
     def check(file):
-        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        nodes = list(ast.walk(TREES[file]))
         names = {node.id for node in nodes if isinstance(node, ast.Name)}
         names |= {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
         names |= {"assert" for node in nodes if isinstance(node, ast.Assert)}
@@ -183,34 +173,18 @@ def test_library_has_no_print_assert_or_exit():
         forbidden |= {"os._exit", "sys.stdout", "sys.stderr"}
         if room_of(file) == "process":  # it shows progress
             forbidden.remove("sys.stderr")
-        return names & forbidden
+        return names & forbidden if room_of(file) != "__main__" else set()
 
-    assert faults(check, [f for f in FILES if room_of(f) != "__main__"]) == {}
+    assert faults(check) == {}
 
 
 def test_the_command_line_imports_the_package_where_a_subcommand_runs():
     for file in (PACKAGE.parent / "keras_elmo_cli").glob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        roots = {
-            m.partition(".")[0] for m in imported_modules(ast.Module(top, []), "keras_elmo_cli")
-        }
+        top = top_of(ast.parse(file.read_text(encoding="utf-8")))
+        roots = {name.partition(".")[0] for name in imported_modules(top, "keras_elmo_cli")}
         assert roots <= {*sys.stdlib_module_names, "keras_elmo_cli"}, file
-    for file in FILES:
-        if room_of(file) != "__main__":
-            assert "keras_elmo_cli" not in file.read_text(encoding="utf-8")
-
-
-def run_python(arguments, folder, **variables):
-    path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    for file, source in SOURCES.items():
+        assert room_of(file) == "__main__" or "keras_elmo_cli" not in source
 
 
 def test_public_names_without_tensorflow_on_jax(tmp_path):
@@ -230,7 +204,16 @@ except ImportError as error:
     print(error)
 print(hasattr(keras_elmo, "Elmos"))
 """
-    result = run_python(["-c", code], tmp_path, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
+    path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+    variables = {"PYTHONPATH": path, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     backend, names, error, has_other = result.stdout.splitlines() or [result.stderr]
     assert backend == "jax"
     assert {"BiLM", "ElmoConfig", "ScalarMix", "read_embeddings"} < set(names.split())

@@ -54,10 +54,8 @@ def test_the_workflows_run_the_python_versions_that_are_declared():
     for page in ("README.md", "docs/tutorial.md"):
         assert f"Python {declared[0]} to {declared[-1]}" in read(page)
     runs = combinations(JOBS["tests", "test"])
-    linux = [
-        run["python"] for run in runs if (run["os"], run["target"]) == ("ubuntu-latest", "test")
-    ]
-    assert linux == declared
+    linux = [run for run in runs if (run["os"], run["target"]) == ("ubuntu-latest", "test")]
+    assert [run["python"] for run in linux] == declared
     others = {run["python"] for run in runs} | {
         step["with"]["python-version"]
         for job in JOBS.values()
@@ -113,10 +111,7 @@ def tree(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "project, folder, others",
-    [
-        ("keras-elmo", ".", {"MANIFEST.in", "setup.py"}),
-        ("keras-elmo-lite", "lite", set()),
-    ],
+    [("keras-elmo", ".", {"MANIFEST.in", "setup.py"}), ("keras-elmo-lite", "lite", set())],
 )
 def test_a_release_holds_the_package_and_its_licence(tree, project, folder, others):
     package = project.replace("-", "_")

@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import logging
 import pathlib
 import subprocess
@@ -24,31 +25,27 @@ def messages():
     tf.get_logger().removeHandler(handler)
 
 
-def trace_many_times(make):
-    """Traces one function of Python for each of several models."""
+def plain_function(function):
+    return tf.function(function, autograph=False)
 
+
+@pytest.mark.parametrize(
+    "make, context, is_warned",
+    [
+        (TracedFunction, contextlib.nullcontext, False),
+        (plain_function, contextlib.nullcontext, True),  # else `TracedFunction` were not needed
+        (plain_function, without_trace_warnings, False),  # where models are trained
+    ],
+)
+def test_many_models_of_one_source_cause_no_warning(messages, make, context, is_warned):
     def double(x):
         return 2 * x
 
-    for _ in range(MANY):
-        assert make(double)(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
-
-
-def test_many_models_of_one_source_cause_no_warning(messages):
-    trace_many_times(TracedFunction)
-    assert messages == []
-
-
-def test_tensorflow_warns_of_plain_functions(messages):
-    """Else `TracedFunction` would not be needed, and the test above could not fail."""
-    trace_many_times(lambda function: tf.function(function, autograph=False))
-    assert "triggered tf.function retracing" in messages[0]
-
-
-def test_where_models_are_trained_the_warning_is_left_out(messages):
-    with without_trace_warnings():
-        trace_many_times(lambda function: tf.function(function, autograph=False))
-    assert messages == []
+    with context():
+        for _ in range(MANY):
+            assert make(double)(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+    assert bool(messages) == is_warned
+    assert not is_warned or "triggered tf.function retracing" in messages[0]
 
 
 def test_a_function_is_traced_once_for_a_signature():
@@ -97,25 +94,18 @@ vocabulary = ["<S>", "</S>", "<UNK>", "a", "b", "c"]
 texts = [["a b c", "d"], ["a"], ["b c d e", "f", "g h"]]
 for tokenizer in ["whitespace", "treebank", "space", "whitespace", "whitespace"]:
     elmo = keras_elmo.Elmo(config, tokenizer=tokenizer)
-    elmo(texts[0])
-    elmo.embed(texts[2])
-    elmo.from_character_ids(np.ones((1, 2, 50), "int32"))
     model = keras_elmo.BiLanguageModel(config, vocabulary)
-    model.score(texts[0])
-    model.top_words("a b", k=2)
-    evaluate(model, [["a", "b"], ["c"]], batch_size=2, unroll_steps=3)
     bilm = keras_elmo.BiLM(units=8, projection_dim=4, num_layers=1)
-    bilm(np.ones((2, 3, 4), "float32"))
+    for n, sentences in enumerate([[""], *texts]):
+        elmo(sentences)
+        elmo.embed(sentences, token_budget=n + 1)
+        elmo.from_character_ids(np.ones((n + 1, n + 2, 50), "int32"))
+        model.score(sentences)
+        model.top_words("a b c"[:n], k=n + 1)
+        evaluate(model, [["a", "b"]] * (n + 1), batch_size=n + 1, unroll_steps=n + 2)
+        bilm(np.ones((n + 1, n + 2, 4), "float32"))
 for layers in (*range(-2, 2), "all", "average", "top", "elmo", "default", [0, "word_emb"]):
     elmo.embed(texts[2], layers=layers)
-for n, sentences in enumerate([[""], *texts]):
-    elmo(sentences)
-    elmo.embed(sentences, token_budget=n + 1)
-    elmo.from_character_ids(np.ones((n + 1, n + 2, 50), "int32"))
-    model.score(sentences)
-    model.top_words("a b c"[:n], k=n + 1)
-    evaluate(model, [["a", "b"]] * (n + 1), batch_size=n + 1, unroll_steps=n + 2)
-    bilm(np.ones((n + 1, n + 2, 4), "float32"))
 for n in range(2):
     elmo.trainable = n % 2 == 0  # graphs are made anew
     elmo(texts[0])

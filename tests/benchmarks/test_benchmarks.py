@@ -1,39 +1,220 @@
-"""The benchmark runs, on a small model; no figure is asserted."""
+"""The benchmarks run, on small models and few texts; no time is asserted."""
 
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 from scripts import ROOT
 
+SENTENCES = ROOT / "examples/data/sentences.txt"
+
+
+def needs(package):
+    is_missing = importlib.util.find_spec(package) is None
+    return pytest.mark.skipif(is_missing, reason=f"{package} is not installed")
+
+
+@pytest.fixture
+def run_benchmark(tmp_path):
+    """Runs a module of benchmarks: its tables, and all that it wrote as JSON and as Markdown."""
+
+    def run(command, *arguments, name=None, status=0):
+        module, *typed = command.split()
+        output = tmp_path / "results"
+        command = [sys.executable, "-m", module, *typed, *map(str, arguments), "--output", output]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert result.returncode == status, result.stderr[-3000:]
+        if status:
+            return result.stderr
+        name = name or module.partition(".")[2]
+        markdown = (output / f"{name}.md").read_text()
+        assert markdown.strip() in result.stdout
+        results = json.loads((output / f"{name}.json").read_text())
+        tables = results["tables"].items()
+        rows = {title: each["rows"] if isinstance(each, dict) else each for title, each in tables}
+        return rows, results, markdown
+
+    return run
+
+
+def assert_positive(tables):
+    """All numbers are above zero, but for errors."""
+    rows = [row for each in tables.values() for row in each]
+    items = [item for row in rows for item in row.items() if isinstance(item[1], float)]
+    numbers = [number for name, number in items if not name.startswith("largest error")]
+    assert numbers and all(number > 0 for number in numbers)
+
 
 @pytest.mark.slow
-def test_it_runs_and_writes_every_table(run_benchmark):
-    arguments = ["benchmarks", "--small", "--text", ROOT / "examples/data/sentences.txt"]
-    results, text = run_benchmark(*arguments, name="inference")
-    assert list(results["tables"]) == [
-        "start",
-        "systems",
-        "token budget",
-        "batch",
-        "length",
-        "distinct words",
-        "stages of a batch of 32",
-        "exported",
-        "precision",
-        "many languages",
+def test_inference(run_benchmark):
+    arguments = ["benchmarks --small --text", SENTENCES]
+    tables, _, text = run_benchmark(*arguments, name="inference")
+    assert list(tables) == [
+        "start", "systems", "token budget", "batch", "length", "distinct words",
+        "stages of a batch of 32", "exported", "precision", "many languages",
         "stream, a small model",
-    ]
-    numbers = [
-        value
-        for measured in results["tables"].values()
-        for row in measured["rows"]
-        for name, value in row.items()
-        if isinstance(value, float) and not name.startswith("largest error")
-    ]
-    assert len(numbers) > 40 and all(number > 0 for number in numbers)
+    ]  # fmt: skip
+    assert_positive(tables)
     assert "### systems" in text and "| keras_elmo |" in text
 
     # Some tables anew: the others stay as they are.
     chosen = ["--tables", "stages of a batch of 32"]
-    again, _ = run_benchmark(*arguments, *chosen, name="inference")
-    changed = [name for name, rows in again["tables"].items() if rows != results["tables"][name]]
-    assert changed == chosen[1:] and list(again["tables"]) == list(results["tables"])
+    again, *_ = run_benchmark(*arguments, *chosen, name="inference")
+    assert [name for name, rows in again.items() if rows != tables[name]] == chosen[1:]
+    assert list(again) == list(tables)
     assert "Received: ['speed']" in run_benchmark(*arguments, "--tables", "speed", status=1)
+
+
+@pytest.mark.slow
+def test_corpora(run_benchmark):
+    tables, _, text = run_benchmark("benchmarks.corpora --small --text", SENTENCES)
+    assert list(tables) == [
+        "formats, tiny", "formats, the original's shape", "time of a token by sentence length",
+        "share of Python, tiny", "memory, a small model",
+    ]  # fmt: skip
+    formats = ["HDF5, all layers", "Parquet, all layers", "Parquet, pooled"]
+    if importlib.util.find_spec("apache_beam"):
+        formats += ["Beam, pooled, 1 process", "Beam, pooled, 2 processes"]
+    assert [row["format"] for row in tables["formats, tiny"]] == formats
+    rows = tables["memory, a small model"]
+    assert [(row["lines"], row["rows in the manifest"]) for row in rows] == [(200, 200), (400, 400)]
+    assert_positive(tables)
+    assert "| Parquet, pooled |" in text
+
+
+@needs("jax")
+@pytest.mark.slow
+def test_gpu(tmp_path, run_benchmark):
+    sentences = [f"{'a word ' * (n % 4)}number {n} ." for n in range(40)]
+    (tmp_path / "text").write_text("\n".join(sentences))
+    tables, results, text = run_benchmark("benchmarks.gpu --small --text", tmp_path / "text")
+    # 3 words and two boundaries a sentence, and twice 0 to 3 words more
+    assert results["text"] == {"1": 5, "32": 32 * 5 + 8 * 2 * (0 + 1 + 2 + 3)}
+    assert "Tokens (of sentences): 5 (1), 256 (32)." in text
+    numbers, speed, training = tables.values()
+    errors = [row["largest error / standard deviation"] for row in numbers]
+    # (A processor has no TensorFloat-32.)
+    assert errors[0] < 1e-4 and errors[0] <= errors[1] < 0.01
+    assert 1e-3 < errors[2] < errors[3] < 0.3 and errors[4] == pytest.approx(errors[3])
+    cosines = np.array([[row[f"least cosine, layer {k}"] for k in range(3)] for row in numbers])
+    assert (cosines > 0.999).all() and (cosines[2:] < 1 - 1e-6).all()
+    for table, column in (speed, "batch of 32"), (training, "batches of 32"):
+        assert [row["arithmetic"] for row in table] == [row["arithmetic"] for row in numbers]
+        assert all(row[column] > 0 for row in table)
+
+
+@needs("keras_elmo_lite")
+@pytest.mark.slow
+def test_lite(run_benchmark):
+    tables, _, text = run_benchmark("benchmarks.lite --small")
+    assert [row["weights"] for row in tables["start"]] == ["int8", "float32"]
+    names = [row["system"] for row in tables["systems"]]
+    assert names[:2] == ["keras_elmo", "keras_elmo_lite, int8"]
+    int8, float32 = tables["distance to keras_elmo"]
+    assert float32["largest difference"] < 1e-5 < int8["largest difference"]
+    assert min(int8[f"least cosine, layer {k}"] for k in range(3)) > 0.99
+    assert "| keras_elmo_lite, int8 |" in text
+
+
+@pytest.mark.slow
+def test_probes(shared, small_folder, run_benchmark):
+    tables, *_ = run_benchmark("benchmarks.probes --small", small_folder, "--data", shared / "data")
+    names = ["layer 0", "layer 1", "layer 2"]
+    assert [row["vectors"] for row in tables["bank"]] == names
+    # Layer 0 knows only the word.
+    assert tables["bank"][0]["mean cosine, other sense"] == pytest.approx(1, abs=1e-5)
+    speech = tables["parts of speech"]
+    assert [row["vectors"] for row in speech] == ["most frequent tag", *names, "mix"]
+    assert all(0 < row["test, accuracy (%)"] < 100 for row in speech)
+    (digit,) = tables["senses"]
+    assert digit["noun"] == "digit" and digit["senses"] == 2 and digit["tested"] == 42
+    kinds = ["most frequent sense", *names, "average"]
+    assert list(digit)[3:] == [f"F1 (%), {kind}" for kind in kinds]
+    assert digit["F1 (%), layer 0"] == digit["F1 (%), most frequent sense"] == pytest.approx(44.0)
+
+
+@needs("tensorflow_serving")
+@pytest.mark.slow
+def test_serving(run_benchmark):
+    tables, results, _ = run_benchmark("benchmarks.serving --small --requests 60")
+    grpc, python = tables["load"]
+    assert results["faults"] == [] and (grpc["answers"], python["answers"]) == (60, 20)
+    assert grpc["requests/s"] > 0 and 0 < grpc["p50 (ms)"] <= grpc["p99 (ms)"]
+    assert len(tables["memory of the server"]) == 6
+    assert len(tables["one sentence of 12 tokens"]) == 2
+
+
+def test_a_row_of_tasks_has_the_mean_and_the_standard_deviation(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tasks import row_of
+
+    baseline = row_of("baseline", [(50.0, None, None)], "", "F1 (%)", "A")
+    mix = row_of("mix", [(70.0, 3.0, 8.0), (72.0, 5.0, 10.0)], [1.0], "F1 (%)", "A")
+    names = ["standard deviation", "seconds of training", "texts a second", "shares of the layers"]
+    same = {"processor": "A"}
+    assert baseline == {"vectors": "baseline", "F1 (%)": 50.0, **dict.fromkeys(names, ""), **same}
+    values = dict(zip(names, ["1.4", 4.0, 9.0, [1.0]], strict=True))
+    assert mix == {"vectors": "mix", "F1 (%)": 71.0, **values, **same}
+
+
+@pytest.mark.slow
+def test_tasks(one_layer_folder, tmp_path, run_benchmark):
+    arguments = ["benchmarks.tasks --small --seeds 1", one_layer_folder, "--tasks", "sentiment"]
+    tables, results, _ = run_benchmark(*arguments, "entities")
+    assert len(tables) == 2
+    for rows in tables.values():
+        names = [row["vectors"] for row in rows if not row["vectors"].startswith("MiniLM")]
+        assert names[1:] == [
+            "word vectors alone", "layer 0", "layer 1", "ELMo alone", "mix", "frozen", "all trained"
+        ]  # fmt: skip
+    # What is there is not measured again.
+    (first, *_) = tables
+    count = len(tables[first])
+    del tables[first][3:]
+    tables[first][2]["accuracy (%)"] = 12.5
+    (tmp_path / "results/tasks.json").write_text(json.dumps(results))
+    again, *_ = run_benchmark(*arguments, "entities", "--resume")
+    assert again[first][:3] == tables[first] and len(again[first]) == count
+    # A row that is named is, and the others stay.
+    named, *_ = run_benchmark(*arguments, "--rows", again[first][2]["vectors"])
+    assert named[first][2] != again[first][2]
+    assert named[first][:2] + named[first][3:] == again[first][:2] + again[first][3:]
+
+
+@needs("ai_edge_litert")
+@pytest.mark.slow
+def test_tflite(run_benchmark):
+    tables, _, text = run_benchmark("benchmarks.tflite --small")
+    assert list(tables) == ["text in, batch 1", "every way to call", "int8 with heavy tails"]
+    accuracy, calls, tails = tables.values()
+    assert [row["weights"] for row in accuracy] == ["float32", "float16", "int8"]
+    assert len(calls) == 6 and len(tails) == 3
+    for row in accuracy:
+        for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo"):
+            assert row[f"cosine of {name}"] >= (0.99 if row["weights"] == "int8" else 0.99999)
+    assert "### every way to call" in text and "| tiny | int8 |" in text
+
+
+@pytest.mark.slow
+def test_training(run_benchmark, tmp_path):
+    chance = random.Random(0)
+    words = [f"w{k}" for k in range(150)]
+    for name, number in (("train.txt", 60), ("heldout.txt", 5)):
+        lines = [" ".join(chance.choices(words, k=9)) for _ in range(number)]
+        (tmp_path / name).write_text("\n".join(lines))
+    (tmp_path / "vocab.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *words, ""]))
+    tables, _, text = run_benchmark("benchmarks.training --small --text", tmp_path)
+    assert list(tables) == [
+        "learning", "where the time goes", "size of the vocabulary", "precision",
+        "the shape of tiny",
+    ]  # fmt: skip
+    assert [row["seed"] for row in tables["learning"]] == [1, 2, 3]
+    assert [row["words"] for row in tables["size of the vocabulary"]] == [153, 400]
+    precisions = ["float32", "mixed_bfloat16", "matmul_dtype bfloat16"]
+    assert [row["dtype"] for row in tables["precision"]] == precisions
+    assert_positive(tables)
+    assert "| character encoder |" in text

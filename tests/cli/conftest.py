@@ -5,8 +5,10 @@ import random
 import shutil
 
 import pytest
+import tensorflow as tf
 
 from keras_elmo import Elmo
+from keras_elmo.training.training_step import TrainingStep
 from keras_elmo_cli.main import main
 
 OPTIONS = {
@@ -19,12 +21,33 @@ OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="session")
+def from_files_once(shared_elmo, small_folder):
+    """`Elmo.from_files`, which loads each model once; that of `small_folder` is `shared_elmo`."""
+    load = functools.cache(Elmo.from_files)
+
+    def from_files(*files, **kwargs):
+        is_shared = kwargs == {"source": str(small_folder)}
+        return shared_elmo if is_shared else load(*files, **kwargs)
+
+    return from_files
+
+
 @pytest.fixture(scope="module")
-def loaded_once():
-    """A model of the same arguments is loaded once: the tests are many, and its graphs are kept."""
+def loaded_once(from_files_once):
+    """The tests are many, and a model's graphs are kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))
+        patch.setattr(Elmo, "from_files", from_files_once)
         yield
+
+
+@pytest.fixture
+def eager_training(monkeypatch):
+    """Training steps run without a graph: a few of them take less than its trace."""
+    monkeypatch.setattr(TrainingStep, "trace", lambda *_: None)
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,3 @@
-import gzip
 import io
 import json
 import os
@@ -10,9 +9,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import Elmo, read_embeddings
-from keras_elmo.files.records import Records
 from keras_elmo.process.signals import check_signals
-from keras_elmo.weights.sources import open_model
 from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -21,10 +18,10 @@ SENTENCES = ["The cat sat .", "Hello", "naïve 猫 😀", "The cat sat ."]
 TEXT = "\n".join(SENTENCES) + "\n"
 
 
-@pytest.fixture(scope="module")
-def model(loaded_once, small_folder):
-    """As the command loads it, so that both share one model."""
-    return Elmo.from_files(*open_model(str(small_folder)), source=str(small_folder))
+@pytest.fixture
+def model(elmo):
+    """As the command loads it."""
+    return elmo
 
 
 @pytest.fixture
@@ -80,28 +77,25 @@ def assert_same(arrays, expected):
         np.testing.assert_allclose(array, other, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("layers", ["all", "default", "word_emb", "lstm_outputs2", 0, -1])
-def test_layers_in_the_place_of_an_older_file(embed, folder, model, layers):
-    (folder / "out.hdf5").write_bytes(b"old")
-    assert embed("in.txt", "-o", "out.hdf5", "--overwrite", "-l", str(layers)) == (0, "")
-    assert_same(arrays_of("out.hdf5"), model.embed(SENTENCES, layers))
-
-
 @pytest.mark.parametrize(
-    "output, options, content, sentences",
+    "output, layers, options, content, sentences",
     [
-        ("out.hdf5", ["--token-budget", "1"], TEXT, SENTENCES),
-        ("out.h5", ["--no-sentence-index"], TEXT, SENTENCES),
-        ("out.npz", ["--encoding", "latin-1"], b"caf\xe9\nna\xefve\n", ["caf\xe9", "na\xefve"]),
-        ("out.hdf5", ["--errors", "replace"], b"caf\xe9 au\nlait\n", ["caf\ufffd au", "lait"]),
-        ("out.hdf5", [], b"\xef\xbb\xbfcaf a\x00b\r\nHello\n", ["caf a\x00b", "Hello"]),
-        ("out.hdf5", [], "", []),
-        ("out.npz", [], "", []),
+        ("out.hdf5", "all", "--token-budget 1", TEXT, SENTENCES),
+        ("out.h5", "default", "--no-sentence-index", TEXT, SENTENCES),
+        ("out.npz", 0, "--encoding latin-1", b"caf\xe9\nna\xefve\n", ["caf\xe9", "na\xefve"]),
+        ("out.hdf5", "top", "--errors replace", b"caf\xe9 au\nlait\n", ["caf\ufffd au", "lait"]),
+        ("out.hdf5", -1, "", "\nHello\n\n \nThe cat\n", ["", "Hello", "", " ", "The cat"]),
+        ("out.npz", "all", "", "", []),
     ],
 )
-def test_the_file_holds_what_embed_gives(embed, model, output, options, content, sentences):
-    assert embed("in.txt", "-o", output, *options, content=content) == (0, "")
-    assert_same(arrays_of(output), model.embed(sentences, "all"))
+def test_the_file_holds_what_embed_gives(
+    embed, folder, model, output, layers, options, content, sentences
+):
+    """In the place of an older file."""
+    (folder / output).write_bytes(b"old")
+    typed = ["-o", output, "--overwrite", "-l", str(layers), *options.split()]
+    assert embed("in.txt", *typed, content=content) == (0, "")
+    assert_same(arrays_of(output), model.embed(sentences, layers))
     assert sorted(os.listdir()) == ["in.txt", output]
     if output != "out.npz":  # of a sentence that occurs twice, the index has the last line
         index = {sentence: str(line) for line, sentence in enumerate(sentences)}
@@ -111,27 +105,19 @@ def test_the_file_holds_what_embed_gives(embed, model, output, options, content,
 RECORDS = '{"id": 7, "text": "The cat sat ."}\n\n{"text": ["New", "York"], "id": "x", "n": 1}\n'
 
 
-@pytest.mark.parametrize("output", ["out.hdf5", "out.npz"])
-@pytest.mark.parametrize("options", [[], ["--format", "jsonl"]])
-def test_a_field_of_records(embed, folder, model, monkeypatch, output, options):
+@pytest.mark.parametrize(
+    "command", ["in.jsonl -o out.hdf5", "- --format jsonl -o out.npz"], ids=["file", "stdin"]
+)
+def test_a_field_of_records(embed, folder, model, monkeypatch, command):
     """Of a file by its name, and of standard input by its format."""
     (folder / "in.jsonl").write_text(RECORDS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RECORDS.encode())))
-    typed = ["-" if options else "in.jsonl", "-o", output, "--field", "text", "--keep", "id"]
-    assert embed(*typed, *options, content=None) == (0, "")
+    *_, output = typed = command.split()
+    assert embed(*typed, "--field", "text", "--keep", "id", content=None) == (0, "")
     assert_same(list(read_embeddings(output)), model.embed(["The cat sat .", "New York"], "all"))
     assert read_embeddings(output).kept == {"id": [7, "x"]}
     if output == "out.hdf5":
         assert sentence_index(output) == {"The cat sat .": "0", "New York": "1"}
-
-
-def test_columns_of_a_table_with_progress(embed, folder, model, no_delay):
-    (folder / "in.csv.gz").write_bytes(gzip.compress(b'a,b,text\n1,2,"The\ncat"\n3,4,Hello\n'))
-    arguments = ["in.csv.gz", "-o", "out.hdf5", "--field", "text", "--keep", "b", "--keep", "a"]
-    status, err = embed(*arguments, content=None, quiet=False)
-    assert status == 0 and "2/2 [" in err
-    assert_same(list(read_embeddings("out.hdf5")), model.embed(["The cat", "Hello"], "all"))
-    assert read_embeddings("out.hdf5").kept == {"b": ["2", "4"], "a": ["1", "3"]}
 
 
 def test_arguments_reach_the_model(embed, model, monkeypatch, small_folder):
@@ -141,22 +127,6 @@ def test_arguments_reach_the_model(embed, model, monkeypatch, small_folder):
     assert embed(*arguments) == (0, "")
     typed = {"tokenizer": "treebank", "matmul_dtype": "bfloat16"}
     assert calls == [{"source": str(small_folder), **typed}]
-
-
-def test_empty_lines_keep_their_numbers(embed, model):
-    content = "\nHello\n\n \nThe cat\n\n"
-    assert embed("in.txt", "-o", "out.hdf5", content=content) == (0, "")
-    arrays = arrays_of("out.hdf5")
-    assert [array.shape for array in arrays] == [(3, n, 16) for n in (0, 1, 0, 0, 2, 0)]
-    assert_same([arrays[1], arrays[4]], model.embed(["Hello", "The cat"], "all"))
-
-
-@pytest.mark.parametrize("quiet, times", [(True, 1), (False, 2)])
-def test_quiet_reads_the_input_once(embed, monkeypatch, quiet, times):
-    reads, read = [], Records.read
-    monkeypatch.setattr(Records, "read", lambda self: reads.append(self) or read(self))
-    assert embed("in.txt", "-o", "out.npz", quiet=quiet)[0] == 0
-    assert len(reads) == times
 
 
 def test_arrays_may_be_named_by_their_sentences(embed, folder, model):

@@ -59,43 +59,15 @@ def test_options_reach_the_run(embed, one_layer_folder, monkeypatch):
         lambda *args, **kwargs: calls.append(signature.bind(*args, **kwargs).arguments),
     )
     arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]
-    arguments += ["--matmul-dtype", "bfloat16", "--token-budget", "64", "--keep", "id"]
+    arguments += ["--matmul-dtype", "bfloat16", "--token-budget", "64", "--field", "text"]
+    arguments += ["--keep", "id", "--keep", "n", "--format", "tsv", "--overwrite"]
     assert embed("a.txt", *arguments, "-q") == (0, "")
     (found,) = calls
     assert found.pop("kwargs") == {"tokenizer": "treebank", "matmul_dtype": "bfloat16"}
     expected = {"layers": ["elmo", -1], "pooled": True, "dtype": "float16", "token_budget": 64}
-    expected |= {"model": str(one_layer_folder), "keep": ["id"], "shard_size": None}
+    expected |= {"model": str(one_layer_folder), "keep": ["id", "n"], "shard_size": None}
+    expected |= {"field": "text", "format": "tsv", "overwrite": True}
     assert {name: found[name] for name in expected} == expected
-
-
-def test_a_field_and_columns_that_are_kept(embed, folder):
-    (folder / "a.tsv").write_text("id\ttext\nx\tThe cat\n\ny\tHello\n")
-    (folder / "b.data").write_text("text\tid\nThe dog\tz\n")
-    typed = ["--field", "text", "--keep", "id", "--format", "tsv", "--shard-size", "2", "--pooled"]
-    assert embed("a.tsv", "b.data", *typed, "-q") == (0, "")
-    table = pyarrow.parquet.read_table("out")
-    assert table.column_names[:5] == ["id", "file", "text", "kept_id", "tokens"]
-    assert table["text"].to_pylist() == ["The cat", "Hello", "The dog"]
-    assert table["kept_id"].to_pylist() == ["x", "y", "z"]
-    assert embed("a.tsv", "b.data", *typed)[1].endswith("; nothing was missing\n")
-
-
-def assert_error(result, message):
-    status, err = result
-    assert status == 2
-    assert re.fullmatch(rf"keras-elmo embed-corpus: error: .*{message}.*", err.rstrip("\n")), err
-
-
-def test_another_run_is_refused(embed):
-    assert embed("a.txt", "-q")[0] == 0
-    message = r"layers \['layer_0', 'layer_1'\] there and \['top'\] now.* with --overwrite"
-    assert_error(embed("a.txt", "--layers", "top"), message)
-    assert embed("a.txt", "--layers", "top", "--overwrite", "-q") == (0, "")
-
-
-def test_without_pyarrow(embed, monkeypatch):
-    monkeypatch.setattr("keras_elmo.corpora.shards.pyarrow", None)
-    assert_error(embed("a.txt"), r'pip install "keras-elmo\[corpora\]"')
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,3 @@ def test_model_without_a_projection_says_so(capsys, tmp_path):
     rows = short_repr(capsys, tmp_path)
     shown = [rows[name] for name in ("projection", "skip connections", "clips")]
     assert shown == ["8 (no projection)", "no", "cell None, projection 3.0"]
-
-
-def test_faults_of_the_options_are_one_line(capsys, tmp_path):
-    (tmp_path / "options.json").write_text('{"lstm": {"colour": 1}}')
-    (tmp_path / "weights.hdf5").write_bytes(b"")
-    assert main(["info", str(tmp_path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    for fault in ("unknown keys: lstm.colour", "`lstm.dim` is missing", "without `char_cnn`"):
-        assert fault in line

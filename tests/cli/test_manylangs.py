@@ -1,12 +1,10 @@
 """The subcommands on a model of ELMoForManyLangs."""
 
-import pickle
 import re
 import zipfile
 
 import numpy as np
 import pytest
-from manylangs.test_torch_file import Evil
 from manylangs_models import architecture, write_model
 
 from keras_elmo import BiLanguageModel, Elmo, training
@@ -40,18 +38,7 @@ def test_info(model, capsys):
     assert rows["weight files"] == f"{size / 1e6:,.1f} MB"
 
 
-def test_a_hostile_model_is_one_line_and_status_2(model, tmp_path, capsys):
-    folder, _, _ = model
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "encoder.pkl").write_bytes(pickle.dumps(Evil(tmp_path / "trap")))
-    assert main(["export", str(tmp_path), str(tmp_path / "exported")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "the name 'posix.mkdir', which no state dict has" in line
-    assert not (tmp_path / "trap").exists() and not (tmp_path / "exported").exists()
-
-
-def test_training_begins_from_its_weights(model, tmp_path, monkeypatch, capsys):
+def test_training_begins_from_its_weights(model, eager_training, tmp_path, monkeypatch, capsys):
     """And writes a model of this package, which embeds and goes on training."""
     _, archive, reference = model
     monkeypatch.chdir(tmp_path)

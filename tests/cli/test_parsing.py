@@ -55,6 +55,7 @@ PATHS = st.lists(PARTS.map("=".join), min_size=1, max_size=3).map("/".join)
 
 
 @pytest.mark.parametrize("message", MESSAGES)
+@hypothesis.settings(deadline=None)
 @hypothesis.given(path=PATHS)
 def test_a_path_with_names_of_options_is_not_changed(message, path):
     assert as_typed(message.replace("{}", path), OPTIONS) == MESSAGES[message].replace("{}", path)

@@ -1,5 +1,4 @@
 import json
-import sys
 
 import keras
 import pytest
@@ -47,19 +46,6 @@ def test_word_with_senses(draw, small_folder, tmp_path):
     )
 
 
-def test_word_of_a_folder_with_senses(draw, small_folder, tmp_path):
-    folder = tmp_path / "java"
-    folder.mkdir()
-    (folder / "test.data.txt").write_text("1\tthe java\n1\tin java\n1\tof java\n")
-    (folder / "test.gold.txt").write_text("1\n0\n1\n")
-    names = '{"0": "java_java", "1": "java_java_(caf\xe9)"}'
-    (folder / "classes_map.txt").write_text(names, encoding="latin-1")
-    command = ["word", "java", "java", "-m", str(small_folder), "-o", "a.svg", "-q"]
-    status, err, figure = draw(*command, "-l", "2", "--encoding", "latin-1")
-    assert (status, err) == (0, "")
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["java", "java (caf\xe9)"]
-
-
 def test_cosines_without_the_mean_of_the_text(draw, small_folder, elmo):
     command = ["cosines", "the bank", "by a bank", "-m", str(small_folder), "-o", "a.png", "-q"]
     status, err, figure = draw(*command, "--text", "text.txt", "-l", "0")
@@ -101,9 +87,3 @@ def test_training(draw, tmp_path):
             log({"step": step, "loss": 5 - step, "perplexity": 9, "norm": 1, "learning_rate": 1})
     status, _, figure = draw("training", "run", "-o", "a.png")
     assert status == 0 and figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]
-
-
-def test_without_matplotlib(draw, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    status, err, _ = draw("training", ".", "-o", "a.png")
-    assert status == 2 and 'pip install "keras-elmo[plot]"' in err

@@ -40,19 +40,6 @@ def test_the_table_shows_each_occurrence(similar):
     assert contexts == {"by the [bank] of it", "a [bank] , the BANK .", "a bank , the [BANK] ."}
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_the_table_is_written_in_any_encoding(similar, monkeypatch, tmp_path, encoding):
-    text = "caf\xe9 \u4e2d " * 30 + "bank " + "caf\xe9 \u4e2d " * 30 + "bank\n"
-    (tmp_path / "other.txt").write_text(text, encoding="utf-8")
-    stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
-    monkeypatch.setattr(sys, "stdout", stream)
-    status, _, err = similar("bank", file="other.txt")
-    assert (status, err) == (0, "")
-    out = stream.buffer.getvalue().decode(encoding)
-    assert out.startswith("2 occurrences of 'bank'") and "?" in out
-    assert ("\xe9" in out) == (encoding != "ascii")
-
-
 def test_the_text_may_be_a_field(similar, tmp_path):
     (tmp_path / "text.csv").write_text('id,text\n1,"a bank , or"\n2,no\n3,the bank\n')
     status, out, _ = similar("bank", "--field", "text", "--layers", "1", file="text.csv")

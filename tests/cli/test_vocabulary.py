@@ -1,5 +1,3 @@
-import re
-
 from keras_elmo_cli.main import main
 
 
@@ -22,12 +20,6 @@ def test_text_of_another_encoding(corpus_copy):
     ]:
         assert main([*command, *option]) == 0
         assert (corpus_copy / "new.txt").read_text("utf-8").splitlines()[3:] == [word]
-
-
-def test_a_vocabulary_is_replaced_where_it_is_meant_to_be(corpus_copy, capsys):
-    arguments = ["vocabulary", "heldout.txt", "-o", "vocab.txt", "--overwrite", "--size", "4"]
-    assert main(arguments) == 0
-    assert re.match(r"vocab.txt: 4 words, [\d.]+% of the text\n", capsys.readouterr().err)
 
 
 def test_reading_is_shown(corpus_copy, no_delay, capsys, monkeypatch):

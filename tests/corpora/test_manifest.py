@@ -13,23 +13,13 @@ from keras_elmo.corpora.shards import vector_columns
 from keras_elmo.files.records import InputFile
 
 FILES = [InputFile("a.txt", 10, "ab", 3), InputFile("b.txt", 20, "cd", 4)]
-SETTINGS = {
-    "dtype": "float32",
-    "pooled": False,
-    "shard_size": 5,
-    "token_budget": None,
-    "encoding": "utf-8",
-    "errors": "strict",
-    "field": None,
-    "keep": {},
-    "input_format": None,
-}
+SETTINGS = {"dtype": "float32", "pooled": False, "shard_size": 5, "token_budget": None}
+SETTINGS |= {"encoding": "utf-8", "errors": "strict"}
+SETTINGS |= {"field": None, "keep": {}, "input_format": None}
 
 
 def manifest_of(elmo, layers="all", files=FILES, **settings):
-    return new_manifest(
-        elmo, vector_columns(elmo.config, layers), files, **{**SETTINGS, **settings}
-    )
+    return new_manifest(elmo, vector_columns(elmo.config, layers), files, **SETTINGS | settings)
 
 
 def test_what_determines_the_vectors_differs(elmo):

@@ -143,9 +143,8 @@ def test_another_run_is_refused_and_changes_nothing(embed, folder, new_elmo):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.shards == 2))
     before = contents(folder / "out")
-    for name, value in [("layers", "all"), ("pooled", True), ("shard_size", 6)]:
-        with pytest.raises(ValueError, match=f"nothing was changed. Received: {name} .* there and"):
-            embed(**{name: value})
+    with pytest.raises(ValueError, match="nothing was changed. Received: pooled .* there and"):
+        embed(pooled=True)
     new_elmo.mixes[0].gamma.assign(2.0)
     with pytest.raises(ValueError, match="Received: model sha256 "):
         embed_files(new_elmo, "*.txt", "out", "top", shard_size=5)
@@ -179,13 +178,7 @@ def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
     assert killed.shards_in("out")
     embed(**options)
     assert contents(folder / "out") == contents(folder / "whole")
-    with pytest.raises(
-        ValueError, match="Received: keep {.*'x': 'json'} there and {'id': 'int64'} now"
-    ):
-        embed(**{**options, "keep": ["id"]})
-    with pytest.raises(
-        ValueError, match="must have a field 'y'. Received: line 1, with id, text, x"
-    ):
+    with pytest.raises(ValueError, match="must have a field 'y'. Received: line 1, with id, text"):
         embed("other", **{**options, "keep": ["y"]})
     assert not os.path.exists("other")
 

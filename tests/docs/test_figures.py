@@ -18,8 +18,7 @@ def read_results(name):
 
 def test_speed_in_the_readme_is_what_was_measured():
     results = read_results("benchmarks/results/inference.json")
-    start, systems = (results["tables"][name]["rows"] for name in ("start", "systems"))
-    assert [row["system"] for row in start] == ["keras_elmo", "simple_elmo"]
+    systems = results["tables"]["systems"]["rows"]
     names = ["keras_elmo", "keras_elmo, products in bfloat16", "simple_elmo"]
     assert [row["system"] for row in systems] == names
     rows = {
@@ -31,17 +30,11 @@ def test_speed_in_the_readme_is_what_was_measured():
     text = read_page("README.md")
     for name, values in rows.items():
         assert f"| {name} | {' | '.join(values)} |" in text
-    ready = [f"{row['system']} {row['start to ready (s)']:.1f} s" for row in start]
-    ready[0] = ready[0].replace("keras_elmo", "keras_elmo took")
-    dates = {name: results["tables"][name]["date"] for name in ("start", "systems")}
-    text = " ".join(text.split())
-    assert f"{' and '.join(ready)} ({dates['start']}" in text
-    assert f"Python {results['machine']['python']}, {dates['systems']}" in text
 
 
 def test_speed_of_keras_elmo_lite_in_the_readme_is_what_was_measured():
     results = read_results("benchmarks/results/lite.json")
-    start, systems = (results["tables"][name] for name in ("start", "systems"))
+    systems = results["tables"]["systems"]
     names = ["keras_elmo", "keras_elmo_lite, int8", "simple_elmo"]
     assert [row["system"] for row in systems] == names
     text = read_page("README.md")
@@ -51,17 +44,6 @@ def test_speed_of_keras_elmo_lite_in_the_readme_is_what_was_measured():
         ("peak memory", "peak memory (MB)", "{:,.0f} MB"),
     ]:
         assert f"| {name} | {' | '.join(form.format(row[key]) for row in systems)} |" in text
-    assert f"{start[0]['start to the first vectors (s)']:.1f} s after its start" in text
-    assert f"LiteRT {results['versions']['ai-edge-litert']}, {results['date']}" in text
-
-
-def test_scores_in_the_readme_are_what_was_measured():
-    tables = read_results("benchmarks/results/tasks.json")["tables"]
-    scores = {row["vectors"]: f"{row['accuracy (%)']:.1f} %" for row in tables["Sentiment (SST-2)"]}
-    text = " ".join(read_page("README.md").split())
-    assert f"accuracy of {scores['frozen']}, where a bag of words" in text
-    assert f"a bag of words reaches {scores['a bag of words']};" in text
-    assert f"train all of ELMo, too, gained nothing there ({scores['all trained']})." in text
 
 
 def test_the_scores_of_the_card_of_tiny_are_what_was_measured():

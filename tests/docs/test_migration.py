@@ -72,14 +72,9 @@ def test_bilm_tf(folder, small_config):
         (folder / f"train/{number}.txt").write_text("\n".join(sentences[number::2]) + "\n")
     (folder / "heldout.txt").write_text("\n".join(sentences[:8]) + "\nz\n")
     options = small_config.to_options() | {
-        "batch_size": 4,
-        "unroll_steps": 5,
-        "dropout": 0.1,
-        "all_clip_norm_val": 10.0,
-        "n_negative_samples_batch": 4,
-        "n_epochs": 1,
-        "n_train_tokens": 240,
-    }
+        "batch_size": 4, "unroll_steps": 5, "dropout": 0.1, "all_clip_norm_val": 10.0,
+        "n_negative_samples_batch": 4, "n_epochs": 1, "n_train_tokens": 240,
+    }  # fmt: skip
     (folder / "training.json").write_text(json.dumps(options))
     write_checkpoint(folder / "checkpoint", keras_elmo.BiLanguageModel(small_config, WORDS))
     shutil.copy(folder / "vocab.txt", folder / "checkpoint")

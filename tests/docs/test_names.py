@@ -13,29 +13,11 @@ from code_blocks import ROOT
 import keras_elmo
 
 PAGES = ("CONTRIBUTING.md", "docs/design.md")
-FOLDERS = (
-    "",
-    "keras_elmo",
-    "keras_elmo_cli",
-    "keras_elmo/layers",
-    "keras_elmo/weights",
-    "tests",
-    "tests/examples",
-    "docs",
-)
+PACKAGES = "keras_elmo keras_elmo_cli keras_elmo/layers keras_elmo/weights"
+FOLDERS = ("", *PACKAGES.split(), "tests", "tests/examples", "docs")
 # What is quoted as text, and names of what is not in the repository.
-QUOTED = {
-    "import keras_elmo",
-    "(b + 1) - 1",
-    "b",
-    "_",
-    "don 't",
-    "do n't",
-    "<S>",
-    "</S>",
-    "../shared",
-    "softmax.hdf5",
-}
+QUOTED = {"import keras_elmo", "(b + 1) - 1", "b", "_", "don 't", "do n't", "<S>", "</S>"}
+QUOTED |= {"../shared", "softmax.hdf5"}
 QUOTED |= {"HIT-SCIR/ELMoForManyLangs", "allenai/allennlp", "allenai/bilm-tf", ".keras", ".venv"}
 
 

@@ -39,13 +39,8 @@ def folder(tmp_path):
 def write_probe_data(folder):
     """Tags in CoNLL-U, and words with senses, as docs/probing.md and docs/pictures.md name them."""
     (folder / "docs/pictures").mkdir(parents=True)
-    bank = [
-        "The bank lent money .",
-        "A bank of the river .",
-        "The bank failed .",
-        "The muddy bank .",
-    ]
-    (folder / "sentences.txt").write_text("\n".join(bank), encoding="utf-8")
+    bank = "The bank lent money .\nA bank of the river .\nThe bank failed .\nThe muddy bank ."
+    (folder / "sentences.txt").write_text(bank, encoding="utf-8")
     (folder / "masc.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     rows = ["1\tthe\t_\tDET", "2\tcat\t_\tNOUN", "3\tsat\t_\tVERB"]
     text = "\n".join(row + 6 * "\t_" for row in rows) + "\n\n"
@@ -61,31 +56,15 @@ def write_probe_data(folder):
 
 
 # The default tests run all that these pages show, in a smaller case.
-SLOW = (
-    "classifiers",
-    "embedding",
-    "pictures",
-    "probing",
-    "recipes",
-    "serving",
-    "text",
-    "small-machines",
-    "training",
-    "tutorial",
-)
+SLOW = "classifiers corpora embedding pictures probing serving text small-machines".split()
+SLOW += ["recipes", "training", "tutorial"]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pathlib.Path("README.md"),
-        *(
-            pytest.param(page.relative_to(ROOT), marks=[pytest.mark.slow] * (page.stem in SLOW))
-            for page in WITH_CODE
-        ),
-    ],
-    ids=str,
-)
+def marked(page):
+    return pytest.param(page.relative_to(ROOT), marks=[pytest.mark.slow] * (page.stem in SLOW))
+
+
+@pytest.mark.parametrize("page", map(marked, [ROOT / "README.md", *WITH_CODE]), ids=str)
 def test_the_code_of_a_page_runs(page, folder):
     keras.utils.set_random_seed(0)
     run_page(ROOT / page, folder)

@@ -1,5 +1,7 @@
 """The examples run, and do what they say."""
 
+import re
+
 import numpy as np
 import pytest
 from scripts import ROOT, load_script
@@ -54,6 +56,12 @@ def test_train_bilm(tmp_path, capsys):
     assert first["token"] == "the" and {word for word, _ in first["forward"]} >= {"the", "a"}
     loaded = keras_elmo.Elmo.from_pretrained(tmp_path / "model")
     assert loaded(["the cat"])["elmo"].shape == (1, 2, 64)
+
+
+@pytest.mark.parametrize("server", ["server.py", "mlserver_models/saved_model.py"])
+def test_the_servers_need_no_keras_elmo(server):
+    source = (ROOT / "examples/serving" / server).read_text()
+    assert not re.search(r"^\s*(from|import) keras", source, re.MULTILINE)
 
 
 def test_the_index_names_every_example():

@@ -68,11 +68,7 @@ def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
     ("name", "text", "arguments"),
     [
         ("a.txt", "Ada B-PER\nmet O\n\nNew\u00a0York B-LOC\n", ()),
-        (
-            "a.conll",
-            "-DOCSTART- -X- O\n\nAda NNP B-PER\nmet VBD O\n\n\n\nNew\u00a0York X B-LOC\n\n",
-            (),
-        ),
+        ("a.conll", "-DOCSTART- -X- O\n\nAda X B-PER\nmet X O\n\n\n\nNew_York X B-LOC\n\n", ()),
         ("a.tsv.gz", "\ufeffAda\tB-PER\r\nmet\tO\r\n\r\nNew York\tB-LOC", ()),
         ("a.csv", "Ada\tB-PER\nmet\tO\n\nNew York\tB-LOC", (None, None, "conll")),
         ("a.conll", "Ada B-PER 1\nmet O 2\n\nNew\u00a0York B-LOC 3\n", (None, "1")),
@@ -80,16 +76,8 @@ def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
         ("a.csv", 't,y\nAda met,B-PER O\n"New\u00a0York",B-LOC\n'.replace("\u00a0", "_"), TY),
         # Comments
         ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nNew_York B-LOC", ()),
-        (
-            "a.conll",
-            "# id 1\tdomain=en\nAda _ _ B-PER\nmet _ _ O\n\n# id 2\tdomain=en\nNew_York _ _ B-LOC",
-            (),
-        ),
-        (
-            "a.tsv",
-            "# id 1f\tdomain=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nNew York\tB-LOC\n\n# end",
-            (),
-        ),
+        ("a.conll", "# id 1\tx=en\nAda _ B-PER\nmet _ O\n\n# id 2\tx=en\nNew_York _ B-LOC", ()),
+        ("a.tsv", "# id 1\tx=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nNew York\tB-LOC\n\n# end", ()),
         ("a.conll", "#begin document (x);\nAda B-PER\nmet O\n\nNew_York B-LOC\n", ()),
     ],
 )
@@ -123,12 +111,7 @@ def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
         ("a.conll", "Ada\t\n", (), "Received: line 1"),
         ("a.conll", "Ada NNP B-PER\n", (None, "3"), "Received: line 1, 'Ada NNP B-PER'"),
         ("a.conll", "Ada B-PER\n", (None, "y"), "`label_field` must be the number of a column"),
-        (
-            "a.jsonl",
-            '{"t": ["a", "b"], "y": ["O"]}',
-            TY,
-            "tokens in 't', and a tag .* in 'y'. .* line 1",
-        ),
+        ("a.jsonl", '{"t": ["a", "b"], "y": ["O"]}', TY, "tokens in 't', and a tag .* in 'y'"),
         ("a.jsonl", '{"t": ["", "a"], "y": ["O", null]}', TY, r"tokens \['', 'a'\] and tags"),
         ("a.jsonl", '{"t": ["a"], "y": [null]}', TY, r"and tags \[None\]"),
         ("a.jsonl", '{"t": ["a"], "y": 7}', TY, "and tags 7"),
@@ -163,18 +146,9 @@ def conllu(index, word, upos="_", xpos="_"):
 
 def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     lines = ["# text = don't 10 000", conllu("1-2", "don't"), conllu(1, "do", "AUX", "VB")]
-    lines += [
-        conllu(2, "n't", "PART", "RB"),
-        conllu("2.1", "x", "VERB"),
-        conllu(3, "10 000", "NUM", "CD"),
-    ]
-    lines += [
-        "",
-        "",
-        "# a comment alone",
-        "",
-        conllu(1, "Go", "VERB", "VB"),
-    ]  # no blank line after it
+    lines += [conllu(2, "n't", "PART", "RB"), conllu("2.1", "x", "VERB")]
+    lines += [conllu(3, "10 000", "NUM", "CD"), "", "", "# a comment alone", ""]
+    lines.append(conllu(1, "Go", "VERB", "VB"))  # no blank line after it
     path = tmp_path / "a.conllu"
     path.write_text("\n".join(lines), encoding="utf-8")
     sentences = [["do", "n't", "10\u00a0000"], ["Go"]]

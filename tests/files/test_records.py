@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.files.records import PLAIN, Fields, InputChanged, InputFile, Records, decode_records
@@ -146,6 +146,7 @@ if sys.version_info < (3, 11):  # whose `csv` neither writes nor reads a NUL
     TEXTS = TEXTS.filter(lambda text: "\0" not in text)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(TEXTS, TEXTS), max_size=8),
     # (Python does not quote the ends of lines that are not its own.)

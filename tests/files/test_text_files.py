@@ -112,11 +112,7 @@ def test_text_of_any_encoding(encoding):
 @pytest.mark.parametrize(
     "content, encoding, message",
     [
-        (
-            LATIN.encode("latin-1"),
-            "utf-8",
-            "and is not. Received: line 2: 'caf\ufffd'. .*`enc",
-        ),
+        (LATIN.encode("latin-1"), "utf-8", "and is not. Received: line 2: 'caf\ufffd'. .*`enc"),
         # There is no such argument.
         (LATIN.encode("latin-1"), None, "must be UTF-8, .* Convert the file first"),
         ("Hello\nthere\n".encode("utf-16")[:-1], "utf-16", "utf-16, and is not.*line 2"),

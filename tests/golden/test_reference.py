@@ -53,7 +53,13 @@ def random_sentences(rng):
     return [[*words[:-1], words[-1] or "a"] if words else [] for words in sentences]
 
 
-@pytest.mark.parametrize("seed", range(CONFIGURATIONS))
+def seeds(in_every_run):
+    """All seeds, of which the others are slow."""
+    slow = [seed for seed in range(CONFIGURATIONS) if seed not in in_every_run]
+    return [*in_every_run, *(pytest.param(seed, marks=pytest.mark.slow) for seed in slow)]
+
+
+@pytest.mark.parametrize("seed", seeds(range(14)))
 def test_the_layers_equal_the_reference(seed, tmp_path):
     # Without a graph, which takes a second or more to trace for each configuration.
     rng = np.random.default_rng(seed)
@@ -73,13 +79,7 @@ def test_the_layers_equal_the_reference(seed, tmp_path):
             assert not np.any(layer[k, len(words) :])
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(seed, marks=[] if seed in IN_EVERY_RUN else pytest.mark.slow)
-        for seed in range(CONFIGURATIONS)
-    ],
-)
+@pytest.mark.parametrize("seed", seeds(IN_EVERY_RUN))
 def test_the_outputs_of_a_model_equal_the_reference(seed, tmp_path, request):
     if seed in IN_EVERY_RUN[1:]:
         request.getfixturevalue("untraced")  # A graph takes seconds to trace.

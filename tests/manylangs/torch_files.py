@@ -50,15 +50,8 @@ class _Pickler(pickle.Pickler):
         kind = getattr(_TORCH, f"{STORAGES[item.dtype.str[1:]]}Storage")
         view = [None] * self.has_views
         storage = _Storage(("storage", kind, item.key, "cuda:0", item.count, *view))
-        arguments = (
-            storage,
-            item.offset,
-            item.shape,
-            item.strides,
-            False,
-            collections.OrderedDict(),
-        )
-        return _UTILS._rebuild_tensor_v2, arguments
+        place = (storage, item.offset, item.shape, item.strides)
+        return _UTILS._rebuild_tensor_v2, (*place, False, collections.OrderedDict())
 
 
 def pickled(item, protocol=2, has_views=False):

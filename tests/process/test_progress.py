@@ -62,7 +62,7 @@ def test_nothing_is_shown_of_short_work_and_if_it_is_not_wanted(clock, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_embedding_shows_it(elmo, no_delay, capsys):
+def test_embedding_shows_it(elmo, untraced, no_delay, capsys):
     elmo.embed(["a b", "c"], progress=True)
     out, err = capsys.readouterr()
     assert out == "" and "embedding: 100%" in err and "2/2" in err

@@ -1,17 +1,8 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 from training.letters import write_letters
 
 from keras_elmo.training import Corpus
-
-
-@pytest.fixture(scope="module")
-def without_traces():
-    """Runs TensorFlow's functions eagerly: tests that take few steps save the time of traces."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture

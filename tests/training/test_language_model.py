@@ -1,4 +1,5 @@
 import contextlib
+import dataclasses
 import json
 import os
 
@@ -15,6 +16,12 @@ from keras_elmo.training.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "cat", "sat", "na\u00efve", "."])
 SENTENCES = ["the cat sat .", "", "na\u00efve dog", "cat"]
+
+
+@pytest.fixture(scope="module")
+def small_config(small_config):
+    """With one LSTM layer: more would only take longer to trace."""
+    return dataclasses.replace(small_config, num_layers=1)
 
 
 @pytest.fixture(scope="module")

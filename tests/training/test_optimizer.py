@@ -35,15 +35,6 @@ def test_it_equals_plain_adagrad_on_added_rows(seed):
             np.testing.assert_allclose(variable, value, atol=1e-5)
 
 
-def test_rows_without_a_gradient_are_not_touched():
-    variable = tf.Variable(tf.ones((5, 2)))
-    optimizer = Adagrad([variable])
-    optimizer.apply([slices([[1.0, 1.0]], [3], 5)], tf.constant(0.1))
-    changed = np.any(variable.numpy() != 1, axis=1)
-    assert changed.tolist() == [False, False, False, True, False]
-    assert (optimizer.accumulators[0].numpy()[:, 0] == [1, 1, 1, 2, 1]).all()
-
-
 def test_no_clipping():
     gradients, norm = clip([tf.constant([3.0, 4.0])], None)
     assert float(norm) == 5 and gradients[0].numpy().tolist() == [3, 4]

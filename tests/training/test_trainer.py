@@ -7,15 +7,7 @@ import signal
 import numpy as np
 import pytest
 import tensorflow as tf
-from training.letters import (
-    OPTIONS,
-    WORDS,
-    make_model,
-    make_trainer,
-    run_losses,
-    spoil,
-    values_of,
-)
+from training.letters import OPTIONS, WORDS, make_model, make_trainer, run_losses, spoil, values_of
 
 from keras_elmo import BiLanguageModel
 from keras_elmo.process.signals import Interrupted

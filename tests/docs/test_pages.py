@@ -25,6 +25,8 @@ def folder(tmp_path):
     """What the pages take for granted: the examples, prose, and text to train on."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "prose.txt").write_text("In 1999, the bank failed.\n", encoding="utf-8")
+    rows = ['"A warm and funny film, never dull.",5', "I want my two hours back.,1"]
+    (tmp_path / "films.csv").write_text("\n".join(["text,stars", *20 * rows]), encoding="utf-8")
     (tmp_path / "text").mkdir()
     with gzip.open(tmp_path / "text/a.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(100 * SENTENCES))

@@ -547,26 +547,21 @@ class TaskModel(keras.Model):
         """Loads a model that is trained.
 
         Args:
-            source: `"pos"`, the tagger in the package, of universal parts of speech; a *.keras
-                file, or a folder that `save_pretrained` wrote; the address (`https://...`) of such
-                a file, or of such a folder on the Hugging Face Hub (`hf://user/name`).
+            source: `"pos"`, the tagger of universal parts of speech in the package; a *.keras file,
+                or a folder of `save_pretrained`; the address (`https://...`) of such a file, or of
+                such a folder on the Hugging Face Hub (`hf://user/name`).
 
         Raises:
             ValueError: there is no such model, or it is of another class.
-            OSError: a file cannot be read or downloaded.
-            ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
+            OSError, ImportError: see `Elmo.from_pretrained`.
         """
         return load_task(source, cls)
 
     def save_pretrained(self, folder: AnyPath) -> None:
-        """Writes a folder that `from_pretrained` reads, to be shared.
+        """Writes a folder that `from_pretrained` reads: `task.json`, weights, and a model card.
 
-        It has `task.json`, a file of weights, and `README.md`, a model card with what is known; one
-        that is there already stays. If the `Elmo` has the weights of a model with a name, such as
-        `"tiny"`, the file has those of the head alone.
-
-        Args:
-            folder: path. It is created if it does not exist.
+        If the `Elmo` has the weights of a model with a name, such as `"tiny"`, the folder has those
+        of the head alone. A card (`README.md`) that is there already stays.
         """
         save_folder(self, folder)
 

@@ -13,7 +13,7 @@ import zipfile
 
 import pytest
 from checkpoints import write_checkpoint
-from weights.file_server import Server, files_in
+from weights.file_server import files_in
 from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
@@ -32,19 +32,11 @@ def zip_of(members):
     return content.getvalue()
 
 
-@pytest.fixture
-def server(small_folder):
-    server = Server("model.zip")
-    server.files = {name: (small_folder / name).read_bytes() for name in FILES}
-    server.files["model.zip"] = zip_of(server.files)
-    yield server
-    server.close()
-
-
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
+def model_zip(server, home):
+    """The same in a zip, in whose answers the faults are."""
+    server.files["model.zip"] = zip_of(server.files)
+    server.faulty = "model.zip"
 
 
 def test_a_zip_is_downloaded_once_and_kept_with_its_checksum(server, home, small_config):

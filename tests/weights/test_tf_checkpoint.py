@@ -77,14 +77,14 @@ def test_what_is_not_a_checkpoint(tmp_path, model):
         model.load_weights(folder)
 
 
-@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.9])
-def test_a_checkpoint_that_is_cut_short(tmp_path, model, share):
+def test_a_checkpoint_that_is_cut_short(tmp_path, model):
     folder = write_checkpoint(tmp_path / "c", model)
     path = folder / "model.ckpt-7.data-00000-of-00001"
     content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match="model.ckpt-7"):
-        Elmo.from_pretrained(folder)
+    for share in (0, 0.01, 0.5, 0.9):
+        path.write_bytes(content[: int(share * len(content))])
+        with pytest.raises(ValueError, match="model.ckpt-7"):
+            Elmo.from_pretrained(folder)
 
 
 def test_the_original_trainers_checkpoint_bit_for_bit(shared, tmp_path):

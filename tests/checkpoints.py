@@ -12,7 +12,8 @@ def save_tensors(prefix, tensors):
     """Writes the files of a checkpoint: of arrays by their names, without those that are `None`."""
     names = sorted(name for name, value in tensors.items() if value is not None)
     values = [tf.constant(tensors[name]) for name in names]
-    tf.raw_ops.SaveV2(prefix, names, [""] * len(names), values)
+    slices = [""] * len(names)
+    tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=slices, tensors=values)
 
 
 def write_checkpoint(folder, model, **changes):

@@ -2,12 +2,11 @@
 
 import copy
 import pickle
-import unicodedata
 import zlib
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from manylangs_models import CHARACTERS
 from text.cases import CASES
@@ -180,34 +179,6 @@ def test_whitespace_in_tokens_is_warned_of_once(lite, models):
         with pytest.warns(UserWarning, match="'two words' as a token, and 256 of 768") as found:
             model.tokenize(sentences)
         assert len(found) == 1
-
-
-@pytest.mark.parametrize("name", ["whitespace", "treebank", "space"])
-def test_random_texts_are_split_as_in_the_graph(lite, models, name):
-    from text.tokenizer_cases import noise, texts
-
-    english = st.lists(
-        st.sampled_from(
-            "Mr. Dr. No. 5 U.S. 3,000 don't 'tis ( 7.5 - -- ... the End. Jan. 1990's".split()
-        )
-        | st.text("aZ.,' \u2019-0\u00e9", max_size=5)
-    ).map(" ".join)
-
-    surrogates = st.text("a. \ud83d\udcff\ude00", max_size=5)
-
-    @settings(max_examples=100, deadline=None)
-    @given(st.lists(texts | noise | english | surrogates, min_size=1, max_size=70))
-    def check(batch):
-        # TensorFlow may know letters of a later Unicode than Python does.
-        text = "".join(
-            part.decode("utf-8", "ignore") if isinstance(part, bytes) else part for part in batch
-        )
-        assume(all(unicodedata.category(character) != "Cn" for character in text))
-        # Both take bytes and strings; those of one batch are split in one call of the graph.
-        expected = models[name].tokenize(batch)
-        assert lite[name].tokenize(batch) == expected
-
-    check()
 
 
 # Wrong arguments

@@ -150,17 +150,6 @@ def test_character_ids_with_sentence_boundaries(elmo):
             elmo.from_character_ids(bad, has_boundaries=True)
 
 
-def test_bad_inputs(elmo):
-    """The tests of text/test_inputs.py and text/test_character_ids.py have the others."""
-    for inputs in ([1, 2], keras.Input((), dtype="int32")):
-        with pytest.raises(TypeError, match="int"):
-            elmo(inputs)
-    with pytest.raises(ValueError, match=r"`tokenizer=None`.*\(1, 2\)"):
-        elmo(tf.constant([["a", "b"]]))
-    with pytest.raises(ValueError, match=r"\(2, 3, 49\)"):
-        elmo.from_character_ids(np.ones((2, 3, 49), int))
-
-
 @pytest.mark.parametrize(
     "kwargs, message",
     [

@@ -402,17 +402,6 @@ def test_streams_are_read_as_lists():
     assert len(caught) == 1
 
 
-def test_words_are_tokens(elmo, untraced):
-    with pytest.raises(ValueError, match="'The cat sat' as a token"):
-        elmo.token_embeddings(["The cat sat"])
-    with pytest.warns(UserWarning, match="'New York' as a token"):
-        vectors = elmo.token_embeddings(["a", "b", "New York"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        alone = elmo.token_embeddings(tf.constant(["New York"]))
-    np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)
-
-
 def test_a_text_without_spaces_is_warned_of_once():
     protein = "MKTAYIAKQR" * 5
     elmo_like = [protein, "a b", protein]

@@ -48,7 +48,7 @@ def assert_same(one, other):
 
 
 @pytest.mark.parametrize("has_padding", [True, False])
-def test_a_modules_weights_and_mix(model, tmp_path, has_padding):
+def test_a_modules_weights_and_mix(model, tmp_path, has_padding, untraced):
     folder = write_module(tmp_path / "elmo", model, has_padding)
     loaded = Elmo.from_pretrained(folder, num_mixes=2)
     assert loaded.config == model.config

@@ -82,15 +82,12 @@ class Batches(keras.utils.PyDataset):
         return strings(TEXTS[rows]), LABELS[rows]
 
 
-def test_fit_takes_datasets_of_both_kinds(one_layer_folder):
+def test_evaluate_takes_datasets_of_both_kinds(one_layer_folder):
     embedding = ElmoEmbedding(one_layer_folder, output="default")
     model = classifier(embedding, keras.layers.Identity())
     whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
     for data in (Batches(), tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(2)):
         np.testing.assert_allclose(model.evaluate(data, verbose=0), whole, atol=1e-5)
-        weights = model.get_weights()
-        assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
-        model.set_weights(weights)
 
 
 @pytest.mark.parametrize("part", ["mix", "bilm", "all"])

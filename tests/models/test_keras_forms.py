@@ -23,7 +23,6 @@ QUICK = [
     "Sequential without Input",
     "functional in subclassed",
     "several outputs",
-    "ragged tokens",
     "several arguments",
     "numeric layers, subclassed",
 ]

@@ -10,6 +10,8 @@ from keras_elmo import Elmo, export_saved_model, export_tflite
 from keras_elmo.export.saved_model import operations
 from keras_elmo.tflite.metadata import metadata
 
+pytestmark = pytest.mark.usefixtures("untraced_module")
+
 BATCHES = [["The cat sat . 今天", "ж", "", "<bos> catttttttttt \U0001f600 Straße"], ["x" * 60]]
 
 

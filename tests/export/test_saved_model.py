@@ -272,7 +272,7 @@ def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exported):
     "storage, atol",
     [("float16", 2e-3), pytest.param("bfloat16", 2e-2, marks=pytest.mark.slow)],
 )
-def test_half_storage(model, storage, atol, tmp_path):
+def test_half_storage(model, storage, atol, tmp_path, untraced):
     keras_elmo.export_saved_model(model, tmp_path / "1", storage=storage, pooled_only=True)
     signatures = tf.saved_model.load(tmp_path / "1").signatures
     assert set(signatures) == {"default", "serving_default"}
@@ -288,7 +288,7 @@ def test_half_storage(model, storage, atol, tmp_path):
     np.testing.assert_allclose(found, rounded(SENTENCES)["default"], atol=1e-6)
 
 
-def test_products_in_bfloat16_of_two_exports_in_a_program(one_layer_folder, tmp_path):
+def test_products_in_bfloat16_of_two_exports_in_a_program(one_layer_folder, tmp_path, untraced):
     """A file holds the weights alone, and their rounded copies are made when it is loaded."""
     model = keras_elmo.Elmo.from_pretrained(one_layer_folder, matmul_dtype="bfloat16")
     signatures, expected = [], []
@@ -366,7 +366,7 @@ def of_tokens(model):
     return result
 
 
-def test_an_elmo_of_tokens(model, tmp_path):
+def test_an_elmo_of_tokens(model, tmp_path, untraced):
     elmo = of_tokens(model)
     keras_elmo.export_saved_model(elmo, tmp_path / "1", pooled_only=True)
     signatures = tf.saved_model.load(tmp_path / "1").signatures
@@ -381,7 +381,7 @@ def test_an_elmo_of_tokens(model, tmp_path):
             keras_elmo.export_saved_model(tagger, tmp_path / "2", **wrong)
 
 
-def test_several_inputs_are_arguments_by_name(model, tmp_path):
+def test_several_inputs_are_arguments_by_name(model, tmp_path, untraced):
     """Of a Keras model of raw strings, tokens, floats and integers."""
     inputs = {
         "text": keras.Input((), dtype="string", name="text"),
@@ -475,7 +475,7 @@ def test_bad_options(model, options, message, tmp_path):
     assert not os.listdir(tmp_path)
 
 
-def test_models_that_cannot_be_exported(small_folder, tmp_path):
+def test_models_that_cannot_be_exported(small_folder, tmp_path, untraced):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
     two_inputs = TwoInputs(keras_elmo.ElmoEmbedding(elmo, output="default"))
     two_inputs([SEVERAL["text"], SEVERAL["numbers"]])

@@ -1,7 +1,4 @@
-"""ELMo for scikit-learn: `ElmoVectorizer` and `ElmoClassifier`.
-
-They can be cloned, pickled, and used in pipelines and searches. They need scikit-learn.
-"""
+"""ELMo for scikit-learn: estimators that are cloned, pickled, searched and put into pipelines."""
 
 import functools
 
@@ -17,8 +14,6 @@ from keras_elmo.tasks.examples import as_rows
 
 
 class _ReadsTexts(BaseEstimator):
-    """What estimators of texts have in common."""
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
@@ -26,18 +21,16 @@ class _ReadsTexts(BaseEstimator):
 
 
 class ElmoVectorizer(TransformerMixin, _ReadsTexts):
-    """Texts to vectors.
+    """Texts, any column of strings, to vectors: float32, (N, D).
 
     Args:
         model: what `Elmo.from_pretrained` takes. A process loads it once.
-        layers: what `Elmo.embed` takes: `"default"`, or another layer, whose mean over the tokens
-            is taken; or a list of these, which are put side by side.
+        layers: `"default"`; or what else `Elmo.embed` takes, whose mean over the tokens is taken;
+            or a list of these, which are put side by side.
         tokenizer: how texts are split, see `Elmo`.
 
     Example:
 
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
     >>> make_pipeline(ElmoVectorizer("tiny"), LogisticRegression()).fit(texts, labels)
     """
 
@@ -47,11 +40,9 @@ class ElmoVectorizer(TransformerMixin, _ReadsTexts):
         self.tokenizer = tokenizer
 
     def fit(self, X, y=None):
-        """Does nothing: the model is trained."""
         return self
 
     def transform(self, X):
-        """The vectors of texts, any column of strings: NumPy array, float32, (N, D)."""
         elmo = _load(self.model, self.tokenizer)
         layers = list(self.layers) if isinstance(self.layers, list | tuple) else [self.layers]
         rows = [
@@ -65,18 +56,13 @@ class ElmoVectorizer(TransformerMixin, _ReadsTexts):
 
 
 class ElmoClassifier(ClassifierMixin, _ReadsTexts):
-    """A `TextClassifier` for scikit-learn.
+    """A `TextClassifier` for scikit-learn. Its `model_` is trained on the numbers of `classes_`.
 
     Args:
-        model: what `Elmo.from_pretrained` takes.
-        tokenizer: how texts are split, see `Elmo`.
+        model, tokenizer: see `ElmoVectorizer`.
         layers, word_dim, filters, dropout: see `TextClassifier`.
         batch_size, epochs, verbose: see `TextClassifier.fit`.
-        random_state: int. It seeds Keras, NumPy and Python before a training; `None`: nothing does.
-
-    Attributes:
-        classes_: array of the classes, sorted.
-        model_: the `TextClassifier`, whose labels are the numbers of the classes.
+        random_state: int, the seed of Keras, NumPy and Python for a training; `None`: none is set.
     """
 
     def __init__(
@@ -92,47 +78,28 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         verbose=0,
         random_state=None,
     ):
-        self.model = model
-        self.tokenizer = tokenizer
-        self.layers = layers
-        self.word_dim = word_dim
-        self.filters = filters
-        self.dropout = dropout
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.verbose = verbose
+        self.model, self.tokenizer, self.layers = model, tokenizer, layers
+        self.word_dim, self.filters, self.dropout = word_dim, filters, dropout
+        self.batch_size, self.epochs, self.verbose = batch_size, epochs, verbose
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Trains on texts and their classes, and perhaps a weight for each text."""
         if self.random_state is not None:
             keras.utils.set_random_seed(self.random_state)
         self.classes_, numbers = np.unique(y, return_inverse=True)
-        self.model_ = TextClassifier(
-            _load(self.model, self.tokenizer),
-            range(len(self.classes_)),
-            layers=self.layers,
-            word_dim=self.word_dim,
-            filters=self.filters,
-            dropout=self.dropout,
-        )
-        self.model_.fit(
-            X,
-            numbers,
-            batch_size=self.batch_size,
-            epochs=self.epochs,
-            verbose=self.verbose,
-            sample_weight=sample_weight,
-        )
+        names = ("layers", "word_dim", "filters", "dropout")
+        options = {name: getattr(self, name) for name in names}
+        elmo = _load(self.model, self.tokenizer)
+        self.model_ = TextClassifier(elmo, range(len(self.classes_)), **options)
+        fit = functools.partial(self.model_.fit, X, numbers, self.batch_size, self.epochs)
+        fit(sample_weight=sample_weight, verbose=self.verbose)
         return self
 
     def predict_proba(self, X):
-        """The probabilities of the classes: NumPy array, float32, (N, classes)."""
         check_is_fitted(self)
         return self.model_.predict(X, self.batch_size, verbose=0)
 
     def predict(self, X):
-        """The most likely class of each text: array, (N,)."""
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(-1)]
 

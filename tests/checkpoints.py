@@ -8,6 +8,14 @@ import tensorflow as tf
 from keras_elmo.weights.layout import weight_table
 
 
+def save_tensors(prefix, tensors):
+    """Writes the files of a checkpoint: of arrays by their names, without those that are `None`."""
+    names = sorted(name for name, value in tensors.items() if value is not None)
+    values = [tf.constant(tensors[name]) for name in names]
+    slices = [""] * len(names)
+    tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=slices, tensors=values)
+
+
 def write_checkpoint(folder, model, **changes):
     """What the original trainer would write; `changes` replace tensors, or remove them (`None`)."""
     tensors = {"global_step": np.int64(7), "lm/init_lstm_state_0": np.zeros((2, 3), np.float32)}
@@ -25,16 +33,9 @@ def write_checkpoint(folder, model, **changes):
             name = name.replace("multi_rnn_cell/cell_0/", "")
         tensors[f"lm/{name}"] = values
         tensors[f"lm/{name}/Adagrad"] = np.ones_like(values)
-    tensors = {k: v for k, v in {**tensors, **changes}.items() if v is not None}
     folder.mkdir()
-    names = sorted(tensors)
     prefix = str(folder / "model.ckpt-7")
-    tf.raw_ops.SaveV2(
-        prefix=prefix,
-        tensor_names=names,
-        shape_and_slices=[""] * len(names),
-        tensors=[tf.constant(tensors[name]) for name in names],
-    )
+    save_tensors(prefix, {**tensors, **changes})
     tf.compat.v1.train.update_checkpoint_state(str(folder), prefix)
     options = model.config.to_options()
     options["char_cnn"]["n_characters"] = 261

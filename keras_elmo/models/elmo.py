@@ -351,22 +351,10 @@ class Elmo(ContextualModel):
         return vectors
 
     def similarity(self, one: str | Sequence[str], other: str | Sequence[str]) -> float:
-        """The cosine of the vectors of two sentences, each the mean of `"elmo"` over its tokens.
+        """The cosine of the `"default"` vectors of two sentences; 0 if one has no tokens.
 
         It is large for all sentences, since their means have a part in common. To compare many,
-        subtract the mean of their vectors (`layers="default"`) from each first.
-
-        Args:
-            one: a raw string or a list of tokens.
-            other: the same.
-
-        Returns:
-            A float from -1 to 1; 0 if one of them has no tokens.
-
-        Example:
-
-        >>> elmo.similarity("The cat sat .", "The dog sat .")
-        0.93...
+        subtract the mean of their vectors from each first.
         """
         a, b = self.embed([one, other], layers="default", normalize=True)
         return float(a @ b)

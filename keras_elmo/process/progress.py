@@ -38,4 +38,9 @@ class ProgressBar(tqdm.tqdm):
     def print(self, line):
         """Shows a line of text, above the bar."""
         if not self.disable:
-            self.write(line, file=self.fp)
+            show_line(line)
+
+
+def show_line(line):
+    """Shows a line of text on standard error, above a bar that is there."""
+    tqdm.tqdm.write(line, file=sys.stderr)

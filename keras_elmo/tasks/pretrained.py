@@ -26,19 +26,9 @@ _MAX_BYTES = 2**33  # of a *.keras file at an address
 
 
 def find_task(source):
-    """Finds a classifier or a tagger.
+    """The path of the file or the folder of a classifier or a tagger, or `None` if it is none.
 
-    Args:
-        source: a name, one of `PACKAGED`; the path of a *.keras file, or of a folder that
-            `save_pretrained` wrote; the address (`https://...`) of a *.keras file, or of such a
-            folder as a repository of the Hugging Face Hub (`hf://user/name`).
-
-    Returns:
-        The path of the file or the folder, or `None` if there is nothing of this kind.
-
-    Raises:
-        OSError: an address cannot be downloaded.
-        ImportError: `hf://...` needs huggingface_hub.
+    See `TaskModel.from_pretrained` for the source and the errors.
     """
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
     if path in PACKAGED and not os.path.exists(path):
@@ -57,12 +47,7 @@ def _check_zip(path, where):
 
 
 def load_task(source, *classes):
-    """Loads a classifier or a tagger of one of some classes; see `find_task` for the source.
-
-    Raises:
-        ValueError: there is none, its files are damaged, or it is of another class.
-        OSError: an address cannot be downloaded, or a file cannot be read.
-    """
+    """Loads a classifier or a tagger of one of some classes; see `TaskModel.from_pretrained`."""
     path = find_task(source)
     if path is None:
         raise ValueError(

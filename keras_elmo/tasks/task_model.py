@@ -13,7 +13,7 @@ from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
-from keras_elmo.process.progress import ProgressBar
+from keras_elmo.process.progress import ProgressBar, show_line
 from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 # Adam's learning rate when LSTM layers train too. A larger one makes them forget.
 FINE_TUNING_RATE = 5e-4
 LAYERS = ("all", "elmo")
-# Epochs of `fit` without `epochs`: of a training that early stopping ends; and of one that nothing
-# ends, since so few texts would give a score of chance.
-MAX_EPOCHS, FEW_EPOCHS, MIN_TEXTS = 40, 20, 200
+# `fit` without `epochs`, see benchmarks/results/epochs.md. The score of a tenth of fewer texts says
+# little, and dropout keeps the head from learning them by heart.
+MAX_EPOCHS, MIN_TEXTS = 40, 2000
 _LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
 
 
@@ -253,12 +253,12 @@ class TaskModel(keras.Model):
         cache_bytes: int = 10**9,
         **kwargs: Any,
     ) -> Any:
-        """Keras's `fit`, which without `epochs` trains until the model gets no better.
+        """Keras's `fit`, which without `epochs` trains to the end.
 
-        Then a tenth of the texts is held out, unless there is validation data, and the training
-        ends as `early_stopping` says, with the weights of the best epoch. As long as nothing of the
-        `Elmo` trains, the vectors of all texts, also of the validation data, are computed once,
-        before the first epoch.
+        Then, with validation data, the training ends as `early_stopping` says, with the weights of
+        the best epoch. Without, a tenth of the texts is held out for that if there are at least
+        2,000; fewer texts are read 40 times. As long as nothing of the `Elmo` trains, the vectors
+        of all texts, also of the validation data, are computed once, before the first epoch.
 
         Args:
             x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
@@ -267,9 +267,8 @@ class TaskModel(keras.Model):
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
             batch_size: int.
-            epochs: int, or `None`: at most 40. The texts that are held out are the same in each
-                call with the same texts, and of each label alike. Nothing is held out of fewer than
-                200 texts, nor with `steps_per_epoch`: then there are 20 epochs.
+            epochs: int, or `None`: at most 40. The tenth that is held out is the same in each call
+                with the same texts, and of each label alike.
             validation_data: a pair of texts and labels, or a triple with sample weights, or a
                 `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
@@ -311,17 +310,15 @@ class TaskModel(keras.Model):
         elif validation_data is not None:
             validation = self._read_validation(validation_data, train.batch_size, validation_steps)
         if epochs is None:
-            is_enough = train.stream is None and train.count() >= MIN_TEXTS
+            epochs, is_enough = MAX_EPOCHS, train.stream is None and train.count() >= MIN_TEXTS
             if validation is None and is_enough:
                 train, validation = train.hold_out()
-                with ProgressBar("training", is_shown=is_shown) as bar:
-                    bar.print(
+                if is_shown:
+                    show_line(
                         f"{train.count():,} texts train. {validation.count():,} are held out: the "
                         f"training ends when their {self.main_metric} gets no better."
                     )
-            epochs = FEW_EPOCHS
             if validation is not None:
-                epochs = MAX_EPOCHS
                 kwargs["callbacks"] = [kwargs.get("callbacks") or [], self.early_stopping()]
         if validation is not None:
             size = validation_batch_size or validation.batch_size
@@ -550,26 +547,21 @@ class TaskModel(keras.Model):
         """Loads a model that is trained.
 
         Args:
-            source: `"pos"`, the tagger in the package, of universal parts of speech; a *.keras
-                file, or a folder that `save_pretrained` wrote; the address (`https://...`) of such
-                a file, or of such a folder on the Hugging Face Hub (`hf://user/name`).
+            source: `"pos"`, the tagger of universal parts of speech in the package; a *.keras file,
+                or a folder of `save_pretrained`; the address (`https://...`) of such a file, or of
+                such a folder on the Hugging Face Hub (`hf://user/name`).
 
         Raises:
             ValueError: there is no such model, or it is of another class.
-            OSError: a file cannot be read or downloaded.
-            ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
+            OSError, ImportError: see `Elmo.from_pretrained`.
         """
         return load_task(source, cls)
 
     def save_pretrained(self, folder: AnyPath) -> None:
-        """Writes a folder that `from_pretrained` reads, to be shared.
+        """Writes a folder that `from_pretrained` reads: `task.json`, weights, and a model card.
 
-        It has `task.json`, a file of weights, and `README.md`, a model card with what is known; one
-        that is there already stays. If the `Elmo` has the weights of a model with a name, such as
-        `"tiny"`, the file has those of the head alone.
-
-        Args:
-            folder: path. It is created if it does not exist.
+        If the `Elmo` has the weights of a model with a name, such as `"tiny"`, the folder has those
+        of the head alone. A card (`README.md`) that is there already stays.
         """
         save_folder(self, folder)
 

@@ -40,7 +40,7 @@ Elmo.from_files = lambda *_, **__: elmo
 list(elmo.embed(["a b"], layers="all"))  # traces, before there is a limit
 text = os.path.join(os.path.dirname(model), "text.txt")
 with open(text, "w") as file:
-    file.writelines(f"a b c d e f g h {number}\\n" for number in range(300))
+    file.writelines(f"a b c d e f g h {number}\\n" for number in range(80))
 os.chdir(os.path.dirname(model))
 with open("vocab.txt", "w") as file:
     file.writelines(f"{word}\\n" for word in ["<S>", "</S>", "<UNK>", *map(str, range(300))])

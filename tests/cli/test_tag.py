@@ -17,8 +17,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Even though the `tf.config.experimental_run_functions"),
 ]
 
-TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 4
-TEXTS = "id,text,stars\n" + 3 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
+TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 2
+TEXTS = "id,text,stars\n" + 2 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
 
 
 @pytest.fixture

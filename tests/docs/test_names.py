@@ -55,7 +55,8 @@ def exists(text, names):
             ROOT.glob(f"tests/**/{text}")
         )
     for word in words:
-        if any((ROOT / folder / word).exists() for folder in FOLDERS):
+        module = word.replace(".", "/") + ".py"
+        if any((ROOT / folder / name).exists() for folder in FOLDERS for name in (word, module)):
             continue
         first, *rest = word.strip(".").split(".")
         value = {"tf": tf, "keras": keras, "Sequential": keras.Sequential}.get(first)

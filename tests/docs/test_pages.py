@@ -24,6 +24,8 @@ def test_pages_are_found():
 def folder(tmp_path):
     """What the pages take for granted: the examples, prose, and text to train on."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for path in tmp_path.glob("examples/data/genres.*.csv"):  # test_figures.py reads all of it
+        path.write_text("".join(path.open(encoding="utf-8").readlines()[:33]), encoding="utf-8")
     (tmp_path / "prose.txt").write_text("In 1999, the bank failed.\n", encoding="utf-8")
     rows = ['"A warm and funny film, never dull.",5', "I want my two hours back.,1"]
     (tmp_path / "films.csv").write_text("\n".join(["text,stars", *20 * rows]), encoding="utf-8")
@@ -66,7 +68,7 @@ def marked(page):
     return pytest.param(page.relative_to(ROOT), marks=[pytest.mark.slow] * (page.stem in SLOW))
 
 
-@pytest.mark.parametrize("page", map(marked, [ROOT / "README.md", *WITH_CODE]), ids=str)
+@pytest.mark.parametrize("page", list(map(marked, [ROOT / "README.md", *WITH_CODE])), ids=str)
 def test_the_code_of_a_page_runs(page, folder):
     keras.utils.set_random_seed(0)
     run_page(ROOT / page, folder)

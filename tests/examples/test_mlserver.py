@@ -189,7 +189,7 @@ def test_a_classifier(ask, classifier):
     assert set(received) == {"label", "labels", "probabilities"}
     right = classifier.predict(SENTENCES, verbose=0)
     np.testing.assert_allclose(received["probabilities"], right, rtol=0, atol=1e-5)
-    labels = [_bytes(label).decode() for label in received["label"]]
+    labels = [label.decode() if isinstance(label, bytes) else label for label in received["label"]]
     assert labels == classifier.classify(SENTENCES)
 
 

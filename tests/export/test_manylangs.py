@@ -20,7 +20,7 @@ def model(tmp_path_factory):
     return Elmo.from_pretrained(folder)
 
 
-def test_every_signature_equals_the_model(model, tmp_path):
+def test_every_signature_equals_the_model(model, tmp_path, untraced):
     path = tmp_path / "elmo/1"
     export_saved_model(model, path, ops="core")
     # What finds characters and words, all of TensorFlow's core as its servers have it.
@@ -38,7 +38,7 @@ def test_every_signature_equals_the_model(model, tmp_path):
             np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
 
 
-def test_keras_own_export(model, tmp_path):
+def test_keras_own_export(model, tmp_path, untraced):
     with_tokens = Elmo.from_config({**model.get_config(), "tokenizer": None})
     with_tokens.set_weights(model.get_weights())
     signature = [tf.TensorSpec([None, None], tf.string)]

@@ -61,9 +61,7 @@ def test_token_embeddings_with_both_boundaries(reference):
     "name, text",
     [("bilm-tf", "bilm-tf/model/lm_embeddings_sentences.json"), ("allennlp", None)],
 )
-def test_their_embeddings_with_the_state_carried(shared, name, text, request):
-    if name == "allennlp":
-        request.getfixturevalue("untraced")  # A graph of the same shape takes seconds to trace.
+def test_their_embeddings_with_the_state_carried(shared, name, text):
     folder = shared / "fixtures"
     elmo = load(shared, name, stateful=True)
     columns = json.loads((folder / (text or "allennlp/sentences.json")).read_text())

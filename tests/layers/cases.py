@@ -22,7 +22,10 @@ CASES = {
     ),
     "Highway": (lambda **k: Highway("tanh", **k), FLOATS),
     "BiLM": (lambda **k: BiLM(8, 6, 1, 0.5, 0.4, **k), FLOATS),
-    "BiLM rnn": (lambda **k: BiLM(8, 6, use_skip_connections=False, loop="rnn", **k), FLOATS),
+    "BiLM rnn": (
+        lambda **k: BiLM(4, 6, use_skip_connections=False, always_project=True, loop="rnn", **k),
+        FLOATS,
+    ),
     "ScalarMix": (
         lambda **k: ScalarMix(True, [0.1, 0.2, 0.3], keras.regularizers.L2(0.1), **k),
         LAYERS,

@@ -1,12 +1,9 @@
 import keras
 import numpy as np
 import pytest
+from reference import sigmoid
 
 from keras_elmo import Highway
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])

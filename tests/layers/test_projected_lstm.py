@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import sigmoid
 
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers.matmul import with_fast_gradient
@@ -12,10 +13,6 @@ from keras_elmo.layers.projected_lstm import (
 )
 
 ROWS, FEATURES, UNITS, PROJECTION_DIM = 3, 4, 6, 5
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def numpy_step(input_gates, m, c, recurrent_kernel, projection_kernel, clips):

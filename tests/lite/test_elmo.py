@@ -1,26 +1,21 @@
 """`keras_elmo_lite.Elmo` gives what `keras_elmo.Elmo` gives."""
 
 import copy
-import json
 import pickle
-import subprocess
-import sys
-import unicodedata
 import zlib
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from manylangs_models import SENTENCES as MANYLANGS_SENTENCES
-from manylangs_models import architecture, write_model
+from manylangs_models import CHARACTERS
 from text.cases import CASES
 
-import keras_elmo
-from keras_elmo import export_tflite
+from keras_elmo.dictionary import Dictionary
 from keras_elmo.tflite import export as tflite
 
 Elmo = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite").Elmo
+from keras_elmo_lite.words import DictionaryScheme  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Lists of strings in a list are tokens")
 SENTENCES = [
@@ -97,16 +92,6 @@ def test_several_mixes(lite, models, name):
         assert_same(lite[name].embed(sentences, layers), expected)
 
 
-def test_a_model_with_a_dictionary_without_words(tmp_path):
-    """(One with words is in tests/export/test_manylangs.py.)"""
-    write_model(tmp_path / "model", architecture({"n_layers": 1}, {"word_dim": 0}))
-    elmo = keras_elmo.Elmo.from_pretrained(tmp_path / "model")
-    export_tflite(elmo, tmp_path / "model.tflite", "words")
-    sentences = [*MANYLANGS_SENTENCES, [b"\xffcat\xc3\xff", "<eos>"], []]
-    found = Elmo(tmp_path / "model.tflite").embed(sentences, layers="all")
-    assert_same(found, elmo.embed(sentences, layers="all"))
-
-
 # Files of other kinds
 
 
@@ -163,6 +148,16 @@ def test_a_model_is_copied_and_pickled(lite, files, tmp_path, monkeypatch):
 # Text
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("Thecat\u4eca\U0001f600\x00xé", max_size=12) | st.binary(max_size=9)))
+def test_ids_of_a_dictionary_without_words(words):
+    """(tests/export/test_manylangs.py has a file with words.)"""
+    dictionary = Dictionary(CHARACTERS)
+    words = [word.encode() if isinstance(word, str) else word for word in words]
+    found = DictionaryScheme(CHARACTERS, None, max_characters=9).ids(words)
+    assert found.tolist() == [dictionary.word_to_ids(word, 9) for word in words]
+
+
 @pytest.mark.parametrize("name", ["whitespace", "treebank", "space", None])
 @pytest.mark.parametrize("case", CASES)
 def test_text_means_what_it_means_to_keras_elmo(lite, models, case, name):
@@ -186,34 +181,6 @@ def test_whitespace_in_tokens_is_warned_of_once(lite, models):
         assert len(found) == 1
 
 
-@pytest.mark.parametrize("name", ["whitespace", "treebank", "space"])
-def test_random_texts_are_split_as_in_the_graph(lite, models, name):
-    from text.tokenizer_cases import noise, texts
-
-    english = st.lists(
-        st.sampled_from(
-            "Mr. Dr. No. 5 U.S. 3,000 don't 'tis ( 7.5 - -- ... the End. Jan. 1990's".split()
-        )
-        | st.text("aZ.,' \u2019-0\u00e9", max_size=5)
-    ).map(" ".join)
-
-    surrogates = st.text("a. \ud83d\udcff\ude00", max_size=5)
-
-    @settings(max_examples=100, deadline=None)
-    @given(st.lists(texts | noise | english | surrogates, min_size=1, max_size=70))
-    def check(batch):
-        # TensorFlow may know letters of a later Unicode than Python does.
-        text = "".join(
-            part.decode("utf-8", "ignore") if isinstance(part, bytes) else part for part in batch
-        )
-        assume(all(unicodedata.category(character) != "Cn" for character in text))
-        # Both take bytes and strings; those of one batch are split in one call of the graph.
-        expected = models[name].tokenize(batch)
-        assert lite[name].tokenize(batch) == expected
-
-    check()
-
-
 # Wrong arguments
 
 
@@ -231,22 +198,3 @@ def test_without_a_tokenizer_sentences_must_be_tokens(lite, models):
     assert_same(lite[None].embed([["a b", "c"]]), models[None].embed([["a b", "c"]]))
     with pytest.raises(ValueError, match="`tokenizer=None`"):
         lite[None].embed(["a b"])
-
-
-# Without TensorFlow
-
-ALONE = """
-import json, sys
-sys.modules.update(dict.fromkeys(("tensorflow", "keras", "keras_elmo")))  # importing them now fails
-import keras_elmo_lite
-vectors = keras_elmo_lite.Elmo(sys.argv[1]).embed(["The cat sat ."], layers="lstm_outputs2")
-print(json.dumps(vectors[0].tolist()))
-"""
-
-
-def test_it_runs_without_tensorflow(files, models):
-    command = [sys.executable, "-c", ALONE, str(files["whitespace"])]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr
-    expected = models["whitespace"].embed(["The cat sat ."], layers="lstm_outputs2")
-    np.testing.assert_allclose(json.loads(result.stdout), expected[0], atol=1e-5)

@@ -1,6 +1,6 @@
 """Models in every form that Keras has, and a program that loads them in a fresh process.
 
-    python keras_forms.py FOLDER
+    python keras_forms.py FOLDER TOLERANCE [untraced]
 
 reads what `test_keras_forms.save` wrote into the folders of this folder, and prints as JSON what is
 wrong with each.
@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from keras.layers import Dense
-from layers.cases import CASES as LAYERS
+from layers.cases import CASES
 from layers.cases import functional as functional_layer
 
 import keras_elmo
@@ -240,10 +240,10 @@ FORMS = {
     "numeric layers, subclassed": (lambda *_: FromIds(encoder()), lambda: IDS),
 }
 
-# Each public layer by itself.
-FORMS |= {
+# The same for each public layer by itself.
+LAYERS = {
     name: (lambda *_, make=make, data=data: functional_layer(make(), data), lambda data=data: data)
-    for name, (make, data) in LAYERS.items()
+    for name, (make, data) in CASES.items()
 }
 
 
@@ -256,9 +256,9 @@ def arrays_of(outputs):
     return [np.asarray(output, np.float32) for output in keras.tree.flatten(outputs)]
 
 
-def faults(folder):
+def faults(folder, tolerance):
     """What is wrong with the files of a form in a fresh process."""
-    inputs = FORMS[folder.name][1]()
+    inputs = (FORMS | LAYERS)[folder.name][1]()
     with np.load(folder / "outputs.npz") as arrays:
         expected = list(arrays.values())
 
@@ -289,13 +289,13 @@ def faults(folder):
                 continue
         yield from (f"{way}: {w.message}" for w in caught if w.category is UserWarning)
         difference = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
-        if not difference <= 1e-6:
+        if not difference <= tolerance:
             yield f"{way}: differs by {difference}"
 
 
 if __name__ == "__main__":
-    # See conftest.
-    TracedFunction.__call__ = TracedFunction.run_untraced
+    if "untraced" in sys.argv:  # see conftest, as the following
+        TracedFunction.__call__ = TracedFunction.run_untraced
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     folders = sorted(pathlib.Path(sys.argv[1]).iterdir())
-    print(json.dumps({folder.name: list(faults(folder)) for folder in folders}))
+    print(json.dumps({folder.name: list(faults(folder, float(sys.argv[2]))) for folder in folders}))

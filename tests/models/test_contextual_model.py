@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
+from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding
 
 
 def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
@@ -23,43 +23,6 @@ def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path,
     elmo.summary(line_length=88)
     table = capsys.readouterr().out
     assert "unbuilt" not in table and "?" not in table
-
-
-def test_calls_follow_the_weights(one_layer_folder, tmp_path):
-    new_elmo = Elmo.from_pretrained(one_layer_folder)
-    other = Elmo(new_elmo.config)
-    other.save_pretrained(tmp_path)
-    model, twin = (
-        keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(elmo, "default")])
-        for elmo in (new_elmo, other)
-    )
-    twin.save_weights(tmp_path / "twin.weights.h5")
-    texts, weights = strings(["The dog", "The"]), new_elmo.get_weights()
-
-    def results():
-        vectors = new_elmo(texts)["default"], new_elmo.predict(texts, verbose=0)["default"]
-        return *vectors, model.predict(texts, verbose=0)
-
-    for change in [
-        lambda: new_elmo.load_weights(tmp_path / "weights.hdf5"),
-        lambda: new_elmo.set_weights(other.get_weights()),
-        lambda: model.load_weights(tmp_path / "twin.weights.h5"),
-    ]:
-        new_elmo.set_weights(weights)
-        before = results()
-        change()
-        for one, old in zip(results(), before, strict=True):
-            np.testing.assert_allclose(one, other(texts)["default"], atol=1e-6)
-            assert np.abs(one - old).max() > 1e-3
-
-
-def test_keras_weight_files(new_elmo, untraced, tmp_path):
-    new_elmo.mixes[0].gamma.assign(3.0)
-    expected = new_elmo(["The dog", "One"])["elmo"]
-    new_elmo.save_weights(tmp_path / "all.weights.h5")
-    clone = Elmo(new_elmo.config)
-    clone.load_weights(tmp_path / "all.weights.h5")
-    np.testing.assert_allclose(clone(["The dog", "One"])["elmo"], expected, atol=1e-6)
 
 
 def test_a_folder_round_trip(elmo, tmp_path):

@@ -1,5 +1,3 @@
-import re
-
 import keras
 import numpy as np
 import pytest
@@ -19,17 +17,6 @@ def classifier(embedding, encoder=None):
     model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
     model.compile("adam", "binary_crossentropy", run_eagerly=True)
     return model
-
-
-def test_a_classifier_is_saved_and_loads(one_layer_folder, tmp_path):
-    """test_keras_forms.py loads such files in a fresh process."""
-    embedding = ElmoEmbedding(one_layer_folder, dropout=0.1, trainable_part="bilm")
-    model = classifier(embedding, keras.layers.GlobalAveragePooling1D())
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras", compile=False)
-    texts, layer = strings(TEXTS), loaded.layers[0]
-    np.testing.assert_allclose(loaded(texts), model(texts), atol=1e-6)
-    assert layer.trainable is True and layer.trainable_part == "bilm" and layer.dropout.rate == 0.1
 
 
 def test_the_mask_reaches_the_next_layer(one_layer_folder):
@@ -95,75 +82,37 @@ class Batches(keras.utils.PyDataset):
         return strings(TEXTS[rows]), LABELS[rows]
 
 
-@pytest.fixture(scope="module")
-def pooled(one_layer_folder):
-    return classifier(ElmoEmbedding(one_layer_folder, output="default"), keras.layers.Identity())
-
-
-def test_keras_blames_the_texts_if_the_labels_are_a_list(pooled):
-    """As docs/text.md and the docstrings say."""
-    labels, texts = LABELS.tolist(), strings(TEXTS)
-    for data in ({"y": labels}, {"y": tuple(labels)}, {"y": LABELS, "sample_weight": labels}):
-        with pytest.raises(ValueError, match="Unrecognized data type: x=.*a good film"):
-            pooled.fit(texts, verbose=0, **data)
-    with pytest.raises(ValueError, match="Invalid dtype: str"):
-        pooled.evaluate(texts, LABELS.astype(str), verbose=0)
-
-
-def test_fit_takes_datasets_of_both_kinds(pooled):
-    model = pooled
+def test_evaluate_takes_datasets_of_both_kinds(one_layer_folder):
+    embedding = ElmoEmbedding(one_layer_folder, output="default")
+    model = classifier(embedding, keras.layers.Identity())
     whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
     for data in (Batches(), tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(2)):
         np.testing.assert_allclose(model.evaluate(data, verbose=0), whole, atol=1e-5)
-        weights = model.get_weights()
-        assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
-        model.set_weights(weights)
 
 
-def summary_counts(model):
-    lines = []
-    model.summary(print_fn=lines.append)
-    text = "\n".join(lines).replace(",", "")
-    return tuple(map(int, re.findall(r"rainable params: (\d+)", text)))
-
-
-@pytest.mark.parametrize(
-    "part, kind", [("mix", "sequential"), ("bilm", "functional"), ("all", "sequential")]
-)
-def test_freezing_as_keras_does(one_layer_folder, part, kind, tmp_path):
+@pytest.mark.parametrize("part", ["mix", "bilm", "all"])
+def test_freezing_as_keras_does(one_layer_folder, part, tmp_path):
     layer = ElmoEmbedding(one_layer_folder, output="default", trainable_part=part)
-    elmo, dense, inputs = layer.elmo, keras.layers.Dense(1), keras.Input((), dtype="string")
-    if kind == "sequential":
-        model = keras.Sequential([inputs, layer, dense])
-    else:
-        model = keras.Model(inputs, dense(layer(inputs)))
-    counts = [x.count_params() for x in (elmo.mixes[0], elmo.bilm, elmo.character_encoder)]
-    trained = sum(counts[: ["mix", "bilm", "all"].index(part) + 1])
-    released = trained + 17, sum(counts) - trained
-    assert summary_counts(model) == released
+    inputs = keras.Input((), dtype="string")
+    model = keras.Model(inputs, keras.layers.Dense(1)(layer(inputs)))
+    count = len(layer.elmo.trainable_variables)
+    assert len(layer.trainable_variables) == count > 0
     model.trainable = False
-    assert layer.trainable is elmo.trainable is False and model.trainable_variables == []
-    assert summary_counts(model) == (0, sum(released))
+    assert layer.trainable is layer.elmo.trainable is False and model.trainable_variables == []
     model.trainable = True
-    assert layer.trainable is True and layer.trainable_part == elmo.trainable_part == part
-    assert summary_counts(model) == released
+    assert layer.trainable is True and layer.trainable_part == layer.elmo.trainable_part == part
+    assert len(model.trainable_variables) == count + 2
     layer.trainable = False
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     for loaded in (model, again):
-        assert summary_counts(loaded) == (17, sum(released) - 17)
-    again.layers[-2].trainable = True
-    assert again.layers[-2].trainable_part == part and summary_counts(again) == released
-
-
-def test_another_part_later(new_elmo):
-    new_elmo.trainable = False
-    layer = ElmoEmbedding(new_elmo)
-    assert layer.trainable is False  # as the Elmo has it
-    layer.trainable_part = "all"
+        assert len(loaded.trainable_variables) == 2
+    layer = again.layers[1]
     layer.trainable = True
-    assert new_elmo.trainable_part == "all"
-    assert len(layer.trainable_variables) == len(new_elmo.variables)
+    assert layer.trainable_part == part and len(layer.trainable_variables) == count
+    layer.trainable_part = "all"
+    assert layer.elmo.trainable_part == "all"
+    assert len(layer.trainable_variables) == len(layer.elmo.variables)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_elmo import Elmo
 from keras_elmo.models.sentences import READ_AHEAD
@@ -17,7 +16,7 @@ def random_sentences(count):
 
 @pytest.mark.parametrize("token_budget", [1, np.int64(40), None])
 def test_the_result_does_not_depend_on_the_batches(elmo, token_budget):
-    tokens = random_sentences(20)
+    tokens = random_sentences(10)
     vectors = elmo.embed(tokens, layers="all", token_budget=token_budget)
     outputs = elmo(tokens)
     for k, array in enumerate(vectors):
@@ -57,45 +56,24 @@ def test_every_choice_of_layers(new_elmo, untraced):
             np.testing.assert_allclose(array, expected, atol=1e-6)
 
 
-def test_a_vector_of_each_sentence_gives_one_array(elmo):
-    tokens = random_sentences(10)
-    vectors = elmo.embed(tokens, layers="default")
-    assert vectors.shape == (10, 16) and vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, elmo(tokens)["default"], atol=1e-6)
-    assert elmo.embed([], layers="default").shape == (0, 16)
-    assert isinstance(elmo.embed(tokens, layers=["default"]), list)
-
-
 def test_a_list_of_choices_gives_a_dict_for_each_sentence(small_folder, untraced):
     elmo = Elmo.from_pretrained(small_folder, num_mixes=2, do_layer_norm=True)
     elmo.mixes[1].scalars.assign([0.1, 0.5, 0.9])
     tokens = [[], *random_sentences(10)]
-    choices = ["word_emb", -1, np.int64(0), "elmo_2", "default", "all"]
-    results = elmo.embed(tokens, layers=choices)
-    assert list(results[0]) == choices and results[0]["default"].tolist() == [0.0] * 16
+    results = elmo.embed(tokens, layers=["elmo_2", "default"])
+    assert list(results[0]) == ["elmo_2", "default"] and not results[0]["default"].any()
     outputs = elmo(tokens)
     for k, result in enumerate(results):
-        count = len(tokens[k])
-        for choice, name in ("word_emb", "word_emb"), (-1, "lstm_outputs2"), ("elmo_2", "elmo_2"):
-            # A layer norm is over the batch, which is one here.
-            np.testing.assert_allclose(result[choice], outputs[name][k, :count], atol=1e-5)
+        # A layer norm is over the batch, which is one here.
+        expected = outputs["elmo_2"][k, : len(tokens[k])]
+        np.testing.assert_allclose(result["elmo_2"], expected, atol=1e-5)
         np.testing.assert_allclose(result["default"], outputs["default"][k], atol=1e-5)
-        np.testing.assert_array_equal(result["all"][0], result[0])
-    assert list(elmo.embed(["a"], layers=("top",))[0]) == ["top"]
 
 
-def test_forms_of_sentences(elmo):
-    texts = [" ".join(tokens) for tokens in random_sentences(8)]
-    expected = elmo.embed(texts)
-    for form in [
-        (text for text in texts),
-        tf.ragged.constant([text.split() for text in texts]),
-        [texts[0], *(text.split() for text in texts[1:])],
-    ]:
-        for one, other in zip(elmo.embed(form), expected, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-6)
-    assert elmo.embed([]) == []
-    assert [array.shape for array in elmo.embed(tf.constant("a b"))] == [(2, 16)]
+def test_no_sentences_and_one_choice(elmo):
+    assert elmo.embed([]) == [] and elmo.embed([], layers=["default"]) == []
+    assert elmo.embed([], layers="default").shape == (0, 16)
+    assert elmo.embed(["a", "b c"], layers="default").shape == (2, 16)
 
 
 def test_a_stream_reads_only_a_little_ahead(elmo):
@@ -129,12 +107,6 @@ def test_a_stream_reads_only_a_little_ahead(elmo):
 def test_bad_arguments_are_refused_at_once(elmo, kwargs, error, message):
     with pytest.raises(error, match=message):
         elmo.embed_stream(**{"sentences": ["a b"], **kwargs})
-
-
-@pytest.mark.parametrize("sentence", [[["a"]], 1, ["a", 2]])
-def test_bad_sentences(elmo, sentence):
-    with pytest.raises(TypeError, match="Received"):
-        elmo.embed([sentence])
 
 
 def test_words_are_encoded_in_one_order(new_elmo, untraced, monkeypatch):

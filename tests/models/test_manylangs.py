@@ -53,12 +53,6 @@ def test_character_ids_are_as_good_as_tokens(elmo, untraced):
         elmo.from_character_ids(ids[..., :-1])
 
 
-def test_the_same_words_by_themselves(elmo, untraced):
-    words = ["cat", "ж", "x" * 60]
-    (layers,) = elmo.embed([words], layers="word_emb")
-    np.testing.assert_allclose(elmo.token_embeddings(words), layers, atol=1e-6)
-
-
 def test_a_saved_folder_loads_again_to_the_bit(elmo, tmp_path):
     elmo.save_pretrained(tmp_path / "saved")
     names = {path.name for path in (tmp_path / "saved").iterdir()}

@@ -2,7 +2,6 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_elmo import Elmo
 from keras_elmo.models.sentences import MAX_TOKENS, batches, groups, token_batches
@@ -15,10 +14,7 @@ def test_tokens_of_sentences(elmo, one_layer_folder, untraced):
     assert tokens == [["The", "cat", "sat", "."], [], ["na\u00efve", "\udcff"], ["a b", "c"]]
     for one, other in zip(elmo.embed(tokens), elmo.embed(texts), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert elmo.tokenize(np.array(["a b"])) == elmo.tokenize(tf.constant("a b")) == [["a", "b"]]
     assert elmo.tokenize(text for text in ["a b"] * 300) == [["a", "b"]] * 300
-    with pytest.raises(TypeError, match=r"pass \[sentence\]"):
-        elmo.tokenize("one sentence")
     pretokenised = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
     assert pretokenised.tokenize(np.array([["a", "b"], ["c", ""]])) == [["a", "b"], ["c"]]
     with pytest.raises(ValueError, match="must be a list of tokens"):

@@ -57,3 +57,9 @@ def test_embeddings_of_single_words(elmo):
     assert elmo.token_embeddings([]).shape == (0, 8)
     with pytest.raises(ValueError, match="words"):
         elmo.token_embeddings("the")
+    with pytest.raises(ValueError, match="'The cat sat' as a token"):
+        elmo.token_embeddings(["The cat sat"])
+    with pytest.warns(UserWarning, match="'New York' as a token"):
+        vectors = elmo.token_embeddings(["a", "b", "New York"])
+    alone = elmo.token_embeddings(tf.constant(["New York"]))
+    np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)

@@ -227,19 +227,6 @@ def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
         assert is_same != x.path.endswith("softmax/kernel"), x.path
 
 
-def test_without_options_the_shape_is_that_of_small(script, files, tmp_path, monkeypatch):
-    found = []
-
-    def make_model(values, config, *_):
-        found.append(config)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(script, "make_model", make_model)
-    with pytest.raises(KeyboardInterrupt):
-        script.main([*files[:4], "--steps", "1", "-o", str(tmp_path / "model")])
-    assert found == [ElmoConfig(1024, 128, num_highway=1)]
-
-
 @pytest.mark.slow
 def test_too_many_distinct_words_are_refused(script, files, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "CHUNK", 3)

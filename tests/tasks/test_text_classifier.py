@@ -80,10 +80,9 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
 
 
 @pytest.mark.usefixtures("untraced")
-def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsys, no_delay):
+def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsys):
     monkeypatch.setattr(task_model, "MIN_TEXTS", 24)
     monkeypatch.setattr(task_model, "MAX_EPOCHS", 8)
-    monkeypatch.setattr(task_model, "FEW_EPOCHS", 3)
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
     model.compile(keras.optimizers.SGD(0.0))  # so that no epoch after the first is better
     texts, whole, seen = pd.Series(TEXTS), (TEXTS, LABELS), keras.callbacks.Callback()
@@ -92,14 +91,14 @@ def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsy
         history = model.fit(*data, batch_size=8, verbose=kwargs.pop("verbose", 0), **kwargs).history
         return len(history["loss"]), "val_accuracy" in history
 
-    for x, y in FORMS.values():
-        assert num_epochs(x, y) == (6, True)  # five without a better one
+    for form in ("pandas", "tf.data, tokens"):
+        assert num_epochs(*FORMS[form]) == (6, True)  # five without a better one
     assert num_epochs(*whole, validation_data=whole, callbacks=seen) == (6, True)
     assert seen.model is model
     assert num_epochs(*whole, validation_split=0.5) == (6, True)
     assert num_epochs(*whole, epochs=2) == (2, False)
-    assert num_epochs(texts[:23], LABELS[:23]) == (3, False)
-    assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=1) == (3, False)
+    assert num_epochs(texts[:23], LABELS[:23]) == (8, False)
+    assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=1) == (8, False)
     assert capsys.readouterr().err == ""
     num_epochs(*whole, verbose=2)
     assert "22 texts train. 2 are held out: the training ends when" in capsys.readouterr().err

@@ -38,20 +38,16 @@ CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna
 THREE = [b"a b", "é".encode(), b""]
 
 
-def pandas_forms(texts):
-    """Texts in every form that pandas gives them: its own dtype `str` (since 3.0) and others."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    index = [7 - k for k in range(len(texts))]
-    forms = [pandas.Series(texts, index=index, dtype=dtype) for dtype in (None, object, "string")]
-    forms += [series.values for series in forms]
-    frame = pandas.DataFrame({"label": range(len(texts)), "text": texts})
-    return [*forms, frame["text"], frame.text.to_numpy(), frame[frame.label >= 0]["text"]]
-
-
 def test_every_form_of_pandas_is_taken_and_a_missing_text_is_refused_with_its_row():
-    for texts in pandas_forms(["a b", "é", ""]):
+    def forms(texts):
+        """Its own dtype `str` (since 3.0), and others."""
+        index = range(len(texts))[::-1]
+        series = [pd.Series(texts, index, dtype) for dtype in (None, object, "string")]
+        return [*series, *(one.values for one in series), series[0].to_numpy()]
+
+    for texts in forms(["a b", "é", ""]):
         assert strings(texts).numpy().tolist() == THREE
-    for texts in pandas_forms(["a b", "é", "c", None]):
+    for texts in forms(["a b", "é", "c", None]):
         with pytest.raises(TypeError, match=re.escape(f"in row 3{CURE}")):
             strings(texts)
 
@@ -151,19 +147,6 @@ def test_more_than_half_of_the_tokens_with_whitespace_are_an_error():
 # to_tokens()
 
 
-@pytest.mark.parametrize(
-    "texts, expected",
-    [
-        ("a b", [[b"a", b"b"]]),
-        (["a b"], [[b"a", b"b"]]),
-        ([["a b"]], [[b"a", b"b"]]),
-        ([["a b"], [""], ["c"]], [[b"a", b"b"], [], [b"c"]]),  # a column is a batch
-    ],
-)
-def test_raw_strings_of_each_shape_are_split(texts, expected):
-    assert to_tokens(tf.constant(texts), TOKENIZER).to_list() == expected
-
-
 @pytest.mark.parametrize("tokenizer", [None, TOKENIZER])
 def test_ragged_tokens_are_never_split_again(tokenizer):
     ragged = tf.ragged.constant([["a b", ""], []])
@@ -207,22 +190,12 @@ def test_texts_of_another_shape_are_refused(tokenizer, texts):
 # The inputs of models
 
 
-def test_a_call_takes_text_in_any_form():
-    for form in (["a", "b"], ("a", "b"), np.array(["a", "b"]), tf.constant(["a", "b"])):
-        assert call_strings(form).numpy().tolist() == [b"a", b"b"]
-    symbolic = keras.Input((), dtype="string")
+def test_what_is_not_text_yet_is_left_to_keras():
+    symbolic, batches = keras.Input((), dtype="string"), tf.data.Dataset.from_tensors(["a"])
     assert call_strings(symbolic) is symbolic
+    assert fit_strings(batches) is batches and fit_strings(None) is None
     with pytest.raises(TypeError, match="must be strings.*dtype float32"):
         call_strings(keras.Input(()))
-
-
-def test_fit_takes_text_and_leaves_batches_to_keras():
-    assert fit_strings(["a"]).numpy().tolist() == [b"a"]
-    assert fit_strings(np.array(["a"], object)).numpy().tolist() == [b"a"]
-    column = np.array([["a b"], ["c"]])
-    assert fit_strings(column, TOKENIZER).shape == (2,) and fit_strings(column).shape == (2, 1)
-    batches = tf.data.Dataset.from_tensors(["a"])
-    assert fit_strings(batches) is batches and fit_strings(None) is None
 
 
 def test_tokens_and_the_width_of_their_outputs():
@@ -322,6 +295,9 @@ SENTENCES = {  # their tokens with and without a tokenizer, `None`: an error
     "empty list": ([], [], []),
     "empty tuple": ((), [], []),
     "empty array of floats": (np.array([]), [], []),
+    "pandas": (pd.Series(RAW, index=[7, 3]), SPLIT, None),
+    "pandas, a column": (pd.DataFrame({"text": RAW}), SPLIT, WHOLE),
+    "pandas, tokens": (pd.Series(TOKENS, index=[7, 3]), SPLIT, SPLIT),
 }
 if hasattr(getattr(np, "dtypes", None), "StringDType"):
     SENTENCES["NumPy 2"] = np.array(["a b", "é"], np.dtypes.StringDType()), SPLIT, None
@@ -344,14 +320,6 @@ def test_a_form_of_text_means_the_same_to_every_reader(form):
         for tokenizer, tokens in zip((TOKENIZER, None), expected, strict=True):
             for reader in READERS:
                 assert outcome(reader, texts, tokenizer) == tokens, reader
-
-
-def test_every_reader_takes_pandas():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    frame = pandas.DataFrame({"text": RAW, "tokens": TOKENS}, index=[7, 3])
-    for texts in (frame["text"], frame[["text"]], frame["tokens"]):
-        for reader in READERS:
-            assert lengths(reader(texts, TOKENIZER)) == [2, 1]
 
 
 def test_one_string_is_a_batch_of_one_in_calls_and_refused_by_methods_of_lists():
@@ -432,42 +400,6 @@ def test_streams_are_read_as_lists():
     with pytest.warns(UserWarning, match="'New York' as a token") as caught:
         assert len(read(late)) == 600
     assert len(caught) == 1
-
-
-def test_words_are_tokens(elmo, untraced):
-    with pytest.raises(ValueError, match="'The cat sat' as a token"):
-        elmo.token_embeddings(["The cat sat"])
-    with pytest.warns(UserWarning, match="'New York' as a token"):
-        vectors = elmo.token_embeddings(["a", "b", "New York"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        alone = elmo.token_embeddings(tf.constant(["New York"]))
-    np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)
-
-
-class NumTokens(keras.layers.Layer):
-    """float, (batch, 1): the number of tokens of each text."""
-
-    def call(self, texts):
-        tokens = to_tokens(call_strings(texts), TOKENIZER)
-        return tf.cast(tokens.row_lengths()[:, None], tf.float32)
-
-    def compute_output_spec(self, texts):
-        return keras.KerasTensor((None, 1))
-
-
-def test_keras_takes_strings_of_one_text_and_object_arrays_beside_strings():
-    dense = keras.layers.Dense(1, kernel_initializer="ones")
-    model = keras.Sequential([keras.Input((), dtype="string"), NumTokens(), dense])
-    model.compile(keras.optimizers.SGD(0.0), "mse")
-    assert model.predict(strings("a b"), verbose=0).tolist() == [[2.0]]
-    objects, labels = np.array(["a b", "c", "d e f"], object), np.array([2.0, 1.0, 3.0])
-    for texts in (objects, strings(objects), objects):
-        assert model.predict(texts, batch_size=2, verbose=0).tolist() == labels[:, None].tolist()
-        history = model.fit(
-            texts, labels, batch_size=2, verbose=0, validation_data=(strings(objects), labels)
-        ).history
-        assert history == {"loss": [0.0], "val_loss": [0.0]}
 
 
 def test_a_text_without_spaces_is_warned_of_once():

@@ -101,28 +101,19 @@ def test_unknown_ops_are_refused(tokenizer, ops):
 @example(EDGES, TreebankTokenizer)
 @example(EDGES, SpaceTokenizer)
 @example([], TreebankTokenizer)
-def test_both_sets_of_ops_give_the_same(strings, tokenizer):
-    strings = tf.constant(strings, tf.string)
-    ours, core = (tokenizer_of(tokenizer, ops).tokenize_with_offsets(strings) for ops in OPS)
+def test_both_sets_of_ops_give_the_same_tokens_which_offsets_cut(strings, tokenizer):
+    tensor = tf.constant(strings, tf.string)
+    ours, core = (tokenizer_of(tokenizer, ops).tokenize_with_offsets(tensor) for ops in OPS)
     for one, other in zip(ours, core, strict=True):
         assert one.dtype == other.dtype
         assert one.to_list() == other.to_list()
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(noise, max_size=5), st.sampled_from(TOKENIZERS), st.sampled_from(OPS))
-def test_offsets_cut_the_tokens_from_the_source(strings, tokenizer, ops):
-    tokens, starts, ends = tokenizer_of(tokenizer, ops).tokenize_with_offsets(
-        tf.constant(strings, tf.string)
-    )
-    assert starts.dtype == ends.dtype == tf.int64
-    for string, *row in zip(
-        strings, tokens.to_list(), starts.to_list(), ends.to_list(), strict=True
-    ):
-        assert row[0] == [string[start:end] for start, end in zip(*row[1:], strict=True)]
-        offsets = [offset for pair in zip(*row[1:], strict=True) for offset in pair]
+    assert ours[1].dtype == ours[2].dtype == tf.int64
+    rows = zip(strings, *(part.to_list() for part in ours), strict=True)
+    for string, tokens, starts, ends in rows:
+        assert tokens == [string[a:b] for a, b in zip(starts, ends, strict=True)]
+        offsets = [offset for pair in zip(starts, ends, strict=True) for offset in pair]
         assert offsets == sorted(offsets), "tokens are in order and do not overlap"
-        assert all(row[0]), "no token is empty"
+        assert all(tokens), "no token is empty"
 
 
 @settings(deadline=None, max_examples=100)
@@ -178,8 +169,8 @@ def test_a_sentence_is_split_alike_alone_and_in_a_batch(strings):
 @pytest.mark.parametrize("tokenizer", OF_WORDS)
 def test_core_operations_give_the_tokens_of_tensorflow_text(shared, tokenizer):
     files = [shared / "data" / name for name in ("english-text/masc.txt", "sst2/train.tsv")]
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n")]
-    assert len(lines) > 39_000
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n")[::4]]
+    assert len(lines) > 9_000
     for start in range(0, len(lines), 4_000):
         found, expected = (
             tokenizer_of(tokenizer, ops).tokenize(tf.constant(lines[start : start + 4_000]))

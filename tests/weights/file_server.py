@@ -3,7 +3,6 @@
 import hashlib
 import http.server
 import threading
-import time
 
 _MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
 
@@ -77,8 +76,6 @@ class Server:
                 self.wfile.write(content[:half])
                 if fault == "stalled":
                     server.closing.wait()
-                if fault == "slow":
-                    time.sleep(1)
                 if fault not in ("cut", "stalled"):
                     self.wfile.write(content[half:])
 

@@ -74,7 +74,8 @@ def fail(file, path, message):
     ],
 )
 def test_a_failed_download_leaves_nothing(server, file, tmp_path, monkeypatch, fault, message):
-    monkeypatch.setattr(download, "TIMEOUT", 0.2)
+    if fault in ("silent", "stalled"):
+        monkeypatch.setattr(download, "TIMEOUT", 0.2)
     server.fault = fault
     fail(file, tmp_path / "weights.hdf5", message)
 
@@ -159,23 +160,17 @@ def test_a_redirect_to_an_address_without_encryption_is_refused(file, tmp_path, 
     assert files_in(tmp_path) == []
 
 
-SECRETS = {
-    "user:password@": lambda url: url.replace("//", "//user:s3cret@"),
-    "?token=": lambda url: f"{url}?token=s3cret&more=s3cret",
-    "#": lambda url: f"{url}#s3cret",
-}
-
-
-@pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("fault", ["404", "reason", "short", "redirect", "silent", "closed"])
-def test_errors_leave_secrets_out(server, file, tmp_path, monkeypatch, secret, fault):
-    monkeypatch.setattr(download, "TIMEOUT", 0.2)
+def test_errors_leave_secrets_out(server, file, tmp_path, monkeypatch, fault):
+    if fault == "silent":
+        monkeypatch.setattr(download, "TIMEOUT", 0.2)
     server.fault = fault
     if fault == "redirect":
         server.location = "http://user:s3cret@127.0.0.1:1/weights.hdf5?key=s3cret#s3cret"
     if fault == "closed":
         server.close()
-    message = fail(file._replace(url=SECRETS[secret](file.url)), tmp_path / "weights.hdf5", "http")
+    url = file.url.replace("//", "//user:s3cret@") + "?token=s3cret&more=s3cret#s3cret"
+    message = fail(file._replace(url=url), tmp_path / "weights.hdf5", "http")
     assert "s3cret" not in message and message.isprintable() and len(message) < 500
     assert message.startswith(f"{server.url}/weights.hdf5")
 

@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
+from checkpoints import save_tensors
 
-from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo import BiLanguageModel, Elmo, ElmoConfig
 from keras_elmo.weights.layout import weight_table
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
@@ -27,15 +28,8 @@ def write_module(folder, model, has_padding=True, has_mix=True, **changes):
     if has_mix:
         tensors["aggregation/weights"] = np.array([0.5, -1, 2], np.float32)
         tensors["aggregation/scaling"] = np.float32(1.5)
-    tensors = {k: v for k, v in {**tensors, **changes}.items() if v is not None}
     (folder / "variables").mkdir(parents=True)
-    names = sorted(tensors)
-    tf.raw_ops.SaveV2(
-        prefix=str(folder / "variables/variables"),
-        tensor_names=names,
-        shape_and_slices=[""] * len(names),
-        tensors=[tf.constant(tensors[name]) for name in names],
-    )
+    save_tensors(str(folder / "variables/variables"), {**tensors, **changes})
     for name in ("saved_model.pb", "tfhub_module.pb"):
         (folder / name).write_bytes(b"")
     return folder
@@ -43,12 +37,8 @@ def write_module(folder, model, has_padding=True, has_mix=True, **changes):
 
 @pytest.fixture(scope="module")
 def model():
-    config = {
-        "lstm": {"use_skip_connections": True, "projection_dim": 6, "dim": 10, "n_layers": 2},
-        "char_cnn": {"filters": [[1, 4], [3, 5]], "n_highway": 2, "embedding": {"dim": 4}},
-    }
-    config["lstm"] |= {"cell_clip": 3.0, "proj_clip": 3.0}
-    return Elmo(config)
+    sizes = {"filters": [(1, 4), (3, 5)], "num_highway": 2, "character_dim": 4}
+    return Elmo(ElmoConfig(10, 6, cell_clip=3.0, projection_clip=3.0, **sizes))
 
 
 def assert_same(one, other):
@@ -58,7 +48,7 @@ def assert_same(one, other):
 
 
 @pytest.mark.parametrize("has_padding", [True, False])
-def test_a_modules_weights_and_mix(model, tmp_path, has_padding):
+def test_a_modules_weights_and_mix(model, tmp_path, has_padding, untraced):
     folder = write_module(tmp_path / "elmo", model, has_padding)
     loaded = Elmo.from_pretrained(folder, num_mixes=2)
     assert loaded.config == model.config

@@ -10,28 +10,12 @@ import numpy as np
 import pytest
 from checkpoints import write_checkpoint
 from files import datasets
-from weights.file_server import Server, files_in
+from weights.file_server import files_in
 
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import presets
 from keras_elmo.weights.download import RemoteFile
 from keras_elmo.weights.presets import PRESETS, Preset, cache_folder, fetch
-
-
-@pytest.fixture
-def server(small_folder):
-    server = Server()
-    for name in ("options.json", "weights.hdf5"):
-        server.files[name] = (small_folder / name).read_bytes()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(autouse=True)

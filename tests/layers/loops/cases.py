@@ -17,11 +17,12 @@ def make_layers(seed):
     """A forward and a backward `keras.layers.RNN` of random size, with random weights and clips."""
     rng = np.random.default_rng(seed)
     units = int(rng.integers(2, 9))
-    projection_dim = [None, int(rng.integers(1, units))][rng.integers(2)]
+    projection_dim = [None, int(rng.integers(1, units + 2))][rng.integers(2)]
     cell_clip, projection_clip = ([None, 0.2, 0.5][k] for k in rng.integers(0, 3, 2))
     layers = []
     for go_backwards in (False, True):
-        cell = ProjectedLSTMCell(units, projection_dim, cell_clip, projection_clip)
+        has_projection = projection_dim is not None
+        cell = ProjectedLSTMCell(units, projection_dim, cell_clip, projection_clip, has_projection)
         layer = keras.layers.RNN(
             cell,
             return_sequences=True,

@@ -38,7 +38,7 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
         type=int,
         metavar="N",
         help="at most so many; without it, the training ends by the score of --dev, or else of a "
-        "tenth of TRAIN that is held out",
+        "tenth of TRAIN, if it has 2,000 texts or more",
     )
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="(%(default)s)")
     parser.add_argument(

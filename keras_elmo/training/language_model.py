@@ -22,6 +22,7 @@ from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
+from keras_elmo.weights.card import write_card
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
 if TYPE_CHECKING:
@@ -385,7 +386,7 @@ class BiLanguageModel(ContextualModel):
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
-        read, with `vocab.txt`, and the softmax in `softmax.hdf5`.
+        read, with `vocab.txt`, the softmax in `softmax.hdf5`, and a card, as `Elmo` does.
 
         All files are written before the first of them is renamed. The softmax's file names the
         weights that it belongs to. `from_pretrained` does not load it beside other weights.
@@ -400,6 +401,7 @@ class BiLanguageModel(ContextualModel):
         softmax_path = os.path.join(folder, SOFTMAX_FILE)
         if softmax is None and os.path.exists(softmax_path):  # that of an earlier model
             os.remove(softmax_path)
+        write_card(folder, self, self.facts())
 
     def _check_softmax(self):
         if not self.has_softmax:

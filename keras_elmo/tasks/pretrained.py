@@ -51,9 +51,10 @@ def load_task(source, *classes):
     path = find_task(source)
     if path is None:
         raise ValueError(
-            "A classifier or a tagger must be a *.keras file, a folder that `save_pretrained` "
-            "wrote, an address (https://... of a *.keras file, hf://user/name) or one of the "
-            f"names: {', '.join(PACKAGED)}. Received: {short_repr(source)}"
+            "A trained classifier or tagger must be a *.keras file, a folder that "
+            "`save_pretrained` wrote, an address (https://... of a *.keras file, hf://user/name) "
+            f"or one of the names: {', '.join(PACKAGED)}. For a new one on an ELMo model, call the "
+            f"class: Tagger(model, labels). Received: {short_repr(source)}"
         )
     return load_keras_model(path, *classes, compile=True)
 
@@ -67,7 +68,7 @@ def load_keras_model(path, *classes, compile=False):
         ValueError: it cannot be loaded, or has a model of another class.
         OSError: the file cannot be read.
     """
-    with open(path if os.path.isfile(path) else os.path.join(path, TASK_FILE), "rb"):
+    with open(os.path.join(path, TASK_FILE) if os.path.isdir(path) else path, "rb"):
         pass  # Python names what is missing.
     kind, load = "*.keras file", functools.partial(keras.models.load_model, compile=compile)
     if os.path.isdir(path):

@@ -31,7 +31,7 @@ def test_checkpoint_becomes_a_model(checkpoint, shared, tmp_path, capsys):
     # A model is replaced where it is meant to be; without a vocabulary it has no softmax.
     assert main(["convert", model, str(output)]) == 2
     assert "m holds a model already; give --overwrite\n" in capsys.readouterr().err
-    assert len(os.listdir(output)) == 4
+    assert len(os.listdir(output)) == 5
     assert main(["convert", model, str(output), "--overwrite", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert sorted(os.listdir(output)) == ["options.json", "weights.hdf5"]
+    assert sorted(os.listdir(output)) == ["README.md", "options.json", "weights.hdf5"]

@@ -56,7 +56,7 @@ def test_character_ids_are_as_good_as_tokens(elmo, untraced):
 def test_a_saved_folder_loads_again_to_the_bit(elmo, tmp_path):
     elmo.save_pretrained(tmp_path / "saved")
     names = {path.name for path in (tmp_path / "saved").iterdir()}
-    assert names == {"options.json", "dictionary.json", "weights.hdf5"}
+    assert names == {"README.md", "options.json", "dictionary.json", "weights.hdf5"}
     again = Elmo.from_pretrained(tmp_path / "saved")
     assert again.config == elmo.config
     for one, other in zip(again.get_weights(), elmo.get_weights(), strict=True):

@@ -104,7 +104,7 @@ def test_what_is_no_task(on_tiny, trained_classifier, tmp_path):
     content = json.loads((tmp_path / "task/task.json").read_text())
     with pytest.raises(ValueError, match="class Tagger. Received: a file of a TextClassifier"):
         Tagger.from_pretrained(tmp_path / "task")
-    with pytest.raises(ValueError, match="one of the names: pos. Received: 'tiny'"):
+    with pytest.raises(ValueError, match="one of the names: pos. .* Received: 'tiny'"):
         Tagger.from_pretrained("tiny")
     with pytest.raises(FileNotFoundError, match="missing.keras"):
         Tagger.from_pretrained(tmp_path / "missing.keras")

@@ -18,7 +18,7 @@ def test_checkpoint_becomes_a_model(checkpoint, shared, tmp_path, capsys):
     model, vocabulary = checkpoint
     output = tmp_path / "m"
     assert main(["convert", model, str(output), "--vocab", vocabulary]) == 0
-    files = "options.json, softmax.hdf5, vocab.txt, weights.hdf5"
+    files = "README.md, options.json, softmax.hdf5, vocab.txt, weights.hdf5"
     assert capsys.readouterr() == ("", f"{output}: {files}\n")
     # As the original's own script wrote it.
     with h5py.File(output / "weights.hdf5") as file:

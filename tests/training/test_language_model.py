@@ -149,7 +149,7 @@ def test_a_window_of_one_sentence_gives_its_score(model):
 
 def test_files_there_and_back(model, folder):
     assert {path.name for path in folder.iterdir()} == {
-        "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
+        "README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
     }  # fmt: skip
     loaded = BiLanguageModel.from_pretrained(folder)
     assert loaded.vocabulary == VOCABULARY

@@ -128,7 +128,7 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20]
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {
-        "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt", "checkpoints", "logs"
+        "README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt", "checkpoints", "logs"
     }  # fmt: skip
     log = read_event_log(tmp_path / "run")
     assert len(log["train/loss"]) == 20

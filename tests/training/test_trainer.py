@@ -128,8 +128,9 @@ def test_the_held_out_text_is_evaluated(corpus, heldout, tmp_path):
     assert trainer.run(report) == min(found.values()) and list(found) == [10, 20]
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {
-        "README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt", "checkpoints", "logs"
-    }  # fmt: skip
+        *("README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"),
+        *("checkpoints", "logs"),
+    }
     log = read_event_log(tmp_path / "run")
     assert len(log["train/loss"]) == 20
     assert dict(log["heldout/perplexity"]) == pytest.approx(found, rel=1e-6)

@@ -394,13 +394,14 @@ class ContextualModel(keras.Model):
         """What a model card tells: dict of strings, by their names."""
         config = self.config
         tokenizer = "none" if self.tokenizer is None else type(self.tokenizer).__name__
+        is_public = self.source and ("://" in self.source or self.source in sources.presets.names())
         return {
             "what": "An ELMo model",
             "parameters": f"{self.count_params():,}",
             "LSTMs": f"{config.num_layers} layers of {config.units:,} units in each direction",
             "vectors": f"{config.output_dim:,} numbers for each token and layer",
             "tokenizer": tokenizer,
-            **({"weights": self.source} if self.source else {}),
+            **({"weights": self.source} if is_public else {}),  # and no path of this machine
         }
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ import zipfile
 
 import keras
 
-from keras_elmo.checks import short_repr
+from keras_elmo.checks import check_choice, short_repr
 from keras_elmo.files.atomic import making_folder, replacing_files
 from keras_elmo.weights import addresses, presets, sources
 from keras_elmo.weights.card import write_card
@@ -37,8 +37,8 @@ def find_task(source):
         return addresses.fetch_url(path, "task.keras", _MAX_BYTES, _check_zip)
     if addresses.is_hub_address(path):
         path = addresses.fetch_hub(path)
-    is_task = path.endswith(".keras") or os.path.isfile(os.path.join(path, TASK_FILE))
-    return path if is_task else None
+    is_folder = path and os.path.isfile(os.path.join(path, TASK_FILE))
+    return path if is_folder or path.endswith(".keras") else None
 
 
 def _check_zip(path, where):
@@ -106,6 +106,7 @@ def _load_folder(folder):
         content = json.load(file)
     model, base = keras.saving.deserialize_keras_object(content["task"]), content["base"]
     if base is not None:
+        check_choice(presets.names(), base=base)  # and no path or address that a stranger wrote
         _, weights = sources.open_model(base)
         model.elmo.load_weights(weights)
         model.elmo.source = base

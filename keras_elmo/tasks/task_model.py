@@ -268,7 +268,7 @@ class TaskModel(keras.Model):
             y: the labels of each text.
             batch_size: int.
             epochs: int, or `None`: at most 40. The tenth that is held out is the same in each call
-                with the same texts, and of each label alike.
+                with the same texts, and of each label alike; with `steps_per_epoch` there is none.
             validation_data: a pair of texts and labels, or a triple with sample weights, or a
                 `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that

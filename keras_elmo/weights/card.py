@@ -38,7 +38,8 @@ def write_card(folder, model, facts):
     path = os.path.join(folder, CARD_FILE)
     if not os.path.exists(path):
         (_, what), *others = facts.items()
-        rows = "\n".join(f"| {name} | {value} |" for name, value in others)
+        cells = {key: " ".join(value.split()).replace("|", r"\|") for key, value in others}
+        rows = "\n".join(f"| {key} | {cell} |" for key, cell in cells.items())
         name = os.path.basename(os.path.abspath(folder))
         with replacing_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(_CARD.format(name=name, what=what, kind=type(model).__name__, rows=rows))

@@ -121,6 +121,25 @@ def test_what_is_no_task(on_tiny, trained_classifier, tmp_path):
         TextClassifier.from_pretrained(tmp_path / "task")
 
 
+def test_a_base_is_the_name_of_a_model_and_no_path(on_tiny, small_folder, tmp_path, monkeypatch):
+    on_tiny.save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "task.json").read_text())
+    for base in (str(small_folder), "https://example.org/model.zip", "hf://user/model"):
+        (tmp_path / "task.json").write_text(json.dumps({**content, "base": base}))
+        with pytest.raises(ValueError, match="`base` must be one of"):
+            Tagger.from_pretrained(tmp_path)
+    monkeypatch.chdir(tmp_path)  # where a task.json is
+    assert find_task("") is None and find_task(("a", "b")) is None
+
+
+def test_a_card_shows_no_path_and_stays_a_table(small_folder, tmp_path):
+    elmo = Elmo.from_pretrained(small_folder)
+    model = Tagger(elmo, ["a|b", "c\nd"], units=1, word_dim=0)
+    model.save_pretrained(tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert r"| labels | a\|b, c d |" in card and str(small_folder) not in card
+
+
 def test_a_folder_that_cannot_be_written_stays_as_it_was(on_tiny, tmp_path, monkeypatch):
     on_tiny.save_pretrained(tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}

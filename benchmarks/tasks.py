@@ -11,20 +11,28 @@ deviation; the seconds of one training; and the texts a second of `predict`. "Fr
 reads all layers and the word vectors that it learns, and nothing of ELMo trains. "All trained" goes
 on from there with all of ELMo. "ELMo alone" has no learned word vectors, and in "word vectors
 alone" an ELMo of one unit gives zeros. In "layer 0", ... the head reads one layer instead of all,
-and in "mix" their learned mix. "MiniLM" is a logistic regression on its mean vectors. It is
-measured where its files, onnxruntime and tokenizers are there.
+and in "mix" their learned mix. "MiniLM" is a logistic regression on its mean vectors, and "GloVe"
+puts one vector for each word instead of ELMo. Both are measured where their files are there (MiniLM
+also needs onnxruntime and tokenizers).
+
+`--conll NAME=TRAIN,DEV,TEST` measures named entities of other data instead: with all training
+sentences, and with the first tenth of them. The row of ELMo, frozen, has the name of its MODEL, so
+that models stand below each other: measure the second one with `--resume`.
 
 The results are written after each row. `--tasks` measures some of the tables anew, `--rows` some of
 the rows, and `--resume` only the rows that the file lacks; the others stay. Rows may be of several
 machines, since the processor stands in each. The scores do not depend on it.
 """
 
+import argparse
+import dataclasses
 import functools
 import gc
 import importlib.util
 import pathlib
 import statistics
 import time
+import types
 import typing
 
 import keras
@@ -37,13 +45,17 @@ from benchmarks import report
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
 from keras_elmo.files.text_files import read_lines
+from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo_cli import classify, tag
 
-EPOCHS = 20
+EPOCHS = 20  # at most
+EPOCHS_OF_CONLL = 40  # also of few sentences
 DATA = report.ROOT / "examples/data"
 PARTS = ("train", "dev", "test")
 ONE_UNIT = keras_elmo.ElmoConfig(units=1, projection_dim=1, num_layers=1, filters=[(1, 1)])
 MINILM = report.SHARED / "peers/minilm"
+GLOVE_CONFIG = dataclasses.replace(ONE_UNIT, units=25, projection_dim=25)  # 50 numbers
+GLOVE = report.SHARED / "peers/glove/glove-6b-50d-60000.npz"
 
 
 class Task(typing.NamedTuple):
@@ -57,6 +69,7 @@ class Task(typing.NamedTuple):
         make: `TextClassifier` or `Tagger`, perhaps with arguments.
         baseline: the function of the command line: training data and others to a name and scores.
         tokenizer: what splits the texts.
+        epochs: int.
     """
 
     title: str
@@ -66,6 +79,7 @@ class Task(typing.NamedTuple):
     make: typing.Callable
     baseline: typing.Callable
     tokenizer: str | None
+    epochs: int = EPOCHS
 
 
 def tasks(folder):
@@ -101,6 +115,34 @@ def tasks(folder):
             partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_conllu),
             *softmax,
         ),
+    }
+
+
+def tasks_of_conll(argument):
+    """The two tables of `NAME=TRAIN,DEV,TEST` by their names."""
+    name, _, paths = argument.partition("=")
+    paths = dict(zip(PARTS, paths.split(","), strict=False))
+    if not name or len(paths) < len(PARTS) or "," in paths["test"]:
+        raise argparse.ArgumentTypeError(f"must be NAME=TRAIN,DEV,TEST. Received: {argument}")
+
+    def read(share):
+        data = {part: read_tagged(path) for part, path in paths.items()}
+        sentences, tags = data["train"]
+        count = round(share * len(sentences))
+        return {**data, "train": (sentences[:count], tags[:count])}
+
+    shares = {name: 1, f"{name}, the first tenth of the training sentences": 0.1}
+    return {
+        title: Task(
+            title,
+            "F1 (%)",
+            *2 * [functools.partial(read, share)],
+            Tagger,
+            tag.baseline,
+            None,
+            EPOCHS_OF_CONLL,
+        )
+        for title, share in shares.items()
     }
 
 
@@ -180,6 +222,56 @@ def no_layer(elmo):
     return elmo
 
 
+class WordVectors(keras.layers.Layer):
+    """GloVe: one vector for each word, with what a task needs of an `Elmo`. Nothing trains.
+
+    A word that is not there has the vector of its lower-case form, or the mean of all vectors.
+    """
+
+    keep_sentence_boundaries, max_tokens, trainable_part = False, None, "none"
+
+    def __init__(self, tokenizer):
+        super().__init__(trainable=False)
+        self.tokenizer = tokenizer
+        self.config = GLOVE_CONFIG
+        self.kernel_rounding = KernelRounding(None)  # of no kernel
+        self.token_encoder = types.SimpleNamespace(scheme=types.SimpleNamespace(ids=self.ids))
+        data = np.load(GLOVE, allow_pickle=False)
+        vectors = data["vectors"].astype(np.float32)
+        self._vectors = tf.constant(np.vstack([vectors, vectors.mean(axis=0)]))
+        rows = tf.range(len(vectors), dtype=tf.int64)
+        table = tf.lookup.KeyValueTensorInitializer(tf.constant(data["words"].tolist()), rows)
+        self._none = len(vectors)
+        self._table = tf.lookup.StaticHashTable(table, self._none)
+
+    def __call__(self, tokens):  # not Keras's, which takes no ragged strings
+        ids = tokens.with_flat_values(self.ids(tokens.flat_values)).to_tensor()
+        return {**self.from_character_ids(ids), "tokens": tokens.to_tensor("")}
+
+    def from_character_ids(self, ids):
+        rows = ids[..., 0] - 1  # (batch, tokens)
+        return {"elmo": tf.gather(self._vectors, tf.maximum(rows, 0)), "mask": rows >= 0}
+
+    def embed_stream(self, sentences, layers, progress):
+        for sentence in sentences:
+            rows = self.ids(tf.constant(sentence, tf.string))[:, 0] - 1
+            yield {"elmo": tf.gather(self._vectors, rows).numpy()}
+
+    def ids(self, words):
+        """The rows of words, counted from 1, instead of character ids: int32, (N, 1)."""
+        rows, of_lower = (self._table.lookup(w) for w in (words, tf.strings.lower(words)))
+        return tf.cast(tf.where(rows == self._none, of_lower, rows) + 1, tf.int32)[:, None]
+
+
+def on_glove(make, labels, tokenizer):
+    """A task with `WordVectors` instead of its `Elmo`."""
+    elmo = keras_elmo.Elmo(GLOVE_CONFIG, tokenizer=tokenizer, trainable=False)
+    model = make(elmo, labels, layers="elmo")
+    del model.elmo
+    model.elmo = WordVectors(tokenizer)
+    return model
+
+
 def has_minilm():
     """Whether MiniLM's files are there, and what runs it."""
     needed = ("onnxruntime", "tokenizers")
@@ -235,7 +327,7 @@ def measure(task, options, add, is_wanted):
         is_wanted: function of a row's name.
     """
     data = task.read_examples() if options.small else task.read()
-    epochs, seeds = 2 if options.small else EPOCHS, range(options.seeds)
+    epochs, seeds = 2 if options.small else task.epochs, range(options.seeds)
     labels = sorted({label for _, column in data.values() for label in _flat(column)})
     tokenizer = task.tokenizer
     load = functools.partial(keras_elmo.Elmo.from_pretrained, options.model, tokenizer=tokenizer)
@@ -248,31 +340,35 @@ def measure(task, options, add, is_wanted):
     if has_minilm() and task.make is TextClassifier and is_wanted(name):
         add(name, [minilm_scores(data)], "")
 
-    def measure_rows(names, make_elmo, parts=(None,), **kwargs):
+    def measure_rows(names, make, parts=(None,)):
         """The rows of one model: one for each part of its ELMo that trains, one after another."""
         if not any(map(is_wanted, names)):
             return
-        runs = [
-            train(lambda: task.make(make_elmo(), labels, **kwargs), data, epochs, seed, parts)
-            for seed in seeds
-        ]
+        runs = [train(make, data, epochs, seed, parts) for seed in seeds]
         for k, name in enumerate(names):
             if is_wanted(name):
                 add(name, [results[k] for results, _ in runs], runs[-1][1])
 
-    measure_rows(["word vectors alone"], lambda: no_layer(one_unit()), layers="elmo")
+    def of(make_elmo, **kwargs):
+        return lambda: task.make(make_elmo(), labels, **kwargs)
+
+    measure_rows(["word vectors alone"], of(lambda: no_layer(one_unit()), layers="elmo"))
+    if GLOVE.exists():
+        measure_rows(["GloVe (50 numbers)"], lambda: on_glove(task.make, labels, tokenizer))
+    if options.conll:
+        measure_rows([f"ELMo: {pathlib.Path(options.model).name}"], of(load))
+        return
     for layer in range(load().config.num_layers + 1):
+        one = functools.partial(only_layer, layer=layer)
         measure_rows(
-            [f"layer {layer}"],
-            lambda layer=layer: only_layer(load(trainable=False), layer),
-            layers="elmo",
+            [f"layer {layer}"], of(lambda one=one: one(load(trainable=False)), layers="elmo")
         )
-    measure_rows(["ELMo alone"], load, word_dim=0)
-    measure_rows(["mix"], load, layers="elmo")
+    measure_rows(["ELMo alone"], of(load, word_dim=0))
+    measure_rows(["mix"], of(load, layers="elmo"))
     if is_wanted("all trained"):
-        measure_rows(["frozen", "all trained"], load, parts=(None, "all"))
+        measure_rows(["frozen", "all trained"], of(load), parts=(None, "all"))
     else:
-        measure_rows(["frozen"], load)
+        measure_rows(["frozen"], of(load))
 
 
 def _flat(column):
@@ -280,7 +376,7 @@ def _flat(column):
 
 
 def place(name):
-    """Where a row stands in its table. "GloVe" and "static" are of a former commit."""
+    """Where a row stands in its table. "static" is of a former commit."""
     begins = "a bag", "each", "MiniLM", "word", "GloVe", "static", "layer", "ELMo", "mix", "frozen"
     return [k for k, begin in enumerate(begins) if name.startswith(begin)] or [len(begins)], name
 
@@ -327,21 +423,29 @@ def main():
         default=report.SHARED / "data",
         help="folder with sst2, wnut17 and ud-english-ewt (default: %(default)s)",
     )
+    parser.add_argument(
+        "--conll",
+        type=tasks_of_conll,
+        metavar="NAME=TRAIN,DEV,TEST",
+        help="measure named entities of these files instead, into conll.json and conll.md",
+    )
     options = parser.parse_args()
     results = report.results_of_model(
         options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
     )
+    if options.conll:
+        results["model"] = "Named entities"  # of several models
     tables = report.Tables(
         options.output,
-        "tasks",
+        "conll" if options.conll else "tasks",
         results,
         lambda row: row["vectors"],
         options.rows,
         options.resume,
-        keep=bool(options.tasks),
+        keep=bool(options.tasks or options.conll),
         order=place,
     )
-    for name, task in tasks(options.data).items():
+    for name, task in (options.conll or tasks(options.data)).items():
         if options.tasks and name not in options.tasks:
             continue
         print(task.title, flush=True)

@@ -185,6 +185,25 @@ def test_tasks(one_layer_folder, tmp_path, run_benchmark):
     assert named[first][:2] + named[first][3:] == again[first][:2] + again[first][3:]
 
 
+@pytest.mark.slow
+def test_tasks_of_conll(one_layer_folder, run_benchmark):
+    files = ",".join(
+        str(ROOT / f"examples/data/entities.{p}.txt") for p in ("train", "dev", "test")
+    )
+    command = "benchmarks.tasks --small --seeds 1 --resume --conll"
+    error = run_benchmark(command, f"names={files},", one_layer_folder, status=2)
+    assert "must be NAME=TRAIN,DEV,TEST" in error
+    run_benchmark(command, f"names={files}", one_layer_folder, name="conll")
+    tables, *_ = run_benchmark(command, f"names={files}", "tiny", name="conll")
+    assert list(tables) == ["names", "names, the first tenth of the training sentences"]
+    for rows in tables.values():
+        names = [row["vectors"] for row in rows if not row["vectors"].startswith("GloVe")]
+        models = ["ELMo: tiny", f"ELMo: {one_layer_folder.name}"]
+        assert names == ["each word's most frequent tag", "word vectors alone", *sorted(models)]
+    scores = [rows[0]["F1 (%)"] for rows in tables.values()]
+    assert scores[0] > scores[1]  # of each word's most frequent tag
+
+
 @needs("ai_edge_litert")
 @pytest.mark.slow
 def test_tflite(run_benchmark):

@@ -76,7 +76,7 @@ class TreebankTokenizer(WhitespaceTokenizer):
     tokeniser (Koehn et al. 2007) with its English rules.
     """
 
-    def _tokenize(self, strings):
+    def _tokenize(self, strings, split):
         blank = blank_whitespace(strings)
         spaced = tf.strings.join([" ", blank, " "])
         for rule in _FIRST_RULES:
@@ -85,10 +85,10 @@ class TreebankTokenizer(WhitespaceTokenizer):
         for rule in _TREEBANK_RULES:
             replaced = tf.strings.regex_replace(spaced, *rule)
             spaced = tf.where(is_raw, spaced, replaced) if rule is _CONTINUATION else replaced
-        row_lengths, starts, ends = self._split(spaced)
+        row_lengths, starts, ends = split(spaced)
         # The rules inserted only spaces: the n-th byte of all tokens is the n-th byte of all words.
         # So the number of bytes before a token gives the word that it is in, and its offset there.
-        _, word_starts, word_ends = self._split(blank)
+        _, word_starts, word_ends = split(blank)
         word_lengths = word_ends - word_starts
         words_before = tf.cumsum(word_lengths, exclusive=True)
         token_lengths = ends - starts

@@ -36,8 +36,19 @@ def tokenizer_of(kind, ops="tensorflow-text"):
     return kind(ops)
 
 
+@functools.cache
+def _graph_of(tokenizer):
+    signature = [tf.TensorSpec([None], tf.string)]
+    return tf.function(tokenizer.tokenize_with_offsets, input_signature=signature)
+
+
+def in_graph(tokenizer, strings):
+    """`tokenize_with_offsets` with the operations of graphs: eager calls have TensorFlow's own."""
+    return _graph_of(tokenizer)(tf.constant(strings, tf.string))
+
+
 def split(tokenizer, strings):
-    return tokenizer.tokenize(tf.constant(strings, tf.string)).to_list()
+    return in_graph(tokenizer, strings)[0].to_list()
 
 
 def python_split(string):

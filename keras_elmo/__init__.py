@@ -25,6 +25,7 @@ from keras_elmo.layers import (
     MaskedMean,
     ScalarMix,
 )
+from keras_elmo.process.memory import keep_memory
 from keras_elmo.tasks import CRF, CRFAccuracy, CRFDecoder, CRFLoss
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "batch_to_ids",
     "export_saved_model",
     "export_tflite",
+    "keep_memory",
     "read_embeddings",
     "strings",
 ]

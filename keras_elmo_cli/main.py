@@ -83,8 +83,10 @@ def _check_files(options):
 
 
 def _run(options):
+    from keras_elmo.process.memory import keep_memory
     from keras_elmo.process.signals import check_signals, noting_signals
 
+    keep_memory()
     with noting_signals(second_handler=signal.SIG_DFL):
         options.run(options)
         if sys.stdout is not None:  # closed, as by `>&-`

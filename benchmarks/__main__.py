@@ -1,20 +1,21 @@
 """`python -m benchmarks`: measures, prints tables, writes them as JSON and Markdown.
 
-It makes its own full-size random model. simple_elmo is measured in the same run, in turn, where it
-is installed in the same environment. The files are written after each table; `--tables` measures
-some of them anew and leaves the others as they are.
+It makes its own full-size random model. With `--peers FOLDER` the tables "start" and "systems" have
+AllenNLP and simple_elmo, too, in turn, in the same run: each in an environment in this folder,
+which is made if it is not there. The files are written after each table; `--tables` measures some
+of them anew and leaves the others as they are.
 """
 
 import contextlib
 import dataclasses
 import datetime
-import importlib.util
 import os
+import pathlib
 import sys
 import tempfile
 
 import keras_elmo
-from benchmarks import measure, report
+from benchmarks import measure, peers, report
 from keras_elmo.dictionary import Dictionary
 
 SMALL = keras_elmo.ElmoConfig(
@@ -28,7 +29,9 @@ MANYLANGS_WORDS = 150_000
 def arguments():
     parser = report.parser("benchmarks", __doc__, "inference", "a small model and text")
     report.add_text(parser)
-    parser.add_argument("--model", help="a model's folder, in the place of the random one")
+    parser.add_argument("--model", help="a model's folder, instead of the random one")
+    parser.add_argument("--peers", type=pathlib.Path, metavar="FOLDER", help="also the peers")
+    parser.add_argument("--repeats", type=int, default=measure.REPEATS, help="(%(default)s)")
     report.add_tables(parser)
     return parser.parse_args()
 
@@ -36,15 +39,16 @@ def arguments():
 def main():
     options = arguments()
     sentences = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line]
+    measure.REPEATS = 1 if options.small else options.repeats
     if options.small:
         sentences = sentences[:24]
-        measure.REPEATS = 1
+    others = peers.pythons(options.peers) if options.peers else {}
     with tempfile.TemporaryDirectory() as folder:
         config = SMALL if options.small else keras_elmo.ElmoConfig()
         model = options.model or os.path.join(folder, "model")
         if options.model:
             config = keras_elmo.ElmoConfig.from_options(os.path.join(model, "options.json"))
-        tables = plan(options.small, model, config, sentences)
+        tables = plan(options.small, model, config, sentences, folder, others)
         chosen = report.chosen_tables(options, tables)
         if not options.model:
             keras_elmo.Elmo(config).save_pretrained(model)
@@ -79,11 +83,15 @@ def head(results):
     )
 
 
-def plan(is_small, model, config, sentences):
-    """Every table by its name: a function of the peak (GFLOP/s) to a list of rows."""
-    peers = ["simple_elmo"] if importlib.util.find_spec("simple_elmo") else []
-    systems = ["keras_elmo", *peers]
-    compared = ["keras_elmo", "keras_elmo, products in bfloat16", *peers]
+def plan(is_small, model, config, sentences, folder, others):
+    """Every table by its name: a function of the peak (GFLOP/s) to a list of rows.
+
+    `folder` is for files that the systems read, and `others` is what `peers.pythons` returns.
+    """
+    file = os.path.join(folder, "words.tflite")
+    systems = [("keras_elmo", model), ("keras_elmo_lite, int8", file)]
+    systems += [(name, model, python) for name, python in others.items()]
+    compared = [*systems, ("keras_elmo, products in bfloat16", model)]
     vocabulary = sorted({word for sentence in sentences for word in sentence.split()})
     budgets = [256, 1024] if is_small else [512, 1024, 2048, 4096, 8192]
     sizes = [1, 8] if is_small else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -97,9 +105,18 @@ def plan(is_small, model, config, sentences):
 
         return rows
 
+    def of_systems(measured):
+        def rows(peak):
+            if not os.path.exists(file):
+                elmo = keras_elmo.Elmo.from_pretrained(model)
+                keras_elmo.export_tflite(elmo, file, "words", "int8")
+            return measured(peak)
+
+        return rows
+
     def compare(peak):
         with contextlib.ExitStack() as stack:
-            workers = [stack.enter_context(measure.Worker(name, model)) for name in compared]
+            workers = [stack.enter_context(measure.Worker(*system)) for system in compared]
             return measure.compare(workers, peak, sentences, config)
 
     def stream(peak):
@@ -117,8 +134,8 @@ def plan(is_small, model, config, sentences):
             return measure.shapes(models, peak, sentences[:128], configs)
 
     tables = {
-        "start": lambda peak: measure.start(systems, model),
-        "systems": compare,
+        "start": of_systems(lambda peak: measure.start(systems)),
+        "systems": of_systems(compare),
         "token budget": own(measure.budgets, sentences[:256], config, budgets),
         "batch": own(measure.batches, sentences, config, sizes),
         "length": own(measure.lengths, vocabulary, config, lengths, 4096),

@@ -1,13 +1,12 @@
-"""`python -m benchmarks.lite`: keras_elmo_lite beside keras_elmo, in turn, in one run.
+"""`python -m benchmarks.lite`: how keras_elmo_lite starts, and how near its vectors are.
 
-A random model of the original's size, its weights drawn as in `benchmarks.tflite`. simple_elmo is
-measured too, where it is installed. The start is that of a program which imports the package, opens
-the int8 file and embeds one sentence; `--python` names the Python of an environment with NumPy and
-LiteRT alone for it.
+A random model of the original's size, its weights drawn as in `benchmarks.tflite`. The start is
+that of a program which imports the package, opens the int8 file and embeds one sentence; `--python`
+names the Python of an environment with NumPy and LiteRT alone for it. `python -m benchmarks`
+measures its speed.
 """
 
 import datetime
-import importlib.util
 import os
 import statistics
 import subprocess
@@ -48,19 +47,6 @@ def start(python, files):
     ]
 
 
-def systems(model, file, sentences, config):
-    """The systems in turn, and their ratios to keras_elmo."""
-    peers = ["simple_elmo"] if importlib.util.find_spec("simple_elmo") else []
-    workers = [measure.Worker("keras_elmo", model), measure.Worker("keras_elmo_lite", file)]
-    workers[-1].system += ", int8"
-    workers += [measure.Worker(name, model) for name in peers]
-    try:
-        return measure.compare(workers, workers[0].ask("peak")["value"], sentences, config)
-    finally:
-        for worker in workers:
-            worker.close()
-
-
 def distances(model, files, sentences):
     """How near each file's vectors are to those of keras_elmo, over all tokens."""
     from keras_elmo_lite import Elmo
@@ -85,7 +71,7 @@ def head(results):
     return (
         f"Measured {results['date']} {report.where(results['machine'], *versions)}; "
         f"{text['sentences']} sentences, {text['tokens']:,} tokens; medians of "
-        f"{results['repeats']}. Ratios to keras_elmo in float32."
+        f"{results['repeats']}."
     )
 
 
@@ -111,7 +97,6 @@ def main():
             keras_elmo.export_tflite(elmo, file, "words", quantize)
         tables = {
             "start": start(options.python, files),
-            "systems": systems(model, files["int8"], sentences, config),
             "distance to keras_elmo": distances(model, files, sentences),
         }
     names = ("tensorflow", "keras", "ai-edge-litert")

@@ -24,13 +24,18 @@ ONE = "The cat sat on the mat and looked at the old dog ."  # 12 tokens
 
 
 class Worker:
-    """A system in its process. `ready` holds its start: seconds and bytes."""
+    """A system in its process. `ready` holds its start: seconds and bytes.
 
-    def __init__(self, system, model):
+    Args:
+        system: string, see `benchmarks.worker.SYSTEMS`.
+        model: path of a folder, or of a TFLite file.
+        python: path of the Python that runs it.
+    """
+
+    def __init__(self, system, model, python=sys.executable):
         self.system = system
-        command = [sys.executable, "-m", "benchmarks.worker", system, model]
+        command = [python, "-m", "benchmarks.worker", system, model]
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        start = time.perf_counter()
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -40,7 +45,6 @@ class Worker:
             env=environment,
         )
         self.ready = self._answer()
-        self.ready["start to ready"] = time.perf_counter() - start
 
     def _answer(self):
         line = self.process.stdout.readline()
@@ -103,18 +107,25 @@ def needed(sentences, config):
     return 2 * parameters["lstm"] * count(sentences) + word * len(words)
 
 
-def start(systems, model):
-    """Start, load and memory: medians over fresh processes, the systems in turn."""
-    runs = {system: [] for system in systems}
+def start(systems):
+    """Start, load and memory: medians over fresh processes, the systems in turn.
+
+    Args:
+        systems: list of tuples, the arguments of `Worker`.
+    """
+    runs = {system: [] for system, *_ in systems}
     for _ in range(REPEATS):
         for system in systems:
-            with Worker(system, model) as worker:
-                runs[system].append(worker.ready)
+            begin = time.perf_counter()
+            with Worker(*system) as worker:
+                worker.ask("embed", [ONE])
+                seconds = time.perf_counter() - begin
+                runs[system[0]].append({**worker.ready, "first": seconds})
     return [
         {
             "system": system,
             "version": ready[0]["version"],
-            "start to ready (s)": statistics.median(r["start to ready"] for r in ready),
+            "start to the first vectors (s)": statistics.median(r["first"] for r in ready),
             "of it, load (s)": statistics.median(r["load"] for r in ready),
             "peak memory (MB)": statistics.median(r["memory"] for r in ready) / 1e6,
         }
@@ -123,7 +134,10 @@ def start(systems, model):
 
 
 def compare(workers, peak, sentences, config):
-    """The systems in turn: all sentences, batches of 32 in file order, one of 12 tokens."""
+    """The systems in turn: all sentences, batches of 32 in file order, one of 12 tokens.
+
+    The ratios are to the first system.
+    """
     seconds = {worker.system: {"all": [], "32": [], "one": []} for worker in workers}
     for repeat in range(REPEATS + 1):
         for worker in workers:

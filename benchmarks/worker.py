@@ -170,11 +170,43 @@ class SimpleElmo:
         self.call(sentences)
 
 
+class AllenNLP:
+    """AllenNLP (needs Python 3.9)."""
+
+    def __init__(self, model):
+        from allennlp.modules import elmo
+
+        self.imported = time.perf_counter()
+        files = (os.path.join(model, name) for name in ("options.json", "weights.hdf5"))
+        self.elmo = elmo.Elmo(*files, num_output_representations=1, dropout=0).eval()
+        self.to_ids = elmo.batch_to_ids
+
+    def version(self):
+        import importlib.metadata
+
+        import torch
+
+        return f"AllenNLP {importlib.metadata.version('allennlp')} (torch {torch.__version__})"
+
+    def call(self, sentences):
+        import torch
+
+        with torch.no_grad():
+            ids = self.to_ids([sentence.split() for sentence in sentences])
+            self.elmo(ids)["elmo_representations"][0].numpy()
+
+    def embed(self, sentences):
+        ordered = sorted(sentences, key=lambda sentence: len(sentence.split()))
+        for start in range(0, len(ordered), 32):
+            self.call(ordered[start : start + 32])
+
+
 SYSTEMS = {
     "keras_elmo": KerasElmo,
     "keras_elmo, products in bfloat16": functools.partial(KerasElmo, matmul_dtype="bfloat16"),
-    "keras_elmo_lite": KerasElmoLite,
+    "keras_elmo_lite, int8": KerasElmoLite,
     "simple_elmo": SimpleElmo,
+    "AllenNLP": AllenNLP,
 }
 
 

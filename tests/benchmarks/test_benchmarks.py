@@ -59,7 +59,7 @@ def test_inference(run_benchmark):
         "stream, a small model",
     ]  # fmt: skip
     assert_positive(tables)
-    assert "### systems" in text and "| keras_elmo |" in text
+    assert "### systems" in text and "| keras_elmo_lite, int8 |" in text
 
     # Some tables anew: the others stay as they are.
     chosen = ["--tables", "stages of a batch of 32"]
@@ -112,12 +112,10 @@ def test_gpu(tmp_path, run_benchmark):
 def test_lite(run_benchmark):
     tables, _, text = run_benchmark("benchmarks.lite --small")
     assert [row["weights"] for row in tables["start"]] == ["int8", "float32"]
-    names = [row["system"] for row in tables["systems"]]
-    assert names[:2] == ["keras_elmo", "keras_elmo_lite, int8"]
     int8, float32 = tables["distance to keras_elmo"]
     assert float32["largest difference"] < 1e-5 < int8["largest difference"]
     assert min(int8[f"least cosine, layer {k}"] for k in range(3)) > 0.99
-    assert "| keras_elmo_lite, int8 |" in text
+    assert "| int8 |" in text
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -63,7 +64,8 @@ def main(arguments=None):
             _discard_output()
         if os.environ.get(_DEBUG):
             traceback.print_exc()
-        lines = filter(None, map(str.strip, str(error).splitlines()))
+        text = re.sub(r"^\[Errno \d+\] ", "", str(error))  # what Python puts before its own errors
+        lines = filter(None, map(str.strip, text.splitlines()))
         message = as_typed(" ".join(lines) or type(error).__name__, options.typed)
         print(f"{options.prog}: error: {message}", file=sys.stderr)
         return _ERROR_STATUS

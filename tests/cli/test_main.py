@@ -159,7 +159,7 @@ def test_an_output_that_takes_no_more_ends_the_command(monkeypatch, capfd, small
         if not os.path.exists(output):
             pytest.skip("the system has no /dev/full")
         stream = open(output, "w")
-        message = "keras-elmo info: error: [Errno 28] No space left on device: 'standard output'\n"
+        message = "keras-elmo info: error: No space left on device: 'standard output'\n"
     else:
         read_end, write_end = os.pipe()
         os.close(read_end)

@@ -98,7 +98,7 @@ class KerasElmo:
             "tokenize": lambda: tokenize(strings),
             "character ids": lambda: ids(words),
             "character ids and encoder": lambda: encode(words),
-            "biLM": lambda: elmo.traced_layers(embeddings, index, lengths),
+            "biLM": lambda: elmo.layers_of_tokens(embeddings, index, lengths),
             "mix": lambda: mix(*layers),
         }
         for name, task in tasks.items():

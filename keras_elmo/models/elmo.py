@@ -217,7 +217,9 @@ class Elmo(ContextualModel):
 
     def _forward(self, tokens, row_lengths, width):
         words, word_index = tf.unique(tokens)
-        outputs = self._outputs(self.token_encoder.from_words(words), word_index, row_lengths)
+        encoder, is_own = self.token_encoder, self.kernel_rounding.is_tracing
+        embeddings = (encoder.traced_from_words if is_own else encoder.from_words)(words)
+        outputs = self._outputs(embeddings, word_index, row_lengths)
         if self.keep_sentence_boundaries:
             tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
             order = tf.range(tf.size(word_index))
@@ -239,12 +241,14 @@ class Elmo(ContextualModel):
 
         `OutputNames.pad` adds further columns afterwards, so that the biLM does not run over them.
         """
-        state = self._batch_state.read(tf.size(row_lengths)) if self.stateful else None
-        layers, mask, state = self._contextualize(
-            embeddings, word_index, row_lengths, self.keep_sentence_boundaries, state
-        )
+        batch = embeddings, word_index, row_lengths
         if self.stateful:
+            state = self._batch_state.read(tf.size(row_lengths))
+            layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
             self._batch_state.write(state)
+        else:  # The graph of `embed` serves the graphs of eager calls, too.
+            is_own = self.kernel_rounding.is_tracing
+            layers, mask = (self._traced_all_layers if is_own else self._all_layers)(*batch)
         return self.make_outputs(layers, mask)
 
     def make_outputs(self, layers, mask):
@@ -372,13 +376,17 @@ class Elmo(ContextualModel):
         """
         return embed_stream(self, sentences, layers, token_budget, progress)
 
-    def _layers_of_tokens(self, embeddings, word_index, row_lengths):
-        """Every layer of the real tokens, (N, D): one trace serves all arguments of `embed`."""
-        layers, mask, _ = self._contextualize(
-            embeddings, word_index, row_lengths, self.keep_sentence_boundaries
-        )
+    def layers_of_tokens(self, embeddings, word_index, row_lengths):
+        """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""
+        layers, mask = self._traced_all_layers(embeddings, word_index, row_lengths)
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
+
+    def _all_layers(self, embeddings, word_index, row_lengths):
+        """`_contextualize` from a zero state: the layers, and the mask."""
+        batch = embeddings, word_index, row_lengths
+        layers, mask, _ = self._contextualize(*batch, self.keep_sentence_boundaries)
+        return layers, mask
 
     # Graphs, and what trains
 
@@ -428,7 +436,7 @@ class Elmo(ContextualModel):
         traced = self.kernel_rounding.traced
         self._traced_forward = traced(self._forward, input_signature=flat)
         self._traced_forward_ids = traced(self._forward_ids, input_signature=ids)
-        self.traced_layers = traced(self._layers_of_tokens, input_signature=batch)
+        self._traced_all_layers = traced(self._all_layers, input_signature=batch)
 
     # Keras
 

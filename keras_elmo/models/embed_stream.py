@@ -81,7 +81,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
         for batch in batches(group, token_budget):
             word_index = [index_of[word] for row in batch for word in group[row]]
             lengths = [len(group[row]) for row in batch]
-            layers = elmo.traced_layers(
+            layers = elmo.layers_of_tokens(
                 embeddings, tf.constant(word_index, tf.int32), tf.constant(lengths, tf.int64)
             )
             ends = np.cumsum([length + elmo.output_keys.num_boundaries for length in lengths])[:-1]

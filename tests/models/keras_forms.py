@@ -268,6 +268,8 @@ def faults(folder, tolerance):
         return call(model, inputs)
 
     def exported():
+        import tensorflow_text  # noqa: F401 (the graph has its operation)
+
         loaded = tf.saved_model.load(str(folder / "exported"))
         arguments = inputs.values() if folder.name == "several arguments" else [inputs]
         return arrays_of(loaded.serve(*arguments))

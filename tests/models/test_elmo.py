@@ -55,12 +55,14 @@ def widths(outputs):
     return {outputs[name].shape[1] for name in SEQUENCES}
 
 
-def test_one_graph_serves_every_width(one_layer_folder, monkeypatch):
+def test_one_graph_serves_every_width_and_embed(one_layer_folder, monkeypatch):
     elmo = Elmo.from_pretrained(one_layer_folder, tokenizer=None)
-    encode, traces = elmo.token_encoder.from_words, []
-    monkeypatch.setattr(elmo.token_encoder, "from_words", lambda x: traces.append(x) or encode(x))
+    scheme, traces = elmo.token_encoder.scheme, []
+    ids = scheme.ids
+    monkeypatch.setattr(scheme, "ids", lambda words: traces.append(words) or ids(words))
     for width in (4, 3):
         assert elmo(tf.fill([2, width], "a"))["elmo"].shape == (2, width, 16)
+    assert elmo.embed([["a"]])[0].shape == (1, 16)
     assert len(traces) == 1
     for texts in (np.empty((0, 3), str), np.full((2, 3), "")):
         assert elmo(texts)["elmo"].shape == (*texts.shape, 16)

@@ -176,11 +176,11 @@ class Elmo(ContextualModel):
 
     def call(self, inputs):
         tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
-        flat = tokens.flat_values, tokens.row_lengths()
-        if tf.executing_eagerly():
-            outputs = self._traced_forward(*flat, tf.convert_to_tensor(width))
-        else:
-            outputs = self._forward(*flat, width)
+        tokens, row_lengths = tokens.flat_values, tokens.row_lengths()
+        words, word_index = tf.unique(tokens)
+        embeddings = self._run("_encode", words)
+        layers, mask = self._run("_contextual_layers", embeddings, word_index, row_lengths)
+        outputs = self._run("_token_outputs", layers, mask, width, tokens, row_lengths)
         self._last_mask.keep(inputs, outputs["mask"])
         return outputs
 
@@ -211,45 +211,48 @@ class Elmo(ContextualModel):
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
         width = self.max_tokens or num_columns(ids)
-        if tf.executing_eagerly():
-            return self._traced_forward_ids(ids, mask, tf.convert_to_tensor(width))
-        return self._forward_ids(ids, mask, width)
+        batch = self._run("_encode_ids", ids, mask)
+        return self._run("_padded_outputs", *self._run("_contextual_layers", *batch), width)
 
-    def _forward(self, tokens, row_lengths, width):
-        words, word_index = tf.unique(tokens)
-        encoder, is_own = self.token_encoder, self.kernel_rounding.is_tracing
-        embeddings = (encoder.traced_from_words if is_own else encoder.from_words)(words)
-        outputs = self._outputs(embeddings, word_index, row_lengths)
-        if self.keep_sentence_boundaries:
-            tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
-            order = tf.range(tf.size(word_index))
-            tokens = tf.gather(tokens, with_boundaries(order, row_lengths))
-            outputs["tokens"] = tf.where(outputs["mask"], tokens, "")
-        else:
-            ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
-            outputs["tokens"] = ragged.to_tensor("")
-        return self.output_keys.pad(outputs, width)
+    # The parts of a call. Eagerly each is a graph: `embed` and calls share the largest ones.
 
-    def _forward_ids(self, ids, mask, width):
+    def _encode(self, words):
+        return self.token_encoder.from_words(words)
+
+    def _encode_ids(self, ids, mask):
+        """The arguments of `_contextualize` for character ids."""
         words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
         embeddings = self.token_encoder.from_character_ids(words)
-        row_lengths = tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
-        return self.output_keys.pad(self._outputs(embeddings, word_index, row_lengths), width)
+        return embeddings, word_index, tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
 
-    def _outputs(self, embeddings, word_index, row_lengths):
-        """The dict of a call, without `"tokens"`, as wide as the longest sentence.
+    def _contextual_layers(self, *batch):
+        """Every layer, and the mask, see `_contextualize`; of a stateful model from its state."""
+        if not self.stateful:
+            return self._stateless_layers(*batch)
+        state = self._batch_state.read(tf.size(batch[-1]))
+        layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
+        self._batch_state.write(state)
+        return layers, mask
 
-        `OutputNames.pad` adds further columns afterwards, so that the biLM does not run over them.
-        """
-        batch = embeddings, word_index, row_lengths
-        if self.stateful:
-            state = self._batch_state.read(tf.size(row_lengths))
-            layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
-            self._batch_state.write(state)
-        else:  # The graph of `embed` serves the graphs of eager calls, too.
-            is_own = self.kernel_rounding.is_tracing
-            layers, mask = (self._traced_all_layers if is_own else self._all_layers)(*batch)
-        return self.make_outputs(layers, mask)
+    def _stateless_layers(self, *batch):
+        layers, mask, _ = self._contextualize(*batch, self.keep_sentence_boundaries)
+        return layers, mask
+
+    def _token_outputs(self, layers, mask, width, tokens, row_lengths):
+        """The dict of a call."""
+        if self.keep_sentence_boundaries:
+            tokens = tf.concat([[characters.BOS, characters.EOS], tokens], 0)
+            order = tf.range(tf.size(tokens) - 2)
+            tokens = tf.where(mask, tf.gather(tokens, with_boundaries(order, row_lengths)), "")
+        else:
+            ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
+            tokens = ragged.to_tensor("")
+        outputs = {**self.make_outputs(layers, mask), "tokens": tokens}
+        return self.output_keys.pad(outputs, width)
+
+    def _padded_outputs(self, layers, mask, width):
+        """The same without the tokens. The biLM does not run over the columns that are added."""
+        return self.output_keys.pad(self.make_outputs(layers, mask), width)
 
     def make_outputs(self, layers, mask):
         """The dict of a call, without `"tokens"`, from what the biLM gives.
@@ -376,17 +379,11 @@ class Elmo(ContextualModel):
         """
         return embed_stream(self, sentences, layers, token_budget, progress)
 
-    def layers_of_tokens(self, embeddings, word_index, row_lengths):
+    def layers_of_tokens(self, *batch):
         """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""
-        layers, mask = self._traced_all_layers(embeddings, word_index, row_lengths)
+        layers, mask = self._run("_stateless_layers", *batch)
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
-
-    def _all_layers(self, embeddings, word_index, row_lengths):
-        """`_contextualize` from a zero state: the layers, and the mask."""
-        batch = embeddings, word_index, row_lengths
-        layers, mask, _ = self._contextualize(*batch, self.keep_sentence_boundaries)
-        return layers, mask
 
     # Graphs, and what trains
 
@@ -426,17 +423,35 @@ class Elmo(ContextualModel):
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.
 
     def _make_traces(self):
-        """Makes the functions of eager calls."""
-        width = tf.TensorSpec([], tf.int32)
-        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64), width
-        shape = [None, None, self.token_encoder.scheme.ids_per_token]
-        ids = tf.TensorSpec(shape, tf.int32), tf.TensorSpec(shape[:2], tf.bool), width
-        batch = [tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)]
-        batch += [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-        traced = self.kernel_rounding.traced
-        self._traced_forward = traced(self._forward, input_signature=flat)
-        self._traced_forward_ids = traced(self._forward_ids, input_signature=ids)
-        self._traced_all_layers = traced(self._all_layers, input_signature=batch)
+        """Makes the graphs of eager calls."""
+        config, dtype, traced = self.config, self.compute_dtype, self.kernel_rounding.traced
+        width, row_lengths = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int64)
+        ids = tf.TensorSpec([None, None, self.token_encoder.scheme.ids_per_token], tf.int32)
+        mask, words = tf.TensorSpec([None, None], tf.bool), tf.TensorSpec([None], tf.string)
+        embeddings = tf.TensorSpec([None, config.projection_dim], dtype)
+        layer = tf.TensorSpec([None, None, config.output_dim], dtype)
+        batch = embeddings, tf.TensorSpec([None], tf.int32), row_lengths
+        outputs = [layer] * (config.num_layers + 1), mask, width
+        signatures = {
+            "_encode_ids": (ids, mask),
+            "_contextual_layers": batch,
+            "_token_outputs": (*outputs, words, row_lengths),
+            "_padded_outputs": outputs,
+        }
+        self._traces = {
+            name: traced(getattr(self, name), input_signature=signature)
+            for name, signature in signatures.items()
+        }
+        self._traces["_encode"] = self.token_encoder.traced_from_words
+        self._traces["_stateless_layers"] = self._traces["_contextual_layers"]
+        if self.stateful:
+            self._traces["_stateless_layers"] = traced(
+                self._stateless_layers, input_signature=batch
+            )
+
+    def _run(self, name, *args):
+        """Runs a part of a call: eagerly its graph."""
+        return (self._traces[name] if tf.executing_eagerly() else getattr(self, name))(*args)
 
     # Keras
 

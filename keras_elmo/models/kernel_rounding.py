@@ -52,11 +52,6 @@ class KernelRounding:
         rounded = getattr(self._thread, "rounded", None)
         return using_matmul_dtype(self.dtype, None if rounded is None else rounded.find)
 
-    @property
-    def is_tracing(self):
-        """Whether this thread is in a function of `traced`, which may call another one."""
-        return getattr(self._thread, "rounded", None) is not None
-
     def traced(self, function, **options):
         """Like `TracedFunction`, for eager calls alone, with kernels that were rounded before."""
         made = None, None
@@ -68,11 +63,11 @@ class KernelRounding:
             if known is not rounded:
                 made = rounded, trace = rounded, TracedFunction(function, **options)
             rounded.update()
-            outer, self._thread.rounded = getattr(self._thread, "rounded", None), rounded
+            self._thread.rounded = rounded
             try:
                 return trace(*args)
             finally:
-                self._thread.rounded = outer
+                self._thread.rounded = None
 
         return call
 

@@ -1,6 +1,8 @@
 """`TracedFunction`: a `tf.function` that TensorFlow does not warn about."""
 
 import contextlib
+import functools
+import gc
 import logging
 
 import keras
@@ -25,6 +27,21 @@ def without_trace_warnings():
         logger.removeFilter(is_other)
 
 
+@contextlib.contextmanager
+def _without_collections():
+    """A context without Python's collection of garbage.
+
+    A trace makes many objects that live long, and each collection would look at all of them anew.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class TracedFunction:
     """A `tf.function`, called through its concrete functions.
 
@@ -44,7 +61,12 @@ class TracedFunction:
     """
 
     def __init__(self, function, **options):
-        self._function = tf.function(function, autograph=False, **options)
+        @functools.wraps(function)
+        def trace(*args):
+            with _without_collections():
+                return function(*args)
+
+        self._function = tf.function(trace, autograph=False, **options)
 
     def __call__(self, *args):
         with keras.StatelessScope(initialize_variables=False) as scope:

@@ -1,5 +1,6 @@
 import ast
 import contextlib
+import gc
 import logging
 import pathlib
 import subprocess
@@ -117,3 +118,22 @@ print(messages)
 def test_a_long_session_shows_no_warning_of_traces():
     result = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr[-3000:]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_no_garbage_is_collected_during_a_trace(is_enabled):
+    def function(x):
+        seen.append(gc.isenabled())
+        if len(seen) > 1:
+            raise ValueError("a fault")
+        return x + 1
+
+    traced, seen = TracedFunction(function), []
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        assert traced(tf.constant(1)) == 2
+        with pytest.raises(ValueError, match="a fault"):
+            traced(tf.constant(1.0))
+        assert (seen, gc.isenabled()) == ([False, False], is_enabled)
+    finally:
+        gc.enable()

@@ -6,7 +6,6 @@ TensorFlow's own operations, for a graph that needs no operation library. They c
 hold. Eager calls take the second, which is traced in a fifth of the time, and no slower.
 """
 
-import functools
 from typing import Any
 
 import keras
@@ -75,7 +74,7 @@ class WhitespaceTokenizer:
         if ops not in self._traced:
             split = _split_core if ops == "core" else _split_by_text
             self._traced[ops] = TracedFunction(
-                functools.partial(self._tokenize, split=split),
+                lambda strings: self._tokenize(strings, split),
                 input_signature=[tf.TensorSpec([None], tf.string)],
             )
         return self._traced[ops](tf.convert_to_tensor(strings, tf.string))

@@ -31,7 +31,8 @@ class ElmoVectorizer(TransformerMixin, _ReadsTexts):
 
     Example:
 
-    >>> make_pipeline(ElmoVectorizer("tiny"), LogisticRegression()).fit(texts, labels)
+    >>> pipeline = make_pipeline(ElmoVectorizer("tiny"), LogisticRegression())
+    >>> pipeline.fit(texts, labels)
     """
 
     def __init__(self, model="tiny", layers="default", tokenizer="treebank"):

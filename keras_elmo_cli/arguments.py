@@ -22,8 +22,9 @@ def add_tokenizer_argument(parser):
         "-t",
         "--tokenizer",
         choices=TOKENIZERS,
+        metavar="NAME",
         help="whitespace (default) for text that is tokenised; treebank for raw prose; space: "
-        "the ASCII space alone, as TF Hub's module does",
+        "the ASCII space alone, as TF Hub's module does; characters: each one, as of proteins",
     )
 
 

@@ -110,7 +110,7 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
 
     Example:
 
-    >>> sentences = ["He sat on the bank .", "The bank lent money .", "No word of it ."]
+    >>> sentences = ["He sat on the bank .", "The bank lent money .", "No word ."]
     >>> bank = find_occurrences(elmo, sentences, "bank")
     >>> len(bank), bank.context(1)
     (2, (['The'], 'bank', ['lent', 'money', '.']))

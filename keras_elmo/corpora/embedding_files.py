@@ -46,7 +46,7 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     Example:
 
     >>> with read_embeddings("vectors.hdf5") as vectors:
-    ...     print(len(vectors), vectors[0].shape, [array.shape for array in vectors[-2:]])
+    ...     print(len(vectors), [array.shape for array in vectors[-2:]])
     """
     path = os.fspath(path)
     open(path, "rb").close()  # raises Python's own PermissionError early

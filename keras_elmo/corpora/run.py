@@ -120,7 +120,7 @@ def embed_files(
 
     Example:
 
-    >>> manifest = embed_files("tiny", "corpus/*.txt", "vectors", layers=["elmo", -1])
+    >>> manifest = embed_files("tiny", "corpus/*.txt", "vectors", ["elmo", -1])
     >>> manifest["rows"], list(manifest["layers"])
     (100000, ["elmo", "layer_2"])
     """

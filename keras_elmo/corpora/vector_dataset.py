@@ -57,7 +57,7 @@ class VectorDataset(keras.utils.PyDataset):
 
     Example:
 
-    >>> batches = VectorDataset("vectors", columns=["layer_1"], labels=labels, shuffle=True)
+    >>> batches = VectorDataset("vectors", ["layer_1"], labels=labels, shuffle=True)
     >>> model.fit(batches, shuffle=False, epochs=3)
     """
 

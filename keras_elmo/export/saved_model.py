@@ -101,7 +101,8 @@ def export_saved_model(
 
     Example:
 
-    >>> export_saved_model(Elmo.from_pretrained("path/to/model"), "elmo/1", storage="float16")
+    >>> elmo = Elmo.from_pretrained("path/to/model")
+    >>> export_saved_model(elmo, "elmo/1", storage="float16")
 
     Reference: TF Hub's `google/elmo/3`.
     """

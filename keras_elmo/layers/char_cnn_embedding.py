@@ -71,7 +71,7 @@ class CharCNNEmbedding(keras.layers.Layer):
 
     Example:
 
-    >>> layer = CharCNNEmbedding(filters=[(1, 32), (2, 64)], num_highway=1, projection_dim=64)
+    >>> layer = CharCNNEmbedding(filters=[(1, 32), (2, 64)], projection_dim=64)
     >>> layer(keras.ops.ones((2, 9, 50), dtype="int32")).shape
     (2, 9, 64)
 

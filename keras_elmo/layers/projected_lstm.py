@@ -157,7 +157,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     Example:
 
-    >>> rnn = keras.layers.RNN(ProjectedLSTMCell(256, projection_dim=64), return_sequences=True)
+    >>> cell = ProjectedLSTMCell(256, projection_dim=64)
+    >>> rnn = keras.layers.RNN(cell, return_sequences=True)
     >>> rnn(keras.ops.ones((2, 9, 32))).shape
     (2, 9, 64)
 

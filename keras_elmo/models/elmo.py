@@ -339,9 +339,9 @@ class Elmo(ContextualModel):
         [['The', 'cat', 'sat', '.'], ['Hello']]
         >>> elmo.embed(["The cat sat .", "Hello"], layers="default").shape
         (2, 1024)
-        >>> vectors = elmo.embed(["The cat sat ."], layers=["word_emb", -1, "default"])
-        >>> vectors[0]["word_emb"].shape, vectors[0][-1].shape, vectors[0]["default"].shape
-        ((4, 512), (4, 1024), (1024,))
+        >>> (vectors,) = elmo.embed(["The cat sat ."], layers=["word_emb", -1])
+        >>> vectors["word_emb"].shape, vectors[-1].shape
+        ((4, 512), (4, 1024))
         """
         is_default = isinstance(layers, str) and layers == "default"
         if normalize and not is_default:

@@ -65,7 +65,8 @@ class ElmoEmbedding(keras.layers.Layer):
     ...     keras.layers.Dense(1, activation="sigmoid"),
     ... ])
     >>> model.compile("adam", "binary_crossentropy")
-    >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
+    >>> texts = keras_elmo.strings(["a good film", "a bad film"])
+    >>> model.fit(texts, np.array([1, 0]))
 
     A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
     `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results if the

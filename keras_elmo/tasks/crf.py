@@ -20,7 +20,8 @@ class CRF(keras.layers.Layer):
     probability
 
         p(y) = exp(score(y)) / sum over all sequences z of exp(score(z))
-        score(y) = start[y_1] + sum_t inputs[t, y_t] + sum_t transitions[y_t-1, y_t] + end[y_T]
+        score(y) = start[y_1] + sum_t inputs[t, y_t]
+                   + sum_t transitions[y_t-1, y_t] + end[y_T]
 
     This is a product of the probabilities of each tag after the tag before it. The layer returns
     the logarithms of these, which it computes with the backward messages of the forward-backward
@@ -61,13 +62,14 @@ class CRF(keras.layers.Layer):
     >>> model = keras.Sequential([
     ...     keras.Input(shape=(None,), dtype="string"),
     ...     keras_elmo.ElmoEmbedding("tiny", tokenizer=None),
-    ...     keras.layers.Bidirectional(keras.layers.LSTM(64, return_sequences=True)),
+    ...     keras.layers.LSTM(64, return_sequences=True),
     ...     keras.layers.Dense(num_tags),
     ...     keras_elmo.CRF(),
     ... ])
-    >>> model.compile("adam", keras_elmo.CRFLoss(), metrics=[keras_elmo.CRFAccuracy()])
-    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
-    >>> tags = keras_elmo.CRFDecoder()(model.predict(keras_elmo.strings(padded_tokens)))
+    >>> model.compile("adam", keras_elmo.CRFLoss(), [keras_elmo.CRFAccuracy()])
+    >>> texts = keras_elmo.strings(padded_tokens)
+    >>> model.fit(texts, padded_tags)
+    >>> tags = keras_elmo.CRFDecoder()(model.predict(texts))
 
     Tag 2 never follows tag 0 from now on:
 
@@ -212,7 +214,8 @@ class CRFDecoder(keras.layers.Layer):
 
     Example:
 
-    >>> with_tags = keras.Model(tagger.inputs, keras_elmo.CRFDecoder()(tagger.outputs[0]))
+    >>> tags = keras_elmo.CRFDecoder()(tagger.outputs[0])
+    >>> with_tags = keras.Model(tagger.inputs, tags)
 
     Reference: Viterbi 1967.
     """

@@ -84,7 +84,8 @@ def export_tflite(
 
     Example:
 
-    >>> export_tflite(Elmo.from_pretrained("path/to/model"), "elmo.tflite", "text", quantize="int8")
+    >>> elmo = Elmo.from_pretrained("path/to/model")
+    >>> export_tflite(elmo, "elmo.tflite", "text", quantize="int8")
 
     Reference: https://ai.google.dev/edge/litert/conversion/tensorflow/quantization
     """

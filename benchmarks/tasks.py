@@ -121,9 +121,10 @@ def tasks(folder):
 def tasks_of_conll(argument):
     """The two tables of `NAME=TRAIN,DEV,TEST` by their names."""
     name, _, paths = argument.partition("=")
-    paths = dict(zip(PARTS, paths.split(","), strict=False))
-    if not name or len(paths) < len(PARTS) or "," in paths["test"]:
+    paths = paths.split(",")
+    if not name or len(paths) != len(PARTS) or "" in paths:
         raise argparse.ArgumentTypeError(f"must be NAME=TRAIN,DEV,TEST. Received: {argument}")
+    paths = dict(zip(PARTS, paths, strict=True))
 
     def read(share):
         data = {part: read_tagged(path) for part, path in paths.items()}

@@ -189,8 +189,9 @@ def test_tasks_of_conll(one_layer_folder, run_benchmark):
         str(ROOT / f"examples/data/entities.{p}.txt") for p in ("train", "dev", "test")
     )
     command = "benchmarks.tasks --small --seeds 1 --resume --conll"
-    error = run_benchmark(command, f"names={files},", one_layer_folder, status=2)
-    assert "must be NAME=TRAIN,DEV,TEST" in error
+    for typed in (f"names={files},", f"={files}", "names=train,dev"):
+        error = run_benchmark(command, typed, one_layer_folder, status=2)
+        assert "must be NAME=TRAIN,DEV,TEST" in error
     run_benchmark(command, f"names={files}", one_layer_folder, name="conll")
     tables, *_ = run_benchmark(command, f"names={files}", "tiny", name="conll")
     assert list(tables) == ["names", "names, the first tenth of the training sentences"]

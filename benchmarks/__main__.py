@@ -1,9 +1,9 @@
 """`python -m benchmarks`: measures, prints tables, writes them as JSON and Markdown.
 
-It makes its own full-size random model. With `--peers FOLDER` the tables "start" and "systems" have
-AllenNLP and simple_elmo, too, in turn, in the same run: each in an environment in this folder,
-which is made if it is not there. The files are written after each table; `--tables` measures some
-of them anew and leaves the others as they are.
+It makes its own full-size random model, and needs keras_elmo_lite. With `--peers FOLDER` the tables
+"start" and "systems" have AllenNLP and simple_elmo, too, in turn, in the same run: each in an
+environment in this folder, which is made if it is not there. The files are written after each
+table; `--tables` measures some of them anew and leaves the others as they are.
 """
 
 import contextlib

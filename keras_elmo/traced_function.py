@@ -66,6 +66,7 @@ class TracedFunction:
             with _without_collections():
                 return function(*args)
 
+        self._plain = function
         self._function = tf.function(trace, autograph=False, **options)
 
     def __call__(self, *args):
@@ -77,4 +78,4 @@ class TracedFunction:
 
     def run_untraced(self, *args):
         """Runs the function without a graph."""
-        return self._function.python_function(*args)
+        return self._plain(*args)

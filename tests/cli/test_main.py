@@ -152,6 +152,12 @@ def test_command_runs_in_another_thread(capsys, small_folder):
         assert pool.submit(main, ["info", str(small_folder)]).result() == 0
 
 
+def test_a_command_keeps_the_memory_that_it_frees(monkeypatch, small_folder):
+    calls = []
+    monkeypatch.setattr("keras_elmo.process.memory.keep_memory", lambda: calls.append(1))
+    assert main(["info", str(small_folder)]) == 0 and calls == [1]
+
+
 @pytest.mark.parametrize("output", ["closed pipe", "/dev/full"])
 def test_an_output_that_takes_no_more_ends_the_command(monkeypatch, capfd, small_folder, output):
     """The reader has gone, or the disk is full. The error comes when the buffer is written."""

@@ -8,8 +8,8 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integers
-from keras_elmo.layers.loops import LOOPS, find_loop
-from keras_elmo.layers.loops.unrolled import FirstStepLoop, UnrolledLoop
+from keras_elmo.layers.loops import find_loop
+from keras_elmo.layers.loops.unrolled import UnrolledLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
 
@@ -50,10 +50,10 @@ class BiLM(keras.layers.Layer):
             ones. A state that a call returned can be handed to the next call.
         boundaries: `None`, or a pair of floats, (projection_dim,): the embeddings of `<S>` and
             `</S>`. The forward direction reads the first, and the backward direction the second,
-            before each sequence, from a zero state. They have no outputs, and are computed once for
-            all rows. They cannot be given together with an `initial_state`.
+            before each sequence, from a zero state: there is no `initial_state`, too. They have no
+            outputs, and are computed once for all rows.
         training: bool. Whether a gradient will be computed. The loop may then prepare a faster one;
-            the numbers are the same. Keras sets it in `fit`.
+            the numbers are the same.
 
     Returns:
         A list of `num_layers + 1` floats, (batch, tokens, 2 * projection_dim). With
@@ -125,10 +125,11 @@ class BiLM(keras.layers.Layer):
 
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
+        self.input_spec = keras.InputSpec(ndim=3, axes={-1: self.input_dim})
         # From the name of a loop and `training` to the function that runs the loop.
         self._traced_runs = {}
         self._thread = threading.local()  # see `using_loop`
-        self.supports_jit = LOOPS[self._loop_name()].supports_xla
+        self.supports_jit = find_loop(self._loop_name()).supports_xla
         self.supports_masking = True
 
     @property
@@ -147,40 +148,29 @@ class BiLM(keras.layers.Layer):
         return [layer.cell for layer in layers]
 
     def build(self, input_shape):
-        self._check(input_shape)
         for layer in [*self.forward_layers, *self.backward_layers]:
             layer.build((*input_shape[:-1], self.input_dim))
 
-    def _check(self, shape, mask=None, state=None):
-        if len(shape) != 3 or shape[-1] != self.input_dim:
-            raise ValueError(
-                "The inputs of BiLM must have shape (batch, tokens, features), as wide as its "
-                f"outputs, `projection_dim` (or `units` without a projection): {self.input_dim}. "
-                f"Received: input shape {tuple(shape)}"
-            )
-        if mask is not None and not _agree(mask.shape, shape[:2]):
+    def _check(self, shape, mask, state):
+        if mask is not None and not shapes_agree(mask.shape, shape[:2]):
             raise ValueError(
                 "The mask must have shape (batch, tokens), like the inputs. "
                 f"Received: mask shape {tuple(mask.shape)}, input shape {tuple(shape)}"
             )
         if state is None:
             return
-        sizes = self.state_sizes
+        expected = [(shape[0], size) for size in self.state_sizes]
         shapes = [tuple(tensor.shape) for tensor in state]
-        if len(shapes) != len(sizes) or not all(
-            _agree(one, (shape[0], size)) for one, size in zip(shapes, sizes, strict=True)
-        ):
+        if len(shapes) != len(expected) or not all(map(shapes_agree, shapes, expected)):
             raise ValueError(
-                f"`initial_state` must hold {len(sizes)} tensors: for each layer the forward "
+                f"`initial_state` must hold {len(expected)} tensors: for each layer the forward "
                 f"output (batch, {self.input_dim}) and cell (batch, {self.units}), then the "
                 f"backward ones. Received: {len(shapes)} tensors of shapes {shapes}"
             )
 
     def zero_state(self, batch_size: Any) -> list[Any]:
         """The state before any text: a list of zeros, as `initial_state` takes it."""
-        return [
-            ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_sizes
-        ]
+        return [ops.zeros((batch_size, size), self.compute_dtype) for size in self.state_sizes]
 
     def call(self, inputs, mask=None, initial_state=None, boundaries=None, training=False):
         self._check(inputs.shape, mask, initial_state)
@@ -205,60 +195,37 @@ class BiLM(keras.layers.Layer):
         """Runs the two directions on different inputs, as training on windows of a corpus does.
 
         This is for TensorFlow alone. Without a mask, every step is written into the graph if the
-        number of tokens is known. If it is not, the steps are a loop of operations that TFLite has.
+        number of tokens is known; if it is not, the steps are a loop of TFLite's operations.
 
         Args:
-            forward: float, (batch, tokens, projection_dim). The inputs of the forward direction.
-            backward: float, like `forward`. The inputs of the backward direction, in the order in
-                which it reads them.
+            forward: float, (batch, tokens, projection_dim).
+            backward: float, like `forward`, in the order in which this direction reads.
             initial_state: see the call arguments.
             mask: bool, (batch, tokens), or `None`. The real tokens come first in each row.
             dropout: `None`, or a function of a tensor and a pair of ints `(layer, direction)`,
                 which is applied to the inputs of each LSTM layer.
-            training: bool. Whether a gradient will be computed. `True` cannot be given with a mask,
-                nor with an unknown number of tokens.
+            training: see the call arguments.
 
         Returns:
-            A pair: the outputs, a list of `num_layers + 1` floats, (batch, tokens,
-            2 * projection_dim), each direction in its own order of reading; and the state.
-
-        Raises:
-            ValueError: `training` is given together with a mask or an unknown number of tokens.
-            RuntimeError: the backend is not TensorFlow.
+            A pair: the outputs as a call returns them, but each direction in its own order of
+            reading; and the state.
         """
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                "`read_streams` is for the TensorFlow backend. "
-                f"Received: backend {keras.backend.backend()!r}"
-            )
         # These import TensorFlow.
         from keras_elmo.layers.loops.packed import PackedLoop
         from keras_elmo.layers.loops.padded import PaddedLoop
 
         self._check(forward.shape, mask, initial_state)
-        has_known_steps = mask is None and forward.shape[1] is not None
-        if training and not has_known_steps:
-            raise ValueError(
-                "With `training` the windows must have no mask, and a known number of tokens. "
-                f"Received: streams of shape {tuple(forward.shape)}"
-                + ("" if mask is None else ", and a mask")
-            )
-        if has_known_steps:
+        if mask is not None:
+            loop = PackedLoop(mask, training, is_backward_reversed=False)
+        elif forward.shape[1] is not None:
             loop = UnrolledLoop(training)
-        elif mask is None:
-            loop = PaddedLoop(None, is_backward_reversed=False)
         else:
-            loop = PackedLoop(mask, is_backward_reversed=False)
+            loop = PaddedLoop(None, training, is_backward_reversed=False)
         return self._run_layers(loop, [forward, backward], initial_state, dropout)
 
     @contextlib.contextmanager
     def using_loop(self, loop):
-        """A context in which calls from this thread use another loop.
-
-        TFLite needs `"padded"`.
-        """
-        if loop is not None:
-            find_loop(loop)  # This raises an error if there is no such loop.
+        """A context in which this thread's calls use another loop. TFLite needs `"padded"`."""
         before, self._thread.loop = getattr(self._thread, "loop", None), loop
         try:
             yield
@@ -283,16 +250,9 @@ class BiLM(keras.layers.Layer):
         return self._traced_runs[key]
 
     def _run_layers(self, loop, directions, state, dropout=None):
-        """Runs all LSTM layers with a loop, from the lowest to the highest.
+        """Runs all LSTM layers over a pair of floats, (batch, tokens, projection_dim).
 
-        Args:
-            loop: a `Loop`.
-            directions: pair of floats, (batch, tokens, projection_dim).
-            state: list of `4 * num_layers` floats.
-            dropout: see `read_streams`.
-
-        Returns:
-            A pair: the list of every layer's outputs, and the state.
+        Returns the list of every layer's outputs, and the state.
         """
         directions = loop.enter(directions)
         outputs, next_state = [loop.leave(directions)], []
@@ -312,7 +272,7 @@ class BiLM(keras.layers.Layer):
     def _state_after(self, boundaries, batch_size):
         """The state after the boundaries, which is the same in every row."""
         directions = [embedding[None, None] for embedding in boundaries]  # (1, 1, projection_dim)
-        _, state = self._run_layers(FirstStepLoop(), directions, [None] * 4 * self.num_layers)
+        _, state = self._run_layers(UnrolledLoop(False), directions, [None] * 4 * self.num_layers)
         return [ops.broadcast_to(tensor, (batch_size, tensor.shape[1])) for tensor in state]
 
     def compute_mask(self, inputs, mask=None):
@@ -330,13 +290,6 @@ class BiLM(keras.layers.Layer):
         """The shape of each layer's output, which `summary` shows."""
         return None, None, 2 * self.input_dim
 
-    def compute_output_spec(self, inputs, mask=None, **kwargs):
-        def spec(shapes):
-            return [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in shapes]
-
-        shapes = self.compute_output_shape(inputs.shape)
-        return (spec(shapes[0]), spec(shapes[1])) if self.return_state else spec(shapes)
-
     def get_config(self):
         return {
             **super().get_config(),
@@ -353,7 +306,7 @@ class BiLM(keras.layers.Layer):
         }
 
 
-def _agree(shape, expected):
+def shapes_agree(shape, expected):
     """Whether two shapes are equal, where `None` is equal to any size."""
     return len(shape) == len(expected) and all(
         a == b or a is None or b is None for a, b in zip(shape, expected, strict=True)

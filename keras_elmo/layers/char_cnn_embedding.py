@@ -46,17 +46,15 @@ class CharCNNEmbedding(keras.layers.Layer):
         word_padding: int. The id of the character that fills a word up.
         num_words: int or `None`. Rows of the table of words. `None`: there is no such table.
         word_dim: int or `None`. Size of a row. A table of words needs a `projection_dim`.
-        trim_characters: bool. Whether the characters are cut to the longest token. If they are,
-            shapes depend on values, which XLA cannot compile; with `False` the layer can be
-            compiled with `jit_compile=True`. It has an effect on TensorFlow only.
+        trim_characters: bool. Whether the characters are cut to the longest token, on TensorFlow
+            only. Shapes then depend on values, and XLA cannot compile the layer.
         kernel_initializer: initializer of the kernels and of the character embedding.
 
     Call arguments:
         character_ids: int32, (..., characters), at least as many characters as the widest filter.
             0 is padding; see `keras_elmo.characters`. With a table of words, (..., characters + 1):
             the last id is that of the word, from 1 to `num_words`.
-        trim_characters: bool or `None`. Overrides the argument of the class for this call, unless
-            it is `None`.
+        trim_characters: bool or `None`. Unless it is `None`, it overrides that of the class.
         groups: int. The tokens are convolved in this many groups, and the characters of each group
             are cut to its own longest token. This saves work if there are many tokens and the
             shortest come first.
@@ -106,18 +104,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         check_integers(0, num_highway=num_highway)
         if projection_dim is not None:
             check_integers(1, projection_dim=projection_dim)
-        if num_words is not None:
-            check_integers(1, num_words=num_words, word_dim=word_dim)
-            if projection_dim is None:
-                raise ValueError(
-                    "With a table of words there must be a projection. "
-                    f"Received: num_words={num_words}, projection_dim=None"
-                )
-        elif word_dim is not None:
-            raise ValueError(
-                "With `word_dim` there must be a table of words. "
-                f"Received: num_words=None, word_dim={word_dim!r}"
-            )
+        if num_words is not None or word_dim is not None:  # a table of words needs all three
+            check_integers(1, num_words=num_words, word_dim=word_dim, projection_dim=projection_dim)
         self.filters = [(int(width), int(count)) for width, count in filters]
         self.character_dim = character_dim
         self.num_highway = num_highway
@@ -146,37 +134,28 @@ class CharCNNEmbedding(keras.layers.Layer):
         return self.projection_dim or sum(count for _, count in self.filters)
 
     def build(self, input_shape=None):
-        def weight(name, shape, initializer="zeros"):
-            return self.add_weight(name=name, shape=shape, initializer=initializer)
+        def kernel(name, *shape):
+            return self.add_weight(shape, self.kernel_initializer.clone(), name=name)
 
-        self.character_embedding = weight(
-            "character_embedding",
-            (self.num_characters, self.character_dim),
-            self.kernel_initializer.clone(),
-        )
-        self.convolution_kernels = []
-        self.convolution_biases = []
+        def bias(name, size):
+            return self.add_weight((size,), "zeros", name=name)
+
+        sizes = self.num_characters, self.character_dim
+        self.character_embedding = kernel("character_embedding", *sizes)
+        self.convolution_kernels, self.convolution_biases = [], []
         for i, (width, count) in enumerate(self.filters):
-            shape = (width, self.character_dim, count)
-            initializer = self.kernel_initializer.clone()
-            self.convolution_kernels.append(weight(f"convolution_kernel_{i}", shape, initializer))
-            self.convolution_biases.append(weight(f"convolution_bias_{i}", (count,)))
+            sizes = width, self.character_dim, count
+            self.convolution_kernels.append(kernel(f"convolution_kernel_{i}", *sizes))
+            self.convolution_biases.append(bias(f"convolution_bias_{i}", count))
         num_filters = sum(count for _, count in self.filters)
         for layer in self.highway_layers:
             layer.build((None, num_filters))
         if self.num_words is not None:
-            self.word_embedding = weight(
-                "word_embedding",
-                (self.num_words, self.word_dim),
-                self.kernel_initializer.clone(),
-            )
+            self.word_embedding = kernel("word_embedding", self.num_words, self.word_dim)
         if self.projection_dim is not None:
-            self.projection_kernel = weight(
-                "projection_kernel",
-                ((self.word_dim or 0) + num_filters, self.projection_dim),
-                self.kernel_initializer.clone(),
-            )
-            self.projection_bias = weight("projection_bias", (self.projection_dim,))
+            sizes = (self.word_dim or 0) + num_filters, self.projection_dim
+            self.projection_kernel = kernel("projection_kernel", *sizes)
+            self.projection_bias = bias("projection_bias", self.projection_dim)
 
     def _trims(self, trim_characters):
         return trim_characters and keras.backend.backend() == "tensorflow"
@@ -217,16 +196,10 @@ class CharCNNEmbedding(keras.layers.Layer):
         return ops.reshape(outputs, (*leading, self.output_dim))
 
     def _convolve(self, table, ids, mask, training):
-        """Computes the convolutions, their maximum over the positions, and the activation.
+        """The convolutions, their maximum over the positions, and the activation.
 
-        Args:
-            table: float, (num_characters + 1, character_dim).
-            ids: int32, (N, characters).
-            mask: bool, (N, 1), to cut the characters to the longest real token, or `None`.
-            training: bool.
-
-        Returns:
-            float, (N, sum of the counts).
+        The ids are (N, characters), cut to the longest real token if there is a mask, (N, 1); the
+        result is (N, sum of the counts).
         """
         lengths = None if mask is None else self._lengths(ids, mask)
         ids = ids[:, : lengths[-1]] if lengths else ids
@@ -274,18 +247,16 @@ class CharCNNEmbedding(keras.layers.Layer):
             raise ValueError(
                 "Character ids must have shape (..., characters), with a known number of "
                 f"characters of at least {widest}, the width of the widest filter"
-                + (", and the id of the word after them. " if has_words else ". ")
-                + f"Received: shape {tuple(character_ids.shape)}"
+                f"{', and the id of the word after them' if has_words else ''}. "
+                f"Received: shape {tuple(character_ids.shape)}"
             )
         # Only an eager tensor of TensorFlow has this method. Others do not hold their values.
         values = character_ids.numpy() if hasattr(character_ids, "numpy") else None
         if values is None or not values.size:
             return
         if has_words:
-            characters.check_range(
-                int(values[..., -1].min()), int(values[..., -1].max()), self.num_words, "Word ids"
-            )
-            values = values[..., :-1]
+            values, words = values[..., :-1], values[..., -1]
+            characters.check_range(int(words.min()), int(words.max()), self.num_words, "Word ids")
         characters.check_range(int(values.min()), int(values.max()), self.num_characters)
 
     def compute_mask(self, character_ids, mask=None):
@@ -296,8 +267,7 @@ class CharCNNEmbedding(keras.layers.Layer):
 
     def compute_output_spec(self, character_ids, **kwargs):
         self._check(character_ids)
-        shape = self.compute_output_shape(character_ids.shape)
-        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+        return super().compute_output_spec(character_ids)
 
     def get_config(self):
         return {

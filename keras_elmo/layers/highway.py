@@ -56,15 +56,16 @@ class Highway(keras.layers.Layer):
                 f"Received: input shape {tuple(input_shape)}"
             )
 
-        def weight(name, shape, initializer):
-            return self.add_weight(name=name, shape=shape, initializer=initializer)
+        def kernel(name):
+            initializer = self.kernel_initializer.clone()
+            return self.add_weight((features, features), initializer, name=name)
 
-        square = (features, features)
-        self.carry_kernel = weight("carry_kernel", square, self.kernel_initializer.clone())
+        self.carry_kernel = kernel("carry_kernel")
         # The gate starts at sigmoid(-2) = 0.12, as in the original: the output is mostly the input.
-        self.carry_bias = weight("carry_bias", (features,), keras.initializers.Constant(-2.0))
-        self.transform_kernel = weight("transform_kernel", square, self.kernel_initializer.clone())
-        self.transform_bias = weight("transform_bias", (features,), "zeros")
+        initializer = keras.initializers.Constant(-2.0)
+        self.carry_bias = self.add_weight((features,), initializer, name="carry_bias")
+        self.transform_kernel = kernel("transform_kernel")
+        self.transform_bias = self.add_weight((features,), "zeros", name="transform_bias")
 
     def call(self, inputs, training=False):
         # TensorFlow has a fast gradient for the bias of `ops.add`, and none for that of `+`.

@@ -19,17 +19,11 @@ _thread = _Thread()
 
 
 class FastKernel(NamedTuple):
-    """A kernel for products whose gradient is fast. `with_fast_gradient` makes it.
+    """A kernel for products whose gradient is fast. `with_fast_gradient` makes it."""
 
-    Attributes:
-        kernel: float, (n, m).
-        factor: float, (n, m). The kernel in the dtype of the products.
-        transposed: float, (m, n), of the same dtype.
-    """
-
-    kernel: object
-    factor: object
-    transposed: object
+    kernel: object  # (n, m)
+    factor: object  # (n, m), in the dtype of the products
+    transposed: object  # (m, n), of the same dtype
 
 
 class TransposedKernel(NamedTuple):
@@ -38,12 +32,9 @@ class TransposedKernel(NamedTuple):
     In bfloat16, TensorFlow multiplies up to twice as fast by a second factor that lies transposed
     in memory: with few rows, most of the time goes into rearranging the other form. In float32 it
     is the other way round.
-
-    Attributes:
-        transposed: float, (m, n).
     """
 
-    transposed: object
+    transposed: object  # (m, n)
 
 
 @contextlib.contextmanager
@@ -51,14 +42,10 @@ def using_matmul_dtype(dtype, rounded=None):
     """A context in which this thread multiplies by kernels in another dtype.
 
     Both factors are rounded to that dtype, and so is the product, which is given back in the dtype
-    of the first factor. All else keeps its dtype.
+    of the first factor. With `None` it is the dtype of the context around this one, if any.
 
-    Args:
-        dtype: string, such as `"bfloat16"`. `None`: that of the context around this one, and
-            without one the dtype of the factors.
-        rounded: function of a variable and a dtype that returns the variable's value in the dtype,
-            transposed, or `None` if it does not have it. `None`: that of the context around this
-            one, if any. It needs Keras's TensorFlow backend.
+    `rounded` is a function of a variable and a dtype that returns the variable's transposed value
+    in the dtype, or `None` if it does not have it. It needs Keras's TensorFlow backend.
     """
     before = _thread.dtype, _thread.rounded
     _thread.dtype, _thread.rounded = dtype or _thread.dtype, rounded or _thread.rounded
@@ -76,12 +63,7 @@ def rounds(dtype):
 def as_factor(kernel, dtype):
     """A kernel as `matmul` multiplies by it. Whoever multiplies often reads it once with this.
 
-    Args:
-        kernel: variable or tensor, float.
-        dtype: string. The dtype of the products, unless `using_matmul_dtype` has another.
-
-    Returns:
-        The kernel in that dtype, or a `TransposedKernel` of it.
+    The dtype is that of the products, unless `using_matmul_dtype` has another.
     """
     if _thread.dtype is None:
         return ops.cast(kernel, dtype)
@@ -95,18 +77,10 @@ def as_factor(kernel, dtype):
 
 
 def with_fast_gradient(kernel):
-    """Transposes a kernel once, for the gradients of many products with it.
+    """Transposes a kernel, (n, m), once for the gradients of many products with it.
 
-    The gradient of a product for its first factor is a product with the transposed kernel. On
-    processors, TensorFlow takes longer to multiply by a transposed second factor than to multiply
-    by a matrix that was transposed before: 1.25 times as long for 2,048 x 2,048, and four times as
-    long for 32 rows and a kernel of 128 x 4,096.
-
-    Args:
-        kernel: float, (n, m).
-
-    Returns:
-        A `FastKernel`, and on other backends than TensorFlow the kernel itself.
+    On processors, TensorFlow takes up to four times as long to multiply by a transposed second
+    factor as by a matrix that was transposed before. Other backends get the kernel itself.
     """
     if keras.backend.backend() != "tensorflow":
         return kernel
@@ -117,26 +91,18 @@ def with_fast_gradient(kernel):
 
 
 def with_kernel_gradient(sums, kernel, factors):
-    """Gives a kernel the gradient of many products with it, computed as one product.
+    """Returns `sums`, and gives a kernel the gradient of many products with it as one product.
 
-    The products are parts of `sums`: each of `sums[k] + factors[k] @ kernel` is computed later,
-    with a kernel that has no gradient of its own. The gradient of each product for the kernel would
-    be as large as the kernel, and all of them would have to be added up.
-
-    Args:
-        sums: float, (products, rows, m).
-        kernel: variable or tensor, float, (n, m).
-        factors: list of floats, (rows, n). It may be filled after this call.
-
-    Returns:
-        `sums`.
+    Each of `sums[k] + factors[k] @ kernel` is computed later, with a kernel that has no gradient of
+    its own; the list of factors may be filled then. The gradient of each product for the kernel
+    would be as large as the kernel, and all of them would have to be added up. The shapes are
+    (products, rows, m), (n, m), and (rows, n) for each factor.
     """
     dtype = keras.backend.standardize_dtype(sums.dtype)
     product_dtype = _thread.dtype or dtype
 
     def identity(sums, _):
-        def gradient(*arguments, upstream=None):
-            upstream = arguments[0] if upstream is None else upstream
+        def gradient(upstream):
             return upstream, _kernel_gradient(ops.stack(factors), upstream, product_dtype, dtype)
 
         return sums, gradient
@@ -145,16 +111,10 @@ def with_kernel_gradient(sums, kernel, factors):
 
 
 def matmul(x, kernel, fast_gradient=False):
-    """Computes `x @ kernel`, in the dtype that `using_matmul_dtype` says.
+    """Computes `x @ kernel`, (..., n) and (n, m), in the dtype that `using_matmul_dtype` says.
 
-    Args:
-        x: float, (..., n).
-        kernel: float, (n, m), or what `as_factor` or `with_fast_gradient` made of it.
-        fast_gradient: bool. Make a `FastKernel` of the kernel. The values are the same, and the
-            gradients too, up to rounding.
-
-    Returns:
-        float, (..., m).
+    The kernel may be what `as_factor` or `with_fast_gradient` made of it. With `fast_gradient` it
+    becomes a `FastKernel`; the values are the same, and the gradients up to rounding.
     """
     x = ops.convert_to_tensor(x)
     dtype = keras.backend.standardize_dtype(x.dtype)
@@ -174,8 +134,7 @@ def _fast_gradient_product(x, fast_kernel):
         is_rounded = factor.dtype != x.dtype
         x_factor = ops.cast(x, factor.dtype)
 
-        def gradient(*arguments, upstream=None):
-            upstream = arguments[0] if upstream is None else upstream
+        def gradient(upstream):
             upstream = ops.cast(upstream, factor.dtype)
             if is_rounded:
                 x_gradient = _times_transposed(upstream, factor)

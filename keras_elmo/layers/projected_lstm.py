@@ -1,8 +1,7 @@
 """The recurrent core: one step of an LSTM with clips and a projection, and the cell that holds it.
 
-The gate equations are in two functions of this file and nowhere else: `compute_input_gates`
-computes what the gates get from the inputs, and `projected_lstm_step` the rest. `ProjectedLSTMCell`
-holds the weights. The loops that run the step along a sentence are in `layers/loops/`.
+The gate equations are in `compute_input_gates` and `projected_lstm_step`, and nowhere else. The
+loops that run the step along a sentence are in `layers/loops/`.
 """
 
 import contextlib
@@ -26,11 +25,10 @@ _thread = threading.local()
 
 @contextlib.contextmanager
 def projecting_in_parts():
-    """A context in which this thread's steps project small and large numbers apart.
+    """A context in which this thread's steps project small and large numbers apart, and add them.
 
-    The sum is the same. An int8 TFLite file rounds each row of a product to 256 steps, which are as
-    large as the row's largest number needs. Most of what is projected is near zero, and has finer
-    steps in a row of its own.
+    An int8 TFLite file rounds each row of a product to 256 steps, which are as large as the row's
+    largest number needs. Most numbers are near zero, and have finer steps in a row of their own.
     """
     _thread.projects_in_parts = True
     try:
@@ -64,16 +62,15 @@ def projected_lstm_step(
     Without a projection kernel, `m' = sigmoid(o) * tanh(c')`, which is not clipped.
 
     Args:
-        input_gates: float, (rows, 4 * units). What the gates get from the inputs, with the bias and
-            the forget bias: the result of `compute_input_gates`. Or a list of the four gates.
+        input_gates: float, (rows, 4 * units), or a list of the four gates. See
+            `compute_input_gates`.
         m: float, (rows, projection_dim). The previous output. `None` stands for zeros, and saves
             the product with U.
         c: float, (rows, units). The previous cell. `None` stands for zeros.
-        recurrent_kernel: float, (projection_dim, 4 * units), or a `FastKernel` of it, or a list of
-            its four parts if `input_gates` is a list. U.
-        projection_kernel: float, (units, projection_dim), or a `FastKernel` of it, or `None`. P.
-        cell_clip: float or `None`.
-        projection_clip: float or `None`.
+        recurrent_kernel: U, float, (projection_dim, 4 * units), as `matmul` takes it; or a list of
+            its four parts if `input_gates` is a list.
+        projection_kernel: P, float, (units, projection_dim), as `matmul` takes it, or `None`.
+        cell_clip, projection_clip: float or `None`.
 
     Returns:
         `(m', c')`, shaped as `m` and `c`.
@@ -103,18 +100,9 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False, splits_gates=
 
         input_gates = x W + b + [0, 0, 1, 0]
 
-    The last term is the forget bias, with one number for each of the gates i, j, f, o: every unit
-    of the forget gate f gets 1.
-
-    Args:
-        inputs: float, (..., features).
-        kernel: float, (features, 4 * units).
-        bias: float, (4 * units,), without the forget bias.
-        fast_gradient: bool. See `matmul`.
-        splits_gates: bool. Compute a product for each gate.
-
-    Returns:
-        float, (..., 4 * units); with `splits_gates` a list of the four gates, (..., units).
+    The last term is the forget bias, with one number for each of the gates i, j, f, o. The inputs
+    are (..., features), and the result is (..., 4 * units); with `splits_gates` it is a list of the
+    four gates, (..., units), with a product for each. For `fast_gradient` see `matmul`.
     """
     units = bias.shape[0] // 4
     is_forget = ops.cast(ops.arange(4 * units) // units == 2, bias.dtype)  # (4 * units,)
@@ -128,39 +116,14 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False, splits_gates=
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ProjectedLSTMCell(keras.layers.Layer):
-    """An LSTM cell with a projection and clips, for `keras.layers.RNN`.
+    """An LSTM cell with a projection and clips, for `keras.layers.RNN`, which handles the mask.
 
     Its equations are those of `compute_input_gates` and `projected_lstm_step`. The gates are
-    ordered i, j, f, o (input, candidate, forget, output). The forget gate gets 1 more than the
-    variable `bias` holds.
-
-    Masking: `keras.layers.RNN` handles the mask. The cell does not see it.
+    ordered i, j, f, o (input, candidate, forget, output). The arguments are those of `BiLM`.
 
     Args:
-        units: int. Size of the cell.
-        projection_dim: int or `None`. Size of the output. `None` or `units` means no projection.
-        cell_clip: positive float or `None`.
-        projection_clip: positive float or `None`.
         always_project: bool. With `True` there is a projection whatever the sizes, so that
             `projection_dim` may be `units`, or larger.
-        kernel_initializer: initializer of all kernels.
-
-    Call arguments:
-        inputs: float, (batch, features).
-        states: pair of floats, (batch, projection_dim) and (batch, units).
-
-    Returns:
-        `(output, [output, cell])`.
-
-    Raises:
-        ValueError: an argument is out of range.
-
-    Example:
-
-    >>> cell = ProjectedLSTMCell(256, projection_dim=64)
-    >>> rnn = keras.layers.RNN(cell, return_sequences=True)
-    >>> rnn(keras.ops.ones((2, 9, 32))).shape
-    (2, 9, 64)
 
     Reference: Sak et al. 2014, "Long Short-Term Memory Based Recurrent Neural Network
     Architectures for Large Vocabulary Speech Recognition"; `LSTMCell` of TensorFlow 1.
@@ -200,46 +163,29 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return [self.output_size, self.units]
 
     def build(self, input_shape):
-        def weight(name, shape, initializer):
-            return self.add_weight(name=name, shape=shape, initializer=initializer)
+        def kernel(name, *shape):
+            initializer = self.kernel_initializer.clone()
+            return self.add_weight(shape, initializer, name=name)
 
         gates = 4 * self.units
-        initializer = self.kernel_initializer
-        self.kernel = weight("kernel", (input_shape[-1], gates), initializer.clone())
-        self.recurrent_kernel = weight(
-            "recurrent_kernel", (self.output_size, gates), initializer.clone()
-        )
-        self.bias = weight("bias", (gates,), "zeros")
+        self.kernel = kernel("kernel", input_shape[-1], gates)
+        self.recurrent_kernel = kernel("recurrent_kernel", self.output_size, gates)
+        self.bias = self.add_weight((gates,), "zeros", name="bias")
         self.projection_kernel = None
         if self.always_project or self.output_size != self.units:
-            self.projection_kernel = weight(
-                "projection_kernel", (self.units, self.output_size), initializer.clone()
-            )
+            self.projection_kernel = kernel("projection_kernel", self.units, self.output_size)
 
     def input_gates(self, inputs, fast_gradient=False, kernel=None, splits_gates=False):
-        """`compute_input_gates` with this cell's weights: (..., features) -> (..., 4 * units).
-
-        A loop that calls this often reads the kernel once, see `as_factor`, and passes it on.
-        """
-        return compute_input_gates(
-            inputs,
-            self.kernel if kernel is None else kernel,
-            ops.cast(self.bias, self.compute_dtype),
-            fast_gradient,
-            splits_gates,
-        )
+        """`compute_input_gates` with this cell's weights, or with a kernel that a loop has read."""
+        kernel = self.kernel if kernel is None else kernel
+        bias = ops.cast(self.bias, self.compute_dtype)
+        return compute_input_gates(inputs, kernel, bias, fast_gradient, splits_gates)
 
     def make_step(self, fast_gradient=False, splits_gates=False, is_recurrent_fixed=False):
-        """Reads the weights once, for many steps.
+        """`projected_lstm_step` with this cell's weights, which are read once for many steps.
 
-        Args:
-            fast_gradient: bool. Also transpose the kernels, see `with_fast_gradient`.
-            splits_gates: bool. Whether `input_gates` is a list of the four gates.
-            is_recurrent_fixed: bool. With `fast_gradient`, compute no gradient for the recurrent
-                kernel. The caller computes it, see `with_kernel_gradient`.
-
-        Returns:
-            A function of `(input_gates, m, c)`: `projected_lstm_step` with this cell's weights.
+        With `fast_gradient` the kernels are also transposed, see `with_fast_gradient`. A recurrent
+        one that is fixed has no gradient: the caller computes it, see `with_kernel_gradient`.
         """
 
         def read(kernel, is_fixed=False):

@@ -6,6 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.layers.bilm import shapes_agree
+
 _EPSILON = 1e-12  # the original's; it avoids a division by zero
 
 
@@ -65,21 +67,18 @@ class ScalarMix(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, input_shape):
-        if not isinstance(input_shape, list | tuple) or not all(
-            isinstance(shape, list | tuple) for shape in input_shape
-        ):
+        if not all(isinstance(shape, list | tuple) for shape in input_shape):
             raise ValueError(
                 "The inputs must be a list of tensors of one shape: call it as mix([h0, h1, h2]). "
                 f"Received: a single input of shape {input_shape}"
             )
         num_inputs = len(input_shape)
-        scalars = self.initial_scalars
-        if scalars is not None and len(scalars) != num_inputs:
+        scalars = [0.0] * num_inputs if self.initial_scalars is None else self.initial_scalars
+        if len(scalars) != num_inputs:
             raise ValueError(
                 "`initial_scalars` must hold one value for each input. "
                 f"Received: initial_scalars={scalars}, and {num_inputs} inputs"
             )
-        scalars = [0.0] * num_inputs if scalars is None else scalars
         self.scalars = self.add_weight(
             name="scalars",
             shape=(num_inputs,),
@@ -91,12 +90,7 @@ class ScalarMix(keras.layers.Layer):
 
     def _check(self, shapes):
         shapes = [tuple(shape) for shape in shapes]
-        is_same = all(
-            len(shape) == len(shapes[0])
-            and all(a == b or a is None or b is None for a, b in zip(shape, shapes[0], strict=True))
-            for shape in shapes
-        )
-        if not is_same:
+        if not all(shapes_agree(shape, shapes[0]) for shape in shapes):
             raise ValueError(
                 f"The inputs of ScalarMix must have one shape. Received: shapes {shapes}"
             )
@@ -137,7 +131,7 @@ def _first_mask(mask):
 
 
 def _normalize(layer, mask):
-    """Shifts and scales a layer: the unmasked elements get the mean 0 and the variance 1."""
+    """Gives the unmasked elements of a layer the mean 0 and the variance 1."""
     # The statistics need float32: a sum over a batch overflows float16, and is rounded in bfloat16.
     x = ops.cast(layer, "float32")
     weights = ops.ones_like(x)  # (..., features): 1 where an element counts

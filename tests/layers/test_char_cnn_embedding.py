@@ -87,8 +87,8 @@ def test_the_full_length_compiles_with_xla_and_has_the_same_gradients():
         ({"character_dim": 0}, "character_dim=0"),
         ({"num_words": 0, "word_dim": 1}, "num_words=0"),
         ({"num_words": 3}, "word_dim=None"),
-        ({"word_dim": 3}, "`word_dim`"),
-        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "projection"),
+        ({"word_dim": 3}, "num_words=None"),
+        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "projection_dim=None"),
         ({"word_padding": 0}, "word_padding=0"),
     ],
 )

@@ -11,117 +11,61 @@
 The biLM handles padding (masked tokens) in the loops and nowhere else. `PackedLoop.enter` drops
 the padding, and `PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it:
 their `enter` sets it to zero, and their `run_layer` outputs zeros there and leaves the state as it
-was. `UnrolledLoop` and `FirstStepLoop`, in unrolled.py, read no padding. `BiLM` makes these two
-itself, for training and for the boundaries, and so they are not in the table `LOOPS`.
+was. `UnrolledLoop` reads no padding. `BiLM` makes it itself, for training and for the boundaries,
+and so it is not in the table `LOOPS`.
 
-To add a loop called "fast" that users can choose:
-
-1. Write a subclass of `Loop`, made from the mask and `training`, in a file of its own, `fast.py`.
-2. Add a row to `LOOPS`.
-3. Describe it in the docstring of `BiLM`, under `loop`.
-4. tests/layers/loops/test_loops.py then compares it with `RNNLoop`.
-5. If `fast.py` imports TensorFlow, add "fast" to the list in tests/test_imports.py.
+A new loop that users can choose is a subclass of `Loop` in a file of its own, a row of `LOOPS`, and
+a sentence in the docstring of `BiLM`. test_loops.py then compares it with `RNNLoop`. If it imports
+TensorFlow, tests/test_imports.py must name it.
 """
 
 import importlib
-from typing import NamedTuple
 
 import keras
 from keras import ops
 
-
-class LoopEntry(NamedTuple):
-    """One row of the table `LOOPS`.
-
-    Attributes:
-        module: str. The file of the loop in this folder, without `.py`.
-        class_name: str.
-        needs_tensorflow: bool. Whether the loop runs on Keras's TensorFlow backend alone.
-        supports_xla: bool. Whether XLA can compile the loop.
-    """
-
-    module: str
-    class_name: str
-    needs_tensorflow: bool
-    supports_xla: bool
-
-
-# The loops by the names that the argument `loop` of `BiLM` takes. The classes are imported when
-# they are used: users of JAX may lack TensorFlow, which some of the files import.
-LOOPS = {
-    "rnn": LoopEntry("rnn", "RNNLoop", needs_tensorflow=False, supports_xla=True),
-    "packed": LoopEntry("packed", "PackedLoop", needs_tensorflow=True, supports_xla=False),
-    "padded": LoopEntry("padded", "PaddedLoop", needs_tensorflow=True, supports_xla=True),
-}
+# The classes by the names that `loop` of `BiLM` takes, which are also those of their files. These
+# are imported when they are used: users of JAX may lack TensorFlow.
+LOOPS = {"rnn": "RNNLoop", "packed": "PackedLoop", "padded": "PaddedLoop"}
 
 
 class Loop:
     """The interface of a loop. Each call of `BiLM` makes a new loop.
 
-    A loop of the table `LOOPS` is made from the mask and a bool: `loop_class(mask, training)`. The
-    mask is bool, (batch, tokens). Real tokens may be anywhere in a row. `training` says that a
-    gradient will be computed. A loop may then prepare a faster one.
+    A loop of the table `LOOPS` is made from the mask, bool (batch, tokens), and from a bool,
+    `training`: whether a gradient will be computed. Real tokens may be anywhere in a row.
 
     A loop handles a pair of tensors, one for the forward and one for the backward direction of the
     biLM. Between `enter` and `leave` both have a form that the loop chooses. In this form, the sum
     of two tensors must be the sum token by token, since a skip connection adds them.
     """
 
+    supports_xla = True
+
     @staticmethod
     def traced(function):
-        """Returns a function that does the same, and is fast if it is called eagerly.
-
-        A loop whose steps would be slow in Python makes a `TracedFunction` of it. The others return
-        the function itself.
-
-        Args:
-            function: a function of tensors that makes the loop and runs all layers with it.
-        """
+        """The function that runs all layers with the loop, or one that does the same faster."""
         return function
 
     def enter(self, directions):
-        """Converts the inputs to the loop's own form.
-
-        Args:
-            directions: pair of floats, (batch, tokens, features).
-
-        Returns:
-            The pair in the loop's own form.
-        """
+        """Converts a pair of floats, (batch, tokens, features), to the loop's own form."""
         raise NotImplementedError
 
     def run_layer(self, layers, directions, states):
-        """Runs one LSTM layer in each direction.
+        """Runs a pair of built `keras.layers.RNN`s, each with a `ProjectedLSTMCell`.
 
-        Args:
-            layers: pair of built `keras.layers.RNN`s, forward and backward, each with a
-                `ProjectedLSTMCell`.
-            directions: the pair in the loop's own form.
-            states: pair of pairs `(m, c)`, floats, (batch, projection_dim) and (batch, units).
-
-        Returns:
-            directions: the layer's outputs, in the loop's own form.
-            states: like the argument, after the last real token of each row.
+        The states are pairs `(m, c)`, (batch, projection_dim) and (batch, units). The results are
+        the outputs in the loop's own form, and the states after the last real token of each row.
         """
         raise NotImplementedError
 
     def leave(self, directions):
-        """Converts both directions back, and concatenates their features.
-
-        Args:
-            directions: the pair in the loop's own form.
-
-        Returns:
-            float, (batch, tokens, 2 * features). Masked tokens are zero.
-        """
+        """Converts both directions to one float, (batch, tokens, 2 * features), zero if masked."""
         raise NotImplementedError
 
 
 class TimeMajorLoop(Loop):
-    """A loop whose own form is (tokens, batch, features).
-
-    A step then reads and writes a slice of contiguous rows.
-    """
+    """A loop whose own form is (tokens, batch, features): a step has a slice of adjacent rows."""
 
     def enter(self, directions):
         # (batch, tokens, features) -> (tokens, batch, features)
@@ -133,20 +77,12 @@ class TimeMajorLoop(Loop):
 
 
 def find_loop(name):
-    """The class of a loop.
-
-    Args:
-        name: a name of the table `LOOPS`.
-
-    Raises:
-        ValueError: there is no such loop, or it needs TensorFlow and Keras runs on another backend.
-    """
+    """The class of a loop by its name, or a `ValueError` where this backend does not have it."""
     if name not in list(LOOPS):
         raise ValueError(f"`loop` must be None or one of {list(LOOPS)}. Received: loop={name!r}")
-    entry = LOOPS[name]
-    if entry.needs_tensorflow and keras.backend.backend() != "tensorflow":
+    if name != "rnn" and keras.backend.backend() != "tensorflow":
         raise ValueError(
             f'With loop={name!r} the backend must be TensorFlow; use loop=None or "rnn". '
             f"Received: backend {keras.backend.backend()!r}"
         )
-    return getattr(importlib.import_module(f"{__name__}.{entry.module}"), entry.class_name)
+    return getattr(importlib.import_module(f"{__name__}.{name}"), LOOPS[name])

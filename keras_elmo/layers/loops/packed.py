@@ -41,40 +41,20 @@ TOKENS_PER_BLOCK = 1024
 
 
 class Packing(NamedTuple):
-    """Where the real tokens of a batch are in packed form.
+    """Where the N real tokens of a batch are in packed form: int32 tensors, see above."""
 
-    Attributes:
-        positions: int64, (N, 2). The row and the column of each real token, row by row.
-        forward: int32, (N,). The index of each real token, taken row by row, in the packed form of
-            the forward direction.
-        backward: int32, (N,). The same for the backward direction, which reads from the end.
-        order: int32, (batch,). The rows of the batch, the longest first.
-        lengths: int32, (batch,). The number of real tokens of each row, in this order.
-        num_rows: int32, (steps + 1,). The number of rows that have more than t real tokens. The
-            last number is 0.
-        offsets: int32, (steps + 1,). The packed index where step t begins.
-        final_output_index: int32, (num_rows[0],). For each row that has tokens, in this order, the
-            packed index of its last output.
-        final_cell_index: int32, (num_rows[0],). The same for its last cell state in `final_c`.
-    """
-
-    positions: object
-    forward: object
-    backward: object
-    order: object
-    lengths: object
-    num_rows: object
-    offsets: object
-    final_output_index: object
+    positions: object  # int64, (N, 2): the row and the column of each real token, row by row
+    forward: object  # (N,), for these tokens: the index in the packed form of the forward direction
+    backward: object  # (N,), the same for the backward direction, which reads from the end
+    order: object  # (batch,)
+    num_rows: object  # (steps + 1,)
+    offsets: object  # (steps + 1,)
+    final_output_index: object  # (num_rows[0],), in this order, like the next one
     final_cell_index: object
 
 
 def pack(mask):
-    """Computes the `Packing` of a mask.
-
-    Args:
-        mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
-    """
+    """Computes the `Packing` of a mask, bool (batch, tokens)."""
     is_real = tf.cast(mask, tf.int32)  # (batch, tokens)
     row_lengths = tf.reduce_sum(is_real, axis=1)  # (batch,)
     order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
@@ -100,7 +80,6 @@ def pack(mask):
         forward=tf.gather(offsets, step) + rank,
         backward=tf.gather(offsets, step_from_end) + rank,
         order=order,
-        lengths=lengths,
         num_rows=num_rows,
         offsets=offsets,
         final_output_index=tf.gather(offsets, last_step) + sorted_row,
@@ -112,21 +91,16 @@ class PackedLoop(Loop):
     """Runs both directions side by side over the real tokens alone, in one `tf.while_loop`.
 
     The loop's own form is (N, features), the packed form of each direction in its order of reading.
-
-    Args:
-        mask: bool, (batch, tokens). Real tokens may be anywhere in a row.
-        training: bool. Whether a gradient will be computed. If so, the kernels are also transposed,
-            once for all steps.
-        is_backward_reversed: bool. `True`: the inputs of both directions are in the order of the
-            text, and the backward direction reads its inputs from the end. `False`: the inputs of
-            each direction are in the order in which it reads them.
+    The inputs of both are in the order of the text if `is_backward_reversed`; else those of each
+    direction are in the order in which it reads them.
     """
+
+    supports_xla = False
 
     def __init__(self, mask, training=False, is_backward_reversed=True):
         self.mask = mask
         self.training = training
         self.packing = pack(mask)
-        # For each direction: the packed index of each real token, row by row.
         backward = self.packing.backward if is_backward_reversed else self.packing.forward
         self.packed_index = [self.packing.forward, backward]
 
@@ -146,13 +120,22 @@ class PackedLoop(Loop):
         ]
 
     def run_layer(self, layers, directions, states):
-        order = self.packing.order
-        # In the packed form the longest rows come first. The caller gets its own order back.
-        states = [[tf.gather(tensor, order) for tensor in pair] for pair in states]
+        packing, num_started = self.packing, self.packing.num_rows[0]
         cells = [layer.cell for layer in layers]
-        outputs, states = _run_cells(cells, directions, self.packing, states, self.training)
-        rank = tf.math.invert_permutation(order)
-        return outputs, [[tf.gather(tensor, rank) for tensor in pair] for pair in states]
+        # In the packed form the longest rows come first. The caller gets its own order back.
+        states = [[tf.gather(tensor, packing.order) for tensor in pair] for pair in states]
+        rank = tf.math.invert_permutation(packing.order)
+        # A row without tokens takes no step. Its state is returned unchanged.
+        started = [(m[:num_started], c[:num_started]) for m, c in states]
+        outputs, final_c = _run_steps(cells, directions, packing, started, self.training)
+        final_states = []
+        for k, (m, c) in enumerate(states):
+            last_m = tf.gather(outputs[k], packing.final_output_index)  # (num_started, features)
+            last_c = tf.gather(final_c[k], packing.final_cell_index)  # (num_started, units)
+            m = tf.concat([last_m, m[num_started:]], 0)
+            c = tf.concat([last_c, c[num_started:]], 0)
+            final_states.append((tf.gather(m, rank), tf.gather(c, rank)))
+        return outputs, final_states
 
     def leave(self, directions):
         tokens = [
@@ -166,49 +149,11 @@ class PackedLoop(Loop):
         return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
 
 
-def _run_cells(cells, inputs, packing, states, training):
-    """Runs several cells side by side over packed inputs.
-
-    Args:
-        cells: list of built `ProjectedLSTMCell`s of the same size.
-        inputs: list of floats, (N, features), one for each cell, packed in its order of reading.
-        packing: the `Packing`.
-        states: list of pairs `(m, c)`, one for each cell. Their rows are in the order of
-            `packing.order`.
-        training: see `PackedLoop`.
-
-    Returns:
-        outputs: list of floats, (N, projection_dim), packed like the inputs.
-        states: like the argument, after the last real token of each row.
-    """
-    # A row without tokens takes no step. Its state is returned unchanged.
-    num_started = packing.num_rows[0]
-    started = [(m[:num_started], c[:num_started]) for m, c in states]
-    outputs, final_c = _run_steps(cells, inputs, packing, started, training)
-    final_states = []
-    for k, (m, c) in enumerate(states):
-        final_m = tf.gather(outputs[k], packing.final_output_index)  # (num_started, projection_dim)
-        last_c = tf.gather(final_c[k], packing.final_cell_index)  # (num_started, units)
-        final_states.append(
-            (tf.concat([final_m, m[num_started:]], 0), tf.concat([last_c, c[num_started:]], 0))
-        )
-    return outputs, final_states
-
-
 def _run_steps(cells, inputs, packing, states, training):
-    """Runs the steps of `_run_cells`, for the rows that have tokens.
+    """Runs cells of one size side by side, each over its packed inputs, (N, features).
 
-    Args:
-        cells: see `_run_cells`, like the following.
-        inputs: list of floats, (N, features).
-        packing: the `Packing`.
-        states: list of pairs `(m, c)`, of those rows alone.
-        training: see `PackedLoop`.
-
-    Returns:
-        outputs: list of floats, (N, projection_dim).
-        final_c: list of floats, (rows, units). The last c of each row. The first ones are of the
-            rows that end in the first step.
+    The states are a pair `(m, c)` for each cell, of the rows that have tokens, the longest first.
+    Returns the packed outputs and `final_c` of each cell.
     """
     num_rows, offsets = packing.num_rows, packing.offsets
     num_steps = tf.shape(num_rows)[0] - 1

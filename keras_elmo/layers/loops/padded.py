@@ -9,17 +9,8 @@ class PaddedLoop(TimeMajorLoop):
     """Runs both directions side by side over padded sentences, in one `tf.while_loop`.
 
     All operations are TFLite's own. A batch may have any positive number of rows and of tokens.
-    Padding is computed, and the result is discarded: the state does not change, and the output is
-    zero.
-
-    The loop's own form is (tokens, batch, features), in the order of the inputs.
-
-    Args:
-        mask: bool, (batch, tokens), or `None`: all tokens are real.
-        training: bool. It changes nothing in this loop.
-        is_backward_reversed: bool. `True`: the inputs of both directions are in the order of the
-            text, and the backward direction reads its inputs from the end. `False`: the inputs of
-            each direction are in the order in which it reads them.
+    Padding is computed, and the result is discarded. Without a mask all tokens are real, and
+    `is_backward_reversed` is as in `PackedLoop`.
     """
 
     def __init__(self, mask, training=False, is_backward_reversed=True):

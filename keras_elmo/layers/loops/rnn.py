@@ -9,10 +9,6 @@ class RNNLoop(Loop):
     """Runs each direction with `keras.layers.RNN`. Tests compare the other loops with this one.
 
     The loop's own form is (batch, tokens, features), in the order of the text.
-
-    Args:
-        mask: bool, (batch, tokens).
-        training: bool. It changes nothing in this loop.
     """
 
     def __init__(self, mask, training=False):

@@ -1,8 +1,8 @@
-"""`UnrolledLoop` and `FirstStepLoop`, which write their steps into the graph."""
+"""`UnrolledLoop`, which writes its steps into the graph."""
 
 from keras import ops
 
-from keras_elmo.layers.loops import Loop, TimeMajorLoop
+from keras_elmo.layers.loops import TimeMajorLoop
 from keras_elmo.layers.matmul import with_kernel_gradient
 
 
@@ -11,12 +11,7 @@ class UnrolledLoop(TimeMajorLoop):
 
     A step in training takes less time than a `tf.while_loop` needs to store what the gradient of
     the step reads. Every token must be real, and both directions come in their order of reading.
-    The number of tokens must be known when the graph is made.
-
-    The loop's own form is (tokens, batch, features).
-
-    Args:
-        training: bool. Whether a gradient will be computed.
+    The number of tokens must be known. Without a gradient, states may be `None`, which is zero.
     """
 
     def __init__(self, training):
@@ -38,25 +33,3 @@ class UnrolledLoop(TimeMajorLoop):
             outputs.append(ops.stack([*outputs_before[1:], m]))  # (tokens, batch, features)
             next_states.append((m, c))
         return outputs, next_states
-
-
-class FirstStepLoop(Loop):
-    """Runs the step once, for the token with which every sentence begins (`<S>` or `</S>`).
-
-    The state before is zero, so nothing is multiplied by the recurrent kernel. `run_layer` ignores
-    its argument `states`. The loop's own form is (batch, features).
-    """
-
-    def enter(self, directions):
-        # (batch, 1, features) -> (batch, features)
-        return [x[:, 0] for x in directions]
-
-    def run_layer(self, layers, directions, states):
-        states = [
-            layer.cell.make_step()(layer.cell.input_gates(x), None, None)
-            for layer, x in zip(layers, directions, strict=True)
-        ]
-        return [m for m, _ in states], states
-
-    def leave(self, directions):
-        return ops.concatenate(directions, axis=-1)[:, None]  # (batch, 1, 2 * features)

@@ -24,7 +24,6 @@ def test_the_example_above_the_code():
     assert packing.num_rows.numpy().tolist() == [3, 2, 1, 1, 0]
     assert packing.offsets.numpy().tolist() == [0, 3, 5, 6, 7]
     assert packing.order.numpy().tolist() == [1, 0, 2]
-    assert packing.lengths.numpy().tolist() == [4, 2, 1]
     assert packing.final_output_index.numpy().tolist() == [6, 4, 2]
     assert packing.final_cell_index.numpy().tolist() == [2, 1, 0]
 
@@ -37,7 +36,6 @@ def test_packing_of_random_masks(seed):
     lengths = mask.sum(axis=1)
     order = np.argsort(-lengths, kind="stable")
     assert packing.order.numpy().tolist() == order.tolist()
-    assert packing.lengths.numpy().tolist() == lengths[order].tolist()
     assert packing.positions.numpy().tolist() == np.argwhere(mask).tolist()
     steps = lengths.max(initial=0)
     rows = [[row for row in order if lengths[row] > t] for t in range(steps)]

@@ -9,7 +9,6 @@ from keras_elmo.text.character_ids import (
 )
 from keras_elmo.text.inputs import (
     check_tokens,
-    first_tokens,
     strings,
     strings_for,
     to_tokens,
@@ -32,7 +31,6 @@ __all__ = [
     "character_scheme",
     "check_character_ids",
     "check_tokens",
-    "first_tokens",
     "get_tokenizer",
     "rows_of_sentences",
     "strings",

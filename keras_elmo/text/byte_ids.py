@@ -11,18 +11,10 @@ SPACE = 32
 
 
 def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
-    """Splits texts on whitespace, on Unicode's spaces too, and returns the tokens' character ids.
+    """The character ids of the tokens of texts, uint8 (batch, bytes), padded with spaces.
 
-    Args:
-        text: uint8, (batch, bytes). UTF-8, or any other bytes. Shorter texts are padded at the end
-            with spaces.
-        max_characters: int, at least 3.
-
-    Returns:
-        ids: int32, (N, max_characters). The tokens of all texts, text by text.
-        rows: int32, (N,). The row of each token's text.
-        starts: int32, (N,). The index of each token's first byte in its text.
-        ends: int32, (N,). The index of the byte after its last.
+    The results are int32: the ids, (N, max_characters), text by text; and of each token, (N,), the
+    row of its text, the index of its first byte there, and that of the byte after its last.
     """
     # A space is put before and after each text. Then every token has a space on both sides, and the
     # bytes that are read after the last token exist.
@@ -53,12 +45,7 @@ def add_word_marks(
 ):
     """Puts the ids of words between begin-word and end-word, with word padding after that.
 
-    Args:
-        body: int32, (N, max_characters - 2). What stands behind a word does not matter.
-        lengths: int32, (N, 1). The ids of each word.
-
-    Returns:
-        int32, (N, max_characters).
+    The body is (N, max_characters - 2), and each word has the first `lengths`, (N, 1), of its ids.
     """
     position = tf.range(body.shape[1])[None]
     body = tf.where(position < lengths, body, word_padding)
@@ -70,11 +57,7 @@ def add_word_marks(
 def _is_space(data):
     """Whether each byte is part of a character that Python's `str.split()` takes for whitespace.
 
-    Args:
-        data: int32, (batch, bytes). Each row ends with a space.
-
-    Returns:
-        bool, (batch, bytes).
+    Each row must end with a space.
     """
     second = tf.pad(data[:, 1:], [[0, 0], [0, 1]])
     third = tf.pad(data[:, 2:], [[0, 0], [0, 2]])

@@ -15,25 +15,9 @@ from keras_elmo.text.inputs import strings, to_tokens
 
 
 def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):
-    """The character ids of tokens.
+    """The character ids of tokens of any bytes, string (N,): int32, (N, max_characters).
 
-    A token may consist of any bytes: invalid UTF-8, NUL bytes, an empty string. A token longer than
-    `max_characters - 2` bytes is cut there, even in the middle of a character.
-
-    Args:
-        tokens: string, (N,).
-        max_characters: int, at least 3.
-
-    Returns:
-        int32, (N, max_characters).
-
-    Example:
-
-    >>> character_ids(tf.constant(["a", "bc"]), max_characters=5).numpy()
-    array([[259,  98, 260, 261, 261],
-           [259,  99, 100, 260, 261]], dtype=int32)
-
-    Reference: `keras_elmo.characters.word_to_ids`.
+    A plain-Python reference is `keras_elmo.characters.word_to_ids`.
     """
     room = max_characters - 2
     data = tf.cast(tf.io.decode_raw(tokens, tf.uint8, fixed_length=room), tf.int32)  # (N, room)
@@ -69,15 +53,7 @@ def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_
 
 
 def rows_of_sentences(sentences, word_ids):
-    """The ids of a batch of sentences.
-
-    Args:
-        sentences: see `batch_to_ids`.
-        word_ids: function of words, string (N,), to rows of ids, int32 (N, ids).
-
-    Returns:
-        int32, (batch, tokens, ids), padded with 0.
-    """
+    """`batch_to_ids` with a function of words, string (N,), to rows of ids, int32 (N, ids)."""
     tokens = strings(sentences)
     if tokens.shape.rank != 2 and tokens.shape != (0,):  # an empty list
         raise ValueError(
@@ -89,22 +65,10 @@ def rows_of_sentences(sentences, word_ids):
 
 
 def check_character_ids(ids, scheme, has_boundaries=False):
-    """Checks character ids, and removes the sentence boundaries if there are any.
+    """Checks character ids, (batch, tokens, ids_per_token), and returns them as int32.
 
-    Args:
-        ids: integers, (batch, tokens, ids_per_token). The ids of a padding token are all 0, and
-            padding comes after the tokens of a sentence.
-        scheme: the character scheme of the ids, see `character_scheme`.
-        has_boundaries: bool. Whether each sentence begins with `<S>` and ends with `</S>`. These
-            are removed, and two tokens fewer remain.
-
-    Returns:
-        int32, (batch, tokens, ids_per_token).
-
-    Raises:
-        TypeError: the ids are not integers.
-        ValueError: the ids have another shape. Eagerly also: a value is out of range, a token comes
-            after padding, or the sentence boundaries are not as `has_boundaries` says.
+    If they have the sentence boundaries, these are removed, and two tokens fewer remain. Values are
+    checked only eagerly.
     """
     ids = tf.convert_to_tensor(ids)
     if stands_for_a_shape(ids):
@@ -118,17 +82,14 @@ def check_character_ids(ids, scheme, has_boundaries=False):
         )
     ids = tf.cast(ids, tf.int64)
     if tf.executing_eagerly() and tf.size(ids) > 0:
-        chars = ids if scheme.num_words is None else ids[..., :-1]
-        characters.check_range(
-            int(tf.reduce_min(chars)), int(tf.reduce_max(chars)), scheme.num_characters
-        )
+        chars = values = ids.numpy()
         if scheme.num_words is not None:
-            words = ids[..., -1]
-            low, high = int(tf.reduce_min(words)), int(tf.reduce_max(words))
-            characters.check_range(low, high, scheme.num_words, "Word ids")
-        is_token = tf.reduce_any(ids > 0, axis=-1)  # (batch, tokens)
+            chars, words = values[..., :-1], values[..., -1]
+            characters.check_range(int(words.min()), int(words.max()), scheme.num_words, "Word ids")
+        characters.check_range(int(chars.min()), int(chars.max()), scheme.num_characters)
+        is_token = np.any(values > 0, axis=-1)  # (batch, tokens)
         _check_boundaries(chars, is_token, has_boundaries, scheme.boundaries[:, 1])
-        if tf.reduce_any(is_token[:, 1:] & ~is_token[:, :-1]):
+        if np.any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(
                 "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
                 "Received: a token after padding"
@@ -142,54 +103,30 @@ def check_character_ids(ids, scheme, has_boundaries=False):
 
 
 def _check_boundaries(ids, is_token, has_boundaries, marks):
-    """Raises a `ValueError` if the sentence boundaries are not as `has_boundaries` says.
+    """Raises an error if the sentence boundaries are not as `has_boundaries` says.
 
-    Args:
-        ids: integers, (batch, tokens, characters).
-        is_token: bool, (batch, tokens).
-        has_boundaries: see `check_character_ids`.
-        marks: the ids of the two characters that only `<S>` and `</S>` have.
+    `marks` are the ids of the two characters that only `<S>` and `</S>` have.
     """
-    begins = tf.reduce_any(ids == marks[0], axis=-1)  # (batch, tokens)
-    ends = tf.reduce_any(ids == marks[1], axis=-1)
+    begins, ends = (np.any(ids == mark, axis=-1) for mark in marks)  # (batch, tokens)
     if has_boundaries:
-        is_last = is_token & ~tf.pad(is_token, [[0, 0], [0, 1]])[:, 1:]
-        is_first = is_token & (tf.range(tf.shape(ids)[1]) == 0)
-        if tf.reduce_any((begins != is_first) | (ends != is_last)):
+        is_last = is_token & ~np.pad(is_token, [[0, 0], [0, 1]])[:, 1:]
+        is_first = is_token & (np.arange(ids.shape[1]) == 0)
+        if np.any((begins != is_first) | (ends != is_last)):
             raise ValueError(
                 "With `has_boundaries=True` the first token of each sentence must be <S>, the last "
                 "one </S>, and none between them, as bilm-tf's `Batcher` makes them. Received: "
                 "other ids"
             )
-    elif tf.reduce_any(begins | ends):
+    elif np.any(begins | ends):
         raise ValueError(
             "Character ids must not hold the sentence boundaries <S> and </S>, which the model "
             "adds. Pass `has_boundaries=True` where each sentence has both, as bilm-tf's `Batcher` "
-            "makes them; they are removed then. Received: ids "
-            f"{marks[0]} or {marks[1]}"
+            f"makes them; they are removed then. Received: ids {marks[0]} or {marks[1]}"
         )
 
 
 def character_scheme(dictionary, max_characters):
-    """The character scheme of a model: it makes a row of ids of each word.
-
-    A model has one of two: `ByteScheme`, that of the original, or `DictionaryScheme`, that of
-    ELMoForManyLangs. Both have these:
-
-    - `ids_per_token`: int. The length of a row.
-    - `num_characters`, `num_words`: the largest ids of a row. Without a table of words, `num_words`
-      is `None`; with one, the last id of a row is the word's.
-    - `word_padding`: int. The id that fills a word up.
-    - `boundaries`: NumPy array, int32, (2, ids_per_token). The rows of `<S>` and `</S>`.
-    - `ids`: a method of words, string (N,), to their rows, int32 (N, ids_per_token).
-    - `bytes_to_ids`: a function like `byte_ids` of a text's bytes, or `None` where there is none.
-    - `meaning`: str. What the ids are, for those who make them by other means.
-    - `tables`: the TensorFlow tables that `ids` reads. A SavedModel must hold them.
-
-    Args:
-        dictionary: a `Dictionary`, or `None`: characters are bytes.
-        max_characters: int, at least 3. Characters of a word.
-    """
+    """The character scheme of a model: that of the original, or with a `Dictionary` of its own."""
     if dictionary is None:
         return ByteScheme(max_characters)
     return DictionaryScheme(dictionary, max_characters)
@@ -198,21 +135,21 @@ def character_scheme(dictionary, max_characters):
 class ByteScheme:
     """The original's scheme: the ids of `keras_elmo.characters`.
 
-    Args:
-        max_characters: int, at least 3. Characters of a word.
+    A scheme makes a row of `ids_per_token` ids of each word. `DictionaryScheme` has the same names.
     """
 
-    num_characters = characters.NUM_CHARACTERS
-    num_words = None
+    num_characters = characters.NUM_CHARACTERS  # the largest id
+    num_words = None  # with a table of words: the largest id of a word, which ends each row
     word_padding = characters.WORD_PADDING
     meaning = "the ids of keras_elmo.characters"
-    tables = ()
+    tables = ()  # the TensorFlow tables that `ids` reads: a SavedModel must hold them
 
     def __init__(self, max_characters):
         self.ids_per_token = max_characters
+        # The rows of <S> and </S>: (2, ids_per_token).
         self.boundaries = np.array(characters.boundary_ids(max_characters), np.int32)
         self.bytes_to_ids = functools.partial(byte_ids, max_characters=max_characters)
 
     def ids(self, words):
-        """See `character_ids`."""
+        """Words, string (N,), to their rows, int32 (N, ids_per_token)."""
         return character_ids(words, self.ids_per_token)

@@ -5,22 +5,15 @@ import tensorflow as tf
 
 from keras_elmo import dictionary as marks
 from keras_elmo.text.byte_ids import add_word_marks
-from keras_elmo.text.inputs import first_tokens
 
 _BOUNDARIES = (marks.BEGIN_SENTENCE, marks.END_SENTENCE)
 
 
 class DictionaryScheme(tf.Module):
-    """The scheme of ELMoForManyLangs: the ids of a `Dictionary`.
+    """The scheme of ELMoForManyLangs: the ids of a `Dictionary`. Its names are as in `ByteScheme`.
 
     Characters are found by their code points in a sorted list, which is a small constant of the
-    graph; words in a hash table. Both are TensorFlow's own operations.
-
-    Args:
-        dictionary: a `Dictionary`.
-        max_characters: int, at least 3. Characters of a word.
-
-    Reference: `Dictionary.word_to_ids`.
+    graph; words in a hash table. A plain-Python reference is `Dictionary.word_to_ids`.
     """
 
     bytes_to_ids = None  # a word cannot be looked up without strings
@@ -58,14 +51,7 @@ class DictionaryScheme(tf.Module):
             self.tables = [table]
 
     def ids(self, words):
-        """Words to ids.
-
-        Args:
-            words: string, (N,). Any bytes; what is not UTF-8 is an unknown character.
-
-        Returns:
-            int32, (N, ids_per_token).
-        """
+        """Words of any bytes to their rows. What is not UTF-8 is an unknown character."""
         room = self._max_characters - 2
         # A first cut, so that little of a long word is decoded. It is generous: invalid bytes count
         # as fewer characters here than in `unicode_decode`.
@@ -73,7 +59,7 @@ class DictionaryScheme(tf.Module):
         points = tf.strings.unicode_decode(
             words, "UTF-8", errors="replace", replacement_char=self._replacement
         )
-        points = first_tokens(points, room)  # (N, None)
+        points = points[:, :room]  # (N, None)
         body = points.with_flat_values(self._find(points.flat_values))
         body = body.to_tensor(shape=[None, room])  # (N, room)
         lengths = tf.cast(points.row_lengths(), tf.int32)[:, None]  # (N, 1)

@@ -58,7 +58,7 @@ def strings(texts: Texts) -> Any:
 
     >>> model.fit(strings(texts), np.array(labels))
     """
-    if isinstance(texts, tf.RaggedTensor) or tf.is_tensor(texts):
+    if tf.is_tensor(texts):
         if isinstance(texts, tf.SparseTensor):
             raise TypeError(f"{_RULE} Received: a SparseTensor; pass tf.sparse.to_dense(it, '')")
         if texts.dtype != tf.string:
@@ -77,11 +77,11 @@ def strings(texts: Texts) -> Any:
             raise TypeError(f"{_RULE} {received}")
         if texts.ndim > 2:
             raise ValueError(f"{_RULE} {received}")
-        if texts.ndim != 1:
-            columns = texts.shape[-1] if texts.ndim else 1
-            words = [_checked_bytes(w, k // columns) for k, w in enumerate(texts.ravel().tolist())]
-            return tf.reshape(tf.constant(words, tf.string), texts.shape or (1,))
-        texts = texts.tolist()
+        if texts.ndim == 2:
+            rows = enumerate(texts.tolist())
+            words = [_checked_bytes(word, row) for row, words in rows for word in words]
+            return tf.reshape(tf.constant(words, tf.string), texts.shape)
+        texts = np.atleast_1d(texts).tolist()
     if not isinstance(texts, list | tuple):
         raise TypeError(f"{_RULE} Received: {type(texts).__name__}")
     texts = [list(t) if isinstance(t, tuple | np.ndarray) else t for t in texts]
@@ -114,13 +114,7 @@ def _checked_bytes(word, row, index=None):
 
 
 def not_text(rule, value, place):
-    """A `TypeError` for something that is not a string.
-
-    Args:
-        rule: str. What must hold.
-        value: what stands there.
-        place: str, such as `"row 3"`.
-    """
+    """A `TypeError` for a value that is not a string, in a place such as `"row 3"`."""
     cure = ""
     # A missing text in a table is None, NaN, or pandas's NA.
     is_nan = isinstance(value, float | np.floating) and value != value
@@ -137,13 +131,6 @@ def strings_for(texts, tokenizer):
     """Like `strings`, for a model with a tokenizer: what looks like a mistake is checked.
 
     A RaggedTensor is not: its type says that it holds tokens.
-
-    Args:
-        texts: see `strings`.
-        tokenizer: see `to_tokens`.
-
-    Raises:
-        ValueError: see `check_tokens`.
     """
     tensor = strings(texts)
     if not tf.executing_eagerly():
@@ -158,12 +145,7 @@ def strings_for(texts, tokenizer):
 def warn_of_long_words(texts, tokenizer):
     """Warns of a raw string without spaces of which a model reads only the beginning.
 
-    Args:
-        texts: iterable of strings, and of lists, which are left out.
-        tokenizer: see `to_tokens`.
-
-    Returns:
-        bool. Whether there was a warning.
+    Lists among the texts are left out. Returns whether there was a warning.
     """
     for text in texts if getattr(tokenizer, "splits_on_spaces", False) else ():
         data = characters.text_to_bytes(text) if isinstance(text, str | bytes) else b""
@@ -181,18 +163,10 @@ def warn_of_long_words(texts, tokenizer):
 
 
 def check_tokens(tokens, tokenizer, may_refuse=True):
-    """Warns of tokens that hold whitespace, at which the tokenizer would split them.
+    """Warns of tokens, bytes, that hold whitespace at which the tokenizer would split them.
 
-    Args:
-        tokens: list of bytes. The tokens of lists of lists, all together.
-        tokenizer: see `to_tokens`. Without one there is nothing to warn of.
-        may_refuse: bool. Whether to raise the error below, or to warn in its place, too.
-
-    Returns:
-        bool. Whether there was a warning.
-
-    Raises:
-        ValueError: more than half of the tokens hold such whitespace.
+    More than half of such tokens are an error, if it `may_refuse`. Returns whether there was a
+    warning.
     """
     if tokenizer is None:
         return False
@@ -221,17 +195,10 @@ def check_tokens(tokens, tokenizer, may_refuse=True):
 
 
 def to_tokens(texts, tokenizer):
-    """Text as tokens, inside the graph.
+    """Text as a RaggedTensor of tokens, (batch, None), inside the graph.
 
-    Args:
-        texts: string. One of: raw strings, () or (batch,) or (batch, 1), which `tokenizer` splits;
-            a RaggedTensor of tokens, (batch, None), which is returned unchanged; or, with
-            `tokenizer=None`, tokens (batch, tokens) that are padded at the end with `""` (an empty
-            batch may be (0,)).
-        tokenizer: an object with a method `tokenize`, or `None`.
-
-    Returns:
-        string RaggedTensor, (batch, None).
+    The tokenizer splits raw strings, (), (batch,) or (batch, 1). Without one the text must be
+    tokens, (batch, tokens), padded at the end with `""` (an empty batch may be (0,)).
     """
     if isinstance(texts, tf.RaggedTensor):
         return texts.with_row_splits_dtype(tf.int64)
@@ -244,11 +211,7 @@ def to_tokens(texts, tokenizer):
                 "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
                 f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"
             )
-        # A row is as long as the position, counted from 1, of its last token that is not "".
-        position = tf.range(1, tf.shape(texts)[1] + 1)  # (tokens,)
-        is_token = tf.cast(tf.not_equal(texts, ""), position.dtype)  # (batch, tokens)
-        lengths = tf.reduce_max(tf.pad(is_token * position, [[0, 0], [1, 0]]), axis=1)  # (batch,)
-        return tf.RaggedTensor.from_tensor(texts, lengths=lengths)
+        return tf.RaggedTensor.from_tensor(texts, padding="")
     if rank == 2 and texts.shape[1] == 1:
         texts = texts[:, 0]
     elif rank is None or rank > 1:
@@ -258,26 +221,6 @@ def to_tokens(texts, tokenizer):
             f"`tokenizer=None`. Received: a tensor of shape {texts.shape}"
         )
     return tokenizer.tokenize(tf.reshape(texts, [-1]))
-
-
-def first_tokens(tokens, max_tokens):
-    """The first `max_tokens` tokens of each sentence.
-
-    Args:
-        tokens: string RaggedTensor, (batch, None).
-        max_tokens: int.
-
-    Returns:
-        string RaggedTensor, (batch, None).
-    """
-    # The position of each token in the batch, less that of the first token of its sentence: (N,).
-    position = tf.range(tf.size(tokens.flat_values, tf.int64))
-    position -= tf.repeat(tokens.row_starts(), tokens.row_lengths())
-    return tf.RaggedTensor.from_row_lengths(
-        tf.boolean_mask(tokens.flat_values, position < max_tokens),
-        tf.minimum(tokens.row_lengths(), max_tokens),
-        validate=False,
-    )
 
 
 def call_strings(inputs, tokenizer=None):
@@ -321,21 +264,14 @@ def fit_strings(inputs, tokenizer=None):
 
 
 def tokens_and_width(inputs, tokenizer, max_tokens):
-    """The tokens of a call's inputs, and the width that its outputs have.
+    """The tokens of a call's inputs, a RaggedTensor, and the width that its outputs have.
 
-    Args:
-        inputs: string tensor or RaggedTensor, as `Elmo` takes it.
-        tokenizer: see `Elmo`.
-        max_tokens: see `Elmo`.
-
-    Returns:
-        A pair: string RaggedTensor, (batch, None), of at most `max_tokens` tokens a sentence; and
-        the width in tokens, an int where it is known, or else an int32 scalar. Texts have at least
-        one column, which is padding where all are empty: Keras's recurrent layers fail on none.
+    The width is an int where it is known, or else an int32 scalar. Texts have at least one column,
+    which is padding where all are empty: Keras's recurrent layers fail on none.
     """
     tokens = to_tokens(inputs, tokenizer)
     if max_tokens is not None:
-        return first_tokens(tokens, max_tokens), max_tokens
+        return tokens[:, :max_tokens], max_tokens
     is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
     if is_padded and inputs.shape.rank == 2:
         return tokens, num_columns(inputs)
@@ -344,11 +280,7 @@ def tokens_and_width(inputs, tokenizer, max_tokens):
 
 
 def symbolic_width(inputs, tokenizer, max_tokens):
-    """The width that the outputs of a symbolic call have: an int, or `None` where it varies.
-
-    Raises:
-        ValueError: without a tokenizer, the inputs are not tokens.
-    """
+    """The width that the outputs of a symbolic call have: an int, or `None` where it varies."""
     if tokenizer is not None or getattr(inputs, "ragged", False):
         return max_tokens
     if len(inputs.shape) != 2:

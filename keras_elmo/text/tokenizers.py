@@ -23,17 +23,9 @@ TOKENIZERS = {
 
 
 def get_tokenizer(identifier):
-    """Returns the tokenizer that a user chose.
+    """The tokenizer of a name, of a serialised tokenizer's config, of itself, or of `None`.
 
-    Args:
-        identifier: a key of `TOKENIZERS`, a tokenizer, the config of a serialised tokenizer, or
-            `None` for text that is tokenised already.
-
-    Returns:
-        A tokenizer, or `None`. A name always gives the same object.
-
-    Raises:
-        ValueError: the identifier is none of these.
+    A name always gives the same object.
     """
     tokenizer = identifier
     if isinstance(identifier, dict):
@@ -49,17 +41,13 @@ def get_tokenizer(identifier):
 
 
 def token_spans(text: str, tokenizer: Any = "whitespace") -> list[tuple[int, int]]:
-    """Where the tokens of a text are, in characters.
+    """Where the tokens of a text are: the index of the first character, and of that after the last.
 
     `tokenize_with_offsets` of a tokenizer works in the graph, and counts bytes of UTF-8.
 
     Args:
         text: str.
-        tokenizer: see `get_tokenizer`. It has a method `tokenize_with_offsets`.
-
-    Returns:
-        A list of pairs, one for each token: the index of its first character, and of the character
-        after its last.
+        tokenizer: a name, or an object with a method `tokenize_with_offsets`.
 
     Raises:
         TypeError: `text` is not a string.

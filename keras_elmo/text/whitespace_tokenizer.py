@@ -48,21 +48,11 @@ class WhitespaceTokenizer:
         self._traced = {}  # by the operations
 
     def tokenize(self, strings: Any) -> Any:
-        """The tokens of each string.
-
-        Args:
-            strings: string, (batch,).
-
-        Returns:
-            string `RaggedTensor`, (batch, None).
-        """
+        """The tokens of strings, (batch,): a string `RaggedTensor`, (batch, None)."""
         return self.tokenize_with_offsets(strings)[0]
 
     def tokenize_with_offsets(self, strings: Any) -> tuple[Any, Any, Any]:
-        """The tokens of each string, and where they are in it.
-
-        Args:
-            strings: string, (batch,).
+        """The tokens of strings, (batch,), and where they are in them.
 
         Returns:
             Three `RaggedTensor`s, (batch, None): the tokens (string), and for each token the index
@@ -157,17 +147,7 @@ def blank_whitespace(strings):
 
 
 def cut_tokens(strings, row_lengths, starts, ends):
-    """Cuts tokens out of strings.
-
-    Args:
-        strings: string, (batch,).
-        row_lengths: int64, (batch,). The number of tokens of each string.
-        starts: int64, (N,). The offset in its string where each token starts.
-        ends: int64, (N,). The offset of the byte after its last.
-
-    Returns:
-        The tokens, the starts and the ends, as `RaggedTensor`s, (batch, None).
-    """
+    """The tokens, starts and ends as `RaggedTensor`s, from what `_split_core` returns."""
     # The tokens are cut from one string, all strings joined. With a string for each token, `substr`
     # would need many copies of the same string.
     lengths = tf.cast(tf.strings.length(strings), tf.int64)  # (batch,)
@@ -180,14 +160,10 @@ def cut_tokens(strings, row_lengths, starts, ends):
 
 
 def _split_core(strings):
-    """Splits on ASCII spaces, by comparing bytes.
+    """Splits strings, (batch,), on ASCII spaces, by comparing bytes.
 
-    Args:
-        strings: string, (batch,).
-
-    Returns:
-        int64: the number of tokens of each string, (batch,); and the offsets in its string where
-        each token starts and ends, (N,), string by string.
+    The results are int64: the number of tokens of each string, (batch,); and the offsets in its
+    string where each token starts and ends, (N,), string by string.
     """
     # All strings are joined, with a space before each and one after the last, and read as bytes.
     joined = tf.strings.join(["", tf.strings.reduce_join(tf.strings.join([" ", strings])), " "])

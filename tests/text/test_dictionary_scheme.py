@@ -37,14 +37,6 @@ def test_ids_are_those_of_the_plain_scheme(words, key):
     assert ids.numpy().tolist() == [dictionary.word_to_ids(word, size) for word in words]
 
 
-def test_ids_are_the_same_in_a_graph_of_any_length():
-    scheme = SCHEMES["words", 9]
-    graph = tf.function(scheme.ids, input_signature=[tf.TensorSpec([None], tf.string)])
-    for words in ([], ["猫"], ["cat", "", "b" * 60]):
-        expected = np.reshape([ALL.word_to_ids(word, 9) for word in words], (-1, 10))
-        np.testing.assert_array_equal(graph(tf.constant(words, tf.string)), expected)
-
-
 @pytest.mark.parametrize("key", SCHEMES)
 def test_what_a_scheme_says_of_itself(key):
     scheme, dictionary = SCHEMES[key], DICTIONARIES[key[0]]

@@ -22,7 +22,6 @@ from keras_elmo.text import (
 from keras_elmo.text.inputs import (
     call_strings,
     fit_strings,
-    num_columns,
     strings_for,
     symbolic_width,
     tokens_and_width,
@@ -35,9 +34,6 @@ CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna
 # strings()
 
 
-THREE = [b"a b", "é".encode(), b""]
-
-
 def test_every_form_of_pandas_is_taken_and_a_missing_text_is_refused_with_its_row():
     def forms(texts):
         """Its own dtype `str` (since 3.0), and others."""
@@ -46,72 +42,49 @@ def test_every_form_of_pandas_is_taken_and_a_missing_text_is_refused_with_its_ro
         return [*series, *(one.values for one in series), series[0].to_numpy()]
 
     for texts in forms(["a b", "é", ""]):
-        assert strings(texts).numpy().tolist() == THREE
+        assert strings(texts).numpy().tolist() == [b"a b", "é".encode(), b""]
     for texts in forms(["a b", "é", "c", None]):
         with pytest.raises(TypeError, match=re.escape(f"in row 3{CURE}")):
             strings(texts)
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (2, 1)])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
 def test_empty_arrays_keep_their_shape(shape):
     assert strings(np.empty(shape, "U1")).shape == shape
 
 
 def test_tensors_are_returned_as_they_are():
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def graph(texts):
-        assert strings(texts) is texts
-        return texts
-
-    assert graph(tf.constant(["a"])).numpy().tolist() == [b"a"]
     ragged = tf.ragged.constant([["a"], ["b", "c"]])
     for tensor in (tf.constant(["a"]), tf.constant([["a"], ["b"]]), ragged):
         assert strings(tensor) is tensor
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8), max_size=5))
-def test_any_str_is_taken_surrogates_and_nul_included(texts):
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=8), max_size=5),
+    st.lists(st.binary(max_size=8), max_size=5),
+)
+def test_any_str_is_taken_surrogates_and_nul_included_and_bytes_unchanged(texts, data):
     # Two equal lists of one string have one encoding, alone or among others.
     assert strings(texts).numpy().tolist() == [strings(text).numpy()[0] for text in texts]
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.binary(max_size=8), max_size=5))
-def test_bytes_come_through_unchanged(texts):
-    assert strings(texts).numpy().tolist() == texts
+    assert strings(data).numpy().tolist() == data
 
 
 @pytest.mark.parametrize(
     "texts, received",
     [
         (None, "NoneType"),
-        (7, "int"),
-        (2.5, "float"),
         ({"a": 1}, "dict"),
-        ({"a"}, "set"),
-        ((text for text in ["a"]), "generator"),
-        (bytearray(b"a"), "bytearray"),
-        ([1, 2], "1 (int) in row 0"),
-        (["a", None], f"None (NoneType) in row 1{CURE}"),
         (["a", float("nan")], f"nan (float) in row 1{CURE}"),
         (["a", ["b"]], "['b'] (list) in row 1"),
-        ([["a"], "b"], "['a'] (list) in row 0"),
         ([["a", 3]], "3 (int) in token 1 of row 0"),
-        ([["a"], [None]], f"None (NoneType) in token 0 of row 1{CURE}"),
-        ([[["a"]]], "['a'] (list) in token 0 of row 0"),
         (np.array([1, 2]), "an array of dtype int64 and shape (2,)"),
-        (np.array(3.0), "an array of dtype float64 and shape ()"),
         (np.array([["a", "b"], ["c", None]], object), f"None (NoneType) in row 1{CURE}"),
-        (np.array(None, object), f"None (NoneType) in row 0{CURE}"),
-        (np.zeros((1, 1, 1)), "an array of dtype float64 and shape (1, 1, 1)"),
         (tf.constant([1]), "a tensor of dtype int32"),
-        (tf.ragged.constant([[1], []]), "a tensor of dtype int32"),
         (tf.sparse.from_dense(["a", ""]), "a SparseTensor; pass tf.sparse.to_dense(it, '')"),
         # More than two axes are a `ValueError`.
         (np.array([[["a"]]]), "an array of dtype <U1 and shape (1, 1, 1)"),
         (tf.constant([[["a"]]]), "a tensor of shape (1, 1, 1)"),
-        (tf.ragged.constant([[["a"], []], []]), "a tensor of shape (2, None, None)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -159,22 +132,17 @@ def test_ragged_tokens_are_never_split_again(tokenizer):
 def test_trailing_empty_strings_are_padding_and_inner_ones_are_tokens():
     padded = tf.constant([["a", "", "b", ""], ["", "c", "", ""], ["", "", "", ""], list("abcd")])
     expected = [[b"a", b"", b"b"], [b"", b"c"], [], [b"a", b"b", b"c", b"d"]]
-    signature = [tf.TensorSpec([None, None], tf.string)]
-    graph = tf.function(lambda texts: to_tokens(texts, None), input_signature=signature)
-    assert to_tokens(padded, None).to_list() == graph(padded).to_list() == expected
-    for shape in [(0, 0), (2, 0), (0, 2)]:
-        empty = tf.zeros(shape, tf.string)
-        assert to_tokens(empty, None).to_list() == graph(empty).to_list() == [[]] * shape[0]
+    assert to_tokens(padded, None).to_list() == expected
+    for shape in [(2, 0), (0, 2)]:
+        assert to_tokens(tf.zeros(shape, tf.string), None).to_list() == [[]] * shape[0]
 
 
 @pytest.mark.parametrize(
     "tokenizer, texts",
     [
-        (None, "a b"),
         (None, ["a b", "c"]),
         (None, [[["a"]]]),
         (TOKENIZER, [["a", "b"]]),
-        (TOKENIZER, [[["a"]]]),
     ],
 )
 def test_texts_of_another_shape_are_refused(tokenizer, texts):
@@ -182,9 +150,6 @@ def test_texts_of_another_shape_are_refused(tokenizer, texts):
     received = re.escape(f"Received: a tensor of shape {texts.shape}")
     with pytest.raises(ValueError, match=f"`tokenizer=None`.*{received}"):
         to_tokens(texts, tokenizer)
-    graph = tf.function(lambda texts: to_tokens(texts, tokenizer).to_tensor())
-    with pytest.raises(ValueError, match="Received: a tensor of shape <unknown>"):
-        graph.get_concrete_function(tf.TensorSpec(None, tf.string))
 
 
 # The inputs of models
@@ -201,14 +166,11 @@ def test_what_is_not_text_yet_is_left_to_keras():
 def test_tokens_and_the_width_of_their_outputs():
     raw, tokenizer = tf.constant(["a b c", "d"]), SpaceTokenizer()
     padded = tf.constant([["a", "b", "", ""], ["c", "", "", ""]])
-    ragged = tf.ragged.constant([["a", "b"], ["c"]])
     for inputs, splitter, max_tokens, expected, width in [
         (raw, tokenizer, None, [[b"a", b"b", b"c"], [b"d"]], 3),
         (raw, tokenizer, 2, [[b"a", b"b"], [b"d"]], 2),
-        (ragged, tokenizer, None, [[b"a", b"b"], [b"c"]], 2),
-        (ragged, None, None, [[b"a", b"b"], [b"c"]], 2),
+        (tf.ragged.constant([["a", "b"], ["c"]]), None, None, [[b"a", b"b"], [b"c"]], 2),
         (padded, None, None, [[b"a", b"b"], [b"c"]], 4),  # as wide as the input
-        (padded, None, 1, [[b"a"], [b"c"]], 1),
     ]:
         tokens, found = tokens_and_width(inputs, splitter, max_tokens)
         assert tokens.to_list() == expected and int(found) == width
@@ -222,18 +184,6 @@ def test_the_width_of_symbolic_outputs():
     assert symbolic_width(ragged, None, None) is None
     with pytest.raises(ValueError, match=r"must be tokens.*Received.*shape \(None,\)"):
         symbolic_width(raw, None, None)
-
-
-def test_columns_are_an_int_where_they_are_known():
-    columns = []
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 3]), tf.TensorSpec([None, None])])
-    def trace(fixed, free):
-        columns.append((num_columns(fixed), num_columns(free)))
-        return columns[-1]
-
-    assert [int(n) for n in trace(tf.ones((2, 3)), tf.ones((2, 5)))] == [3, 5]
-    assert columns[0][0] == 3 and tf.is_tensor(columns[0][1])
 
 
 # One rule for every entrance: what a form of text means is said in `strings`. Each entrance of a
@@ -266,34 +216,26 @@ SPACED = [["a b"], ["c d"]]
 SPLIT, WHOLE, ONE = [[b"a", b"b"], ["é".encode()]], [[b"a b"], ["é".encode()]], [[b"a", b"b"]]
 SENTENCES = {  # their tokens with and without a tokenizer, `None`: an error
     "list": (RAW.tolist(), SPLIT, None),
-    "tuple of bytes": ((b"a b", "é".encode()), SPLIT, None),
     "list of both": (["a b", "é".encode(), np.str_("")], [*SPLIT, []], None),
     "array": (RAW, SPLIT, None),
-    "array of bytes": (np.array([b"a b", "é".encode()]), SPLIT, None),
     "object array": (np.array(["a b", "é".encode()], object), SPLIT, None),
-    "strided array": (np.array(["a b", "-", "é", "-"])[::2], SPLIT, None),
     "tensor": (tf.constant(RAW), SPLIT, None),
     "column": (RAW[:, None], SPLIT, WHOLE),
-    "column of objects": (RAW[:, None].astype(object), SPLIT, WHOLE),
     "column in a tensor": (tf.constant(RAW[:, None]), SPLIT, WHOLE),
-    "array without axes": (np.array("a b"), ONE, None),
-    "array of bytes without axes": (np.array(b"a b"), ONE, None),
+    "array without axes": (np.array(b"a b"), ONE, None),
     "tensor without axes": (tf.constant("a b"), ONE, None),
     "lists of tokens": (TOKENS, SPLIT, SPLIT),
     "tuple of tuples": ((("a", "b"), (b"\xc3\xa9",)), SPLIT, SPLIT),
     "list of arrays": ([np.array(row) for row in TOKENS], SPLIT, SPLIT),
     "object array of lists": (np.array(TOKENS, object), SPLIT, SPLIT),
-    "lists of one length": ([["a", "b"], ["a", b"b"]], ONE * 2, ONE * 2),
     "empty lists": ([[], ["a", "b"], []], [[], *ONE, []], [[], *ONE, []]),
     "ragged": (tf.ragged.constant(TOKENS), SPLIT, SPLIT),
     "padded array": (PADDED, None, SPLIT),
-    "padded objects": (PADDED.astype(object), None, SPLIT),
     "padded strided array": (PADDED[::-1], None, SPLIT[::-1]),
     "padded tensor": (tf.constant(PADDED), None, SPLIT),
     "lists of one text": (SPACED, None, [[b"a b"], [b"c d"]]),
     "ragged of one text": (strings(SPACED), [[b"a b"], [b"c d"]], [[b"a b"], [b"c d"]]),
     "empty list": ([], [], []),
-    "empty tuple": ((), [], []),
     "empty array of floats": (np.array([]), [], []),
     "pandas": (pd.Series(RAW, index=[7, 3]), SPLIT, None),
     "pandas, a column": (pd.DataFrame({"text": RAW}), SPLIT, WHOLE),
@@ -323,16 +265,14 @@ def test_a_form_of_text_means_the_same_to_every_reader(form):
 
 
 def test_one_string_is_a_batch_of_one_in_calls_and_refused_by_methods_of_lists():
-    for text in ("a b", b"a b"):
-        assert lengths(read_call(text, TOKENIZER)) == lengths(read_fit(text, TOKENIZER)) == [2]
-        with pytest.raises(TypeError, match=r"for one, pass \[sentence\]"):
-            read_list(text, TOKENIZER)
+    assert read_call("a b", TOKENIZER) == read_fit(b"a b", TOKENIZER) == ONE
+    with pytest.raises(TypeError, match=r"for one, pass \[sentence\]"):
+        read_list("a b", TOKENIZER)
 
 
-@pytest.mark.parametrize("space", [" ", "\u00a0", "\t"])
 @pytest.mark.parametrize("reader", READERS)
-def test_tokens_with_whitespace_have_a_warning(reader, space):
-    texts = [["I", f"New{space}York", "."], ["c"]]
+def test_tokens_with_whitespace_have_a_warning(reader):
+    texts = [["I", "New\u00a0York", "."], ["c"]]
     with pytest.warns(UserWarning, match="'New.*York' as a token, and 1 of 4 tokens"):
         assert lengths(reader(texts, TOKENIZER)) == [3, 1]
     with warnings.catch_warnings():
@@ -352,10 +292,6 @@ def entrances(elmo):
         found = find_occurrences(elmo, texts)
         return [found.sentence_index.count(k) for k in range(len(found.sentences))]
 
-    def perplexity(texts):
-        assert language_model.perplexity(texts)
-        return lengths(language_model.tokenize(texts))
-
     def sequence_len(call):
         return lambda texts: np.asarray(call(texts)["sequence_len"]).tolist()
 
@@ -368,7 +304,6 @@ def entrances(elmo):
         "embed_stream": lambda texts: lengths(elmo.embed_stream(texts, layers=0)),
         "language model": sequence_len(language_model),
         "score": lambda texts: [len(x.forward) - 1 for x in language_model.score(texts)],
-        "perplexity": perplexity,
         "find_occurrences": occurrences,
     }
 
@@ -388,14 +323,12 @@ def test_streams_are_read_as_lists():
         return lengths(read_list(sentences, TOKENIZER))
 
     data = tf.data.Dataset.from_tensor_slices(RAW)
-    sentences = data.batch(2).unbatch().as_numpy_iterator()
+    sentences = data.as_numpy_iterator()
     assert read(iter(TOKENS)) == read(sentences) == read(list(data)) == [2, 1]
-    for dataset in (data, data.batch(2)):
-        with pytest.raises(TypeError, match=r"a tf.data.Dataset is read in batches.*Received"):
-            read(dataset)
+    with pytest.raises(TypeError, match=r"a tf.data.Dataset is read in batches.*Received"):
+        read(data)
     with pytest.raises(ValueError, match="'a b' as a token"):  # a batch is no sentence
-        read(tf.data.Dataset.from_tensor_slices(["a b", "c d"]).batch(2).as_numpy_iterator())
-    assert read(["a"] for _ in range(300)) == 300 * [1]
+        read(iter([np.array(["a b", "c d"])]))
     late = [["a"]] * 300 + [["New York"]] * 300  # what was embedded is not thrown away
     with pytest.warns(UserWarning, match="'New York' as a token") as caught:
         assert len(read(late)) == 600
@@ -410,7 +343,7 @@ def test_a_text_without_spaces_is_warned_of_once():
         assert len(found) == 1
         list(read_tokens(TOKENIZER, elmo_like * 300))
     assert len(found) == 2
-    for form in (np.array, pd.Series, tf.constant, lambda texts: np.array(texts)[:, None]):
+    for form in (tf.constant, lambda texts: np.array(texts)[:, None]):
         with pytest.warns(UserWarning, match='tokenizer="characters".*MKTAY'):
             strings_for(form(elmo_like), TOKENIZER)
     with warnings.catch_warnings():
@@ -418,16 +351,13 @@ def test_a_text_without_spaces_is_warned_of_once():
         for tokenizer in (None, CharacterTokenizer()):
             strings_for([protein], tokenizer)
         strings_for([[protein], ["a"]], TOKENIZER)  # tokens
-        strings_for(np.array([["a b"], ["c"], ["\u3000".join(["word"] * 20)]]), TOKENIZER)
-        strings_for(["a" * 48, f"{protein} {protein}"], TOKENIZER)
+        strings_for(["a" * 48, f"{protein} {protein}", "\u3000".join(["word"] * 20)], TOKENIZER)
 
 
 def test_an_object_with_a_text_has_a_cure():
     class Token:
         text = "cat"
 
-    for texts in ([[Token()]], [Token()]):
+    for reader in READERS:
         with pytest.raises(TypeError, match=r"token.text for token in doc"):
-            strings(texts)
-        with pytest.raises(TypeError, match=r"token.text for token in doc"):
-            list(read_tokens(TOKENIZER, texts))
+            reader([[Token()]], TOKENIZER)

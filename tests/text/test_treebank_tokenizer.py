@@ -1,7 +1,6 @@
 """Prose is split as the text of the 1 Billion Word benchmark is split."""
 
 import json
-import re
 
 import pytest
 from hypothesis import example, given, settings
@@ -78,19 +77,6 @@ def test_split_prose_stays_as_it_is():
     assert [b" ".join(row).decode() for row in tokens] == lines
 
 
-def test_wikitext_stays_as_it_is(shared):
-    """WikiText was split by Moses, too; only its marks of hyphens and unknown words are its own."""
-    text = (shared / "data/wikitext-2/valid.txt").read_text(encoding="utf-8")
-    text = re.sub(r" @(\W)@ ", r" \1 ", text.replace("<unk>", "unk"))
-    lines = [" ".join(line.split()) for line in text.split("\n") if re.search(r"\w '\w{3}", line)]
-    assert len(lines) > 20
-    tokens = split(tokenizer_of(TreebankTokenizer), lines)
-    changed = [
-        line for line, row in zip(lines, tokens, strict=True) if b" ".join(row) != line.encode()
-    ]
-    assert len(changed) <= len(lines) // 20  # abbreviations at the end of a sentence
-
-
 def test_sentences_of_the_benchmark_stay_as_they_are(shared):
     file = shared / "fixtures" / "allennlp" / "sentences.json"
     batches = json.loads(file.read_text(encoding="utf-8"))
@@ -109,7 +95,7 @@ english = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.lists(texts | english, max_size=20))
 def test_tokens_that_are_joined_are_split_into_the_same(strings):
     tokenizer = tokenizer_of(TreebankTokenizer)

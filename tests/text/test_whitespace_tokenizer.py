@@ -20,17 +20,11 @@ from keras_elmo import CharacterTokenizer, SpaceTokenizer, WhitespaceTokenizer
 @given(st.lists(noise | texts.map(str.encode), max_size=4))
 @example(EDGES)
 @example([])
-@example([f"a{SPACES}b".encode()])
+@example([f"two{character}words".encode() for character in SPACES + NO_SPACES])
 def test_whitespace_splits_any_bytes_as_python_does(strings):
     assert split(tokenizer_of(WhitespaceTokenizer), strings) == [
         python_split(string) for string in strings
     ]
-
-
-def test_every_space_of_python_splits_and_nothing_else():
-    strings = [f"two{character}words" for character in SPACES + NO_SPACES]
-    expected = [[word.encode() for word in string.split()] for string in strings]
-    assert split(tokenizer_of(WhitespaceTokenizer), strings) == expected
 
 
 @settings(deadline=None, max_examples=100)
@@ -64,14 +58,8 @@ def test_bytes_that_are_not_utf8_are_tokens():
 
 
 @settings(deadline=None, max_examples=60)
-@given(texts)
-def test_the_tokens_are_pythons_characters(string):
-    (row,) = split(tokenizer_of(CharacterTokenizer), [string.encode()])
-    assert [token.decode() for token in row] == list("".join(string.split()))
-
-
-@settings(deadline=None, max_examples=60)
-@given(noise)
-def test_the_bytes_are_those_of_the_words(string):
-    (row,) = split(tokenizer_of(CharacterTokenizer), [string])
-    assert b"".join(row) == b"".join(python_split(string))
+@given(texts, noise)
+def test_the_tokens_are_pythons_characters_and_all_bytes_of_the_words(string, data):
+    tokens, row = split(tokenizer_of(CharacterTokenizer), [string.encode(), data])
+    assert [token.decode() for token in tokens] == list("".join(string.split()))
+    assert b"".join(row) == b"".join(python_split(data))

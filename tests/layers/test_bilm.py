@@ -1,12 +1,36 @@
 import concurrent.futures
-import threading
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.bilm_cases import make_batch, make_pair, random_normal
+from layers.loops.cases import assert_same
 
 from keras_elmo import BiLM
+
+
+def make_pair(**kwargs):
+    """A `BiLM` with the default loop, and one with `loop="rnn"` and the same weights."""
+    kwargs = {"units": 12, "projection_dim": 5, **kwargs}
+    fast, plain = BiLM(**kwargs), BiLM(**kwargs, loop="rnn")
+    for layer in (fast, plain):
+        layer.build((None, None, layer.input_dim))
+    for variable in fast.weights:
+        variable.assign(np.random.normal(scale=0.5, size=variable.shape))
+    plain.set_weights(fast.get_weights())
+    return fast, plain
+
+
+def make_batch(features, seed=0, holes=False):
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(6, 9, features)).astype(np.float32)
+    mask = np.arange(9) < rng.integers(0, 10, 6)[:, None]
+    if holes:
+        mask &= rng.random(mask.shape) < 0.6
+    return tf.constant(inputs), tf.constant(mask)
+
+
+def random_normal(shape):
+    return tf.constant(np.random.normal(size=shape), tf.float32)
 
 
 def run(call, sources, variables):
@@ -16,16 +40,9 @@ def run(call, sources, variables):
         tape.watch(sources)
         outputs = call()
         loss = sum(tf.reduce_sum(tf.sin(3 * output)) for output in outputs)
-    return outputs, [tf.convert_to_tensor(g) for g in tape.gradient(loss, sources)]
-
-
-def assert_same(actual, expected):
-    """Compares two results of `run`."""
-    for one, other in zip(actual[0], expected[0], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    for one, other in zip(actual[1], expected[1], strict=True):
-        np.testing.assert_allclose(one, other, atol=3e-5, rtol=1e-4)
-        assert np.abs(other).max() > 1e-3
+    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, sources)]
+    assert all(np.abs(gradient).max() > 1e-3 for gradient in gradients)
+    return outputs, gradients
 
 
 @pytest.fixture(scope="module")
@@ -84,33 +101,6 @@ def test_streams_equal_keras_rnn_of_each_direction(pair, is_masked):
     )
 
 
-def test_gradients_equal_finite_differences_in_float64():
-    # This loop runs without a graph. The gradients of the other loops are compared with it.
-    layer = BiLM(4, 3, cell_clip=0.9, projection_clip=0.8, dtype="float64", loop="padded")
-    inputs = tf.constant(np.random.default_rng(0).normal(size=(3, 4, 3)))
-    mask = tf.constant([[True] * 4, [True] * 2 + [False] * 2, [False] * 4])
-    layer(inputs, mask=mask)
-
-    def loss():
-        return sum(tf.reduce_sum(tf.sin(output)) for output in layer(inputs, mask=mask))
-
-    with tf.GradientTape() as tape:
-        value = loss()
-    variables = layer.trainable_variables
-    gradients = tape.gradient(value, [variable.value for variable in variables])
-    rng = np.random.default_rng(1)
-    for variable, gradient in zip(variables, gradients, strict=True):
-        start = variable.numpy()
-        direction = rng.normal(size=start.shape)
-        values = []
-        for step in (1e-6, -1e-6):
-            variable.assign(start + step * direction)
-            values.append(float(loss()))
-        variable.assign(start)
-        expected = (values[0] - values[1]) / 2e-6
-        assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-5, abs=1e-7)
-
-
 def with_boundaries(inputs, mask, boundaries):
     """The same sequences, each with the boundaries as its first and last token."""
     rows, tokens = mask.shape
@@ -126,9 +116,8 @@ def with_boundaries(inputs, mask, boundaries):
     [
         ("padded", {"cell_clip": 0.4, "projection_clip": 0.2}),
         ("packed", {"cell_clip": 0.4, "projection_clip": 0.2, "num_layers": 1}),
-        ("rnn", {"cell_clip": 0.4, "projection_clip": 0.2, "num_layers": 1}),
-        ("padded", {"num_layers": 3, "use_skip_connections": False}),
-        ("padded", {"projection_dim": None, "num_layers": 1}),
+        ("rnn", {"projection_dim": None, "num_layers": 1}),
+        ("padded", {"use_skip_connections": False}),
     ],
 )
 def test_boundaries_are_tokens_around_each_sequence(loop, kwargs, untraced):
@@ -173,21 +162,14 @@ def test_the_plain_loop_compiles_with_xla():
     assert plain.supports_jit and not fast.supports_jit
 
 
-BAD_VALUES = {
-    "units": [0, "8", 8.5],
-    "projection_dim": [16, -3],
-    "cell_clip": ["3", -3],
-    "projection_clip": [0],
-    "num_layers": [1.5, 0],
-    "loop": ["fast"],
-}
-
-
-@pytest.mark.parametrize("name", BAD_VALUES)
-def test_bad_arguments(name):
-    for value in BAD_VALUES[name]:
-        with pytest.raises(ValueError, match=f"Received: {name}={value!r}"):
-            BiLM(**{"units": 4, name: value})
+@pytest.mark.parametrize(
+    "name, value",
+    [("units", 8.5), ("projection_dim", 16), ("projection_dim", 0), ("cell_clip", -3)]
+    + [("projection_clip", 0), ("num_layers", 0), ("loop", "fast")],
+)
+def test_bad_arguments(name, value):
+    with pytest.raises(ValueError, match=f"Received: {name}={value!r}"):
+        BiLM(**{"units": 4, name: value})
 
 
 STATE = [tf.ones((2, size)) for size in [4, 6] * 4]
@@ -197,7 +179,6 @@ STATE = [tf.ones((2, size)) for size in [4, 6] * 4]
     "shape, kwargs, message",
     [
         ((2, 3, 5), {}, r"to have value 4.*\(2, 3, 5\)"),
-        ((2, 4), {}, "expected ndim=3"),
         ((2, 3, 4), {"mask": tf.ones((2, 5), tf.bool)}, r"mask shape \(2, 5\)"),
         ((1, 3, 4), {"initial_state": STATE}, r"hold 8 tensors.*\(2, 4\)"),
         ((2, 3, 4), {"initial_state": STATE[:2]}, "hold 8 tensors.*Received: 2 tensors"),
@@ -229,36 +210,8 @@ def test_what_streams_read_can_be_dropped():
 
 
 def test_another_loop_is_for_its_own_thread():
-    layer, barrier = BiLM(8, 4), threading.Barrier(3, timeout=10)
-
-    def loop_inside(name):
-        with layer.using_loop(name):
-            barrier.wait()  # all threads are in their contexts
-            found = layer._loop_name()
-            barrier.wait()
-            return found
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = pool.map(loop_inside, ["rnn", "padded"])
-        barrier.wait()
-        assert layer._loop_name() == "packed"
-        barrier.wait()
-    assert list(found) == ["rnn", "padded"]
-    assert layer.get_config()["loop"] is None
-
-
-def test_streams_of_an_unknown_number_of_tokens_equal_unrolled_ones():
-    layer = BiLM(8, 4, cell_clip=0.4, projection_clip=0.3)
-    layer.build((None, None, 4))
-    forward, backward = (tf.random.normal((3, 5, 4), seed=seed) for seed in (1, 2))
-    state = [tf.random.normal((3, size), seed=k) for k, size in enumerate(layer.state_sizes)]
-    spec = tf.TensorSpec((None, None, 4))
-
-    @tf.function(input_signature=[spec, spec])
-    def unknown(forward, backward):
-        return layer.read_streams(forward, backward, state)
-
-    expected = layer.read_streams(forward, backward, state)
-    for found, wanted in zip(unknown(forward, backward), expected, strict=True):
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-6)
+    layer = BiLM(8, 4)
+    with layer.using_loop("padded"), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert pool.submit(layer._loop_name).result() == "packed"
+        assert layer._loop_name() == "padded" and layer.get_config()["loop"] is None
+    assert layer._loop_name() == "packed"

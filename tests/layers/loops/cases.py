@@ -10,8 +10,6 @@ import tensorflow as tf
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers.loops.rnn import RNNLoop
 
-TOLERANCES = {"atol": 2e-5, "rtol": 1e-4}
-
 
 def make_layers(seed):
     """A forward and a backward `keras.layers.RNN` of random size, with random weights and clips."""
@@ -92,4 +90,4 @@ def assert_same(actual, expected):
     for one, other in zip(actual[0], expected[0], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     for one, other in zip(actual[1], expected[1], strict=True):
-        np.testing.assert_allclose(one, other, **TOLERANCES)
+        np.testing.assert_allclose(one, other, atol=2e-5, rtol=1e-4)

@@ -4,10 +4,20 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.loops.cases import assert_same, make_inputs, make_layers, make_mask, run
+from layers.loops.cases import (
+    ReversedRNNLoop,
+    assert_same,
+    make_inputs,
+    make_layers,
+    make_mask,
+    run,
+)
 
 from keras_elmo.layers.loops import LOOPS, find_loop
+from keras_elmo.layers.loops.packed import PackedLoop
+from keras_elmo.layers.loops.padded import PaddedLoop
 from keras_elmo.layers.loops.rnn import RNNLoop
+from keras_elmo.layers.loops.unrolled import UnrolledLoop
 
 OTHERS = [name for name in LOOPS if name != "rnn"]
 
@@ -22,34 +32,39 @@ def test_it_equals_rnn_loop(name, seed):
     assert not np.any(actual[0][0].numpy()[~mask])
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_one_graph_runs_batches_of_any_shape(name):
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("kind", [UnrolledLoop, PackedLoop, PaddedLoop])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_backward_direction_in_its_own_order_equals_rnn_loop(kind, seed, training):
+    layers, lengths = make_layers(seed), make_mask(seed).sum(axis=1)
+    if kind is PackedLoop:
+        mask = tf.sequence_mask(lengths, max(1, lengths.max()))
+        loop = PackedLoop(mask, training, is_backward_reversed=False)
+    else:
+        mask = tf.ones((len(lengths), 5), tf.bool)
+        is_unrolled = kind is UnrolledLoop
+        loop = kind(training) if is_unrolled else kind(None, training, is_backward_reversed=False)
+    inputs, states = make_inputs(layers, mask.numpy(), seed)
+    actual = run(loop, layers, inputs, states)
+    assert_same(actual, run(ReversedRNNLoop(mask), layers, inputs, states))
+
+
+def test_the_graph_of_an_unrolled_loop_has_no_loop():
     layers = make_layers(1)
-    size, units = layers[0].cell.output_size, layers[0].cell.units
-    inputs = [tf.TensorSpec((None, None, size))] * 2
-    states = [[tf.TensorSpec((None, size)), tf.TensorSpec((None, units))]] * 2
+    inputs, states = make_inputs(layers, np.ones((2, 4), bool), 1)
     graph = tf.function(
-        lambda mask, inputs, states: run(find_loop(name)(mask), layers, inputs, states),
-        input_signature=[tf.TensorSpec((None, None), tf.bool), inputs, states],
-        autograph=False,
+        lambda inputs, states: run(UnrolledLoop(True), layers, inputs, states), autograph=False
     )
-    for rows, tokens in [(6, 9), (1, 1), (3, 4)]:
-        mask = make_mask(rows, rows, tokens)
-        inputs, states = make_inputs(layers, mask, rows)
-        states = [list(pair) for pair in states]
-        actual = graph(tf.constant(mask), inputs, states)
-        assert_same(actual, run(RNNLoop(tf.constant(mask)), layers, inputs, states))
+    operations = graph.get_concrete_function(inputs, states).graph.get_operations()
+    assert not any("While" in operation.type for operation in operations)
 
 
-@pytest.mark.parametrize("name", ["fast", "unrolled", "", None, []])
-def test_other_names_are_refused(name):
-    with pytest.raises(ValueError, match="`loop` must be None or one of"):
-        find_loop(name)
-
-
-@pytest.mark.parametrize("name", ["packed", "padded"])
-def test_loops_that_need_tensorflow_are_refused_on_other_backends(name, monkeypatch):
+def test_names_that_are_not_there_are_refused(monkeypatch):
+    for name in ("unrolled", "", None, []):
+        with pytest.raises(ValueError, match="`loop` must be None or one of"):
+            find_loop(name)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(ValueError, match="backend"):
-        find_loop(name)
+    for name in OTHERS:
+        with pytest.raises(ValueError, match="backend"):
+            find_loop(name)
     assert find_loop("rnn") is RNNLoop

@@ -236,7 +236,6 @@ SENTENCES = {  # their tokens with and without a tokenizer, `None`: an error
     "lists of one text": (SPACED, None, [[b"a b"], [b"c d"]]),
     "ragged of one text": (strings(SPACED), [[b"a b"], [b"c d"]], [[b"a b"], [b"c d"]]),
     "empty list": ([], [], []),
-    "empty array of floats": (np.array([]), [], []),
     "pandas": (pd.Series(RAW, index=[7, 3]), SPLIT, None),
     "pandas, a column": (pd.DataFrame({"text": RAW}), SPLIT, WHOLE),
     "pandas, tokens": (pd.Series(TOKENS, index=[7, 3]), SPLIT, SPLIT),

@@ -1,10 +1,8 @@
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text.tokenizer_cases import (
     EDGES,
     NO_SPACES,
-    OPS,
     SPACES,
     noise,
     python_split,
@@ -39,15 +37,14 @@ def test_space_splits_any_bytes_on_the_space_alone(strings):
 # CharacterTokenizer
 
 
-@pytest.mark.parametrize("ops", OPS)
-def test_each_character_but_spaces_is_a_token(ops):
+def test_each_character_but_spaces_is_a_token():
     strings = ["MKT VL", "", "日本\u3000語", SPACES, "e\u0301\x00", "b"]
     tokens = [
         [token.decode() for token in row]
-        for row in split(tokenizer_of(CharacterTokenizer, ops), strings)
+        for row in split(tokenizer_of(CharacterTokenizer), strings)
     ]
     assert tokens == [list("MKTVL"), [], list("日本語"), [], list("e\u0301\x00"), ["b"]]
-    assert split(tokenizer_of(CharacterTokenizer, ops), []) == []
+    assert split(tokenizer_of(CharacterTokenizer), []) == []
 
 
 def test_bytes_that_are_not_utf8_are_tokens():

@@ -26,9 +26,6 @@ _RULE = (
 def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     """Opens a file of sentence embeddings, as a sequence in the order of the lines.
 
-    (`h5py.File` sorts the arrays by their names, 0, 1, 10, 100, ..., and has AllenNLP's
-    `sentence_to_index` among them.)
-
     Args:
         path: an HDF5 file of `keras-elmo embed`, of bilm-tf's `dump_bilm_embeddings` or of
             `allennlp elmo`; or an `*.npz` file of `keras-elmo embed`.
@@ -66,10 +63,7 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
 
 
 def _check_count(path, found):
-    """Compares the number of entries that Python found in a zip with that at the end of the file.
-
-    Behind a damaged entry of the directory, Python finds no others.
-    """
+    """Refuses a zip with a damaged entry in its directory, behind which Python finds no others."""
     with open(path, "rb") as file:
         file.seek(-_ZIP_END_BYTES, os.SEEK_END)
         count = int.from_bytes(file.read()[10:12], "little")  # 65,535 also stands for more
@@ -78,20 +72,13 @@ def _check_count(path, found):
 
 
 class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
-    """The arrays of an open file, in the order of the lines; see `read_embeddings`.
-
-    Args:
-        path: path of the file, which error messages name.
-        file: the open file: a mapping of names to arrays, with a method `close`.
-        names: list of the names, strings or (as h5py gives them if they are not UTF-8) bytes.
-    """
+    """The arrays of an open file, in the order of the lines; see `read_embeddings`."""
 
     def __init__(self, path, file, names):
-        self.path = path
-        self._file = file
-        names = {*map(os.fsdecode, names)} - {_SENTENCE_INDEX}
+        self.path, self._file = path, file
+        names = {*map(os.fsdecode, names)}  # h5py gives bytes if a name is not UTF-8
         self._has_kept = _KEPT in names
-        names -= {_KEPT}
+        names -= {_SENTENCE_INDEX, _KEPT}
         self._count = len(names)
         if others := names - set(map(str, range(self._count))):
             file.close()
@@ -106,25 +93,18 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
 
         A list has the value of each sentence, in the order of the vectors: a string, or what the
         field of JSON Lines held. The dict is empty if no field was kept.
-
-        Raises:
-            ValueError: the file is closed or damaged.
         """
         return json.loads(self._read(_KEPT).item()) if self._has_kept else {}
 
     def _read(self, name):
-        """The array of a name."""
         if self._file is None:
-            raise ValueError(
-                f"{self.path} must be open. Received: a closed file; open it again with "
-                "`read_embeddings`"
-            )
+            raise ValueError(f"{self.path} must be open. Received: a closed file")
         try:
             return np.asarray(self._file[name])
         except Exception as error:  # Each library has its own errors.
             raise ValueError(
-                f"{self.path} must be a whole file; it may be damaged. Received: for line {name} "
-                f"an array that cannot be read ({error})"
+                f"{self.path} must be a whole file. Received: for line {name} an array that cannot "
+                f"be read ({error})"
             ) from None
 
     def __len__(self) -> int:
@@ -160,24 +140,17 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self):
-        state = ", closed" if self._file is None else ""
-        return f"<EmbeddingsFile {self.path}: {self._count:,} sentences{state}>"
-
 
 def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None):
     """Writes the embeddings of sentences as `allennlp elmo` does.
 
     Args:
         path: the file to write.
-        arrays: iterable of float arrays, one for each sentence: (tokens, D), (layers, tokens, D),
-            or (D,).
-        sentences: list of strings, which may grow while the arrays are read. They are stored as
-            `sentence_to_index`. `None`: they are not stored.
-        has_sentence_keys: bool. Name each array by its sentence instead of its line. Then there is
-            no `sentence_to_index`.
-        kept: dict of lists that JSON can hold, which may grow while the arrays are read; see
-            `EmbeddingsFile.kept`. `None` or an empty dict: nothing is stored.
+        arrays: iterable of an array for each sentence, as `EmbeddingsFile` has them.
+        sentences: list of strings for `sentence_to_index`, which may grow while the arrays are
+            read. `None`: it is not stored.
+        has_sentence_keys: bool. Name each array by its sentence instead, without this index.
+        kept: dict of lists, which may grow likewise; see `EmbeddingsFile.kept`.
 
     Returns:
         A pair of ints: the sentences and their tokens (0 for arrays of shape (D,)).
@@ -190,15 +163,10 @@ def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None)
             count, tokens = count + 1, tokens + _num_tokens(array)
         if sentences is not None and not has_sentence_keys:
             index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            _write_string(file, _SENTENCE_INDEX, index)
+            file.create_dataset(_SENTENCE_INDEX, data=[index], dtype=h5py.string_dtype())
         if kept:
-            _write_string(file, _KEPT, json.dumps(kept))
+            file.create_dataset(_KEPT, data=[json.dumps(kept)], dtype=h5py.string_dtype())
     return count, tokens
-
-
-def _write_string(file, name, string):
-    dataset = file.create_dataset(name, (1,), h5py.string_dtype())
-    dataset[0] = string
 
 
 def write_npz(path, arrays, kept=None):

@@ -39,11 +39,6 @@ def read_manifest(folder):
         ValueError: it is another kind of file, or of another version.
     """
     path = os.path.join(folder, MANIFEST)
-    if not os.path.exists(path):
-        raise FileNotFoundError(
-            f"{folder} must be a folder that `keras-elmo embed-corpus` wrote; there is "
-            f"no file {MANIFEST} in it"
-        )
     try:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
@@ -59,7 +54,6 @@ def read_manifest(folder):
 
 
 def write_manifest(folder, manifest):
-    """Writes the manifest of a folder. The file appears whole, or not at all."""
     with replacing_file(os.path.join(folder, MANIFEST)) as temporary:
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(manifest, file, indent=1, ensure_ascii=False)
@@ -67,21 +61,14 @@ def write_manifest(folder, manifest):
 
 
 def new_manifest(elmo, columns, files, **settings):
-    """The manifest of a run that begins.
-
-    Args:
-        elmo: the `Elmo`.
-        columns: list of `VectorColumn`s.
-        files: list of `InputFile`s.
-        **settings: the other arguments of the run, which determine the vectors.
-    """
+    """The manifest of a run that begins, whose other arguments are `settings`."""
     return {
         _VERSION_KEY: _FORMAT_VERSION,
         "model": describe_model(elmo),
         "layers": {column.name: column.size for column in columns},
         **settings,
-        "inputs": [file._asdict() for file in files],
-        "rows": sum(file.rows for file in files),
+        "inputs": files,
+        "rows": sum(file["rows"] for file in files),
         "versions": [versions()],
         "complete": False,
         "shards": [],
@@ -89,7 +76,7 @@ def new_manifest(elmo, columns, files, **settings):
 
 
 def describe_model(elmo):
-    """The properties of a model that determine its vectors: a dict for the manifest."""
+    """The properties of a model that determine its vectors."""
     digest = hashlib.sha256(json.dumps(elmo.config.to_options(), sort_keys=True).encode())
     for variable in elmo.weights:
         array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
@@ -127,7 +114,7 @@ def versions():
 
 
 def differences(old, new):
-    """What differs between two runs and determines the vectors: phrases for an error message."""
+    """What differs between the manifests of two runs: phrases for an error message."""
     before, now = _settings_of(old), _settings_of(new)
     found = [
         f"{name} {short_repr(before[name])} there and {short_repr(value)} now"
@@ -144,7 +131,7 @@ def differences(old, new):
 
 
 def _settings_of(manifest):
-    """What determines the vectors, beside the contents of the inputs, by its name in an error."""
+    """What determines the vectors, beside the contents of the inputs."""
     model = manifest["model"]
     return {
         **{name: manifest[name] for name in _SETTINGS},

@@ -32,21 +32,13 @@ POOLED_SHARD_SIZE = 16384
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes:
-        rows: int. The sentences that have vectors, also those of earlier runs.
-        total_rows: int. All sentences.
-        shards: int. The shards that are in the folder.
-        total_shards: int. All shards.
-        new_rows: int. The sentences of this run that have vectors.
-    """
-
-    rows: int
+    rows: int  # the sentences that have vectors, also those of earlier runs
     total_rows: int
-    shards: int
+    shards: int  # that are in the folder
     total_shards: int
-    new_rows: int = 0
+    new_rows: int = 0  # the sentences of this run that have vectors
 
 
 def embed_files(
@@ -75,24 +67,21 @@ def embed_files(
 
     With `field` the files are JSON Lines, CSV or TSV, and the rows are their records. A text that
     is a list of tokens in JSON Lines is not split; `text` has spaces between them. `kept_NAME` is
-    the column of a field that is kept. Those of CSV and TSV are strings. A field of JSON Lines is a
-    column of strings, int64, float64 or bool if all its values are such (or null); else of strings
-    that hold JSON.
+    the column of a field that is kept: of strings, int64, float64 or bool if all values in JSON
+    Lines are such (or null), else of strings that hold JSON. Those of CSV and TSV are strings.
 
     A file appears when it is whole, and then `_manifest.json` records its size and its SHA-256. So
-    the process may be killed at any time, and the same call resumes with the first file that is not
-    recorded. It writes the same bytes as a run that was not stopped, on the same machine with the
-    same versions. The manifest says what made the vectors, too, and `"complete": true` when all
-    files are there. A call with another model, input or option changes nothing and raises an error.
+    the process may be killed at any time, and the same call resumes. It writes the same bytes as a
+    run that was not stopped, on the same machine with the same versions. The manifest says what
+    made the vectors, and `"complete": true` when all files are there. A call with another model,
+    input or option changes nothing and raises an error.
 
     Args:
         model: an `Elmo` without `keep_sentence_boundaries`, or what `Elmo.from_pretrained` takes.
-            Such a model is loaded after the checks of the arguments and of the input.
         inputs: path of a text file, one sentence a line, or a list of paths and patterns such as
             `"corpus/*.txt"`. `*.gz` is decompressed.
         folder: the folder to write. It must not exist, be empty, or be that of an earlier call.
-        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is a column for each layer:
-            `layer_0`, `layer_1`, ...
+        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is a column for each layer.
         pooled: bool. The mean of each layer over the tokens of a sentence (zeros if it has none),
             instead of one vector for each token.
         dtype: `"float32"` or `"float16"`, of the vectors in the files.
@@ -112,9 +101,8 @@ def embed_files(
 
     Raises:
         ImportError: pyarrow is not installed.
-        ValueError: an argument is not as said above; the folder holds something else, or a file of
-            another size than was written; or a text file cannot be decoded, lacks a field, or
-            changes while it is read.
+        ValueError: an argument is not as said above; the folder holds something else; or a text
+            file cannot be decoded, lacks a field, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
         Interrupted: SIGINT or SIGTERM came. What is whole is kept.
 
@@ -133,8 +121,6 @@ def embed_files(
         check_integers(1, token_budget=token_budget)
     check_choice(("strict", "replace"), errors=errors)
     folder = os.fspath(folder)
-    if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise NotADirectoryError(f"A folder must be named, not a file. Received: {folder}")
     _earlier_manifest(folder)
     records = Records(find_files(inputs), encoding, errors, Fields(field, keep, format))
     for path in records.paths:
@@ -185,11 +171,7 @@ def _opened(model, kwargs):
 
 
 def _earlier_manifest(folder):
-    """The manifest of a folder, or `None` if it is empty or does not exist.
-
-    Raises:
-        ValueError: the folder holds something else.
-    """
+    """The manifest of a folder, or `None` if it is empty or does not exist."""
     if not os.path.exists(os.path.join(folder, MANIFEST)):
         names = os.listdir(folder) if os.path.exists(folder) else []
         if others := sorted(name for name in names if not name.endswith(".part")):
@@ -204,8 +186,7 @@ def _earlier_manifest(folder):
 def _begin(folder, manifest, overwrite):
     """Removes shards that no manifest records, or that are overwritten. A refusal changes nothing.
 
-    Returns:
-        A dict with the versions and the shards of an earlier run that is resumed.
+    Returns a dict with the versions and the shards of an earlier run that is resumed.
     """
     old = _earlier_manifest(folder)
     if old is None or overwrite:
@@ -269,7 +250,7 @@ class _Run:
         found, size = self._records.read(), self._manifest["shard_size"]
         for index in range(self._num_shards):
             pairs = list(itertools.islice(found, size))
-            name = shards.shard_name(index, self._num_shards)
+            name = f"shard-{index:05}-of-{self._num_shards:05}.parquet"
             if name in self._done:
                 continue
             entry = {"file": name, "first_id": index * size, "rows": len(pairs)}

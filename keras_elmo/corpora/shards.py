@@ -43,34 +43,15 @@ def check_pyarrow():
 
 
 class VectorColumn(NamedTuple):
-    """A column of vectors, for one layer.
+    """A column of vectors, for one layer."""
 
-    Attributes:
-        name: str. `"layer_0"`, `"layer_1"`, ... for the number of a layer, else the choice itself.
-        choice: what `Elmo.embed` takes as `layers`.
-        size: int. The length of a vector.
-    """
-
-    name: str
-    choice: object
-    size: int
+    name: str  # "layer_0", "layer_1", ... for the number of a layer, else the choice itself
+    choice: object  # what `Elmo.embed` takes as `layers`
+    size: int  # the length of a vector
 
 
 def vector_columns(config, layers, num_mixes=1):
-    """The columns of vectors that a run writes.
-
-    Args:
-        config: the `ElmoConfig` of the model.
-        layers: what `Elmo.embed` takes, or a list of that, without `"default"`. `"all"` is a
-            column for each layer.
-        num_mixes: int. The number of learned mixes of the model.
-
-    Returns:
-        list of `VectorColumn`s.
-
-    Raises:
-        ValueError: `layers` is not as said above, or names a column twice.
-    """
+    """The list of the `VectorColumn`s that a run writes, for the `layers` of `embed_files`."""
     columns = []
     for choice in parse_layers(config, layers, num_mixes):
         if choice == "default":
@@ -92,20 +73,8 @@ def vector_columns(config, layers, num_mixes=1):
     return columns
 
 
-def shard_name(index, count):
-    """The name of a shard, of which there are so many."""
-    return f"shard-{index:05}-of-{count:05}.parquet"
-
-
 def column_types(records):
-    """The types of the columns of the fields that are kept, after a reading of all records.
-
-    Args:
-        records: `Records`.
-
-    Returns:
-        A dict: for each field `"string"`, `"int64"`, `"float64"`, `"bool"` or `"json"`.
-    """
+    """Reads all `Records`: a dict of the types of the columns of the fields that are kept."""
     found = {field: set() for field in records.fields.keep}
     for _, record in records.read():
         for types, value in zip(found.values(), record.kept, strict=True):
@@ -126,21 +95,14 @@ def _common_type(types):
 
 
 def as_type(value, type):
-    """A value as it stands in a column of one of the types."""
+    """A value of a field as its column has it."""
     if type == _JSON and value is not None:
         return json.dumps(value, ensure_ascii=False)
     return value
 
 
 def make_schema(columns, dtype, is_pooled, kept):
-    """The schema of the shards.
-
-    Args:
-        columns: list of `VectorColumn`s.
-        dtype: `"float32"` or `"float16"`.
-        is_pooled: bool. One vector for each sentence, instead of one for each token.
-        kept: dict. For each field that is kept, the type of its column, see `column_types`.
-    """
+    """The schema of the shards. `kept` is what `column_types` returns."""
     kept = {name: "string" if type == _JSON else type for name, type in kept.items()}
     fields = [
         ("id", pyarrow.int64()),
@@ -157,12 +119,7 @@ def make_schema(columns, dtype, is_pooled, kept):
 
 @contextlib.contextmanager
 def _reading(folder, shard):
-    """Gives the path of a shard, and turns a fault in it into an error that says what to do.
-
-    Args:
-        folder: path.
-        shard: dict, the entry of the shard in the manifest.
-    """
+    """The path of a shard of the manifest. A fault becomes an error that says what to do."""
     path = os.path.join(folder, shard["file"])
     try:
         yield path
@@ -176,14 +133,13 @@ def _reading(folder, shard):
 
 
 def check_size(folder, shard):
-    """Raises a `ValueError` if a shard has another number of bytes than its entry says."""
+    """Refuses a shard that has another number of bytes than its entry in the manifest says."""
     with _reading(folder, shard) as path:
         if os.path.getsize(path) != shard["bytes"]:
             raise ValueError(f"{os.path.getsize(path):,} bytes instead of {shard['bytes']:,}")
 
 
 def check_digest(folder, shard):
-    """Raises a `ValueError` if a shard has other bytes than its entry says."""
     with _reading(folder, shard) as path:
         if sha256_of(path) != shard["sha256"]:
             raise ValueError("other bytes than were written")
@@ -209,16 +165,7 @@ def read_group(folder, shard, group, columns):
 
 
 def write_shard(path, schema, tables):
-    """Writes a shard, which appears when it is whole.
-
-    Args:
-        path: the file to write.
-        schema: see `make_schema`.
-        tables: iterable of `pyarrow.Table`s, one for each row group.
-
-    Returns:
-        A dict with the file's `"bytes"` and its `"sha256"`, for the manifest.
-    """
+    """Writes a shard with a row group for each `pyarrow.Table`. Returns its bytes and its hash."""
     with replacing_file(path) as temporary:
         # Statistics and dictionaries are for columns with values that repeat or are ordered.
         with pyarrow.parquet.ParquetWriter(
@@ -235,16 +182,7 @@ def write_shard(path, schema, tables):
 
 
 def as_dtype(vectors, dtype, name):
-    """Vectors in the dtype of a column.
-
-    Args:
-        vectors: float32 array.
-        dtype: `"float32"` or `"float16"`.
-        name: str. The column, which the error names.
-
-    Raises:
-        ValueError: a number does not fit into float16.
-    """
+    """Vectors, a float32 array, in the dtype of the column `name`."""
     with np.errstate(over="ignore"):
         converted = vectors.astype(dtype, copy=False)
     if dtype == "float16" and (np.isinf(converted) & np.isfinite(vectors)).any():
@@ -257,18 +195,23 @@ def as_dtype(vectors, dtype, name):
 
 
 def row_groups(rows):
-    """Yields the rows in lists, one for each row group.
+    """Yields the rows, tuples whose last item is a list of arrays, in a list for each group."""
+    sized = ((row, 1, sum(array.nbytes for array in row[-1])) for row in rows)
+    return grouped(sized, ROWS_PER_GROUP, BYTES_PER_GROUP)
 
-    Args:
-        rows: iterable of tuples, whose last item is a list of arrays.
+
+def grouped(items, max_rows, max_bytes):
+    """Yields lists of items, which end at the first of two limits.
+
+    `items` are triples: the item, its rows, and the bytes of its vectors.
     """
-    group, size = [], 0
-    for row in rows:
-        group.append(row)
-        size += sum(array.nbytes for array in row[-1])
-        if len(group) == ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
+    group, rows, size = [], 0, 0
+    for item, item_rows, item_bytes in items:
+        group.append(item)
+        rows, size = rows + item_rows, size + item_bytes
+        if rows >= max_rows or size >= max_bytes:
             yield group
-            group, size = [], 0
+            group, rows, size = [], 0, 0
     if group:
         yield group
 
@@ -276,12 +219,8 @@ def row_groups(rows):
 def make_table(rows, schema, dtype):
     """Rows as a `pyarrow.Table`.
 
-    Args:
-        rows: list of tuples: id, file, text, the fields that are kept, tokens (a list of bytes),
-            and a list of float32 arrays, one for each column of vectors: (tokens, D), or (D,) if
-            they are pooled.
-        schema: see `make_schema`.
-        dtype: `"float32"` or `"float16"`.
+    A row is a tuple: id, file, text, the fields that are kept, tokens (a list of bytes), and a list
+    of float32 arrays, one for each column of vectors: (tokens, D), or (D,) if they are pooled.
     """
     *plain, tokens, arrays = zip(*rows, strict=True)
     tokens = [[token.decode("utf-8", "replace") for token in sentence] for sentence in tokens]
@@ -295,7 +234,6 @@ def make_table(rows, schema, dtype):
 
 
 def _vectors(arrays, field, dtype):
-    """One column of vectors."""
     is_pooled = pyarrow.types.is_fixed_size_list(field.type)
     values = np.stack(arrays) if is_pooled else np.concatenate(arrays)
     stored = as_dtype(values, dtype, field.name)

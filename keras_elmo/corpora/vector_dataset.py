@@ -33,8 +33,7 @@ class VectorDataset(keras.utils.PyDataset):
 
     With `labels` a batch is a pair: the dict without `"id"`, and an array of the labels.
 
-    Pass `shuffle=False` to `fit`. Its own shuffling takes the batches in an order of its own, and
-    then every batch reads the 512 sentences anew from which it is taken.
+    Pass `shuffle=False` to `fit`: in another order, every batch reads its 512 sentences anew.
 
     Args:
         path: a folder of `keras-elmo embed-corpus`, or an HDF5 or npz file of `keras-elmo
@@ -51,9 +50,8 @@ class VectorDataset(keras.utils.PyDataset):
 
     Raises:
         FileNotFoundError: there is no such file or folder.
-        ValueError: the folder is not complete, a shard is damaged, a column is missing, or an
-            argument is not as said above. The bytes of a shard are compared with their SHA-256
-            when a batch needs it for the first time.
+        ValueError: the folder is not complete, a column is missing, an argument is not as said
+            above, or a shard is damaged, whose SHA-256 is checked when a batch first needs it.
 
     Example:
 
@@ -74,10 +72,7 @@ class VectorDataset(keras.utils.PyDataset):
     ):
         super().__init__(**kwargs)
         if batch_size is None and max_tokens is None:
-            raise ValueError(
-                "`batch_size` or `max_tokens` must be given. Received: batch_size=None and "
-                "max_tokens=None"
-            )
+            raise ValueError("`batch_size` or `max_tokens` must be given. Received: None for both")
         bounds = {"batch_size": batch_size, "max_tokens": max_tokens}
         check_integers(1, **{name: bound for name, bound in bounds.items() if bound is not None})
         path = os.fspath(path)
@@ -129,17 +124,10 @@ class VectorDataset(keras.utils.PyDataset):
         return plan
 
     def _windows(self, parts):
-        """Lists of parts whose sentences are sorted together; see `WINDOW` and `WINDOW_BYTES`."""
+        """Lists of parts whose sentences are sorted together."""
         vector = sum(self._source.sizes[name] for name in self._names) * self._source.dtype.itemsize
-        window, rows, size = [], 0, 0
-        for part in parts:
-            window.append(part)
-            rows, size = rows + len(part.lengths), size + part.lengths.sum() * vector
-            if rows >= WINDOW or size >= WINDOW_BYTES:
-                yield window
-                window, rows, size = [], 0, 0
-        if window:
-            yield window
+        sized = ((part, len(part.lengths), part.lengths.sum() * vector) for part in parts)
+        return shards.grouped(sized, WINDOW, WINDOW_BYTES)
 
     def _split(self, rows, lengths):
         """Rows in batches of at most `batch_size` sentences and `max_tokens` tokens."""
@@ -151,11 +139,7 @@ class VectorDataset(keras.utils.PyDataset):
             yield from (group[start : start + size] for start in range(0, len(group), size))
 
     def _pad(self, sentences):
-        """The mask and the vectors of a batch.
-
-        Args:
-            sentences: list with a list for each sentence: an array for each layer.
-        """
+        """The mask and the vectors of a batch; a sentence is a list of an array for each layer."""
         columns = dict(zip(self._names, zip(*sentences, strict=True), strict=True))
         if self._source.is_pooled:
             return {name: np.stack(arrays) for name, arrays in columns.items()}
@@ -178,14 +162,7 @@ class _Part(NamedTuple):
 
 
 class _Folder:
-    """The shards of a folder.
-
-    Attributes:
-        sizes: dict. The size of a vector of each layer, by its name.
-        dtype: the NumPy dtype of the vectors.
-        is_pooled: bool. Each sentence has one vector for each layer.
-        shards: list of lists of `_Part`s.
-    """
+    """The shards of a folder: lists of `_Part`s, and the sizes of the vectors by their layers."""
 
     def __init__(self, path):
         shards.check_pyarrow()
@@ -209,7 +186,7 @@ class _Folder:
         ]
 
     def read(self, window, names):
-        """The sentences of a list of parts, pairs: the id, and a list of arrays."""
+        """The sentences of a list of parts, pairs: the id, and an array for each of the layers."""
         sentences = []
         for (shard, group), _ in window:
             if shard["file"] not in self._checked:
@@ -250,9 +227,9 @@ class _File:
         self.shards = [parts[start : start + step] for start in range(0, len(parts), step)]
 
     def read(self, window, names):
-        layers = [list(self.sizes).index(name) for name in names]
-        numbers = [part.place + row for part in window for row in range(len(part.lengths))]
-        arrays = ((number, self._vectors[number]) for number in numbers)
-        if self._has_layers:
-            return [(number, [array[layer] for layer in layers]) for number, array in arrays]
-        return [(number, [array]) for number, array in arrays]
+        layers, sentences = [list(self.sizes).index(name) for name in names], []
+        for number in (start + row for start, lengths in window for row in range(len(lengths))):
+            array = self._vectors[number]
+            array = array if self._has_layers else [array]
+            sentences.append((number, [array[layer] for layer in layers]))
+        return sentences

@@ -19,29 +19,17 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def replacing_file(path):
-    """The same as `replacing_files` for one file: yields the path of its temporary file."""
+    """The same for one file: yields the path of its temporary file."""
     with replacing_files(path) as (temporary,):
         yield temporary
 
 
 @contextlib.contextmanager
 def replacing_files(*paths):
-    """Temporary files, each beside one of `paths`, which are renamed to these at the end.
+    """Yields the paths of empty temporary files, which are renamed to `paths` at the end.
 
-    All are on the disk before the first one is renamed, so the renames follow each other at once. A
-    file has the permissions of the file that it replaces. After an error the temporary files are
-    removed, and the files that were there before are untouched. Temporary files that a killed
-    process left for the same paths are removed first, see `remove_stale`.
-
-    Args:
-        *paths: the files to write, in existing folders.
-
-    Yields:
-        list of the paths of the temporary files, which exist and are empty.
-
-    Raises:
-        FileNotFoundError: there is no such folder.
-        IsADirectoryError: a path is a folder.
+    All are on the disk before the first one is renamed. A file has the permissions of the one that
+    it replaces. After an error the files that were there before are untouched.
     """
     targets = {}  # by temporary path: the path of the file that it becomes
     try:
@@ -62,7 +50,8 @@ def replacing_files(*paths):
         for temporary, path in targets.items():
             with open(temporary, "r+b") as file:
                 os.fsync(file.fileno())  # The content must reach the disk before the name.
-            _set_mode(temporary, _mode_of(path))
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copymode(path, temporary)
         for temporary, path in targets.items():
             os.replace(temporary, path)
     except BaseException as error:
@@ -77,26 +66,14 @@ def replacing_files(*paths):
 
 def _mode_of(path):
     """The permissions of a file or folder, or `None` if there is none."""
-    with contextlib.suppress(FileNotFoundError):
-        return stat.S_IMODE(os.stat(path).st_mode)
-    return None
-
-
-def _set_mode(path, mode):
-    if mode is not None:
-        os.chmod(path, mode)
+    return stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else None
 
 
 @contextlib.contextmanager
 def replacing_folder(path, overwrite):
-    """The same for a folder: a temporary path beside `path`, where a folder is to be made.
+    """The same for a folder: yields the path of a temporary one, which does not exist yet.
 
-    Args:
-        path: the folder to write. Its parent is made if it does not exist.
-        overwrite: bool. Replace an existing folder; else it is an error.
-
-    Yields:
-        The path of the temporary folder, which does not exist yet.
+    The parent of `path` is made. An existing folder is an error without `overwrite`.
     """
     path = os.path.abspath(path)
     parent, name = os.path.split(path)
@@ -111,7 +88,8 @@ def replacing_folder(path, overwrite):
             if overwrite and os.path.lexists(path):
                 os.rename(path, replaced)
             os.rename(temporary, path)
-            _set_mode(path, mode)
+            if mode is not None:
+                os.chmod(path, mode)
         except OSError as error:
             if has_no_room(error):
                 error.filename = path
@@ -130,11 +108,7 @@ def has_no_room(error):
 
 
 def tensorflow_reason(error):
-    """Why TensorFlow could not write a file: its error without operations and temporary names.
-
-    Args:
-        error: a `tf.errors.OpError`.
-    """
+    """Why TensorFlow could not write a file: its error without operations and temporary names."""
     message = error.message.partition(" [Op:")[0]
     return (message.partition("; ")[2] or message).partition(" Failed to ")[0]
 
@@ -143,8 +117,7 @@ def tensorflow_reason(error):
 def making_folder(path):
     """Makes a folder and its parents.
 
-    After an error it removes those that it made, if they are empty and no other process has locked
-    them.
+    After an error it removes those that it made, unless they hold something or are locked.
     """
     made, folder = [], os.path.abspath(path)
     while not os.path.lexists(folder):
@@ -165,14 +138,8 @@ def making_folder(path):
 def locked_folder(path):
     """Locks an existing folder against other processes of this machine that lock it.
 
-    The system releases the lock when the process ends, however it ends. On Windows, and on a file
-    system without locks, nothing is locked.
-
-    Args:
-        path: the folder.
-
-    Raises:
-        BlockingIOError: another process has locked the folder.
+    The lock goes with the process, however it ends. On Windows, and on a file system without locks,
+    nothing is locked.
     """
     if fcntl is None:
         yield
@@ -215,27 +182,25 @@ def host_name():
 def remove_stale(folder, name):
     """Removes temporary files and folders for one name that nobody will complete.
 
-    They are those that dead processes of this host left behind, and those of other hosts (or
-    containers) that nobody has written to for a day.
+    They are of dead processes of this host, or of other hosts and untouched for a day.
     """
     path = os.path.join(folder, name)
     temporary = rf"\.{re.escape(name)}\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\{_SUFFIX}"
     for match in filter(None, (re.fullmatch(temporary, entry) for entry in os.listdir(folder))):
         stale = os.path.join(folder, match[0])
-        with contextlib.suppress(OSError):  # Another process removes it, or it is someone else's.
+        # Another process removes it, it is someone else's, or its name has no process id.
+        with contextlib.suppress(OSError, OverflowError):
             if match["host"] == host_name() and os.name != "nt":  # whose `os.kill` asks nothing
                 is_stale = not _is_alive(int(match["pid"]))
             else:
                 is_stale = time.time() - os.path.getmtime(stale) > _ABANDONED_AFTER
-            if not is_stale:
-                continue
-            if not os.path.isdir(stale):
+            if is_stale and os.path.isdir(stale):
+                replaced = os.path.join(stale, name + _REPLACED)
+                if os.path.lexists(replaced) and not os.path.lexists(path):
+                    os.rename(replaced, path)  # The process was killed between two renames.
+                shutil.rmtree(stale)
+            elif is_stale:
                 os.remove(stale)
-                continue
-            replaced = os.path.join(stale, name + _REPLACED)
-            if os.path.lexists(replaced) and not os.path.lexists(path):
-                os.rename(replaced, path)  # The process was killed between two renames.
-            shutil.rmtree(stale)
 
 
 def _is_alive(process_id):
@@ -243,8 +208,6 @@ def _is_alive(process_id):
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # another user's process; or not a process id
-        return True
     return True
 
 

@@ -5,7 +5,7 @@ import itertools
 import json
 import pathlib
 
-from keras_elmo.checks import short_repr
+from keras_elmo.checks import check_choice, short_repr
 from keras_elmo.files.records import Fields, decode_records, suffix_of
 from keras_elmo.files.text_files import input_name, open_text, read_lines
 
@@ -14,21 +14,15 @@ TAG_COLUMNS = {"upos": 3, "xpos": 4, "deprel": 7}
 
 
 def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
-    """Reads texts and their labels.
+    """Reads texts and their labels: a pair of lists of strings.
 
     Args:
         path: a file with a text, a tab and its label on each line; or with `field` a file of JSON
             Lines, CSV or TSV. `*.gz` is decompressed, and `-` is standard input.
         field, label_field: strings. The names of the fields that are the text and its label. A text
             that is a list of tokens becomes a string with spaces between them.
-        format, encoding, errors: see `keras_elmo.files.records.Fields`, and
-            `keras_elmo.files.text_files.decode_lines`.
-
-    Returns:
-        A pair of lists of strings: the texts, and their labels.
-
-    Raises:
-        ValueError: the file is of another format.
+        format: `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the name of the file.
+        encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
     """
     _check_fields(field, label_field)
     texts, labels, name = [], [], input_name(path)
@@ -56,7 +50,7 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
 
 
 def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
-    """Reads sentences as tokens, and their tags.
+    """Reads sentences as tokens, and their tags: a pair of lists, with a list for each sentence.
 
     Args:
         path: a file in the format of CoNLL: one token a line, its columns with tabs or spaces
@@ -72,12 +66,6 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
     Before the tokens of a sentence, CoNLL may have comments. A line that begins with `#` is one if
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
-
-    Returns:
-        A pair of lists with a list for each sentence: its tokens, and their tags.
-
-    Raises:
-        ValueError: the file is of another format.
     """
     if field is not None:
         _check_fields(field, label_field)
@@ -93,27 +81,13 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
 
 
 def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
-    """Reads the words and the tags of a CoNLL-U file.
+    """Reads the words and the tags of a CoNLL-U file, like `read_tagged`.
 
     Words of several tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word
     becomes a no-break space, so that the word stays one token wherever a text is split.
-
-    Args:
-        path: the file.
-        label_field: `"upos"`, `"xpos"` or `"deprel"`.
-        encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
-
-    Returns:
-        A pair of lists with an element for each sentence: its words, and their tags.
-
-    Raises:
-        ValueError: the file is not CoNLL-U, or has no such tags.
+    `label_field` is `"upos"`, `"xpos"` or `"deprel"`.
     """
-    if label_field not in TAG_COLUMNS:
-        raise ValueError(
-            f"`label_field` must be one of {', '.join(TAG_COLUMNS)}. "
-            f"Received: label_field={label_field!r}"
-        )
+    check_choice(TAG_COLUMNS, label_field=label_field)
     name, sentences, tags = input_name(path), [], []
     for block in _blocks(enumerate(read_lines(path, encoding, errors), start=1)):
         words = []
@@ -153,14 +127,10 @@ def read_senses(folder, part, encoding="utf-8", errors="strict"):
     Returns:
         Three lists with an element for each sentence: its tokens, the index of the word, and the
         sense, a string.
-
-    Raises:
-        ValueError: a file is of another format, or the two differ in their number of lines.
     """
     folder, names = pathlib.Path(folder), {}
     if (folder / "classes_map.txt").exists():
-        lines = read_lines(folder / "classes_map.txt", encoding, errors)
-        names = json.loads("\n".join(lines))
+        names = json.loads("".join(read_lines(folder / "classes_map.txt", encoding, errors)))
     data, gold = folder / f"{part}.data.txt", folder / f"{part}.gold.txt"
     sentences, indices = [], []
     for number, line in enumerate(read_lines(data, encoding, errors), start=1):
@@ -173,7 +143,7 @@ def read_senses(folder, part, encoding="utf-8", errors="strict"):
             )
         sentences.append(tokens)
         indices.append(int(index))
-    senses = [line.strip() for line in read_lines(gold, encoding, errors)]
+    senses = map(str.strip, read_lines(gold, encoding, errors))
     senses = [names.get(sense, sense) for sense in senses]
     if len(senses) != len(sentences) or not senses:
         raise ValueError(
@@ -206,7 +176,7 @@ def _read_records(path, field, label_field, format, encoding, errors):
 
 
 def _as_label(value):
-    """A label as a string without spaces around it; `""` for what is not one."""
+    """A label as a string; `""` for what is not one."""
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
@@ -278,11 +248,7 @@ def _columns(line):
 
 
 def _blocks(lines):
-    """Yields the lines between blank lines in lists of pairs: the number of a line, and its text.
-
-    Args:
-        lines: iterable of such pairs.
-    """
+    """Yields the lines between blank lines in lists. A line is a pair: its number, and its text."""
     for is_blank, block in itertools.groupby(lines, lambda pair: not pair[1].strip()):
         if not is_blank:
             yield list(block)

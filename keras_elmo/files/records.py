@@ -15,13 +15,7 @@ import os
 from typing import NamedTuple
 
 from keras_elmo.checks import check_choice, join_names, short_repr
-from keras_elmo.files.text_files import (
-    HashedFile,
-    decode_lines,
-    input_name,
-    is_pipe,
-    open_text,
-)
+from keras_elmo.files.text_files import HashedFile, decode_lines, input_name, is_pipe, open_text
 from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
@@ -42,13 +36,8 @@ class Fields:
     Args:
         field: str. The name of the field that is the text. `None`: each line is a text, or of FASTA
             each sequence.
-        keep: sequence of strings. The names of fields whose values are kept beside the text. If all
-            files are FASTA, `id` is kept by default.
-        format: one of `FORMATS`. `None`: that of the file's name, `*.jsonl`, `*.ndjson`, `*.csv`,
-            `*.tsv`, `*.fasta`, `*.fa`, `*.faa` (or with `.gz`); text for all others.
-
-    Raises:
-        ValueError: an argument is not as said above, or `keep` is given without `field`.
+        keep: list of the names of fields whose values are kept beside the text.
+        format: one of `FORMATS`. `None`: that of the file's name, see `_SUFFIXES`, or text.
     """
 
     field: str | None = None
@@ -63,14 +52,9 @@ class Fields:
                 "`keep` must name fields, each once, and be given with `field`. "
                 f"Received: keep={short_repr(self.keep)}"
             )
-        object.__setattr__(self, "keep", tuple(self.keep))
 
     def format_of(self, path):
-        """The format of a file, one of `FORMATS`.
-
-        Raises:
-            ValueError: the file has fields and there is no `field`, or the other way round.
-        """
+        """The format of a file: an error if it has fields without `field`, or the reverse."""
         format = self.format or _SUFFIXES.get(suffix_of(path), "text")
         if format not in ("text", "fasta") and self.field is None:
             raise ValueError(
@@ -85,11 +69,7 @@ class Fields:
         return format
 
     def of_files(self, names):
-        """These fields, or those of FASTA if all files are of that format and none is named.
-
-        Raises:
-            ValueError: see `format_of`.
-        """
+        """These fields, or those of FASTA if all files are of that format and none is named."""
         if {self.format_of(name) for name in names} == {"fasta"} and self.field is None:
             return dataclasses.replace(self, field="sequence", keep=("id",))
         return self
@@ -99,17 +79,11 @@ PLAIN = Fields(format="text")  # Each line is a text, whatever the name of the f
 
 
 class Record(NamedTuple):
-    """A sentence of a file.
+    """A sentence of a file."""
 
-    Attributes:
-        line_number: int, from 1. The line on which it begins.
-        text: str, or a list of strings, which are tokens.
-        kept: list. The values of the fields that are kept.
-    """
-
-    line_number: int
-    text: object
-    kept: list = []
+    line_number: int  # from 1: where it begins
+    text: object  # a string, or a list of strings, which are tokens
+    kept: list = []  # the values of the fields that are kept
 
     @property
     def line(self):
@@ -117,31 +91,12 @@ class Record(NamedTuple):
         return self.text if isinstance(self.text, str) else " ".join(self.text)
 
 
-class InputFile(NamedTuple):
-    """A text file as it was when it was read for the first time.
-
-    Attributes:
-        file: str. The path as the user gave it.
-        bytes: int. The size of the file on the disk. `None` for standard input and pipes.
-        sha256: str. The hash of these bytes, or `None`.
-        rows: int. The number of its records.
-    """
-
-    file: str
-    bytes: int | None
-    sha256: str | None
-    rows: int
-
-
 class InputChanged(ValueError):
     """A file has other bytes than when it was read for the first time."""
 
 
 class Records:
-    """The records of text files, which are checked as they are read.
-
-    An iteration gives their texts: strings, or lists of tokens. `len` is the number of records,
-    once they were read or counted.
+    """The records of text files. An iteration gives their texts: strings, or lists of tokens.
 
     Args:
         paths: list of strings: files, `*.gz` too, or `-` for standard input.
@@ -151,14 +106,9 @@ class Records:
         lines: list to which an iteration appends the text of each record as a string, or `None`.
 
     Attributes:
-        files: list of `InputFile`s, once all files were read to their end. Until then `None`.
-        kept: dict. By the name of each field that is kept, a list of the values that an iteration
-            came to.
-
-    Raises:
-        ValueError: see `Fields.format_of`. While it is read: see `decode_records`.
-        InputChanged: at the end of a file: it has other bytes than in the first reading.
-        OSError: a file cannot be read.
+        files: once all files were read to their end, a list of dicts: `"file"`, the path; the
+            `"bytes"` on the disk and their `"sha256"`, `None` for a pipe; `"rows"`, the records.
+        kept: dict of lists: the values of each field that is kept, as far as an iteration came.
     """
 
     def __init__(
@@ -185,7 +135,7 @@ class Records:
         if self.files is None:
             # `list` asks for a length first, and then goes on without it.
             raise TypeError("The records must be counted before. Received: records without a count")
-        return sum(file.rows for file in self.files)
+        return sum(file["rows"] for file in self.files)
 
     def __iter__(self):
         for _, record in self.read():
@@ -196,7 +146,10 @@ class Records:
             yield record.text
 
     def read(self):
-        """Yields pairs: the path of a file, and a `Record`. `lines` and `kept` do not grow."""
+        """Yields pairs: the path of a file, and a `Record`. `lines` and `kept` do not grow.
+
+        Raises `InputChanged` after a file with other bytes than in the first reading.
+        """
         files = []
         for path in self.paths:
             name, rows = input_name(path), 0
@@ -208,8 +161,8 @@ class Records:
                         self.check(record)
                     rows += 1
                     yield path, record
-            digest = hashed and hashed.sha256.hexdigest()
-            files.append(InputFile(path, hashed and os.path.getsize(path), digest, rows))
+            size, digest = hashed and os.path.getsize(path), hashed and hashed.sha256.hexdigest()
+            files.append({"file": path, "bytes": size, "sha256": digest, "rows": rows})
             if self.files is not None and files[-1] != self.files[len(files) - 1]:
                 raise InputChanged(
                     f"{path} must not change while it is read. Received: other bytes than in the "
@@ -219,17 +172,7 @@ class Records:
 
 
 def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
-    """Yields the `Record`s of a binary file.
-
-    Args:
-        file, name, encoding, errors: see `decode_lines`.
-        fields: a `Fields`.
-
-    Raises:
-        ValueError: a line is not a record of the format, a field is missing, or a text is neither a
-            string nor a list of strings. The message has the line. See also `decode_lines` and
-            `Fields.format_of`.
-    """
+    """Yields the `Record`s of a binary file; see `decode_lines`. Errors name the line."""
     format = fields.format_of(name)
     lines = decode_lines(file, name, encoding, errors, keep_ends=format == "csv")
     if format == "text":
@@ -240,8 +183,11 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         found = _json_records(lines, name)
     elif format == "fasta":
         found = _fasta_records(lines, name)
+    elif format == "csv":
+        found = _table_records(_csv_rows(lines, name), name, names)
     else:
-        found = _table_records(format, lines, name, names)
+        rows = enumerate((line.split("\t") for line in lines), start=1)
+        found = _table_records(rows, name, names)
     for line_number, record in found:
         if missing := [field for field in names if field not in record]:
             raise ValueError(
@@ -249,8 +195,7 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
                 f"{line_number:,}, with {join_names(record) or 'no field'}"
             )
         text, *kept = (record[field] for field in names)
-        parts = text if isinstance(text, list) else [text]
-        if not all(isinstance(part, str) for part in parts):
+        if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
             raise ValueError(
                 f"The field {fields.field!r} of {name} must be a string, or a list of strings, "
                 f"which are tokens. Received: line {line_number:,}, {short_repr(text)}"
@@ -258,8 +203,10 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         yield Record(line_number, text, kept)
 
 
+# Each of these yields pairs: the number of a record's first line, and its fields.
+
+
 def _json_records(lines, name):
-    """Yields pairs: the number of a line, and its object, a dict."""
     for line_number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -267,57 +214,46 @@ def _json_records(lines, name):
             record = json.loads(line)
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
                 json.dumps(record, ensure_ascii=False).encode()
-            fault = None if isinstance(record, dict) else short_repr(record)
+            if not isinstance(record, dict):
+                raise ValueError("it is not an object")
         except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", error)
-            fault = f"{short_repr(line)}, which cannot be read ({reason})"
-        if fault:
             raise ValueError(
-                f"Each line of {name} must be a JSON object, as in JSON Lines. "
-                f"Received: line {line_number:,}, {fault}"
-            )
+                f"Each line of {name} must be a JSON object, as in JSON Lines. Received: line "
+                f"{line_number:,}, {short_repr(line)}, which cannot be read "
+                f"({getattr(error, 'msg', error)})"
+            ) from None
         yield line_number, record
 
 
 def _fasta_records(lines, name):
-    """Yields pairs: the number of a record's first line, and its fields, a dict."""
     first, header, parts = 0, None, []
     for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
-        if not line.startswith(">"):
-            if header is None and line.strip():
-                raise ValueError(
-                    f"{name} must be FASTA, which begins with a line >id. "
-                    f"Received: line {line_number:,}, {short_repr(line)}"
-                )
+        if line.startswith(">"):
+            if header is not None:
+                key, _, description = header.partition(" ")
+                record = {"id": key, "description": description, "sequence": "".join(parts)}
+                yield first, record
+            first, header, parts = line_number, line[1:].strip(), []
+        elif header is None and line.strip():
+            raise ValueError(
+                f"{name} must be FASTA, which begins with a line >id. "
+                f"Received: line {line_number:,}, {short_repr(line)}"
+            )
+        else:
             parts.append(line.strip())
-            continue
-        if header is not None:
-            key, _, description = header.partition(" ")
-            record = {"id": key, "description": description, "sequence": "".join(parts)}
-            yield first, record
-        first, header, parts = line_number, line[1:].strip(), []
 
 
-def _table_records(format, lines, name, names):
-    """Yields pairs: the number of a row's first line, and a dict of its fields by their columns."""
-    if format == "csv":
-        rows = _csv_rows(lines, name)
-    else:
-        rows = enumerate((line.split("\t") for line in lines), start=1)
-    columns = None
+def _table_records(rows, name, names):
+    rows = ((line_number, row) for line_number, row in rows if any(map(str.strip, row)))
+    _, columns = next(rows, (0, None))
+    for field in names if columns else ():
+        if columns.count(field) != 1:
+            hint = "; semicolons do not separate columns" if ";" in columns[0] else ""
+            raise ValueError(
+                f"{name} must have a column {field!r} in its first line, once. "
+                f"Received: {short_repr(columns)}{hint}"
+            )
     for line_number, row in rows:
-        if not any(map(str.strip, row)):
-            continue
-        if columns is None:
-            columns = row
-            for field in names:
-                if columns.count(field) != 1:
-                    hint = "; semicolons do not separate columns" if ";" in columns[0] else ""
-                    raise ValueError(
-                        f"{name} must have a column {field!r} in its first line, once. "
-                        f"Received: {short_repr(columns)}{hint}"
-                    )
-            continue
         if len(row) != len(columns):
             raise ValueError(
                 f"Each row of {name} must have the {len(columns)} fields that its first line "
@@ -327,17 +263,14 @@ def _table_records(format, lines, name, names):
 
 
 def _csv_rows(lines, name):
-    """Yields pairs: the number of a row's first line, and its fields."""
     csv.field_size_limit(_MAX_FIELD)
-    reader = csv.reader(lines, strict=True)
-    while True:
-        line_number = reader.line_num + 1
-        try:
-            yield line_number, next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise ValueError(
-                f"{name} must be CSV, in which a field with a quote is in quotes, and quotes in "
-                f'it are doubled (""). Received: line {line_number:,}, {error}'
-            ) from None
+    reader, line_number = csv.reader(lines, strict=True), 1
+    try:
+        for row in reader:
+            yield line_number, row
+            line_number = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(
+            f"{name} must be CSV, in which a field with a quote is in quotes, and quotes in it are "
+            f'doubled (""). Received: line {line_number:,}, {error}'
+        ) from None

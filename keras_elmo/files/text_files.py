@@ -25,25 +25,14 @@ codecs.register_error("keras_elmo.mark", lambda error: (_FAULT, error.end))
 
 
 def find_files(inputs):
-    """Finds the files that paths and patterns name.
+    """The files that a path, or a list of paths, names; a list of strings, each file once.
 
-    Args:
-        inputs: a path, or a list of paths. A path that does not exist may be a pattern with `*`,
-            `?`, `[...]` or `**`. The files of a pattern come in the order of their names. A file
-            that is named twice counts once.
-
-    Returns:
-        list of strings.
-
-    Raises:
-        FileNotFoundError: there is no such file, or no input.
-        IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device.
+    A path that does not exist may be a pattern with `*`, `?`, `[...]` or `**`, whose files come in
+    the order of their names.
     """
-    if isinstance(inputs, str | os.PathLike):
-        inputs = [inputs]
-    found = []
-    for path in map(os.fspath, inputs):
+    found = {}  # by its real path, as it was named first
+    for path in [inputs] if isinstance(inputs, str | os.PathLike) else inputs:
+        path = os.fspath(path)
         if os.path.isdir(path):
             raise IsADirectoryError(
                 f"The input must be files, not a folder; write '{os.path.join(path, '*')}' for "
@@ -59,25 +48,19 @@ def find_files(inputs):
             matches = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
         if not matches:
             raise FileNotFoundError(f"There is no file {path}")
-        found += matches
+        for match in matches:
+            found.setdefault(os.path.realpath(match), match)
     if not found:
         raise FileNotFoundError("There must be an input file. Received: none")
-    files = {}
-    for path in found:
-        files.setdefault(os.path.realpath(path), path)
-    return list(files.values())
+    return list(found.values())
 
 
 @contextlib.contextmanager
 def open_text(path, file=None):
     """Opens a text file for reading bytes; `*.gz` is decompressed, and `-` is standard input.
 
-    A signal ends the waiting for a named pipe, and for standard input. `file` is the file at this
-    path if it is open already, such as a `HashedFile`.
-
-    Raises:
-        ValueError: a `*.gz` file is not a whole gzip file (raised while it is read).
-        OSError: the file cannot be read.
+    A signal ends the waiting for standard input, and for a pipe. `file` is the `HashedFile` at this
+    path, if there is one.
     """
     if path == "-":
         yield standard_input()
@@ -96,7 +79,7 @@ def is_pipe(path):
 
 
 def input_name(path):
-    """What errors call a text file that `open_text` opens."""
+    """What errors call a text file."""
     return "standard input" if path == "-" else path
 
 
@@ -165,9 +148,6 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
         encoding: str. `None`: UTF-8, and the caller has no choice of another encoding.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
         keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
-
-    Raises:
-        ValueError: a line cannot be decoded.
     """
     text = io.TextIOWrapper(
         file,
@@ -191,12 +171,10 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
 
 def _refuse_undecodable(name, encoding, line_number, line):
     shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")[:_MAX_SHOWN]
-    remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
-    if encoding is not None:
-        remedy = (
-            "Name the encoding of the file with `encoding` (as latin-1, utf-16), or pass "
-            '`errors="replace"`'
-        )
+    if encoding is None:
+        remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+    else:
+        remedy = 'Name it with `encoding` (as latin-1, utf-16), or pass `errors="replace"`'
     raise ValueError(
         f"{name} must be {encoding or 'UTF-8'}, and is not. "
         f"Received: line {line_number:,}: {shown!r}. {remedy}"

@@ -17,10 +17,7 @@ from keras_elmo.weights.hdf5 import create_hdf5
 _SENTENCE_INDEX = "sentence_to_index"  # the dataset where AllenNLP stores the sentences
 _KEPT = "kept"  # the dataset of the fields that `keras-elmo embed --keep` stores
 _ZIP_END_BYTES = 22  # the last record of a zip without a comment
-_RULE = (
-    "A file of embeddings must hold one array for each sentence, named by its line: 0, 1, 2, ..., "
-    "as `keras-elmo embed`, bilm-tf's `dump_bilm_embeddings` and `allennlp elmo` write it."
-)
+_RULE = "must hold one array of floats for each sentence, named by its line: 0, 1, 2, ..."
 
 
 def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
@@ -82,10 +79,7 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         self._count = len(names)
         if others := names - set(map(str, range(self._count))):
             file.close()
-            raise ValueError(
-                f"{path} cannot be read as embeddings. {_RULE} Received: a file with "
-                f"{join_names(others)}"
-            )
+            raise ValueError(f"{path} {_RULE} Received: a file with {join_names(others)}")
 
     @property
     def kept(self) -> dict[str, list[Any]]:
@@ -123,8 +117,8 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         array = self._read(str(range(self._count)[index]))
         if array.ndim not in (1, 2, 3) or array.dtype.kind != "f":
             raise ValueError(
-                f"{self.path} cannot be read as embeddings. {_RULE} Received: for line {index} "
-                f"an array of dtype {array.dtype} and shape {array.shape}"
+                f"{self.path} {_RULE} Received: for line {index} an array of dtype {array.dtype} "
+                f"and shape {array.shape}"
             )
         return array
 

@@ -104,13 +104,9 @@ def _describe_tokenizer(tokenizer):
 
 def versions():
     """The versions of what computes and writes the vectors."""
-    return {
-        "keras_elmo": __version__,
-        "tensorflow": tf.__version__,
-        "keras": keras.__version__,
-        "numpy": np.__version__,
-        "pyarrow": pyarrow.__version__,
-    }
+    libraries = {"tensorflow": tf, "keras": keras, "numpy": np, "pyarrow": pyarrow}
+    found = {name: library.__version__ for name, library in libraries.items()}
+    return {"keras_elmo": __version__, **found}
 
 
 def differences(old, new):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -110,14 +109,14 @@ class VectorDataset(keras.utils.PyDataset):
             self._batches = self._plan()
 
     def _plan(self):
-        """The batches of an epoch: pairs of a window, a list of `_Part`s, and rows of it."""
+        """The batches of an epoch: pairs of a window, a list of parts, and rows of it."""
         shuffle = self._random.shuffle if self._shuffle else lambda values: None
         plan, all_shards = [], list(map(list, self._source.shards))
         shuffle(all_shards)
         for parts in all_shards:
             shuffle(parts)
         for window in self._windows(part for parts in all_shards for part in parts):
-            lengths = np.concatenate([part.lengths for part in window])
+            lengths = np.concatenate([lengths for _, lengths in window])
             batches = list(self._split(np.argsort(lengths, kind="stable"), lengths))
             shuffle(batches)
             plan += [(window, batch) for batch in batches]
@@ -126,7 +125,7 @@ class VectorDataset(keras.utils.PyDataset):
     def _windows(self, parts):
         """Lists of parts whose sentences are sorted together."""
         vector = sum(self._source.sizes[name] for name in self._names) * self._source.dtype.itemsize
-        sized = ((part, len(part.lengths), part.lengths.sum() * vector) for part in parts)
+        sized = ((part, len(part[1]), part[1].sum() * vector) for part in parts)
         return shards.grouped(sized, WINDOW, WINDOW_BYTES)
 
     def _split(self, rows, lengths):
@@ -154,15 +153,12 @@ class VectorDataset(keras.utils.PyDataset):
         return batch
 
 
-class _Part(NamedTuple):
-    """Sentences that are read at once."""
-
-    place: object  # what `read` of their source needs to find them
-    lengths: object  # int array, (sentences,). Their tokens, or 1 where each is one vector.
-
-
 class _Folder:
-    """The shards of a folder: lists of `_Part`s, and the sizes of the vectors by their layers."""
+    """The shards of a folder, lists of parts, and the sizes of the vectors by their layers.
+
+    A part, whose sentences are read at once, is a pair: where it is, and the lengths of its
+    sentences, an int array: their tokens, or 1 where each is one vector.
+    """
 
     def __init__(self, path):
         shards.check_pyarrow()
@@ -179,7 +175,7 @@ class _Folder:
             shards.check_size(path, shard)
         self.shards = [
             [
-                _Part((shard, group), lengths)
+                ((shard, group), lengths)
                 for group, lengths in enumerate(shards.group_lengths(path, shard, self.is_pooled))
             ]
             for shard in manifest["shards"]
@@ -222,7 +218,7 @@ class _File:
         else:
             lengths = np.array([array.shape[-2] for array in self._vectors])
         step = shards.ROWS_PER_GROUP
-        parts = [_Part(start, lengths[start : start + step]) for start in range(0, count, step)]
+        parts = [(start, lengths[start : start + step]) for start in range(0, count, step)]
         step = max(1, WINDOW // step)
         self.shards = [parts[start : start + step] for start in range(0, len(parts), step)]
 

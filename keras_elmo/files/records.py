@@ -68,12 +68,6 @@ class Fields:
             )
         return format
 
-    def of_files(self, names):
-        """These fields, or those of FASTA if all files are of that format and none is named."""
-        if {self.format_of(name) for name in names} == {"fasta"} and self.field is None:
-            return dataclasses.replace(self, field="sequence", keep=("id",))
-        return self
-
 
 PLAIN = Fields(format="text")  # Each line is a text, whatever the name of the file.
 
@@ -114,7 +108,9 @@ class Records:
     def __init__(
         self, paths, encoding="utf-8", errors="strict", fields=PLAIN, check=None, lines=None
     ):
-        fields = fields.of_files(list(map(input_name, paths)))
+        formats = {fields.format_of(input_name(path)) for path in paths}
+        if formats == {"fasta"} and fields.field is None:
+            fields = Fields("sequence", ["id"], fields.format)
         for path in paths:
             if path != "-" and not is_pipe(path):
                 open(path, "rb").close()  # raises Python's own error early

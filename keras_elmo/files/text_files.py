@@ -69,8 +69,16 @@ def open_text(path, file=None):
         file = io.BufferedReader(_Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK)))
     else:
         file = open(path, "rb") if file is None else io.BufferedReader(file)
-    with file, _decompressed(file, path) as text:
-        yield text
+    with file:
+        if not os.fspath(path).endswith(".gz"):
+            yield file
+            return
+        try:
+            if os.path.isfile(path) and os.path.getsize(path) == 0:
+                raise EOFError("it is empty")  # Python reads it as a file of nothing.
+            yield gzip.open(file)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
 
 
 def is_pipe(path):
@@ -91,20 +99,6 @@ def standard_input():
         return io.BufferedReader(_Pipe(sys.stdin.fileno(), closefd=False))
     except io.UnsupportedOperation:  # a stand-in without a descriptor
         return sys.stdin.buffer
-
-
-@contextlib.contextmanager
-def _decompressed(file, path):
-    """An open binary file, or what it holds if its path ends with `.gz`."""
-    if not os.fspath(path).endswith(".gz"):
-        yield file
-        return
-    try:
-        if os.path.isfile(path) and os.path.getsize(path) == 0:
-            raise EOFError("it is empty")  # Python reads it as a file of nothing.
-        yield gzip.open(file)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a whole gzip file. Received: {error}") from None
 
 
 class HashedFile(io.FileIO):

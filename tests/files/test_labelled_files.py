@@ -32,9 +32,6 @@ def write(path, text, encoding="utf-8"):
         ("a.txt", "y\tx\n+\ta film\n-\ta mess\n", (*XY, "tsv"), TWO),
         ("a.jsonl", '{"x": ["a", "film"], "y": 1}\n{"x": "", "y": true}', XY,
          (["a film", ""], ["1", "True"])),
-        # The first label may be rare.
-        ("a.tsv", "a film\t+\nso bad\t-\na mess\t-\n", (), (["a film", "so bad", "a mess"],
-                                                            ["+", "-", "-"])),
     ],
 )  # fmt: skip
 def test_texts(tmp_path, name, text, arguments, expected):
@@ -50,13 +47,10 @@ def test_texts(tmp_path, name, text, arguments, expected):
         ("a.jsonl", '{"x": "a", "y": ["b"]}', XY, r"must have a label, .* line 1, with \['b'\]"),
         ("a.tsv", "a film\t+\n" * 3 + "a\tmess\t-\n", (), "other columns.*Received: line 4"),
         ("a.txt", "a film;+\n", (), "label. Semicolons do not .* Received: line 1, 'a film;\\+'"),
-        ("a.csv", "x;y\na film;+\n", XY, r"once. Received: \['x;y'\]; semicolons do not"),
         ("a.tsv", "\n\n", (), "blank lines only"),
-        ("a.tsv", "x\tz\na\t+\n", XY, "must have a column 'y' in its first line, once"),
         ("a.tsv", "x\ty\n", XY, "blank lines only"),
         ("a.tsv", "a\t+\n", ("x",), "must be given together"),
         ("a.csv", "a,+\n", (), "`field` must name the field of .*a.csv that is the text"),
-        ("a.jsonl.gz", "{}\n", (), "`field` must name the field of .*a.jsonl.gz"),
     ],
 )
 def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
@@ -106,18 +100,14 @@ def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
     ("name", "text", "arguments", "message"),
     [
         ("a.conll", "Ada B-PER\nmet\n", (), "a token and a tag, or be blank. .* line 2, 'met'"),
-        ("a.conll", "\n", (), "blank lines only"),
         ("a.conll", "# id = 1\n", (), "blank lines only"),
         ("a.conll", "Ada\t\n", (), "Received: line 1"),
         ("a.conll", "Ada NNP B-PER\n", (None, "3"), "Received: line 1, 'Ada NNP B-PER'"),
         ("a.conll", "Ada B-PER\n", (None, "y"), "`label_field` must be the number of a column"),
         ("a.jsonl", '{"t": ["a", "b"], "y": ["O"]}', TY, "tokens in 't', and a tag .* in 'y'"),
         ("a.jsonl", '{"t": ["", "a"], "y": ["O", null]}', TY, r"tokens \['', 'a'\] and tags"),
-        ("a.jsonl", '{"t": ["a"], "y": [null]}', TY, r"and tags \[None\]"),
         ("a.jsonl", '{"t": ["a"], "y": 7}', TY, "and tags 7"),
         ("a.jsonl", '{"t": ["a"]}', ("t", None), "must be given together"),
-        ("a.csv", "t,y\n", (), "`field` must name the field of .*a.csv"),
-        ("a.conll", "a O\n", TY, "With `field`, .*a.conll must be JSON Lines, CSV or TSV"),
     ],
 )
 def test_wrong_files_of_tokens(tmp_path, name, text, arguments, message):

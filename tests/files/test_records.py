@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.files.records import PLAIN, Fields, InputChanged, InputFile, Records, decode_records
+from keras_elmo.files.records import PLAIN, Fields, InputChanged, Records, decode_records
 
 KEPT = Fields("text", ["id"])
 
@@ -56,22 +56,20 @@ SEQUENCES = [(1, "MKTvL*", ["P1"]), (5, "", [""]), (6, "AC", ["P2"])]
 
 
 @pytest.mark.parametrize("name", ["a.fasta", "a.FA.gz", "a.faa"])
-def test_sequences_of_fasta(name, tmp_path):
-    fields = Fields().of_files([name])
-    assert fields.keep == ("id",)
-    assert read(name, FASTA, fields) == SEQUENCES
+def test_sequences_of_fasta(name):
+    assert read(name, FASTA, Fields("sequence", ["id"])) == SEQUENCES
     assert read(name, FASTA, Fields("sequence", ["description"]))[0].kept == ["a protein"]
-    assert [text for _, text, _ in read("a.txt", FASTA, Fields(format="fasta"))] == [
-        text for _, text, _ in SEQUENCES
-    ]
-    assert read(name, "", fields) == []
+    assert read(name, "", Fields()) == []
     with pytest.raises(ValueError, match="must be FASTA.*Received: line 2, 'MKT'"):
-        read(name, "\nMKT\n>a\n", fields)
+        read(name, "\nMKT\n>a\n", Fields())
     with pytest.raises(ValueError, match="must have a field 'text'"):
         read(name, FASTA, Fields("text"))
-    path = tmp_path / "a.fasta"
-    path.write_text(FASTA, "utf-8")
-    records = Records([str(path)], fields=Fields())
+
+
+@pytest.mark.parametrize("name, format", [("a.fasta", None), ("a.txt", "fasta")])
+def test_the_ids_of_fasta_are_kept(name, format, tmp_path):
+    (tmp_path / name).write_text(FASTA, "utf-8")
+    records = Records([str(tmp_path / name)], fields=Fields(format=format))
     assert list(records) == [text for _, text, _ in SEQUENCES]
     assert records.kept == {"id": ["P1", "", "P2"]}
 
@@ -92,7 +90,7 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.jsonl", '{"text": "a"}', "must have a field 'id'. Received: line 1, with text"),
         ("a.jsonl", '{"id": 1, "text": 7}', "tokens. Received: line 1, 7"),
         ("a.jsonl", '{"id": 1, "text": ["a", 7]}', "tokens. Received: line 1, ['a', 7]"),
-        ("a.jsonl", '["a"]', "must be a JSON object, as in JSON Lines. Received: line 1, ['a']"),
+        ("a.jsonl", '["a"]', "JSON object, as in JSON Lines. Received: line 1, '[\"a\"]', which"),
         ("a.jsonl", '{"id": 1', "1, '{\"id\": 1', which cannot be read (Expecting ',' delimiter)"),
         ("a.jsonl", '{"text": "\\ud800"}', "surrogates not allowed"),
         ("a.jsonl", 100_000 * "[", "which cannot be read (maximum recursion"),
@@ -105,10 +103,9 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.csv", 'text,id\na,1\n"b,2\nc,3\n', "doubled (\"\"). Received: line 3, unexpected end"),
         ("a.csv", 'text,id\n"a" b,1\n', "Received: line 2, ',' expected after '\"'"),
         ("a.csv", "text;id\na;1\n", "once. Received: ['text;id']; semicolons do not separate"),
-        ("a.tsv", "text;id\na;1\n", "once. Received: ['text;id']; semicolons do not separate"),
         ("a.txt", "a", "With `field`, a.txt must be JSON Lines, CSV or TSV, which its name says"),
     ],
-    ids=range(19),
+    ids=range(18),
 )  # fmt: skip
 def test_what_is_no_record_is_named_by_its_line(name, content, message):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
@@ -179,11 +176,11 @@ def folder(tmp_path, monkeypatch):
 
 def test_files_are_read_in_order(folder):
     records = Records(["b.txt", "c.txt.gz", "d.txt", "a.txt"])
-    assert records.count() == 6 and records.count() == len(records) == 6
+    assert records.count() == records.count() == len(records) == 6
     content = (folder / "c.txt.gz").read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    assert records.files[1] == InputFile("c.txt.gz", len(content), digest, 3)
-    assert [file.rows for file in records.files] == [2, 3, 0, 1]
+    entry = {"file": "c.txt.gz", "bytes": len(content), "rows": 3}
+    assert records.files[1] == entry | {"sha256": hashlib.sha256(content).hexdigest()}
+    assert [file["rows"] for file in records.files] == [2, 3, 0, 1]
     lines = [("b.txt", "one"), ("b.txt", "two")]
     lines += [("c.txt.gz", "three"), ("c.txt.gz", ""), ("c.txt.gz", "four"), ("a.txt", "na\xefve")]
     assert [(path, record.text) for path, record in records.read()] == lines
@@ -194,9 +191,6 @@ def test_faults_of_files_are_found_in_the_first_reading(folder):
     with pytest.raises(ValueError, match="a.txt must be ascii"):
         Records(["b.txt", "a.txt"], "ascii").count()
     assert Records(["a.txt"], "ascii", "replace").count() == 1
-    (folder / "c.txt.gz").write_bytes((folder / "c.txt.gz").read_bytes()[:-9])
-    with pytest.raises(ValueError, match="c.txt.gz must be a whole gzip file"):
-        Records(["c.txt.gz"]).count()
     with pytest.raises(FileNotFoundError):  # before the reading
         Records(["b.txt", "nothing.txt"])
     with pytest.raises(ValueError, match="With `field`, standard input must be"):
@@ -206,7 +200,7 @@ def test_faults_of_files_are_found_in_the_first_reading(folder):
 @pytest.mark.parametrize(
     "name, content",
     [
-        *[("b.txt", b) for b in (b"one\n", b"one\ntwo\nthree\n", b"one\r\ntoo\n", b"one\ntwo\n")],
+        ("b.txt", b"one\ntwo\n"),
         # The text is the same (padding is allowed), but the hash in the manifest would be wrong.
         ("c.txt.gz", gzip.compress(b"three\n\nfour", mtime=7) + bytes(5)),
     ],

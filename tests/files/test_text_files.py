@@ -20,23 +20,26 @@ LATIN = "The cat\ncaf\xe9\nHello\nna\xefve\n"
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deep" / "er").mkdir(parents=True)
-    for name in ("b.txt", "a.txt", "c.txt.gz", "deep/er/d.txt"):
+    for name in ("b.txt", "a.txt", "c.txt.gz", "deep/er/d.txt", "[x].md"):
         (tmp_path / name).write_bytes(b"")
     os.mkfifo(tmp_path / "pipe")
+    os.symlink("b.txt", "link.txt")
     return tmp_path
 
 
-def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
-    assert find_files("b.txt") == ["b.txt"]
-    assert find_files(["c.txt.gz", "*.txt"]) == ["c.txt.gz", "a.txt", "b.txt"]
-    os.symlink("b.txt", "e.txt")
-    assert find_files(["./b.txt", "*.txt", "b.txt"]) == ["./b.txt", "a.txt"]
-    os.remove("e.txt")
-    assert find_files([folder / "b.txt"]) == [str(folder / "b.txt")]
-    assert find_files("**/*.txt") == ["a.txt", "b.txt", "deep/er/d.txt"]
-    assert find_files("*") == ["a.txt", "b.txt", "c.txt.gz"]  # no folder and no pipe
-    (folder / "[x].txt").write_bytes(b"")
-    assert find_files("[x].txt") == ["[x].txt"]
+@pytest.mark.parametrize(
+    "inputs, expected",
+    [
+        ("b.txt", ["b.txt"]),
+        (["c.txt.gz", "?.txt"], ["c.txt.gz", "a.txt", "b.txt"]),
+        (["./b.txt", "*.txt", "b.txt"], ["./b.txt", "a.txt"]),
+        ("**/*.txt", ["a.txt", "b.txt", "deep/er/d.txt"]),
+        ("*", ["[x].md", "a.txt", "b.txt", "c.txt.gz"]),  # no folder and no pipe
+        ("[x].md", ["[x].md"]),
+    ],
+)
+def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder, inputs, expected):
+    assert find_files(inputs) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +49,6 @@ def test_files_come_as_they_are_named_and_those_of_a_pattern_in_order(folder):
         ("-", ValueError, "to a file first. Received: -"),
         ("pipe", ValueError, "to a file first. Received: pipe"),
         ("deep", IsADirectoryError, r"'deep/\*'.* Received: deep"),
-        ("nothing.txt", FileNotFoundError, "nothing.txt"),
         ("*.csv", FileNotFoundError, r"\*.csv"),
     ],
 )
@@ -57,10 +59,9 @@ def test_inputs_that_are_not_files_are_refused(folder, inputs, error, message):
 
 def test_text_may_be_compressed(tmp_path):
     packed = gzip.compress(b"one\ntwo\n")
-    for name, content in {"a.txt": b"one\ntwo\n", "a.txt.gz": packed}.items():
-        (tmp_path / name).write_bytes(content)
-        with open_text(tmp_path / name) as file:
-            assert list(file) == [b"one\n", b"two\n"]
+    (tmp_path / "a.txt.gz").write_bytes(packed)
+    with open_text(tmp_path / "a.txt.gz") as file:
+        assert list(file) == [b"one\n", b"two\n"]
     for broken in (packed[:-9], b"", b"plain text", packed[:12] + b"\xff\xff\xff" + packed[15:]):
         (tmp_path / "b.gz").write_bytes(broken)
         with pytest.raises(ValueError, match="b.gz must be a whole gzip file"):
@@ -73,9 +74,9 @@ def test_standard_input_that_is_closed(monkeypatch):
         standard_input()
 
 
-def decoded(content, *args):
+def decoded(content, *args, **kwargs):
     file = io.BytesIO(content)
-    lines = list(decode_lines(file, "in.txt", *args))
+    lines = list(decode_lines(file, "in.txt", *args, **kwargs))
     assert not file.closed
     return lines
 
@@ -83,27 +84,22 @@ def decoded(content, *args):
 @pytest.mark.parametrize(
     "content, lines",
     [
-        (b"The cat\nHello\n", ["The cat", "Hello"]),
         (b"The cat\nHello", ["The cat", "Hello"]),
-        (b"The cat\r\nHello\r\n", ["The cat", "Hello"]),
-        (b"\xef\xbb\xbfThe cat\nHello\n", ["The cat", "Hello"]),
-        (b"\xef\xbb\xbfThe cat\r\nHello", ["The cat", "Hello"]),
+        (b"\xef\xbb\xbfThe cat\r\nHello\r\n", ["The cat", "Hello"]),
         (b"\n a\x00b\x0b \n\n\xe2\x80\xa8\n", ["", " a\x00b\x0b ", "", "\u2028"]),
         (b"", []),
     ],
-    ids=["lf", "no last newline", "crlf", "bom", "bom and crlf", "other bytes", "empty"],
 )
 def test_only_line_ends_and_a_byte_order_mark_are_not_text(content, lines):
     assert decoded(content) == lines
 
 
 def test_ends_of_lines_are_kept_when_told():
-    file = io.BytesIO(b"\xef\xbb\xbfa\r\nb\rc\x0b\n\xe2\x80\xa8")
-    lines = list(decode_lines(file, "a.csv", "utf-8", keep_ends=True))
+    lines = decoded(b"\xef\xbb\xbfa\r\nb\rc\x0b\n\xe2\x80\xa8", "utf-8", keep_ends=True)
     assert lines == ["a\r\n", "b\r", "c\x0b\n", "\u2028"]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig"])
 def test_text_of_any_encoding(encoding):
     content = LATIN.replace("\n", "\r\n").encode(encoding)
     assert decoded(content, encoding) == LATIN.splitlines()

@@ -1,8 +1,9 @@
 """Runs of `keras-elmo embed` in processes that are stopped on purpose."""
 
 import contextlib
-import hashlib
+import glob
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -35,10 +36,7 @@ def start(arguments, **environment):
 
 
 def finish(process):
-    """Waits for a process: its exit status, and what it wrote to standard error.
-
-    The log that TensorFlow writes while it is imported is left out.
-    """
+    """The exit status of a process, and what it wrote to standard error but TensorFlow's log."""
     err = process.communicate(timeout=600)[1]
     return process.returncode, _LOG.sub("", err)
 
@@ -57,28 +55,15 @@ def wait_for(process, condition):
 
 def shards_in(folder):
     """The names of the shards that are in a folder."""
-    with contextlib.suppress(FileNotFoundError):
-        return sorted(name for name in os.listdir(folder) if name.startswith("shard-"))
-    return []
+    return sorted(glob.glob("shard-*", root_dir=folder))
 
 
 def parts_in(folder):
     """The names of the temporary files in a folder."""
-    with contextlib.suppress(FileNotFoundError):
-        return sorted(name for name in os.listdir(folder) if name.endswith(".part"))
-    return []
+    return sorted(glob.glob(".*.part", root_dir=folder))
 
 
 def contents(folder):
     """The bytes of every file of a folder but the manifest, by name."""
-    names = [name for name in sorted(os.listdir(folder)) if name != MANIFEST]
-    found = {}
-    for name in names:
-        with open(os.path.join(folder, name), "rb") as file:
-            found[name] = file.read()
-    return found
-
-
-def hashes(folder):
-    """The hash of every file of a folder but the manifest: what differs is shown in one line."""
-    return {name: hashlib.sha256(data).hexdigest() for name, data in contents(folder).items()}
+    paths = [path for path in pathlib.Path(folder).iterdir() if path.name != MANIFEST]
+    return {path.name: path.read_bytes() for path in paths}

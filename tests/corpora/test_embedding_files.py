@@ -21,7 +21,7 @@ def test_arrays_come_in_the_order_of_the_lines(tmp_path, arrays, name):
     write = write_npz if name == "a.npz" else write_hdf5
     assert write(path, iter(arrays), *arguments) == (112, 28 * (0 + 1 + 2 + 3))
     with read_embeddings(path) as vectors:
-        assert len(vectors) == 112 and "112 sentences" in repr(vectors)
+        assert len(vectors) == 112
         for one, other in zip(vectors, arrays, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(vectors[np.int64(-1)], arrays[111])
@@ -33,7 +33,6 @@ def test_arrays_come_in_the_order_of_the_lines(tmp_path, arrays, name):
     with pytest.raises(ValueError, match="closed"):
         vectors[0]
     vectors.close()
-    assert "closed" in repr(vectors)
     assert write(path, []) == (0, 0)
     assert list(read_embeddings(str(path))) == []
 
@@ -78,18 +77,12 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
         with pytest.raises(error, match=message):
             read_embeddings(path)
 
-    refuse("No such file", error=OSError)
     refuse("small", small_folder, error=OSError)
-    path.write_text("some text")
-    refuse("must be a whole HDF5 or npz file")
     write_hdf5(path, arrays)
     path.write_bytes(path.read_bytes()[:5000])
-    refuse("may be cut short")
-    with h5py.File(path, "w") as file:
-        file["0"] = file["1"] = file["3"] = arrays[3]
-    refuse("Received: a file with 3")
+    refuse("must be a whole HDF5 or npz file; it may be cut short")
     with h5py.File(path, "w") as file:  # sentences that are numbers
-        file["4915112345678"] = file["9" * 5000] = arrays[3]
+        file["0"] = file["4915112345678"] = file["9" * 5000] = arrays[3]
     refuse("a file with 4915112345678, 999")
     refuse("CNN, CNN_high_0, CNN_proj, RNN_0", small_folder / "weights.hdf5")
     with h5py.File(path, "w") as file:

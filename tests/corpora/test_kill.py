@@ -16,6 +16,12 @@ from keras_elmo.corpora import read_manifest
 from keras_elmo_cli.main import main
 
 _SHARDS = 480  # of the slow test
+# By the signals that stop a run: the exit status.
+SIGNALS = {
+    "kill -9": (signal.SIGKILL, -9),
+    "SIGTERM": (signal.SIGTERM, 143),
+    "SIGINT": (signal.SIGINT, 130),
+}
 WORDS = "the cat sat on a long mat and looked at the old dog . naïve 猫 😀".split()
 
 
@@ -40,7 +46,7 @@ def command(model, output, size):
 def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
     folder, one_layer_folder, capsys, monkeypatch
 ):
-    """Default test: one process, which is held and then killed while it writes a shard."""
+    """One process, which is held and then killed while it writes a shard."""
     monkeypatch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))  # traces once
     lines = write_lines(folder / "in.txt", 900)
     process = killed.start(command(one_layer_folder, "out", "60"))
@@ -53,13 +59,12 @@ def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
     assert killed.parts_in("out") == parts  # those of a living process stay
     process.kill()
     status, err = killed.finish(process)
-    found = killed.shards_in("out")
-    assert status == -signal.SIGKILL and 0 < len(found) < 15, err
+    kept = {name: killed.contents("out")[name] for name in killed.shards_in("out")}
+    assert status == -signal.SIGKILL and 0 < len(kept) < 15, err
     assert not read_manifest("out")["complete"]
     part = "out/.shard-00007-of-00015.parquet.elsewhere.1.abc.part"  # of a machine that is gone
     open(part, "w").close()
     os.utime(part, (0, 0))  # nobody has written to it for long
-    kept = {name: killed.contents("out")[name] for name in found}
 
     # In this process, whose products of matrices may run on other threads, as a check of the rows.
     assert main(command(one_layer_folder, "out", "60")) == 0
@@ -73,21 +78,18 @@ def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("event", ["kill -9", "SIGTERM", "SIGINT", "file limit", "full disk"])
+@pytest.mark.parametrize("event", [*SIGNALS, "file limit", "full disk"])
 def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, event):
-    """Repeats the default test with every way to stop a run, and writes a log of them.
-
-    A run is stopped ten times, each time at a random moment after it began to embed, and continued.
-    `pytest -m slow -rP tests/corpora/test_kill.py` shows the log.
-    """
+    """Every way to stop a run. `pytest -m slow -rP tests/corpora/test_kill.py` shows a log."""
     rng = random.Random(event)
     lines = write_lines(folder / "in.txt", 25 * _SHARDS)
     whole, disk = folder / "whole", folder / "disk"
     out = disk / "out"
     assert killed.finish(killed.start(command(one_layer_folder, whole, "25")))[0] == 0
     is_mounted = False
+    sizes = sorted(len(content) for content in killed.contents(whole).values())
+    size = sum(sizes)
     if event == "full disk":
-        size = sum(len(content) for content in killed.contents(whole).values())
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={2 * size}", "tmpfs", str(disk)]
         if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
@@ -102,7 +104,6 @@ def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, even
             target = before + rng.randint(1, _SHARDS // 20)
             if event == "file limit":
                 # Only a shard of many tokens is larger than the limit.
-                sizes = sorted(len(content) for content in killed.contents(whole).values())
                 limits["LIMIT"] = str(sizes[-1 - 6 * (10 - stop)] - rng.randrange(2000))
             if event == "full disk":
                 free = os.statvfs(disk)
@@ -110,15 +111,14 @@ def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, even
                 with open(disk / "taken", "wb") as file:
                     file.write(bytes(max(0, free.f_bavail * free.f_frsize - left)))
             process = killed.start(command(one_layer_folder, out, "25"), **limits)
-            if event in ("kill -9", "SIGTERM", "SIGINT"):
+            if event in SIGNALS:
                 killed.wait_for(process, lambda: len(killed.shards_in(out)) >= target)  # noqa: B023
                 killed.wait(process, rng.uniform(0, 0.02))
-                number = {"kill -9": signal.SIGKILL}.get(event) or getattr(signal, event)
-                process.send_signal(number)
+                process.send_signal(SIGNALS[event][0])
             status, err = killed.finish(process)
             if event == "full disk":
                 os.remove(disk / "taken")
-            expected = {"kill -9": -9, "SIGTERM": 143, "SIGINT": 130}.get(event, 2)
+            _, expected = SIGNALS.get(event, (None, 2))
             assert status == expected, (stop, status, err, log)
             if expected == 2:
                 assert re.fullmatch(
@@ -128,10 +128,10 @@ def test_ten_stops_at_random_moments_lose_nothing(folder, one_layer_folder, even
                 assert killed.parts_in(out) == []
             found = killed.shards_in(out)
             log.append(f"{event} {stop + 1}: {before} shards before, {len(found)} after")
-        status, err = killed.finish(killed.start(command(one_layer_folder, out, "25")))
-        assert status == 0, err
+        assert killed.finish(killed.start(command(one_layer_folder, out, "25"))) == (0, "")
         assert killed.parts_in(out) == []
-        assert killed.hashes(out) == killed.hashes(whole)
+        differing = dict(killed.contents(out).items() ^ killed.contents(whole).items())
+        assert sorted(differing) == []
         manifest = read_manifest(out)
         assert manifest["complete"] and len(manifest["shards"]) == _SHARDS
         table = pyarrow.parquet.read_table(out, columns=["id", "text"])

@@ -2,20 +2,16 @@ import pytest
 
 from keras_elmo import Elmo
 from keras_elmo.corpora import read_manifest
-from keras_elmo.corpora.manifest import (
-    MANIFEST,
-    describe_model,
-    differences,
-    new_manifest,
-    write_manifest,
-)
+from keras_elmo.corpora.manifest import MANIFEST, describe_model, differences, new_manifest
 from keras_elmo.corpora.shards import vector_columns
-from keras_elmo.files.records import InputFile
 
-FILES = [InputFile("a.txt", 10, "ab", 3), InputFile("b.txt", 20, "cd", 4)]
+FILES = [
+    {"file": "a.txt", "bytes": 10, "sha256": "ab", "rows": 3},
+    {"file": "b.txt", "bytes": 20, "sha256": "cd", "rows": 4},
+]
 SETTINGS = {"dtype": "float32", "pooled": False, "shard_size": 5, "token_budget": None}
-SETTINGS |= {"encoding": "utf-8", "errors": "strict"}
-SETTINGS |= {"field": None, "keep": {}, "input_format": None}
+SETTINGS |= {"encoding": "utf-8", "errors": "strict", "field": None, "keep": {}}
+SETTINGS |= {"input_format": None}
 
 
 def manifest_of(elmo, layers="all", files=FILES, **settings):
@@ -25,9 +21,8 @@ def manifest_of(elmo, layers="all", files=FILES, **settings):
 def test_what_determines_the_vectors_differs(elmo):
     old = manifest_of(elmo)
     names = list(old["layers"])
-    changed = [FILES[0], FILES[1]._replace(sha256="ef", bytes=21)]
+    changed = [FILES[0], FILES[1] | {"sha256": "ef", "bytes": 21}]
     for change, message in [
-        ({"layers": "top"}, f"layers {names} there and ['top'] now"),
         ({"layers": [2, 1, 0]}, f"layers {names} there and {names[::-1]} now"),
         ({"dtype": "float16"}, "dtype 'float32' there and 'float16' now"),
         ({"token_budget": 9}, "token_budget None there and 9 now"),
@@ -46,26 +41,19 @@ def test_what_determines_the_vectors_differs(elmo):
 class Lowering:
     """A tokenizer with a setting."""
 
-    def __init__(self, lower):
-        self.lower = lower
-
     def get_config(self):
-        return {"lower": self.lower, "ops": "core"}
+        return {"lower": True, "ops": "core"}
 
 
 def test_a_tokenizer_is_known_by_its_settings(elmo, monkeypatch):
-    found = []
-    for tokenizer in (Lowering(True), Lowering(False), None):
+    for tokenizer, expected in (Lowering(), "Lowering(lower=True)"), (None, None):
         monkeypatch.setattr(elmo, "tokenizer", tokenizer)
-        found.append(describe_model(elmo)["tokenizer"])
-    assert found == ["Lowering(lower=True)", "Lowering(lower=False)", None]
+        assert describe_model(elmo)["tokenizer"] == expected
 
 
 def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
     assert describe_model(elmo) == describe_model(new_elmo)
     assert describe_model(elmo)["source"] == str(small_folder)
-    new_elmo.mixes[0].gamma.assign(2.0)
-    assert describe_model(elmo)["sha256"] != describe_model(new_elmo)["sha256"]
     halves = Elmo.from_pretrained(small_folder, dtype="bfloat16", tokenizer="treebank")
     found = differences(manifest_of(elmo), manifest_of(halves))
     assert len(found) == 3 and found[0].startswith("model sha256 '")
@@ -76,12 +64,7 @@ def test_a_model_is_known_by_its_weights(elmo, new_elmo, small_folder):
 
 
 def test_manifests_that_cannot_be_used(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_manifest(tmp_path)
-    for content in ("{", "[]", '{"format": 1}'):
+    for content in ("{", "[]", '{"format": 1}', '{"keras_elmo.corpora": 99}'):
         (tmp_path / MANIFEST).write_text(content)
-        with pytest.raises(ValueError, match="must be a manifest of keras_elmo"):
+        with pytest.raises(ValueError, match="must be a manifest of keras_elmo .* version 1. Rec"):
             read_manifest(tmp_path)
-    write_manifest(tmp_path, {"keras_elmo.corpora": 99})
-    with pytest.raises(ValueError, match="format version 1. Received: 99"):
-        read_manifest(tmp_path)

@@ -111,7 +111,7 @@ def stopping(condition):
     return stop
 
 
-@pytest.mark.parametrize("rows", [0, 3, 11, 23])
+@pytest.mark.parametrize("rows", [0, 11, 23])
 def test_a_stopped_run_is_resumed_with_the_same_bytes(embed, folder, whole, rows):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.rows >= rows))
@@ -126,10 +126,9 @@ def test_a_stopped_run_is_resumed_with_the_same_bytes(embed, folder, whole, rows
 
 
 def test_any_shard_may_be_missing(embed, folder, whole):
-    embed()
-    names = [shard["file"] for shard in read_manifest("out")["shards"]]
-    os.remove(f"out/{names[1]}")
-    os.remove(f"out/{names[4]}")
+    shards = embed()["shards"]
+    for index in (1, 4):
+        os.remove(f"out/{shards[index]['file']}")
     seen = []
     embed(on_progress=seen.append)
     assert contents(folder / "out") == whole
@@ -153,12 +152,13 @@ def test_another_run_is_refused_and_changes_nothing(embed, folder, new_elmo):
     with pytest.raises(ValueError, match="b.txt has changed since"):
         embed()
     assert contents(folder / "out") == before
+    open("out/mine.txt", "w").close()
     manifest = embed(overwrite=True, shard_size=12)
-    assert manifest["rows"] == 24 and len(os.listdir("out")) == 3
+    expected = [MANIFEST, "mine.txt", *(shard["file"] for shard in manifest["shards"])]
+    assert manifest["rows"] == 24 and sorted(os.listdir("out")) == sorted(expected)
 
 
 def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
-    """Also in a run that is resumed."""
     records = [{"id": k, "text": line, "x": [k]} for k, line in enumerate(LINES)]
     records[3] |= {"text": ["a long", "mat"], "id": None}
     lines = "".join(json.dumps(record) + "\n\n" for record in records)
@@ -173,11 +173,10 @@ def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
     assert table["text"][3] == "a long mat" and list(table["tokens"][3]) == ["a long", "mat"]
     (expected,) = elmo.embed([["a long", "mat"]], "top")
     np.testing.assert_allclose(np.stack(table["top"][3]), expected, atol=1e-6)
-    with pytest.raises(Stopped):
-        embed(on_progress=stopping(lambda progress: progress.rows >= 11), **options)
-    assert killed.shards_in("out")
-    embed(**options)
-    assert contents(folder / "out") == contents(folder / "whole")
+    before = contents(folder / "whole")
+    os.remove(f"whole/{manifest['shards'][1]['file']}")
+    embed("whole", **options)
+    assert contents(folder / "whole") == before
     with pytest.raises(ValueError, match="must have a field 'y'. Received: line 1, with id, text"):
         embed("other", **{**options, "keep": ["y"]})
     assert not os.path.exists("other")
@@ -188,8 +187,6 @@ def test_other_folders_are_left_alone(embed):
         embed(".")
     with pytest.raises(NotADirectoryError, match="a.txt"):
         embed("a.txt")
-    embed("empty/deeper")
-    assert len(os.listdir("empty/deeper")) == 6
 
 
 def test_shards_that_are_damaged_or_not_recorded(embed, folder, whole):
@@ -199,8 +196,6 @@ def test_shards_that_are_damaged_or_not_recorded(embed, folder, whole):
     with pytest.raises(ValueError, match=f"{first} must be a whole shard .* bytes instead of"):
         embed()
     os.remove(f"out/{first}")
-    assert embed() == read_manifest("out")
-    assert contents(folder / "out") == whole  # also the manifest, with all digests
     write_manifest("out", {**manifest, "complete": False, "shards": manifest["shards"][:2]})
     (folder / "out" / manifest["shards"][2]["file"]).write_bytes(b"half of it")
     (folder / "out" / "shard-00007-of-00009.parquet").write_bytes(b"")
@@ -226,14 +221,6 @@ def test_an_input_that_changes_during_the_run(embed, folder, whole):
     assert contents(folder / "out") == whole
 
 
-def test_overwriting_removes_the_old_shards_alone(embed):
-    embed()
-    open("out/mine.txt", "w").close()
-    manifest = embed(overwrite=True, shard_size=12)
-    expected = [MANIFEST, "mine.txt", *(shard["file"] for shard in manifest["shards"])]
-    assert sorted(os.listdir("out")) == sorted(expected) and len(expected) == 4
-
-
 def test_other_versions_are_recorded(embed, folder, monkeypatch):
     with pytest.raises(Stopped):
         embed(on_progress=stopping(lambda progress: progress.shards == 2))
@@ -245,9 +232,9 @@ def test_other_versions_are_recorded(embed, folder, monkeypatch):
 
 def test_an_input_without_lines_has_one_shard(embed, folder):
     (folder / "a.txt").write_text("")
-    manifest = embed(inputs="a.txt")
+    manifest = embed("new/out", inputs="a.txt")
     assert [shard["rows"] for shard in manifest["shards"]] == [0]
-    assert list(pandas.read_parquet("out")) == ["id", "file", "text", "tokens", "top"]
+    assert list(pandas.read_parquet("new/out")) == ["id", "file", "text", "tokens", "top"]
 
 
 def test_wrong_arguments_leave_nothing(embed):

@@ -1,5 +1,4 @@
 import contextlib
-import hashlib
 import os
 import random
 import resource
@@ -26,9 +25,8 @@ def test_without_pyarrow_the_error_says_what_to_install(monkeypatch):
 def test_each_chosen_layer_is_a_column(elmo):
     for layers, expected in [
         ("all", [("layer_0", 0, 16), ("layer_1", 1, 16), ("layer_2", 2, 16)]),
-        (-1, [("layer_2", -1, 16)]),
-        (["elmo", "word_emb"], [("elmo", "elmo", 16), ("word_emb", "word_emb", 8)]),
-        (["top", "lstm_outputs1"], [("top", "top", 16), ("lstm_outputs1", "lstm_outputs1", 16)]),
+        ([-1, "word_emb"], [("layer_2", -1, 16), ("word_emb", "word_emb", 8)]),
+        ("top", [("top", "top", 16)]),
     ]:
         assert vector_columns(elmo.config, layers) == expected
     for layers in ("default", ["all", -1], 3, []):
@@ -55,8 +53,7 @@ def make_rows(lengths):
 
 
 def test_row_groups_are_small(monkeypatch):
-    rows = make_rows([1] * 150)
-    assert [len(group) for group in shards.row_groups(rows)] == [64, 64, 22]
+    assert [len(group) for group in shards.row_groups(make_rows([1] * 150))] == [64, 64, 22]
     monkeypatch.setattr(shards, "BYTES_PER_GROUP", 10 * 6 * 4)
     assert [len(group) for group in shards.row_groups(make_rows([4] * 9))] == [3, 3, 3]
     assert list(shards.row_groups([])) == []
@@ -79,25 +76,11 @@ def test_a_shard_appears_when_it_is_whole(path):
         assert [name.startswith(".shard") for name in os.listdir(path.parent)] == [True]
         yield shards.make_table(make_rows([1] * 3), SCHEMA, "float32")
 
-    entry = shards.write_shard(path, SCHEMA, tables())
+    shards.write_shard(path, SCHEMA, tables())
     assert os.listdir(path.parent) == ["shard.parquet"]
-    content = path.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    assert entry == {"bytes": len(content), "sha256": digest}
     metadata = pyarrow.parquet.ParquetFile(path).metadata
     assert [metadata.row_group(k).num_rows for k in range(2)] == [2, 3]
     assert metadata.row_group(0).column(0).compression == "ZSTD"
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_an_error_leaves_no_file(path, error):
-    def tables():
-        yield shards.make_table(make_rows([1]), SCHEMA, "float32")
-        raise error("the second table")
-
-    with pytest.raises(error, match="the second table"):
-        shards.write_shard(path, SCHEMA, tables())
-    assert os.listdir(path.parent) == []
 
 
 def test_an_error_of_the_disk_names_the_file(path):
@@ -109,24 +92,6 @@ def test_an_error_of_the_disk_names_the_file(path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert os.listdir(path.parent) == []
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [({"sha256": 64 * "0"}, "other bytes than were written"), ({"bytes": 3}, "bytes instead of 3")],
-)
-def test_the_bytes_of_a_shard_are_checked(path, change, message):
-    entry = write(path, make_rows([3, 0, 5]), make_rows([1, 2]))
-
-    def check(entry):
-        shards.check_size(path.parent, entry)
-        shards.check_digest(path.parent, entry)
-
-    check(entry)
-    with pytest.raises(ValueError, match=f"shard.parquet must be a whole shard .* {message}"):
-        check({**entry, **change})
-    with pytest.raises(FileNotFoundError):
-        check({**entry, "file": "nothing"})
 
 
 def test_the_lengths_of_the_sentences_are_read(path):
@@ -147,14 +112,14 @@ def test_a_damaged_shard_is_an_error_where_it_is_read(path):
         damaged = bytearray(content)
         damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
-        shards.check_size(path.parent, entry)
         with pytest.raises(ValueError, match="other bytes than were written"):
             shards.check_digest(path.parent, entry)
         with contextlib.suppress(ValueError):  # before the digest is compared
             shards.group_lengths(path.parent, entry, False)
     path.write_bytes(content[:-9])
-    with pytest.raises(ValueError, match="must be a whole shard of this run; remove it"):
-        shards.group_lengths(path.parent, entry, False)
+    for read in (shards.check_size, lambda *args: shards.group_lengths(*args, False)):
+        with pytest.raises(ValueError, match="must be a whole shard of this run; remove it"):
+            read(path.parent, entry)
 
 
 def test_fields_that_are_kept_are_columns():
@@ -175,7 +140,6 @@ def test_fields_that_are_kept_are_columns():
         ('"a" null ""', "string", ["a", None, ""]),
         ("null null", "string", [None, None]),
         ('7 "a" null', "json", ["7", '"a"', None]),
-        ("7 true", "json", ["7", "true"]),
         ("9223372036854775807 -9223372036854775808", "int64", [2**63 - 1, -(2**63)]),
         ("9007199254740993 0.5", "json", ["9007199254740993", "0.5"]),
         ("9223372036854775808 0", "json", ["9223372036854775808", "0"]),

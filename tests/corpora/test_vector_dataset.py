@@ -30,23 +30,6 @@ def folder(tmp_path_factory, shared_elmo):
     return path / "out"
 
 
-@pytest.fixture(scope="module")
-def pooled(shared_elmo, folder):
-    path, text = folder.parent / "pooled", folder.parent / "in.txt"
-    embed_files(shared_elmo, text, path, "elmo", True, "float16", shard_size=90)
-    return path
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory, vectors):
-    """The same vectors in the files of `keras-elmo embed`."""
-    path = tmp_path_factory.mktemp("files")
-    write_hdf5(path / "all.hdf5", vectors)
-    write_npz(path / "top.npz", [array[2] for array in vectors])
-    write_hdf5(path / "pooled.h5", [array[2].sum(axis=0) for array in vectors], LINES)
-    return path
-
-
 def check(batches, vectors, layers):
     """Every sentence is there once, with its vectors; padding is zero. Returns the ids."""
     seen = []
@@ -74,14 +57,17 @@ def test_every_sentence_of_a_folder_comes_once(folder, vectors):
     check(VectorDataset(folder, ["layer_2"], shuffle=True), vectors, {"layer_2": 2})
 
 
-@pytest.mark.parametrize("name, layers", [("all.hdf5", ALL), ("top.npz", {"vectors": 2})])
-def test_files_of_embed_are_read_too(files, vectors, name, layers):
-    check(VectorDataset(files / name, shuffle=True), vectors, layers)
-    check(VectorDataset(files / name, max_tokens=100), vectors, layers)
+def test_files_of_embed_are_read_too(tmp_path, vectors):
+    write_hdf5(tmp_path / "all.hdf5", vectors)
+    check(VectorDataset(tmp_path / "all.hdf5", shuffle=True), vectors, ALL)
+    write_npz(tmp_path / "top.npz", [array[2] for array in vectors])
+    check(VectorDataset(tmp_path / "top.npz", max_tokens=100), vectors, {"vectors": 2})
 
 
-def test_one_vector_for_each_sentence(pooled, files, vectors):
-    file = files / "pooled.h5"
+def test_one_vector_for_each_sentence(tmp_path, shared_elmo, folder, vectors):
+    pooled, file, text = tmp_path / "pooled", tmp_path / "pooled.h5", folder.parent / "in.txt"
+    embed_files(shared_elmo, text, pooled, "elmo", True, "float16", shard_size=90)
+    write_hdf5(file, [array[2].sum(axis=0) for array in vectors], LINES)
     for path, name, dtype in (pooled, "elmo", "float16"), (file, "vectors", "float32"):
         batches = list(VectorDataset(path, batch_size=64))
         assert [list(batch) for batch in batches] == len(batches) * [["id", name]]
@@ -108,20 +94,14 @@ def ids(batches):
     return [number for batch in batches for number in batch["id"].tolist()]
 
 
-def epochs(batches):
-    """The ids of two epochs."""
-    first = ids(batches)
-    batches.on_epoch_end()
-    return first, ids(batches)
-
-
 def test_the_order_is_random_and_can_be_repeated(folder):
-    plain = ids(VectorDataset(folder))
-    batches = VectorDataset(folder, shuffle=True, seed=1)
-    first, second = epochs(batches)
-    assert first != plain and first != second
-    assert epochs(VectorDataset(folder, shuffle=True, seed=1)) == (first, second)
-    assert ids(VectorDataset(folder, shuffle=True, seed=2)) != first
+    epochs = []
+    for seed in (1, 1, 2):
+        batches = VectorDataset(folder, shuffle=True, seed=seed)
+        epochs.append(ids(batches))
+        batches.on_epoch_end()
+        epochs.append(ids(batches))
+    assert epochs[:2] == epochs[2:4] and len(set(map(tuple, epochs))) == 4
     # Neighbours in a batch come from several shards.
     assert len(set(batches[0]["id"] // 100)) > 1
 
@@ -144,15 +124,12 @@ def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
     """Recurrent layers fail on batches without columns."""
     (tmp_path / "in.txt").write_text(40 * "\n" + 5 * "the cat sat\n")
     embed_files(shared_elmo, tmp_path / "in.txt", tmp_path / "out", "top")
-    write_hdf5(tmp_path / "top.hdf5", [np.zeros((0, 16), np.float32)] * 40)
+    batches = list(VectorDataset(tmp_path / "out"))
+    assert batches[0]["mask"].shape == (32, 1) and batches[0]["top"].shape == (32, 1, 16)
+    assert not batches[0]["mask"].any() and not batches[0]["top"].any()
     lstm = keras.layers.LSTM(3)
-    for path, name, rows in (tmp_path / "out", "top", 45), (tmp_path / "top.hdf5", "vectors", 40):
-        batches = list(VectorDataset(path, batch_size=32))
-        assert batches[0]["mask"].shape == (32, 1) and batches[0][name].shape == (32, 1, 16)
-        assert not batches[0]["mask"].any() and not batches[0][name].any()
-        outputs = [lstm(batch[name], mask=batch["mask"]) for batch in batches]
-        assert sum(len(output) for output in outputs) == rows
-        assert np.isfinite(np.concatenate(outputs)).all()
+    outputs = np.concatenate([lstm(batch["top"], mask=batch["mask"]) for batch in batches])
+    assert len(outputs) == 45 and np.isfinite(outputs).all()
 
 
 @pytest.fixture
@@ -196,7 +173,6 @@ def test_a_model_is_trained_with_labels(folder):
     plain = VectorDataset(folder, ["layer_1"], shuffle=True, seed=1)[0]
     assert list(inputs) == ["mask", "layer_1"]
     np.testing.assert_array_equal(found, labels[plain["id"]])
-    np.testing.assert_array_equal(inputs["layer_1"], plain["layer_1"])
     by_id = VectorDataset(folder, ["layer_1"], dict(enumerate("abc" * 234)), shuffle=True, seed=1)
     assert by_id[0][1].tolist() == ["abc"[label] for label in found]
 
@@ -213,7 +189,7 @@ def test_a_model_is_trained_with_labels(folder):
 
 def test_arguments_and_paths_that_are_refused(folder, tmp_path):
     for options, message in [
-        ({"batch_size": None}, "batch_size=None and max_tokens=None"),
+        ({"batch_size": None}, "`batch_size` or `max_tokens` must be given"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"max_tokens": 0}, "max_tokens=0"),
         *[({"columns": columns}, "columns") for columns in (["top"], [], 2 * ["layer_0"])],
@@ -222,8 +198,6 @@ def test_arguments_and_paths_that_are_refused(folder, tmp_path):
             VectorDataset(folder, **options)
     with pytest.raises(FileNotFoundError, match="_manifest.json"):
         VectorDataset(tmp_path)
-    with pytest.raises(FileNotFoundError, match="nothing"):
-        VectorDataset(tmp_path / "nothing")
     write_hdf5(tmp_path / "empty.h5", [])
     with pytest.raises(ValueError, match="must hold a sentence"):
         VectorDataset(tmp_path / "empty.h5")

@@ -11,16 +11,13 @@ import time
 
 from keras_elmo.corpora.manifest import MANIFEST
 
-# The file that a process may write is limited by the environment variable LIMIT, in bytes.
 _SCRIPT = """
-import os, resource, signal, sys
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
 sys.argv[0] = "keras-elmo"  # by which the package knows that it is the command line
 from keras_elmo_cli.main import main
 import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py
-if limit := os.environ.get("LIMIT"):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -28,9 +25,9 @@ sys.exit(main(sys.argv[1:]))
 _LOG = re.compile(r"(?:[IWE]\d{4} |WARNING: All log messages before).*\n")
 
 
-def start(arguments, **environment):
+def start(arguments):
     """A process of `keras-elmo`."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [sys.executable, "-c", _SCRIPT, *map(str, arguments)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
 

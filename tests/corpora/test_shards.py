@@ -1,7 +1,6 @@
 import contextlib
 import os
 import random
-import resource
 
 import numpy as np
 import pyarrow
@@ -83,27 +82,6 @@ def test_a_shard_appears_when_it_is_whole(path):
     assert metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_an_error_of_the_disk_names_the_file(path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large: '.*/shard.parquet'"):
-            write(path, make_rows([50]))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert os.listdir(path.parent) == []
-
-
-def test_the_lengths_of_the_sentences_are_read(path):
-    entry = write(path, make_rows([3, 0, 5]), make_rows([1, 2]))
-    lengths = [array.tolist() for array in shards.group_lengths(path.parent, entry, False)]
-    assert lengths == [[3, 0, 5], [1, 2]]
-    lengths = [array.tolist() for array in shards.group_lengths(path.parent, entry, True)]
-    assert lengths == [[1, 1, 1], [1, 1]]
-    table = shards.read_group(path.parent, entry, 1, ["id", "layer_0"])
-    assert table.column_names == ["id", "layer_0"] and table["id"].to_pylist() == [7, 8]
-
-
 def test_a_damaged_shard_is_an_error_where_it_is_read(path):
     entry = write(path, make_rows([3, 0, 5]))
     content = path.read_bytes()
@@ -120,15 +98,6 @@ def test_a_damaged_shard_is_an_error_where_it_is_read(path):
     for read in (shards.check_size, lambda *args: shards.group_lengths(*args, False)):
         with pytest.raises(ValueError, match="must be a whole shard of this run; remove it"):
             read(path.parent, entry)
-
-
-def test_fields_that_are_kept_are_columns():
-    schema = shards.make_schema(COLUMNS, "float32", False, {"id": "int64", "x/y": "json"})
-    assert schema.names[3:6] == ["kept_id", "kept_x/y", "tokens"]
-    rows = [(*row[:3], None, "[1]", *row[3:]) for row in make_rows([2, 1])]
-    table = shards.make_table(rows, schema, "float32")
-    assert table["kept_id"].to_pylist() == [None, None]
-    assert table["kept_x/y"].to_pylist() == ["[1]", "[1]"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def folder(tmp_path_factory, shared_elmo):
 
 
 def check(batches, vectors, layers):
-    """Every sentence is there once, with its vectors; padding is zero. Returns the ids."""
+    """Every sentence is there once, with its vectors; padding is zero."""
     seen = []
     for batch in batches:
         assert list(batch) == ["id", "mask", *layers]
@@ -45,15 +45,13 @@ def check(batches, vectors, layers):
                 expected = vectors[number][layer]
                 np.testing.assert_allclose(batch[name][row, : lengths[row]], expected, atol=1e-6)
     assert sorted(seen) == list(range(len(vectors)))
-    return seen
 
 
 ALL = {"layer_0": 0, "layer_1": 1, "layer_2": 2}
 
 
 def test_every_sentence_of_a_folder_comes_once(folder, vectors):
-    batches = VectorDataset(folder)
-    assert check(batches, vectors, ALL) == check(batches, vectors, ALL)
+    check(VectorDataset(folder), vectors, ALL)
     check(VectorDataset(folder, ["layer_2"], shuffle=True), vectors, {"layer_2": 2})
 
 
@@ -112,12 +110,10 @@ def test_only_a_window_is_in_memory(folder, monkeypatch):
     def windows():
         return [len(batch["id"]) for batch in VectorDataset(folder, batch_size=1000, shuffle=True)]
 
-    sizes = windows()
-    assert sizes[0] in range(512, 512 + 64) and sum(sizes) == 700
+    assert windows()[0] in range(512, 512 + 64)
     # Long sentences are fewer: here, a row group is more than the bytes of a window.
     monkeypatch.setattr(sys.modules["keras_elmo.corpora.vector_dataset"], "WINDOW_BYTES", 100)
-    sizes = windows()
-    assert max(sizes) <= 64 and sum(sizes) == 700
+    assert max(windows()) <= 64
 
 
 def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
@@ -132,14 +128,8 @@ def test_batches_of_empty_lines_have_a_column_of_padding(tmp_path, shared_elmo):
     assert len(outputs) == 45 and np.isfinite(outputs).all()
 
 
-@pytest.fixture
-def copy(folder, tmp_path):
-    """A folder that a test may damage."""
-    return shutil.copytree(folder, tmp_path / "copy")
-
-
-def test_a_damaged_folder_is_refused_before_it_is_read(copy):
-    manifest = read_manifest(copy)
+def test_a_damaged_folder_is_refused_before_it_is_read(folder, tmp_path):
+    copy, manifest = shutil.copytree(folder, tmp_path / "copy"), read_manifest(folder)
     shards = manifest["shards"]
     write_manifest(copy, {**manifest, "complete": False, "shards": []})
     with pytest.raises(ValueError, match="complete"):
@@ -154,7 +144,8 @@ def test_a_damaged_folder_is_refused_before_it_is_read(copy):
         VectorDataset(copy)
 
 
-def test_a_flipped_bit_is_found_where_it_is_read(copy):
+def test_a_flipped_bit_is_found_where_it_is_read(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "copy")
     shard = read_manifest(copy)["shards"][6]  # the first window ends before it
     content = bytearray((copy / shard["file"]).read_bytes())
     content[len(content) // 3] ^= 1  # in a page of vectors

@@ -127,12 +127,6 @@ def test_wrong_fields(arguments, message):
         Fields(*arguments)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv.gz", "A.TSV"])
-def test_a_file_with_fields_needs_the_name_of_one(name):
-    with pytest.raises(ValueError, match=f"`field` must name the field of {name} that is the text"):
-        Fields().format_of(name)
-
-
 # Fields with many quotes, separators and ends of lines, of every kind.
 SIGNS = st.sampled_from([*"\r\n\t\v\f\x1c\x85\u2028\u2029\ufeff,;\"'", "\r\n"])
 TEXTS = st.one_of(

@@ -1,6 +1,7 @@
 import contextlib
 import gc
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -50,8 +51,7 @@ def test_several_files_appear_together(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda descriptor: written.append(paths[0].read_text()))
     with replacing_files(*paths) as temporaries:
         for temporary in temporaries:
-            with open(temporary, "w") as stream:
-                stream.write("new")
+            pathlib.Path(temporary).write_text("new")
         assert [path.exists() for path in paths] == [True, True, False]
     # All were on the disk before the first one took its place.
     assert written == ["old"] * 3 and [path.read_text() for path in paths] == ["new"] * 3
@@ -83,63 +83,56 @@ def test_permissions_are_those_of_what_was_there(tmp_path, monkeypatch):
         umask(before)
 
 
-def write_files(folder):
-    with replacing_files(folder / "out", folder / "more") as temporaries:
+def write_files(path):
+    with replacing_files(path, path.with_name("more")) as temporaries:
         for temporary in temporaries:
-            with open(temporary, "w") as stream:
-                stream.write("new")
+            pathlib.Path(temporary).write_text("new")
 
 
-def write_folder(folder):
-    with replacing_folder(folder / "out", True) as temporary:
+def write_folder(path):
+    with replacing_folder(path.parent, True) as temporary:
         os.mkdir(temporary)
-        with open(os.path.join(temporary, "file"), "w") as stream:
-            stream.write("new")
+        pathlib.Path(temporary, path.name).write_text("new")
 
 
-def content(path):
-    if path.is_dir():
-        return {name: (path / name).read_text() for name in os.listdir(path)}
+def text_of(path):
     return path.read_text() if path.exists() else None
 
 
 @pytest.mark.parametrize("write", [write_files, write_folder])
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_signal_at_any_place_loses_nothing(tmp_path, write, exists, monkeypatch, dead):
-    """A real SIGINT comes before each instruction of files.py, one after the other."""
+    """A real SIGINT comes before each instruction of atomic.py, one after the other."""
     monkeypatch.setattr(files, "host_name", lambda: "here")
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    old, new = [{"file": text} if write is write_folder else text for text in ("old", "new")]
-    place, is_interrupted = 0, True
+    place, is_interrupted, allowed = 0, True, ["new", "old" if exists else None]
     try:
         while is_interrupted:
             folder = tmp_path / str(place)
             path = folder / "out" / "file" if write is write_folder else folder / "out"
+            folder.mkdir()
             if exists:
-                path.parent.mkdir(parents=True)
+                path.parent.mkdir(exist_ok=True)
                 path.write_text("old")
-            folder.mkdir(exist_ok=True)
-            is_interrupted = interrupt_at(place, lambda: write(folder))  # noqa: B023
-            found = content(folder / "out")
-            assert found in ([old, new] if exists else [None, new]), (place, os.listdir(folder))
-            if not is_interrupted:
-                assert found == new
-            rest = set(os.listdir(folder)) - {"out", "more"}
+            is_interrupted = interrupt_at(place, write, path)
+            assert text_of(path) in allowed, (place, os.listdir(folder))
             # What stays after an interrupted cleanup is removed when this process is dead.
+            rest = set(os.listdir(folder)) - {"out", "more"}
             for name in rest:
                 os.rename(folder / name, folder / name.replace(f".{os.getpid()}.", f".{dead}."))
             for name in ("out", "more"):
                 files.remove_stale(str(folder), name)
             assert set(os.listdir(folder)) <= {"out", "more"}, (place, rest)
-            assert content(folder / "out") in ([old, new] if exists else [None, new])
+            assert text_of(path) in allowed
             place += 1
+        assert path.read_text() == "new"
     finally:
         signal.signal(signal.SIGINT, handler)
     assert place > 50  # the instructions of a small case: 252 in Python 3.11, 90 in 3.13
 
 
-def interrupt_at(place, function):
-    """Calls a function with a SIGINT before instruction `place` of files.py; whether it came."""
+def interrupt_at(place, write, path):
+    """Writes with a SIGINT before instruction `place` of atomic.py; whether it came."""
     count = 0
 
     def trace(frame, event, _):
@@ -159,7 +152,7 @@ def interrupt_at(place, function):
     sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for it before the first event.
     sys.settrace(trace)
     try:
-        function()
+        write(path)
     except KeyboardInterrupt:
         return True
     finally:

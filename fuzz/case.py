@@ -6,18 +6,11 @@ import shutil
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 # A kind and the seconds that a case may take. The module fuzz.KIND has `run(seed, folder)`.
-KINDS = {
-    "models": 300,
-    "damage": 180,
-    "kills": 600,
-    "forms": 400,
-    "crf": 120,
-    "threads": 300,
-}
+KINDS = {"models": 300, "damage": 180, "kills": 600, "forms": 400, "crf": 120, "threads": 300}
 
 
 class Finding(Exception):
-    """Something that is not as it must be: what was expected, and what came."""
+    """What was expected, and what came."""
 
 
 def expect(is_so, expected, received):

@@ -8,7 +8,6 @@ import shutil
 from traceback import format_exc
 from typing import NamedTuple
 
-import h5py
 import keras
 import numpy as np
 from checkpoints import write_checkpoint
@@ -18,6 +17,7 @@ from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, w
 from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import VectorDataset, embed_files
+from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
 from keras_elmo.training.checkpoints import checkpoint_names
@@ -27,9 +27,9 @@ _HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]
 
 
 class Format(NamedTuple):
-    """A kind of files: how whole ones are made in a folder, always alike, and how they are read."""
+    """A kind of files."""
 
-    make: object
+    make: object  # makes whole ones in a folder, always alike
     read: object  # gives a list of arrays and other values
     has_checksums: bool  # other values may not come (in floats of HDF5 nobody notices)
     pattern: str = "*"  # of the files that are damaged
@@ -54,15 +54,8 @@ def _read_language_model(folder):
     return [bilm.config, bilm.vocabulary.words, *bilm.get_weights()]
 
 
-def _make_hdf5(folder):
-    with h5py.File(folder / "vectors.hdf5", "w") as file:
-        for k, array in enumerate(_elmo().embed(_TEXTS, "all")):
-            file[str(k)] = array
-
-
-def _make_npz(folder):
-    arrays = _elmo().embed(_TEXTS, "all")
-    np.savez(folder / "vectors.npz", **{str(k): array for k, array in enumerate(arrays)})
+def _make_embeddings(write, name):
+    return lambda folder: write(folder / name, _elmo().embed(_TEXTS, "all"))
 
 
 def _read_embeddings(folder):
@@ -112,8 +105,8 @@ FORMATS = {
         lambda folder: _read_model(folder / "run"),
         False,
     ),
-    "hdf5": Format(_make_hdf5, _read_embeddings, False),
-    "npz": Format(_make_npz, _read_embeddings, True),
+    "hdf5": Format(_make_embeddings(write_hdf5, "vectors.hdf5"), _read_embeddings, False),
+    "npz": Format(_make_embeddings(write_npz, "vectors.npz"), _read_embeddings, True),
     "vectors": Format(_make_vectors, _read_vectors, True, pattern="*.parquet"),
     "gzip": Format(_make_gzip, lambda folder: list(Corpus(folder / "text.gz").sentences()), True),
     "run": Format(lambda folder: _trainer(folder).run(), _read_run, True),

@@ -83,11 +83,7 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
 
     @property
     def kept(self) -> dict[str, list[Any]]:
-        """The fields that `keras-elmo embed --keep` stored: a dict of lists, by their names.
-
-        A list has the value of each sentence, in the order of the vectors: a string, or what the
-        field of JSON Lines held. The dict is empty if no field was kept.
-        """
+        """The fields that `keras-elmo embed --keep` stored: by name, a list of a value a line."""
         return json.loads(self._read(_KEPT).item()) if self._has_kept else {}
 
     def _read(self, name):

@@ -16,11 +16,8 @@ from keras_elmo.files.atomic import replacing_file
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
 _VERSION_KEY, _FORMAT_VERSION = "keras_elmo.corpora", 1
-# The arguments of a run that determine the vectors, beside the layers, the model and the inputs.
-_SETTINGS = (
-    "dtype", "pooled", "shard_size", "token_budget", "encoding", "errors", "field", "keep",
-    "input_format",
-)  # fmt: skip
+# The entries that are not compared as they are; the others are arguments of the run.
+_NOT_COMPARED = ("model", "layers", "inputs", "rows", "versions", "complete", "shards")
 
 
 def read_manifest(folder):
@@ -130,7 +127,7 @@ def _settings_of(manifest):
     """What determines the vectors, beside the contents of the inputs."""
     model = manifest["model"]
     return {
-        **{name: manifest[name] for name in _SETTINGS},
+        **{name: value for name, value in manifest.items() if name not in _NOT_COMPARED},
         "layers": list(manifest["layers"]),
         "inputs": [file["file"] for file in manifest["inputs"]],
         **{f"model {name}": value for name, value in model.items() if name != "source"},

@@ -87,8 +87,8 @@ def embed_files(
         dtype: `"float32"` or `"float16"`, of the vectors in the files.
         shard_size: int. Sentences of a file. `None`: 1,024, or 16,384 if they are pooled.
         token_budget: int or `None`, see `Elmo.embed`.
-        encoding: str. The encoding of the text files.
-        errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
+        encoding, errors: of the text files. `errors` is `"strict"` or `"replace"`: what to do with
+            bytes that cannot be decoded.
         overwrite: bool. Remove the vectors of an earlier call, and begin anew.
         on_progress: function that is called with a `Progress`, from time to time.
         field: str. The field or column that is the text. `None`: each line is a text.
@@ -132,8 +132,8 @@ def embed_files(
     elmo = load()
     if elmo.keep_sentence_boundaries:
         raise ValueError(
-            "`model` must be a model without sentence boundaries in its outputs, so that each "
-            "vector belongs to a token. Received: a model with keep_sentence_boundaries=True"
+            "`model` must be a model without sentence boundaries in its outputs. "
+            "Received: a model with keep_sentence_boundaries=True"
         )
     manifest = new_manifest(
         elmo,

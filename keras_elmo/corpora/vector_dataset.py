@@ -40,11 +40,9 @@ class VectorDataset(keras.utils.PyDataset):
         columns: list of the names of layers. `None`: all.
         labels: the labels by the ids: an array, a list or a dict. `None`: without labels.
         batch_size: int or `None`. Sentences of a batch, at most.
-        max_tokens: int or `None`. Tokens of a batch, at most; a longer sentence is a batch by
-            itself.
-        shuffle: bool. Take the shards in random order, and mix what is read of each and the
-            batches. `on_epoch_end`, which `fit` calls, makes another order.
-        seed: int or `None`. The random order of the first epoch, and so of all.
+        max_tokens: int or `None`. Tokens of a batch, at most; a longer sentence is alone in one.
+        shuffle: bool. Mix the shards, what is read of each, and the batches, anew in each epoch.
+        seed: int or `None`. Makes the same random orders each time.
         **kwargs: `workers` and the other arguments of `keras.utils.PyDataset`.
 
     Raises:
@@ -170,16 +168,11 @@ class _Folder:
             )
         self.sizes, self.is_pooled = manifest["layers"], manifest["pooled"]
         self.dtype = np.dtype(manifest["dtype"])
-        self._path, self._checked = path, set()
+        self._path, self._checked, self.shards = path, set(), []
         for shard in manifest["shards"]:
             shards.check_size(path, shard)
-        self.shards = [
-            [
-                ((shard, group), lengths)
-                for group, lengths in enumerate(shards.group_lengths(path, shard, self.is_pooled))
-            ]
-            for shard in manifest["shards"]
-        ]
+            groups = enumerate(shards.group_lengths(path, shard, self.is_pooled))
+            self.shards.append([((shard, group), lengths) for group, lengths in groups])
 
     def read(self, window, names):
         """The sentences of a list of parts, pairs: the id, and an array for each of the layers."""

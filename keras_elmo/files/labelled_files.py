@@ -24,7 +24,6 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
         format: `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the name of the file.
         encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
     """
-    _check_fields(field, label_field)
     texts, labels, name = [], [], input_name(path)
     for record in _read_records(path, field, label_field, format, encoding, errors):
         if not (field or record.text.strip()):
@@ -67,15 +66,12 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
     """
-    if field is not None:
-        _check_fields(field, label_field)
-    records = _read_records(path, field, label_field, format, encoding, errors)
+    records = _read_records(path, field, field and label_field, format, encoding, errors)
     read = _conll_sentences if field is None else _sentences
-    pairs = list(read(records, input_name(path), field, label_field))
+    name = input_name(path)
+    pairs = list(read(records, name, field, label_field))
     if not pairs:
-        raise ValueError(
-            f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
-        )
+        raise ValueError(f"{name} must hold tokens with tags. Received: blank lines only")
     sentences, tags = map(list, zip(*pairs, strict=True))
     return sentences, tags
 
@@ -106,9 +102,7 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
             sentences.append([as_token(fields[1]) for fields in words])
             tags.append([fields[TAG_COLUMNS[label_field]] for fields in words])
     if not any(tag != "_" for row in tags for tag in row):
-        raise ValueError(
-            f"{name} must hold words with {label_field} tags. Received: a file without any"
-        )
+        raise ValueError(f"{name} must hold words with {label_field} tags. Received: none")
     return sentences, tags
 
 
@@ -139,7 +133,7 @@ def read_senses(folder, part, encoding="utf-8", errors="strict"):
         if not index.isdecimal() or int(index) >= len(tokens):
             raise ValueError(
                 f"{data} must hold on each line the index of a token, a tab, and the tokens. "
-                f"Received: line {number:,}, {line[:60]!r}"
+                f"Received: line {number:,}, {short_repr(line)}"
             )
         sentences.append(tokens)
         indices.append(int(index))
@@ -158,16 +152,13 @@ def as_token(text):
     return "\u00a0".join(text.split())
 
 
-def _check_fields(field, label_field):
+def _read_records(path, field, label_field, format, encoding, errors):
+    """The records of a file. Without `field`, those of TSV and CoNLL are lines."""
     if (field is None) != (label_field is None):
         raise ValueError(
             "`field` and `label_field` must be given together. "
             f"Received: field={field!r}, label_field={label_field!r}"
         )
-
-
-def _read_records(path, field, label_field, format, encoding, errors):
-    """The records of a file. Without `field`, those of TSV and CoNLL are lines."""
     if field is None and (format or suffix_of(path)[1:]) in ("tsv", "conll"):
         format = "text"
     fields = Fields(field, [] if field is None else [label_field], format)
@@ -234,7 +225,7 @@ def _conll_sentences(records, name, field, label_field):
             if not (token and tag):
                 raise ValueError(
                     f"Each line of {name} must hold a token and a tag, or be blank. "
-                    f"Received: line {line_number:,}, {line[:60]!r}"
+                    f"Received: line {line_number:,}, {short_repr(line)}"
                 )
             tokens.append(token)
             tags.append(tag)

@@ -14,12 +14,12 @@ import select
 import sys
 import zlib
 
+from keras_elmo.checks import short_repr
 from keras_elmo.process.signals import check_signals
 
 _FAULT = "\udc80"  # Stands for bytes that cannot be decoded. No decoded text holds it.
 _BYTE_ORDER_MARK = "\ufeff"
 _WAITING_SECONDS = 0.2  # between two looks for signals while a pipe is empty
-_MAX_SHOWN = 60  # characters of a line in an error
 
 codecs.register_error("keras_elmo.mark", lambda error: (_FAULT, error.end))
 
@@ -164,12 +164,12 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
 
 
 def _refuse_undecodable(name, encoding, line_number, line):
-    shown = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")[:_MAX_SHOWN]
+    line = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")
     if encoding is None:
         remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
     else:
         remedy = 'Name it with `encoding` (as latin-1, utf-16), or pass `errors="replace"`'
     raise ValueError(
         f"{name} must be {encoding or 'UTF-8'}, and is not. "
-        f"Received: line {line_number:,}: {shown!r}. {remedy}"
+        f"Received: line {line_number:,}: {short_repr(line)}. {remedy}"
     )

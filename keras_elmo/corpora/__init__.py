@@ -1,8 +1,6 @@
-"""Text files to files of vectors, and these to batches for training.
+"""Text files to folders of vectors (`embed_files`), and these to batches (`VectorDataset`).
 
-`embed_files` writes the vectors of text files as a folder of Parquet files, and resumes where an
-earlier run was stopped. `VectorDataset` reads such a folder in batches. On Keras's other backends
-there is only `embedding_files`.
+On Keras's other backends than TensorFlow there is only `embedding_files`.
 """
 
 import keras

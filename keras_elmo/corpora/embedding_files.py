@@ -132,18 +132,10 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
 
 
 def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None):
-    """Writes the embeddings of sentences as `allennlp elmo` does.
+    """Writes arrays as `allennlp elmo` does. Returns their number, and that of their tokens.
 
-    Args:
-        path: the file to write.
-        arrays: iterable of an array for each sentence, as `EmbeddingsFile` has them.
-        sentences: list of strings for `sentence_to_index`, which may grow while the arrays are
-            read. `None`: it is not stored.
-        has_sentence_keys: bool. Name each array by its sentence instead, without this index.
-        kept: dict of lists, which may grow likewise; see `EmbeddingsFile.kept`.
-
-    Returns:
-        A pair of ints: the sentences and their tokens (0 for arrays of shape (D,)).
+    `sentences`, and the lists of `kept` (see `EmbeddingsFile.kept`), may grow while the arrays are
+    read. The sentences become `sentence_to_index`, or with `has_sentence_keys` the arrays' names.
     """
     count = tokens = 0
     with create_hdf5(path) as file:
@@ -160,7 +152,7 @@ def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None)
 
 
 def write_npz(path, arrays, kept=None):
-    """Writes the embeddings of sentences as an npz file; see `write_hdf5`."""
+    """Writes arrays as an npz file; see `write_hdf5`."""
     count = tokens = 0
     with zipfile.ZipFile(path, "w") as archive:
         for array in arrays:

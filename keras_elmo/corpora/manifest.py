@@ -21,10 +21,7 @@ _NOT_COMPARED = ("model", "layers", "inputs", "rows", "versions", "complete", "s
 
 
 def read_manifest(folder):
-    """Reads the manifest of a folder that `embed_files` wrote.
-
-    Args:
-        folder: path.
+    """Reads the manifest of a folder, a path, that `embed_files` wrote.
 
     Returns:
         A dict. `"shards"` has a dict for each file that is written, in the order of the rows:

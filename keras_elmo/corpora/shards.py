@@ -21,7 +21,6 @@ except ImportError:
     pyarrow = None
 
 DTYPES = ("float32", "float16")
-KEPT_PREFIX = "kept_"  # of the columns of fields that are kept: "id" is a column already
 ROWS_PER_GROUP = 64  # A reader takes a group at a time, so it bounds the reader's memory.
 BYTES_PER_GROUP = 32 << 20  # of vectors: a group of long sentences has fewer rows
 SHARD_NAME = r"shard-[0-9]{5,}-of-[0-9]{5,}\.parquet"  # as a regular expression
@@ -108,7 +107,7 @@ def make_schema(columns, dtype, is_pooled, kept):
         ("id", pyarrow.int64()),
         ("file", pyarrow.string()),
         ("text", pyarrow.string()),
-        *((KEPT_PREFIX + name, pyarrow.type_for_alias(type)) for name, type in kept.items()),
+        *((f"kept_{name}", pyarrow.type_for_alias(type)) for name, type in kept.items()),
         ("tokens", pyarrow.list_(pyarrow.string())),
     ]
     for column in columns:

@@ -22,7 +22,7 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
         field, label_field: strings. The names of the fields that are the text and its label. A text
             that is a list of tokens becomes a string with spaces between them.
         format: `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the name of the file.
-        encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
+        encoding, errors: `errors` is `"strict"`, or `"replace"` for what cannot be decoded.
     """
     texts, labels, name = [], [], input_name(path)
     for record in _read_records(path, field, label_field, format, encoding, errors):
@@ -59,8 +59,7 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
             or strings with spaces between. In CoNLL the token is in the first column, and
             `label_field` is the number of the column of the tag, from 0, or from -1 at the end,
             which is the default.
-        format: `"conll"`, or see `read_texts`.
-        encoding, errors: see `keras_elmo.files.text_files.decode_lines`.
+        format: `"conll"`, or see `read_texts`, also for `encoding` and `errors`.
 
     Before the tokens of a sentence, CoNLL may have comments. A line that begins with `#` is one if
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
@@ -107,20 +106,13 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
 
 
 def read_senses(folder, part, encoding="utf-8", errors="strict"):
-    """Reads sentences with an ambiguous word, in the format of CoarseWSD-20.
+    """Reads sentences with an ambiguous word from its folder, in the format of CoarseWSD-20.
 
     `PART.data.txt` has a line for each sentence: the index of the word, a tab, and the tokens
     between spaces. `PART.gold.txt` has its sense in the same line. `classes_map.txt`, if there is
-    one, names the senses (JSON).
+    one, names the senses (JSON). `part` is `"train"` or `"test"`; for the others see `read_texts`.
 
-    Args:
-        folder: the folder of one word.
-        part: `"train"` or `"test"`.
-        encoding, errors: of all these files, see `keras_elmo.files.text_files.decode_lines`.
-
-    Returns:
-        Three lists with an element for each sentence: its tokens, the index of the word, and the
-        sense, a string.
+    Returns three lists: the tokens of each sentence, the indices, and the senses, strings.
     """
     folder, names = pathlib.Path(folder), {}
     if (folder / "classes_map.txt").exists():

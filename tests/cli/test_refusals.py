@@ -68,7 +68,7 @@ EARLY = [
     ("similar cat damaged/in.csv -m model", "--field must name the field of damaged/in.csv that"),
     ("plot word cat empty -m model -o out.png --field text", "must be a text file. Received: a f"),
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
-    ("tag train train.conllu --label-field x -o new.keras", "--label-field must be one of upos, x"),
+    ("tag train train.conllu --label-field x -o new.keras", "--label-field must be one of ['upos'"),
     ("tag train in.conll -o new.keras --epochs 0", "--epochs must be an integer of at least 1"),
     ("tflite model model.txt", "*.tflite"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),

@@ -13,47 +13,39 @@ variables. PyTorch's names and shapes differ in this:
 import numpy as np
 
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
-from keras_elmo.weights.layout import WeightEntry
+from keras_elmo.weights.layout import WeightEntry, entry_like
 
 TOKEN_EMBEDDER_FILE = "token_embedder.pkl"
 ENCODER_FILE = "encoder.pkl"  # of the LSTMs
 
 
 def manylangs_table(character_encoder=None, bilm=None):
-    """The table of ELMoForManyLangs, whose files hold no softmax; see `weight_table`.
-
-    The name of an entry is the file, a slash, and the dataset's name in the file's state dict.
-    """
-    parts = [(_manylangs_encoder_entries, character_encoder), (_manylangs_bilm_entries, bilm)]
-    return [entry for entries, part in parts if part is not None for entry in entries(part)]
-
-
-def manylangs_part_of(name):
-    """The file of a dataset: each part of a model has its own."""
-    return name.partition("/")[0]
+    """The table of the files' state dicts: `FILE/NAME` is the name of an entry."""
+    parts = [
+        (TOKEN_EMBEDDER_FILE, _encoder_entries, character_encoder),
+        (ENCODER_FILE, _bilm_entries, bilm),
+    ]
+    return [
+        entry._replace(name=f"{file}/{entry.name}")
+        for file, entries, part in parts
+        if part is not None
+        for entry in entries(part)
+    ]
 
 
 def _transposed_entry(name, variable, convert=np.transpose):
-    """The entry of a dataset that holds one variable, transposed."""
     return WeightEntry(name, tuple(variable.shape[::-1]), [(variable, (), convert)])
 
 
-def _manylangs_encoder_entries(encoder):
-    def entry(name, variable):
-        return _transposed_entry(f"{TOKEN_EMBEDDER_FILE}/{name}", variable)
-
-    def table(name, variable):
-        # The tables of embeddings are the only matrices that are not transposed.
-        pieces = [(variable, (), None)]
-        return WeightEntry(f"{TOKEN_EMBEDDER_FILE}/{name}", tuple(variable.shape), pieces)
-
+def _encoder_entries(encoder):
+    # The tables of embeddings are the only matrices that are not transposed.
     if encoder.num_words is not None:
-        yield table("word_emb_layer.embedding.weight", encoder.word_embedding)
-    yield table("char_emb_layer.embedding.weight", encoder.character_embedding)
+        yield entry_like("word_emb_layer.embedding.weight", encoder.word_embedding)
+    yield entry_like("char_emb_layer.embedding.weight", encoder.character_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
-        yield entry(f"convolutions.{i}.weight", kernel)
-        yield entry(f"convolutions.{i}.bias", bias)
+        yield _transposed_entry(f"convolutions.{i}.weight", kernel)
+        yield _transposed_entry(f"convolutions.{i}.bias", bias)
     for i, layer in enumerate(encoder.highway_layers):
         for name, transform, carry in [
             ("weight", layer.transform_kernel, layer.carry_kernel),
@@ -61,21 +53,21 @@ def _manylangs_encoder_entries(encoder):
         ]:
             rows = transform.shape[-1]
             yield WeightEntry(
-                f"{TOKEN_EMBEDDER_FILE}/highways._layers.{i}.{name}",
+                f"highways._layers.{i}.{name}",
                 (2 * rows, *transform.shape[:-1]),
                 [
                     (transform, slice(0, rows), np.transpose),
                     (carry, slice(rows, 2 * rows), lambda values: -values.T),
                 ],
             )
-    yield entry("projection.weight", encoder.projection_kernel)
-    yield entry("projection.bias", encoder.projection_bias)
+    yield _transposed_entry("projection.weight", encoder.projection_kernel)
+    yield _transposed_entry("projection.bias", encoder.projection_bias)
 
 
-def _manylangs_bilm_entries(bilm):
+def _bilm_entries(bilm):
     for direction in ("forward", "backward"):
         for layer, cell in enumerate(bilm.cells(direction)):
-            prefix = f"{ENCODER_FILE}/{direction}_layer_{layer}"
+            prefix = f"{direction}_layer_{layer}"
             for name, variable, convert in [
                 ("input_linearity.weight", cell.kernel, _own_gates),
                 ("state_linearity.weight", cell.recurrent_kernel, _own_gates),

@@ -7,9 +7,6 @@ A model is a folder, or a zip of one, with four files, and a fifth if it has a t
 - `char.dic` and `word.dic` number the characters and the words, see `keras_elmo.dictionary`.
 - `token_embedder.pkl` and `encoder.pkl` hold the weights, see `layout.py`.
 
-The published models have the same architecture, and their zips lack its file. `PUBLISHED` stands
-for it.
-
 Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 """
 
@@ -17,19 +14,9 @@ import os
 import re
 
 from keras_elmo.checks import first_lines, short_repr
-from keras_elmo.config import (
-    MAX_DICTIONARY_BYTES,
-    MAX_OPTIONS_BYTES,
-    ElmoConfig,
-    parse_options,
-)
+from keras_elmo.config import MAX_DICTIONARY_BYTES, MAX_OPTIONS_BYTES, ElmoConfig, parse_options
 from keras_elmo.dictionary import Dictionary
-from keras_elmo.manylangs.layout import (
-    ENCODER_FILE,
-    TOKEN_EMBEDDER_FILE,
-    manylangs_part_of,
-    manylangs_table,
-)
+from keras_elmo.manylangs.layout import ENCODER_FILE, TOKEN_EMBEDDER_FILE, manylangs_table
 from keras_elmo.manylangs.torch_file import open_state_dict
 from keras_elmo.weights.assign import assign_weights
 
@@ -38,10 +25,8 @@ CHARACTERS_FILE = "char.dic"
 WORDS_FILE = "word.dic"
 WEIGHT_FILES = (TOKEN_EMBEDDER_FILE, ENCODER_FILE)
 _FILES = (CONFIG_FILE, CHARACTERS_FILE, *WEIGHT_FILES)
-_ARCHITECTURE_FOLDER = "configs"
-_IDEOGRAPHIC_SPACE = "\u3000"
 
-# The architecture of all published models, under the two names that their `config_path` has.
+# The architecture of all published models, whose zips lack its file.
 PUBLISHED = {
     "encoder": {
         "name": "elmo",
@@ -70,11 +55,12 @@ _ARGUMENTS = {
     "n_highway": "num_highway",
     "max_characters_per_token": "max_characters",
 }
+# The two names of that file.
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
 
 def is_model(names):
-    """Whether a folder is meant for a model, by the names in it."""
+    """Whether a folder with these names in it is meant for a model."""
     return not set(WEIGHT_FILES).isdisjoint(names)
 
 
@@ -89,40 +75,24 @@ def find_weights(source):
 
 
 def load_weights(files, character_encoder=None, bilm=None):
-    """Fills layers from the weight files of a model.
+    """Fills layers from the files of the token embedder and of the encoder, as `hdf5.load_weights`.
 
-    Everything is checked before a variable changes: files with a fault change nothing.
-
-    Args:
-        files: the token embedder's and the encoder's: paths, or binary file objects.
-        character_encoder, bilm: see `hdf5.load_weights`.
-
-    Raises:
-        ValueError: a file is not a state dict (see `open_state_dict`), or does not hold the weights
-            of the model: see `hdf5.load_weights`.
-        OSError: a file cannot be opened.
+    The files are paths, or binary file objects.
     """
     where = str(getattr(files[1], "name", files[1])).removesuffix(ENCODER_FILE).rstrip("/\\:")
     datasets = {}
     with open_state_dict(files[0]) as token_embedder, open_state_dict(files[1]) as encoder:
         for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):
             datasets.update({f"{file}/{name}": tensor for name, tensor in tensors.items()})
-        assign_weights(datasets, manylangs_table(character_encoder, bilm), where, manylangs_part_of)
+        table = manylangs_table(character_encoder, bilm)
+        assign_weights(datasets, table, where, part_of=lambda name: name.partition("/")[0])
 
 
 def read_config(where, has, read):
-    """The `ElmoConfig` of a model's files.
+    """The `ElmoConfig` of a model's files, which `has` and `read` find by their names.
 
     The architecture is looked for beside the others, in a folder `configs` there, and in such a
-    folder one level up.
-
-    Args:
-        where: str. What error messages call the folder.
-        has: function of a file's name to whether there is such a file.
-        read: function of a file's name and the most bytes that it may have, to its bytes.
-
-    Raises:
-        ValueError: a file is missing, or is not what it must be.
+    folder one level up. `read` also takes the most bytes that a file may have.
     """
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(
@@ -135,7 +105,7 @@ def read_config(where, has, read):
 
     path = read_json(CONFIG_FILE).get("config_path")
     name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
-    folders = ["", f"{_ARCHITECTURE_FOLDER}/", f"../{_ARCHITECTURE_FOLDER}/"]
+    folders = ["", "configs/", "../configs/"]
     found = [folder + name for folder in folders if name and has(folder + name)]
     if not found and name not in _PUBLISHED_NAMES:
         raise ValueError(
@@ -165,14 +135,13 @@ def _shape(architecture):
     """The arguments of `ElmoConfig` but the dictionary, and the faults of an architecture."""
     arguments, faults = {"use_skip_connections": True}, []
     for name, published in PUBLISHED.items():
-        section, kind = architecture.get(name), published["name"]
+        section = architecture.get(name)
         if not isinstance(section, dict):
             faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
             continue
-        if str(section.get("name")).lower() != kind:
-            faults.append(
-                f"`{name}.name` must be {kind!r}. Received: {short_repr(section.get('name'))}"
-            )
+        kind, given = published["name"], section.get("name")
+        if str(given).lower() != kind:
+            faults.append(f"`{name}.name` must be {kind!r}. Received: {short_repr(given)}")
         keys = [key for key in published if key != "name"]
         faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
         arguments |= {_ARGUMENTS.get(key, key): section[key] for key in keys if key in section}
@@ -184,20 +153,10 @@ def _shape(architecture):
 
 
 def read_dic(data, where):
-    """The entries of a file `char.dic` or `word.dic`: a token, a tab, and its number on each line.
+    """The tokens of `char.dic` or `word.dic`, by their numbers. `None`: no token has the number.
 
     White space around a line does not count, as in the original. So a token of white space alone is
     not in the file; such a line stands for U+3000, and the last such line counts.
-
-    Args:
-        data: bytes of the file.
-        where: str. What error messages call the file.
-
-    Returns:
-        A list of strings, by their numbers, with `None` for numbers that no token has.
-
-    Raises:
-        ValueError: the file is not such a file.
     """
     try:
         lines = data.decode("utf-8").split("\n")
@@ -208,13 +167,14 @@ def read_dic(data, where):
     numbers = {}
     for index, line in enumerate(lines, start=1):
         token, tab, number = line.strip().rpartition("\t")
+        is_number = number.isascii() and number.isdecimal() and len(number) < 20
         # A token may not be numbered higher than there are lines: a number is a row of a table.
-        if "\t" in token or not _is_below(number, len(lines)):
+        if "\t" in token or not is_number or int(number) >= len(lines):
             raise ValueError(
                 f"{where} must hold a token, a tab and a number below {len(lines):,}, that of its "
                 f"lines, on each line. Received: {short_repr(line)} in line {index:,}"
             )
-        numbers[token if tab else _IDEOGRAPHIC_SPACE] = int(number)
+        numbers[token if tab else "\u3000"] = int(number)
     tokens = [None] * (max(numbers.values(), default=-1) + 1)
     for token, number in numbers.items():
         if tokens[number] is not None:
@@ -224,8 +184,3 @@ def read_dic(data, where):
             )
         tokens[number] = token
     return tokens
-
-
-def _is_below(number, limit):
-    is_number = number.isascii() and number.isdecimal()
-    return is_number and len(number) <= len(str(limit)) and int(number) < limit

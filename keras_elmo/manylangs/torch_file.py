@@ -41,21 +41,10 @@ _OPERATIONS = _TUPLES | set(
 
 @contextlib.contextmanager
 def open_state_dict(file):
-    """Opens a file of `torch.save` that holds a state dict.
+    """Yields the tensors of a state dict by their names; slices of them are read from the file.
 
-    Args:
-        file: path, or a binary file object (error messages call it by its attribute `name`).
-
-    Yields:
-        A dict from names to tensors. These have a `shape` and a `dtype`, and can be sliced like
-        NumPy's arrays, for which they are read from the file.
-
-    Raises:
-        ValueError: the file is of another format, is cut short, holds something else than tensors
-            or names that no state dict has, or a storage or tensor does not fit into it. The
-            message is one line. Nothing in the file is run, and sizes are checked before memory is
-            taken.
-        OSError: the file cannot be opened.
+    `file` is a path, or a binary file object. The `ValueError` for anything else than a whole state
+    dict is one line. Nothing in the file is run, and sizes are checked before memory is taken.
     """
     with contextlib.ExitStack() as stack:
         if isinstance(file, str | os.PathLike):
@@ -86,9 +75,8 @@ def _open_legacy(file, size):
         raise _RefusedError("a pickle of another format")
     _Unpickler(file).load()  # the version, which has been 1001 ever since
     system = _Unpickler(file).load()
-    order = (
-        "big" if isinstance(system, dict) and not system.get("little_endian", True) else "little"
-    )
+    is_big = isinstance(system, dict) and not system.get("little_endian", True)
+    order = "big" if is_big else "little"
     unpickler = _Unpickler(file, order)
     tensors, storages = unpickler.load_tensors(), unpickler.storages
     keys = _Unpickler(file).load()
@@ -181,18 +169,13 @@ def _read_pickle(file):
 class _Unpickler(pickle.Unpickler):
     """Makes dicts, lists, tuples, strings, numbers and `_Tensor`s of a pickle, and nothing else.
 
-    Args:
-        file: binary file object. It is read to the end of the pickle that begins where it stands.
-        byte_order: `"little"` or `"big"`, that of the storages.
-
-    Attributes:
-        storages: dict of the `_Storage`s by their keys.
-        read: function of a `_Storage` to its bytes, to be set.
+    `byte_order`, `"little"` or `"big"`, is that of the storages.
     """
 
     def __init__(self, file, byte_order="little"):
         super().__init__(_read_pickle(file))
-        self.storages, self.read = {}, None
+        self.storages = {}  # by their keys
+        self.read = None  # to be set: a function of a `_Storage` to its bytes
         self._byte_order, self._last_read = byte_order, {}
 
     def find_class(self, module, name):
@@ -202,10 +185,8 @@ class _Unpickler(pickle.Unpickler):
             return _Tensor
         if module == "torch" and name.endswith("Storage") and name[:-7] in _DTYPES:
             return _DTYPES[name[:-7]]
-        raise _RefusedError(
-            f"a pickle with the name {short_repr(f'{module}.{name}')}, which no state dict has. It "
-            "is refused, and nothing was run"
-        )
+        name = short_repr(f"{module}.{name}")
+        raise _RefusedError(f"a pickle with the name {name}, which no state dict has")
 
     def persistent_load(self, description):
         kind, dtype, key, _, count, *view = description
@@ -220,20 +201,17 @@ class _Unpickler(pickle.Unpickler):
         return storage
 
     def load_tensors(self):
-        """The state dict of the pickle, a dict of `_Tensor`s."""
         state = self.load()
         if not isinstance(state, dict) or not all(type(name) is str for name in state):
             raise _RefusedError(f"a pickle of a {type(state).__name__}, not of a dict of tensors")
         for name, tensor in state.items():
             if not isinstance(tensor, _Tensor):
-                raise _RefusedError(
-                    f"a dict with other things than tensors, {short_repr(name)}: "
-                    f"{type(tensor).__name__}"
-                )
+                what = f"{short_repr(name)}: {type(tensor).__name__}"
+                raise _RefusedError(f"a dict with other things than tensors, {what}")
         return state
 
     def numbers(self, storage):
-        """The numbers of a storage, an array. Those of the last storage are kept."""
+        """The array of a storage's numbers. That of the last storage is kept."""
         if storage.key not in self._last_read:
             self._last_read.clear()
             try:
@@ -266,10 +244,8 @@ class _Storage(_Sealed):
 
     def check_size(self, size):
         if size != self.num_bytes:
-            raise _RefusedError(
-                f"a storage of {self.num_bytes:,} bytes, and {size:,} in the file, "
-                "which may be cut short"
-            )
+            sizes = f"{self.num_bytes:,} bytes, and {size:,} in the file"
+            raise _RefusedError(f"a storage of {sizes}, which may be cut short")
 
 
 class _Tensor(_Sealed):
@@ -286,11 +262,9 @@ class _Tensor(_Sealed):
             raise _RefusedError("a tensor of another kind")
         axes, count = list(zip(shape, strides, strict=True)), math.prod(shape)
         last = offset + sum((n - 1) * stride for n, stride in axes)
+        num_needed = max(offset, count, last + 1 if count else 0)
         # NumPy bounds the axes of an array also where one of them is 0.
-        if (
-            max(offset, count, last + 1 if count else 0) > storage.count
-            or math.prod(n or 1 for n in shape) >= 1 << 58
-        ):
+        if num_needed > storage.count or math.prod(n or 1 for n in shape) >= 1 << 58:
             raise _RefusedError(
                 f"a tensor outside its storage of {storage.count:,} numbers: shape "
                 f"{short_repr(shape)}, strides {short_repr(strides)}, offset {short_repr(offset)}"

@@ -16,38 +16,21 @@ _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
 _HUB_FILES = ["*.json", "*.hdf5", "*.h5", "*.dic", "*.pkl", "checkpoint", "*.ckpt-*"]
 _HUB_FILES += ["saved_model.pb", "variables/variables.*"]
-_HUB_SOFTMAX_FILES = ["vocab*.txt"]
 
 
 def is_url(source):
-    """Whether a model or a file is named by the address of a file on a server."""
     return isinstance(source, str) and source.startswith(("https://", "http://"))
 
 
 def is_hub_address(source):
-    """Whether a model is named by its repository on the Hugging Face Hub."""
     return isinstance(source, str) and source.startswith(_HUB)
 
 
 def fetch_url(address, name, max_size, check):
-    """Downloads a file once, and keeps it in the cache beside its SHA-256.
+    """The path in the cache of a file, `name`, which is downloaded if its SHA-256 is another.
 
-    A file in the cache that has another checksum is damaged, and is downloaded again.
-
-    Args:
-        address: str, `http(s)://...`. It may end with `#sha256=` and the checksum that the file
-            must have.
-        name: str, the file's name in the cache.
-        max_size: int, the largest size in bytes that it can have.
-        check: function of the path of the downloaded file and of its address. It raises a
-            `ValueError` if the file is not what it must be. Then it does not reach the cache.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        ValueError: the address ends with something else; or see `check`.
-        OSError: the download failed, or the file has another checksum.
+    `check` gets the path of what was downloaded (at most `max_size` bytes), and its address. If it
+    raises an error, nothing reaches the cache.
     """
     url, mark, fragment = address.partition("#")
     if mark and not re.fullmatch("sha256=[0-9a-fA-F]{64}", fragment):
@@ -55,10 +38,8 @@ def fetch_url(address, name, max_size, check):
             "What follows # in the address of a model must be sha256= and 64 hexadecimal digits. "
             f"Received: {shown_address(url)}#..."
         )
-    folder = os.path.join(
-        presets.cache_folder("addresses"), hashlib.sha256(url.encode("utf-8")).hexdigest()[:32]
-    )
-    path = os.path.join(folder, name)
+    folder = hashlib.sha256(url.encode("utf-8")).hexdigest()[:32]
+    path = os.path.join(presets.cache_folder("addresses"), folder, name)
     record = f"{path}.sha256"  # as sha256sum writes and checks it
     wanted = fragment.removeprefix("sha256=").lower() or None
 
@@ -73,33 +54,20 @@ def fetch_url(address, name, max_size, check):
         with open(record, encoding="utf-8", errors="replace") as file:
             return file.read(64) != sha256_of(path)
 
-    file = RemoteFile(name, url, sha256=wanted, limit=max_size)
-    ensure_file(file, path, check_and_record, is_damaged)
+    ensure_file(RemoteFile(name, url, 1, max_size, wanted), path, check_and_record, is_damaged)
     return path
 
 
 def fetch_hub(address, with_softmax=False):
-    """Downloads a model of the Hugging Face Hub, which `huggingface_hub` keeps in its own cache.
+    """The folder with the files of `hf://user/model` or `hf://user/model@revision`.
 
-    The library finds files in its cache by their checksums, and tokens of private models by itself.
-
-    Args:
-        address: str, `hf://user/model`, and `@` and a branch, tag or commit if it is not to be the
-            newest version.
-        with_softmax: bool. Whether to download the softmax and the vocabulary, too.
-
-    Returns:
-        The path of a folder with the files.
-
-    Raises:
-        ImportError: huggingface_hub is not installed.
-        OSError: there is no such model, or it cannot be downloaded.
+    `huggingface_hub` keeps them in its own cache, and finds tokens of private models by itself.
     """
     huggingface_hub = _import_hub(address)
     repository, _, revision = address.removeprefix(_HUB).partition("@")
     revision = revision or "main"
     patterns = {
-        "allow_patterns": _HUB_FILES + (_HUB_SOFTMAX_FILES if with_softmax else []),
+        "allow_patterns": _HUB_FILES + (["vocab*.txt"] if with_softmax else []),
         "ignore_patterns": None if with_softmax else ["*softmax*"],
     }
     try:
@@ -118,16 +86,9 @@ def fetch_hub(address, with_softmax=False):
 
 
 def push_to_hub(save, repository, private):
-    """Uploads a folder to the Hugging Face Hub.
+    """Uploads what `save` writes into a folder to the Hugging Face Hub.
 
-    Args:
-        save: function that writes the files into a folder with a given path.
-        repository: str, `user/name`. It is made if there is none. A card that it has stays.
-        private: bool. Whether a new one is private.
-
-    Raises:
-        ImportError: huggingface_hub is not installed.
-        OSError: the files cannot be uploaded.
+    A `repository` that does not exist is made. A card that it has stays.
     """
     huggingface_hub = _import_hub(repository)
     api = huggingface_hub.HfApi()
@@ -137,12 +98,8 @@ def push_to_hub(save, repository, private):
         try:
             with raising_signals():
                 api.create_repo(repository, private=private, exist_ok=True)
-                has_card = api.file_exists(repository, CARD_FILE)
-                api.upload_folder(
-                    repo_id=repository,
-                    folder_path=folder,
-                    ignore_patterns=[CARD_FILE] if has_card else None,
-                )
+                kept = [CARD_FILE] if api.file_exists(repository, CARD_FILE) else None
+                api.upload_folder(repo_id=repository, folder_path=folder, ignore_patterns=kept)
         except Exception as error:  # see `fetch_hub`
             raise OSError(
                 f"{repository} cannot be uploaded: {printable(str(error))}. `hf auth login` says "

@@ -19,18 +19,9 @@ _MAX_COMPRESSION = 100
 
 @contextlib.contextmanager
 def open_archive(file, where):
-    """Opens a zip, a `.tar` or a `.tar.gz`, by its content.
+    """Opens a zip or a tar file by its content, and yields an `Archive`.
 
-    Args:
-        file: path.
-        where: str. What error messages call it.
-
-    Yields:
-        An `Archive`.
-
-    Raises:
-        ValueError: it is something else, or damaged, or its names lead out of it.
-        OSError: it cannot be opened.
+    Raises a `ValueError` for anything else, and for names that lead out of the file.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -48,8 +39,8 @@ def open_archive(file, where):
                 # Members may share their compressed bytes.
                 _check_compression(sum(size for _, size, _ in members.values()), size, where)
         except Exception as error:  # a broken index raises other errors than BadZipFile, too
-            if isinstance(error, _Refusal) or _is_of_the_disk(error):
-                raise
+            if isinstance(error, _Refusal) or getattr(error, "errno", None) is not None:
+                raise  # an error of the disk has an `errno`; libraries give none
             raise ValueError(
                 f"{where} must be a folder, or a whole zip or tar file with {OPTIONS_FILE} and one "
                 f"*.hdf5. Received: a file with an error ({error})"
@@ -63,10 +54,6 @@ def open_archive(file, where):
 
 class _Refusal(ValueError):
     """What the file holds is refused, though it can be read."""
-
-
-def _is_of_the_disk(error):
-    return isinstance(error, OSError) and error.errno is not None  # libraries give none
 
 
 def _tar_members(archive, size, where):
@@ -97,15 +84,9 @@ def _leads_outside(name):
 
 
 class Archive:
-    """The files of an open zip or tar file.
+    """The files of an open zip or tar file, which error messages call `where`.
 
-    Args:
-        archive: a `ZipFile` or a `TarFile`.
-        members: dict from names to triples: the library's object, the size, and the compressed one.
-        where: str. What error messages call the file.
-
-    Attributes:
-        names: list of str.
+    `members` has by name the library's object, the size, and the compressed size.
     """
 
     def __init__(self, archive, members, where):
@@ -114,14 +95,12 @@ class Archive:
         self.names = list(self._members)
 
     def shown(self, name):
-        """What error messages call a file."""
         return f"{self.where}:{name}"
 
     def has(self, name):
         return posixpath.normpath(name) in self._members
 
     def read(self, name, limit):
-        """The bytes of a file, or a `ValueError` where there is none, or it has too many."""
         name = posixpath.normpath(name)
         if name not in self._members:
             raise ValueError(f"{self.where} must hold {name}. Received: a file without it")
@@ -129,16 +108,15 @@ class Archive:
         return self._content(name)
 
     def weights(self, name, config):
-        """A file of weights: a binary file object, in memory."""
+        """A file of weights for `config`: a binary file object, in memory."""
         max_size = max_weights_size(sum(config.num_parameters().values()))
-        size = self._members[name][1]
-        if size > max_size:
+        if (size := self._members[name][1]) > max_size:
             raise ValueError(
                 f"{self.shown(name)} must be at most {max_size:,} bytes, with these options. "
                 f"Received: {size:,}"
             )
         file = io.BytesIO(self._content(name))
-        file.name = self.shown(name)
+        file.name = self.shown(name)  # for errors
         return file
 
     def extract(self):
@@ -166,7 +144,7 @@ class Archive:
             with open_member(member) as file:
                 yield file
         except Exception as error:  # each kind of compression has its own errors
-            if _is_of_the_disk(error):
+            if getattr(error, "errno", None) is not None:
                 raise
             raise ValueError(
                 f"{self.where} must be a file that can be read; make it again, without a password. "

@@ -10,22 +10,10 @@ READ_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 def assign_weights(datasets, entries, where, part_of=layout.part_of):
-    """Fills layers from datasets.
+    """Fills the variables of a table's `entries`, or raises one error for all faults first.
 
-    Everything is checked before a variable changes: datasets with a fault change nothing.
-
-    Args:
-        datasets: dict from the names of `layout.py` to objects that have a `shape` and a `dtype`,
-            and that can be sliced like NumPy's arrays.
-        entries: list of `WeightEntry`s, the table of the layers (see `layout.py`). Datasets of
-            other parts of a model are ignored.
-        where: str. What error messages call the source of the datasets.
-        part_of: function of the name of a dataset to its part, see `layout.part_of`.
-
-    Raises:
-        ValueError: datasets are missing, are not used, have another shape, are not floats, cannot
-            be read or hold NaN or infinity. The message names the first eight faults, and how many
-            more there are.
+    The values of `datasets` have a `shape` and a `dtype`, and can be sliced like NumPy's arrays.
+    Datasets of parts that the table lacks (see `part_of`) are ignored.
     """
     faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
     used_names = {entry.name for entry in entries}

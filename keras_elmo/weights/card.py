@@ -30,10 +30,7 @@ that others can repeat, beside a simple baseline; limits; the licence of the wei
 def write_card(folder, model, facts):
     """Writes the card of a model into a folder that has none yet.
 
-    Args:
-        folder: path.
-        model: the model, whose class is named.
-        facts: dict of strings: what is known, by its name. The first is what the model is.
+    `facts` is a dict of strings: what is known, by its name. The first says what the model is.
     """
     path = os.path.join(folder, CARD_FILE)
     if not os.path.exists(path):

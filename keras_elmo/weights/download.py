@@ -8,7 +8,7 @@ from typing import NamedTuple
 import filelock
 import requests
 
-from keras_elmo.config import DICTIONARY_FILE, MAX_OPTIONS_BYTES, read_options_file
+from keras_elmo.config import DICTIONARY_FILE, read_options_file
 from keras_elmo.files.atomic import has_no_room, replacing_file, sha256_of
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals, raising_signals
@@ -20,35 +20,13 @@ _BLOCK = 1 << 16  # the bytes that are written together
 
 
 class RemoteFile(NamedTuple):
-    """A file to download.
+    """A file to download, and what is known of it. Sizes are in bytes."""
 
-    Attributes:
-        name: str. The name of the downloaded file. A `*.json` must hold options.
-        url: str. The file's address.
-        size: int. Its size in bytes, or `None` if it is not known.
-        min_size: int. The smallest size in bytes that it can have: that of float32 weights.
-        sha256: str. Its checksum, or `None` if it is not known. (Of the published models, that of
-            `small` is known. The datasets of all weight files are checked when they are loaded.)
-        limit: int. The largest size in bytes that it can have, or `None` for that of options, or
-            of weights whose smallest size is `min_size`.
-    """
-
-    name: str
+    name: str  # A `*.json` must hold options.
     url: str
-    size: int | None = None
-    min_size: int = 1
+    min_size: int
+    max_size: int  # A server may send more, without an end.
     sha256: str | None = None
-    limit: int | None = None
-
-    @property
-    def max_size(self):
-        """The largest size in bytes that it can have: a server may send more, without an end."""
-        if self.size is not None:
-            return self.size
-        if self.limit is not None:
-            return self.limit
-        is_options = self.name.endswith(".json")
-        return MAX_OPTIONS_BYTES if is_options else max_weights_size(self.min_size // 4)
 
 
 def max_weights_size(num_parameters):
@@ -57,22 +35,13 @@ def max_weights_size(num_parameters):
 
 
 def ensure_file(file, path, check=None, is_damaged=None):
-    """Downloads a file, unless it is already at `path` without a fault.
+    """Downloads a file, unless it is at `path` without a fault. After an error `path` is as before.
 
     One thread of one process downloads into a folder at a time. The others wait, and then find the
     file. A signal ends both the download and the wait at once.
 
-    Args:
-        file: a `RemoteFile`.
-        path: where the file should be. Its folder is made if it does not exist.
-        check: function of the path of what was downloaded, before it takes its place. It raises
-            an error if that is not what it must be.
-        is_damaged: function that says whether the file at `path` has a fault that its size and its
-            checksum in `file` do not show.
-
-    Raises:
-        OSError: the download failed, or what the server sent has a fault. Then `path` does not
-            change.
+    `check` gets the path of what was downloaded, and may raise an error. `is_damaged` says whether
+    the file at `path` has a fault that `file` does not show.
     """
 
     def is_there():
@@ -113,7 +82,6 @@ def printable(text, max_characters=300):
 
 
 def _receive(file, path):
-    """Writes what the server sends to a file."""
     name, received = f"downloading {file.name}", 0
     with (
         requests.get(
@@ -131,11 +99,8 @@ def _receive(file, path):
         for block in response.iter_content(_BLOCK):
             check_signals()
             received += len(block)
-            if max(total or 0, received) > file.max_size:
-                raise OSError(
-                    f"it must have at most {file.max_size:,} bytes. "
-                    f"Received: {max(total or 0, received):,}"
-                )
+            if (size := max(total or 0, received)) > file.max_size:
+                raise OSError(f"it must have at most {file.max_size:,} bytes. Received: {size:,}")
             target.write(block)
             bar.update(len(block))
         if total not in (None, received):
@@ -143,7 +108,6 @@ def _receive(file, path):
 
 
 def _refuse_unencrypted(response, **_):
-    """Refuses redirects from an https address to one that is not encrypted."""
     if response.is_redirect and response.url.lower().startswith("https:"):
         target = urllib.parse.urljoin(response.url, response.headers["location"])
         if not target.lower().startswith("https:"):
@@ -151,7 +115,6 @@ def _refuse_unencrypted(response, **_):
 
 
 def _reason(error):
-    """Why a download failed."""
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {error.response.status_code}"
     if isinstance(error, requests.Timeout) or "timed out" in str(error):
@@ -162,20 +125,15 @@ def _reason(error):
 def _fault(file, path):
     """What is wrong with a downloaded file, or `None`."""
     size = os.path.getsize(path)
-    if file.size is not None and size != file.size:
-        return f"must have {file.size:,} bytes. Received: {size:,}"
-    if size < file.min_size:
-        return f"must have at least {file.min_size:,} bytes. Received: {size:,}"
+    if not file.min_size <= size <= file.max_size:
+        return f"must have {file.min_size:,} to {file.max_size:,} bytes. Received: {size:,}"
     if file.name.endswith(".json"):  # it may be the login page of a network
         try:
             read_options_file(path, file.name)
         except ValueError as error:
             return str(error)
         except FileNotFoundError:
-            return (
-                f"must not need a {DICTIONARY_FILE}: share such a model as a zip, not as two files."
-                " Received: options that name it"
-            )
+            return f"must not need a {DICTIONARY_FILE}; share such a model as a zip"
     if file.sha256 is not None and (digest := sha256_of(path)) != file.sha256:
         return f"must have the sha256 {file.sha256}. Received: {digest}"
     return None

@@ -24,8 +24,8 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
 
     Args:
         file: path, or a binary file object.
-        character_encoder: a built `CharCNNEmbedding`. If it is `None`, its datasets are ignored.
-        bilm: a built `BiLM`, or `None`, likewise.
+        character_encoder, bilm: a built `CharCNNEmbedding` and a built `BiLM`. The datasets of one
+            that is `None` are ignored.
         softmax: a built `Softmax`, or `None`. It has a file of its own.
 
     Raises:
@@ -33,10 +33,6 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
             another shape, are not floats, cannot be read or hold NaN or infinity. The message
             names the first eight faults, and how many more there are.
         OSError: there is no such file, or it cannot be opened.
-
-    Example:
-
-    >>> load_weights("weights.hdf5", bilm=bilm)
 
     Reference: `_pretrained_initializer` in bilm-tf's bilm/model.py.
     """
@@ -51,31 +47,19 @@ def check_file(path, where):
         pass
 
 
-def save_weights(file, character_encoder=None, bilm=None, softmax=None):
-    """Writes layers as a weight file that the originals read.
+def save_weights(file, character_encoder=None, bilm=None):
+    """Writes layers as a weight file that the originals read, without those that are `None`.
 
-    The data is written to a temporary file beside `file`, which takes its place when it is whole.
-
-    Args:
-        file: path. An existing file is replaced.
-        character_encoder: a built `CharCNNEmbedding`, or `None` to leave it out.
-        bilm: a built `BiLM`, or `None`, likewise.
-        softmax: a built `Softmax`, or `None`, likewise.
+    An existing file is replaced when the new one is whole.
     """
     with replacing_file(file) as temporary:
-        write_weights(temporary, character_encoder, bilm, softmax)
+        write_weights(temporary, character_encoder, bilm)
 
 
 def write_weights(path, character_encoder=None, bilm=None, softmax=None, companion=None):
     """Writes a weight file as `save_weights` does, but straight to its place.
 
-    Args:
-        path: the file to write.
-        character_encoder, bilm, softmax: see `save_weights`.
-        companion: str, or `None`. The digest of the weight file to which this file belongs.
-
-    Returns:
-        The digest of the weights, a str, which the file has as an attribute.
+    `companion` is the digest of the weight file to which this one belongs. Returns its own digest.
     """
     digest = hashlib.sha256()
     with create_hdf5(path) as target:
@@ -93,13 +77,7 @@ def write_weights(path, character_encoder=None, bilm=None, softmax=None, compani
 
 
 def is_companion(file, weights):
-    """Whether a file of weights may belong to another one.
-
-    Args:
-        file: path of a file that `write_weights` wrote with the digest of its companion, or of
-            another weight file, which says nothing of that.
-        weights: path of the weight file.
-    """
+    """Whether a softmax in `file` may belong to the file `weights`, by their attributes."""
     companion, digest = _attribute(file, _COMPANION), _attribute(weights, _DIGEST)
     if companion is None:  # Published files have neither.
         return digest is None or _attribute(file, _DIGEST) is not None
@@ -119,12 +97,7 @@ def _attribute(path, name):
 def _open(file, where):
     """Opens a weight file, and yields a dict of its datasets by their names."""
     if isinstance(file, str | os.PathLike):
-        if not os.path.exists(file):
-            raise FileNotFoundError(f"There is no weight file {where}")
-        if os.path.isdir(file):
-            raise IsADirectoryError(f"A weight file must be named, not a folder. Received: {where}")
-        # If the file may not be read, Python's own error is the clearest.
-        open(file, "rb").close()
+        open(file, "rb").close()  # if it cannot be opened, Python's own error is the clearest
     datasets = {}
 
     def visit(name, item):
@@ -144,19 +117,10 @@ def _open(file, where):
 
 @contextlib.contextmanager
 def create_hdf5(path):
-    """A context with a new HDF5 file. If the disk is full, it raises one error.
+    """Yields a new `h5py.File`. If the disk is full, it raises one `OSError`.
 
     HDF5 itself repeats a failed write when the file is closed. The write fails again, and then HDF5
     ends the process with a signal.
-
-    Args:
-        path: the file to write. An existing file is overwritten.
-
-    Yields:
-        An `h5py.File`. Its `create_dataset` also raises the error of an earlier write.
-
-    Raises:
-        OSError: the file could not be written.
     """
     with _Target(path) as target:
         with _File(target, "w") as file:
@@ -165,17 +129,13 @@ def create_hdf5(path):
 
 
 class _Target(io.FileIO):
-    """The file that HDF5 writes to.
-
-    It keeps the first error of a write. After that, it accepts all data and writes nothing.
-    """
+    """The file that HDF5 writes to. After the first error, which it keeps, it writes nothing."""
 
     def __init__(self, path):
         super().__init__(path, "w+")
         self._error = None
 
     def check(self):
-        """Raises the first error of a write, if there was one."""
         if self._error is not None:
             raise OSError(self._error.errno, self._error.strerror, self.name)
 
@@ -199,7 +159,7 @@ class _Target(io.FileIO):
 
 
 class _File(h5py.File):
-    """An HDF5 file in a `_Target`, whose errors it raises."""
+    """An HDF5 file in a `_Target`. `create_dataset` also raises the error of an earlier write."""
 
     def __init__(self, target, mode):
         super().__init__(target, mode)

@@ -16,13 +16,10 @@ from typing import NamedTuple
 
 
 class WeightEntry(NamedTuple):
-    """One row of a table: a dataset of a file, and the variables that it holds.
+    """One row of a table: a dataset's path in its file, its shape, and the variables in it.
 
-    Attributes:
-        name: str. The dataset's path in the file.
-        shape: tuple. The dataset's shape.
-        pieces: list of triples `(variable, selection, convert)`: `convert(dataset[selection])`
-            holds the values of the variable, in its order. `convert` may be `None`.
+    Each of the pieces is a triple `(variable, selection, convert)`: `convert(dataset[selection])`
+    holds the values of the variable, in its order. `convert` may be `None`.
     """
 
     name: str
@@ -31,17 +28,10 @@ class WeightEntry(NamedTuple):
 
 
 def weight_table(character_encoder=None, bilm=None, softmax=None, mixes=()):
-    """The table of a model, or of some of its parts.
+    """The `WeightEntry`s of the parts that are not `None`, in the original's order.
 
-    Args:
-        character_encoder: a built `CharCNNEmbedding`, or `None` to leave that part out.
-        bilm: a built `BiLM`, or `None`.
-        softmax: a built `Softmax`, or `None`. In the originals, checkpoints hold one, and weight
-            files do not: it has a file of its own.
-        mixes: list of built `ScalarMix`es. Only modules of TensorFlow Hub hold one.
-
-    Returns:
-        A list of `WeightEntry`s, in the original's order.
+    Checkpoints hold a softmax, which has a file of its own beside a weight file. Only modules of
+    TensorFlow Hub hold a mix.
     """
     parts = [
         (_character_encoder_entries, character_encoder),
@@ -52,7 +42,7 @@ def weight_table(character_encoder=None, bilm=None, softmax=None, mixes=()):
     return [entry for entries, part in parts if part is not None for entry in entries(part)]
 
 
-def _entry_like(name, variable):
+def entry_like(name, variable):
     """The entry of a dataset that has the same shape as its only variable."""
     return WeightEntry(name, tuple(variable.shape), [(variable, (), None)])
 
@@ -66,21 +56,21 @@ def part_of(name):
 
 
 def _character_encoder_entries(encoder):
-    yield _entry_like("char_embed", encoder.character_embedding)
+    yield entry_like("char_embed", encoder.character_embedding)
     if encoder.num_words is not None:
-        yield _entry_like("word_embed", encoder.word_embedding)
+        yield entry_like("word_embed", encoder.word_embedding)
     pairs = zip(encoder.convolution_kernels, encoder.convolution_biases, strict=True)
     for i, (kernel, bias) in enumerate(pairs):
         yield WeightEntry(f"CNN/W_cnn_{i}", (1, *kernel.shape), [(kernel, (), None)])
-        yield _entry_like(f"CNN/b_cnn_{i}", bias)
+        yield entry_like(f"CNN/b_cnn_{i}", bias)
     for i, layer in enumerate(encoder.highway_layers):
-        yield _entry_like(f"CNN_high_{i}/W_carry", layer.carry_kernel)
-        yield _entry_like(f"CNN_high_{i}/b_carry", layer.carry_bias)
-        yield _entry_like(f"CNN_high_{i}/W_transform", layer.transform_kernel)
-        yield _entry_like(f"CNN_high_{i}/b_transform", layer.transform_bias)
+        yield entry_like(f"CNN_high_{i}/W_carry", layer.carry_kernel)
+        yield entry_like(f"CNN_high_{i}/b_carry", layer.carry_bias)
+        yield entry_like(f"CNN_high_{i}/W_transform", layer.transform_kernel)
+        yield entry_like(f"CNN_high_{i}/b_transform", layer.transform_bias)
     if encoder.projection_dim is not None:
-        yield _entry_like("CNN_proj/W_proj", encoder.projection_kernel)
-        yield _entry_like("CNN_proj/b_proj", encoder.projection_bias)
+        yield entry_like("CNN_proj/W_proj", encoder.projection_kernel)
+        yield entry_like("CNN_proj/b_proj", encoder.projection_bias)
 
 
 def _bilm_entries(bilm):
@@ -93,16 +83,16 @@ def _bilm_entries(bilm):
                 (cell.recurrent_kernel, slice(inputs, inputs + outputs), None),
             ]
             yield WeightEntry(f"{prefix}/W_0", (inputs + outputs, gates), pieces)
-            yield _entry_like(f"{prefix}/B", cell.bias)
+            yield entry_like(f"{prefix}/B", cell.bias)
             if cell.projection_kernel is not None:
-                yield _entry_like(f"{prefix}/W_P_0", cell.projection_kernel)
+                yield entry_like(f"{prefix}/W_P_0", cell.projection_kernel)
 
 
 def _softmax_entries(softmax):
-    yield _entry_like("softmax/W", softmax.kernel)
-    yield _entry_like("softmax/b", softmax.bias)
+    yield entry_like("softmax/W", softmax.kernel)
+    yield entry_like("softmax/b", softmax.bias)
 
 
 def _mix_entries(mix):
-    yield _entry_like("mix/weights", mix.scalars)
-    yield _entry_like("mix/scaling", mix.gamma)
+    yield entry_like("mix/weights", mix.scalars)
+    yield entry_like("mix/scaling", mix.gamma)

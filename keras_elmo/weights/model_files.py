@@ -27,26 +27,15 @@ _SMALL_MODEL = 4 << 20  # bytes
 
 
 def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabulary=None):
-    """Writes a model's folder, which `Elmo.from_pretrained` and the originals can read.
-
-    All files are written before the first of them takes its place.
-
-    Args:
-        folder: path. The folder is made if it does not exist.
-        config: an `ElmoConfig`.
-        character_encoder: a built `CharCNNEmbedding`.
-        bilm: a built `BiLM`.
-        softmax: a built `Softmax`, or `None`. Its file says to which weights it belongs.
-        vocabulary: a `Vocabulary`, or `None`.
-    """
+    """Writes a model's folder. All files are written before the first of them takes its place."""
     options = config.to_options()
+    optional = {
+        DICTIONARY_FILE: config.dictionary,
+        VOCABULARY_FILE: vocabulary,
+        SOFTMAX_FILE: softmax,
+    }
     names = [WEIGHTS_FILE, OPTIONS_FILE]
-    if config.dictionary is not None:
-        names.append(DICTIONARY_FILE)
-    if vocabulary is not None:
-        names.append(VOCABULARY_FILE)
-    if softmax is not None:
-        names.append(SOFTMAX_FILE)
+    names += [name for name, part in optional.items() if part is not None]
     paths = [os.path.join(folder, name) for name in names]
     with making_folder(folder), replacing_files(*paths) as temporaries:
         temporary = dict(zip(names, temporaries, strict=True))
@@ -63,14 +52,9 @@ def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabular
 
 
 def find_file(folder, name):
-    """Finds the vocabulary or the softmax of a model, under our name or else the original's.
+    """The path of a folder's `VOCABULARY_FILE` or `SOFTMAX_FILE`, or of the original's only one.
 
-    Args:
-        folder: path of an existing folder.
-        name: `VOCABULARY_FILE` or `SOFTMAX_FILE`.
-
-    Returns:
-        The path, a str, or `None` if there is no such file, or several have the original's form.
+    It is `None` if there is no such file, or several have the original's form.
     """
     names = [other for other in os.listdir(folder) if re.fullmatch(_ORIGINAL_NAMES[name], other)]
     if os.path.isfile(os.path.join(folder, name)):
@@ -87,11 +71,7 @@ def _write_json(path, content, indent=None):
 def load_file(path, mixes=(), **parts):
     """Fills layers from a weight file, a checkpoint of the original trainer, or one of `FORMATS`.
 
-    Args:
-        path: a path, a binary file object that holds a weight file, or a tuple of the files of one
-            of `FORMATS`.
-        mixes: see `tf_checkpoint.load_weights`.
-        **parts: the layers, see `hdf5.load_weights`.
+    `path` may also be a file object of a weight file, or a tuple of the files of one of `FORMATS`.
     """
     if tf_checkpoint.find_checkpoint(path):
         tf_checkpoint.load_weights(path, mixes=mixes, **parts)
@@ -104,18 +84,7 @@ def load_file(path, mixes=(), **parts):
 
 
 def weights_size(weights):
-    """Finds the files that hold weights.
-
-    Args:
-        weights: what `load_file` takes.
-
-    Returns:
-        What they are called, a str, and how many bytes they have.
-
-    Raises:
-        ValueError: a folder's checkpoint is missing.
-        OSError: a file is missing, or its size cannot be read.
-    """
+    """What the files that hold weights are called, and how many bytes they have."""
     if prefix := tf_checkpoint.find_checkpoint(weights):
         files = [f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")]
         return "checkpoint", sum(map(os.path.getsize, files))
@@ -131,22 +100,15 @@ def weights_size(weights):
 
 
 def _size(file):
-    if not isinstance(file, str | os.PathLike):
-        return file.seek(0, os.SEEK_END)
-    if not os.path.exists(file):
-        raise FileNotFoundError(f"There is no weight file {file}")
-    return os.path.getsize(file)
+    if isinstance(file, str | os.PathLike):
+        return os.path.getsize(file)
+    return file.seek(0, os.SEEK_END)
 
 
 def check_size(config, weights):
     """Raises a `ValueError` if weights have far too few bytes for a config.
 
-    It is called before a model is made, which takes the memory that the config asks for. What is
-    wrong with each dataset, `load_file` says.
-
-    Args:
-        config: an `ElmoConfig`.
-        weights: what `load_file` takes.
+    It is called before a model is made, which takes the memory that the config asks for.
     """
     expected, (_, size) = 4 * sum(config.num_parameters().values()), weights_size(weights)
     if expected > _SMALL_MODEL and size < _MIN_SHARE * expected:
@@ -159,5 +121,4 @@ def check_size(config, weights):
 
 
 def is_keras_file(path):
-    """Whether a path names a file of Keras's own weights, `*.weights.h5`."""
     return isinstance(path, str | os.PathLike) and os.fspath(path).endswith(".weights.h5")

@@ -3,8 +3,8 @@
 import os
 from typing import NamedTuple
 
-from keras_elmo.config import OPTIONS_FILE
-from keras_elmo.weights.download import RemoteFile, ensure_file
+from keras_elmo.config import MAX_OPTIONS_BYTES, OPTIONS_FILE
+from keras_elmo.weights.download import RemoteFile, ensure_file, max_weights_size
 from keras_elmo.weights.model_files import VOCABULARY_FILE, WEIGHTS_FILE
 
 # The models in folders beside this file. saved_models/ has a model card of each.
@@ -14,34 +14,31 @@ _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
 class Preset(NamedTuple):
-    """A published model: the files of its options and its weights.
-
-    `checkpoint` has those of the checkpoint that its training left, with the softmax, and of the
-    vocabulary, if they are published.
-    """
+    """A published model."""
 
     options: RemoteFile
     weights: RemoteFile
-    checkpoint: tuple = ()
+    checkpoint: tuple = ()  # that of its training, with the softmax, and the vocabulary
 
 
-def _preset(
-    options, weights, parameters, options_size=None, weights_size=None, weights_sha256=None
-):
+def _preset(options, weights, parameters, checkpoint=(), size=None, sha256=None):
+    # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
+    # parameter, and some more.
+    sizes = (size, size) if size else (4 * parameters, max_weights_size(parameters))
     return Preset(
-        RemoteFile(OPTIONS_FILE, f"{_ALLENNLP}/{options}", options_size),
-        RemoteFile(
-            WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", weights_size, 4 * parameters, weights_sha256
-        ),
+        RemoteFile(OPTIONS_FILE, f"{_ALLENNLP}/{options}", 1, MAX_OPTIONS_BYTES),
+        RemoteFile(WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", *sizes, sha256),
+        checkpoint,
     )
 
 
-# Of the vocabulary of the 1 Billion Word Benchmark: words of at least one letter, and a line end.
+# Of the vocabulary of the 1 Billion Word Benchmark: words of 1 to 31 letters, and a line end.
 _NUM_WORDS = 793_471
 _VOCABULARY = RemoteFile(
     VOCABULARY_FILE,
     f"{_ALLENNLP}/2x4096_512_2048cnn_2xhighway/vocab-2016-09-10.txt",
-    min_size=2 * _NUM_WORDS,
+    2 * _NUM_WORDS,
+    32 * _NUM_WORDS,
 )
 
 
@@ -50,32 +47,25 @@ def _checkpoint(parameters, folder, step, projection_dim):
 
     The addresses are those of issues 105 and 198 of bilm-tf, and of its list of questions.
     """
-    data, address = f"model.ckpt-{step}.data-00000-of-00001", f"{_ALLENNLP}/{folder}"
+    index, data = f"model.ckpt-{step}.index", f"model.ckpt-{step}.data-00000-of-00001"
     size = 4 * (parameters + _NUM_WORDS * (projection_dim + 1))
-    return (
-        RemoteFile(OPTIONS_FILE, f"{address}/options.json"),
-        RemoteFile(f"model.ckpt-{step}.index", f"{address}/model.ckpt-{step}.index", limit=2**20),
-        RemoteFile(data, f"{address}/{data}", min_size=size, limit=3 * size),
-        _VOCABULARY,
-    )
+    bounds = {OPTIONS_FILE: (1, MAX_OPTIONS_BYTES), index: (1, 1 << 20), data: (size, 3 * size)}
+    files = [RemoteFile(n, f"{_ALLENNLP}/{folder}/{n}", *sizes) for n, sizes in bounds.items()]
+    return *files, _VOCABULARY
 
 
 def _english(shape, parameters, checkpoint=None, **known):
     file = f"{shape}/elmo_{shape}"
-    preset = _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, **known)
     files = _checkpoint(parameters, *checkpoint) if checkpoint else ()
-    return preset._replace(checkpoint=files)
+    return _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, files, **known)
 
 
-# The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
-# parameter, and some more.
 PRESETS = {
     "small": _english(
         "2x1024_128_2048cnn_1xhighway",
         13_593_296,
-        # As a public repository has them, which holds this file by Git LFS.
-        weights_size=54_402_456,
-        weights_sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
+        # As a public repository has it, which holds this file by Git LFS.
+        sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
         checkpoint=("2x1024_128_2048cnn_1xhighway/tf_checkpoint", 1_501_260, 128),
     ),
     "medium": _english(
@@ -86,8 +76,7 @@ PRESETS = {
     "original": _english(
         "2x4096_512_2048cnn_2xhighway",
         93_600_848,
-        options_size=336,
-        weights_size=374_434_792,
+        size=374_434_792,
         checkpoint=("2x4096_512_2048cnn_2xhighway_tf_checkpoint", 935_588, 512),
     ),
     "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
@@ -121,23 +110,11 @@ def cache_folder(name):
 
 
 def has_softmax(name):
-    """Whether the softmax of a model with a name is published, with its vocabulary."""
     return name in PRESETS and bool(PRESETS[name].checkpoint)
 
 
 def fetch(name):
-    """Finds the files of a model. Those of a published model are downloaded once and kept.
-
-    Args:
-        name: one of `names()`.
-
-    Returns:
-        The paths of its options and its weights.
-
-    Raises:
-        OSError: a download failed, or the server sent something else than the published file. The
-            message says how to download the files by hand.
-    """
+    """The paths of a model's options and weights. Those of a published one are downloaded once."""
     if name in PACKAGED:
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
         return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
@@ -146,11 +123,7 @@ def fetch(name):
 
 
 def fetch_checkpoint(name):
-    """Finds the checkpoint of a published model, for which `has_softmax` is true, as `fetch` does.
-
-    Returns:
-        The path of a folder with `options.json`, the checkpoint and `vocab.txt`.
-    """
+    """The path of a folder with `options.json`, the checkpoint and `vocab.txt` of a model."""
     folder = cache_folder(f"{name}-checkpoint")
     _fetch(name, PRESETS[name].checkpoint, folder)
     return folder

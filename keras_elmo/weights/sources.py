@@ -25,26 +25,9 @@ _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives 
 
 
 def open_model(source):
-    """Finds a model, and reads its options.
+    """The `ElmoConfig` of a model, and what `load_weights` takes; see `Elmo.from_pretrained`.
 
-    Args:
-        source: `"tiny"`, the model in the package, or the name of a published one; a folder, or a
-            zip, `.tar` or `.tar.gz` of one, with `options.json`, or one `*_options.json`, and one
-            `*.hdf5`, or with `options.json` and a TensorFlow checkpoint, or of a module of
-            TensorFlow Hub, or of ELMoForManyLangs, see `keras_elmo.manylangs`; the address of such
-            a file (`https://...`), or of a repository of the Hugging Face Hub (`hf://user/model`),
-            see `addresses.py`; or a pair `(options, weights)` of paths or addresses of files (the
-            options may be a dict).
-
-    Returns:
-        `(config, weights)`: the `ElmoConfig`, and what `load_weights` takes: a path, a binary file
-        object, or a tuple of these.
-
-    Raises:
-        ValueError: there is no such model, or its files are not what they must be.
-        TypeError: the source is of another type.
-        OSError: a file cannot be opened or downloaded.
-        ImportError: an address of the Hugging Face Hub needs huggingface_hub.
+    The weights are a path, a binary file object, or a tuple of these.
     """
     if isinstance(source, list | tuple) and len(source) == 2:
         options, weights = source
@@ -57,9 +40,8 @@ def open_model(source):
         return config, weights
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            "A model must be a name, a folder, a zip or tar file, an address, or a pair (options, "
-            "weights). "
-            f"Received: {short_repr(source)}"
+            "A model must be a name, a folder, a zip or tar file, an address, or a pair "
+            f"(options, weights). Received: {short_repr(source)}"
         )
     source = os.fspath(source)
     if addresses.is_url(source):
@@ -83,16 +65,10 @@ def open_model(source):
 
 
 def find_folder(source, with_softmax):
-    """Finds the folder of a language model, in which its softmax and its vocabulary may be, too.
+    """The folder of a language model, in which its softmax and its vocabulary may be, too.
 
-    Args:
-        source: see `open_model`.
-        with_softmax: bool. Whether to download the checkpoint of a published model that has one,
-            or the softmax and the vocabulary of an address of the Hugging Face Hub.
-
-    Returns:
-        The path of a folder, a str; or `None` if the model is in none, such as that of a zip, or
-        is published without a softmax.
+    It is `None` for a model in a zip, and for one that is published without a softmax.
+    `with_softmax` says whether to download the two.
     """
     if addresses.is_hub_address(source):
         return addresses.fetch_hub(source, with_softmax)
@@ -119,7 +95,6 @@ def _check_options(path, where):
 
 
 def _find_model_files(where, names):
-    """Finds the names of the options and of the only weight file among `names`."""
     names = [name for name in names if not os.path.basename(name).startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
     weights = [name for name in weights if "softmax" not in os.path.basename(name)]
@@ -130,18 +105,10 @@ def _find_model_files(where, names):
     if len(weights) != 1 or len(options) != 1:
         raise ValueError(
             f"{where} must hold {OPTIONS_FILE} and one *.hdf5 file. "
-            f"Received: {join_names(names) or 'nothing'}. "
-            f"(One *{_ALLENNLP_OPTIONS} is taken too.) "
+            f"Received: {join_names(names) or 'nothing'}. (One *{_ALLENNLP_OPTIONS} is taken too.) "
             "With other names, pass the pair (options, weights)."
         )
     return options[0], weights[0]
-
-
-def _other_format(names):
-    """The one of `FORMATS` of which the names of files are, or `None`: options are beside them."""
-    names = set(names)
-    found = [] if OPTIONS_FILE in names else [other for other in FORMATS if other.is_model(names)]
-    return found[0] if found else None
 
 
 def _read_folder(path):
@@ -157,57 +124,48 @@ def _read_folder(path):
 
 def _read_model(files):
     """The config and the weights of a model in a `_Folder` or an `Archive`."""
-    other = _other_format(map(posixpath.basename, files.names))
-    if other is None:
-        options_file, weights = _find_model_files(files.where, files.names)
-        folder, where = posixpath.dirname(options_file), files.shown(options_file)
-    else:
-        names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
-        folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
-        where = files.shown(folder) if folder else files.where
+    names = {posixpath.basename(name) for name in files.names}
+    if OPTIONS_FILE not in names:
+        for other in FORMATS:
+            if other.is_model(names):
+                return _read_other_format(files, other)
+    options_file, weights = _find_model_files(files.where, files.names)
+    where = files.shown(options_file)
+    dictionary = posixpath.join(posixpath.dirname(options_file), DICTIONARY_FILE)
+    options = parse_options(files.read(options_file, MAX_OPTIONS_BYTES), where)
+    options = with_dictionary(options, lambda: files.read(dictionary, MAX_DICTIONARY_BYTES), where)
+    config = ElmoConfig.from_options(options, where)
+    return config, files.weights(weights, config)
 
-    def has(name):
-        return files.has(posixpath.join(folder, name))
 
-    def read(name, limit):
-        return files.read(posixpath.join(folder, name), limit)
-
-    if other is None:
-        options = parse_options(files.read(options_file, MAX_OPTIONS_BYTES), where)
-        options = with_dictionary(
-            options, lambda: read(DICTIONARY_FILE, MAX_DICTIONARY_BYTES), where
-        )
-        config = ElmoConfig.from_options(options, where)
-        return config, files.weights(weights, config)
-    config = other.read_config(where, has, read)
+def _read_other_format(files, other):
+    names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
+    folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
+    config = other.read_config(
+        files.shown(folder) if folder else files.where,
+        lambda name: files.has(posixpath.join(folder, name)),
+        lambda name, limit: files.read(posixpath.join(folder, name), limit),
+    )
     names = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
     return config, tuple(files.weights(name, config) for name in names)
 
 
 class _Folder:
-    """The files of a folder, by their names.
-
-    Attributes:
-        where: str. What error messages call the folder.
-        names: list of str.
-    """
+    """The files of a folder: the same methods as those of an `Archive`."""
 
     def __init__(self, path):
         self.where, self.names = path, os.listdir(path)
 
     def shown(self, name):
-        """What error messages call a file: its path."""
         return os.path.join(self.where, name)
 
     def has(self, name):
         return os.path.isfile(self.shown(name))
 
     def read(self, name, limit):
-        """The bytes of a file, or a `ValueError` where there are more than `limit`."""
         return read_bounded(self.shown(name), limit)
 
     def weights(self, name, config):
-        """A file of weights: its path."""
         return self.shown(name)
 
 

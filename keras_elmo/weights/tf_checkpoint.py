@@ -19,9 +19,7 @@ from keras_elmo.weights.assign import assign_weights
 from keras_elmo.weights.layout import part_of, weight_table
 
 # What TensorFlow raises for a checkpoint that is cut short or damaged.
-CHECKPOINT_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
-_STATE_FILE = "checkpoint"  # this file names the newest checkpoint of its folder
-_EPOCHS = "saves", "epochs"  # where DeepPavlov has a folder for each epoch
+_READ_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
 _MODULE_VARIABLES = os.path.join("variables", "variables")  # the prefix within a module's folder
 _CELL = re.compile(
     r"(RNN_\d+)/(?:rnn/(?:multi_rnn_cell/cell_(\d+)/)?|RNN/MultiRNNCell/Cell(\d+)/rnn/)"
@@ -30,32 +28,25 @@ _CELL = re.compile(
 
 
 def find_checkpoint(path):
-    """Finds the prefix that the files of a checkpoint share.
+    """The prefix that the files of a checkpoint share, or `None` if there is no checkpoint.
 
-    Args:
-        path: a folder, which stands for its newest checkpoint, or the only one; the folder of a
-            module; the folder of a training by DeepPavlov, which has checkpoints in `saves/epochs`;
-            or the prefix itself.
-
-    Returns:
-        The prefix, a str, or `None` if there is no checkpoint.
+    `path` is the prefix; or a folder, which stands for its newest checkpoint, or the only one; or
+    the folder of a module, or of a training by DeepPavlov.
     """
     if not isinstance(path, str | os.PathLike):
         return None
     path = os.fspath(path)
-    if epochs := glob.glob(os.path.join(glob.escape(path), *_EPOCHS, "[0-9]*")):
+    if epochs := glob.glob(os.path.join(glob.escape(path), "saves", "epochs", "[0-9]*")):
         path = max(epochs, key=lambda folder: (len(folder), folder))
-    if os.path.isfile(os.path.join(path, _STATE_FILE)):
+    if os.path.isfile(os.path.join(path, "checkpoint")):  # it names the newest one
         state = tf.train.get_checkpoint_state(path)
-        if state is None:
-            return None
+        newest = "" if state is None else state.model_checkpoint_path
         # This is often an absolute path, and the folder may have been moved since.
-        names = state.model_checkpoint_path, os.path.basename(state.model_checkpoint_path)
-        prefixes = [os.path.join(path, name) for name in names]
-        return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
-    files = glob.glob(os.path.join(glob.escape(path), "*.data-00000-of-*"))
-    own = [files[0].rpartition(".data-")[0]] if len(files) == 1 else []
-    prefixes = path, os.path.join(path, _MODULE_VARIABLES), *own
+        prefixes = [os.path.join(path, name) for name in (newest, os.path.basename(newest))]
+    else:
+        files = glob.glob(os.path.join(glob.escape(path), "*.data-00000-of-*"))
+        own = [files[0].rpartition(".data-")[0]] if len(files) == 1 else []
+        prefixes = [path, os.path.join(path, _MODULE_VARIABLES), *own]
     return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
 
 
@@ -70,19 +61,12 @@ def read_config(path):
 
     What these do not say is as in the original: words of 50 characters, `relu`, clips of 3, and
     skip connections.
-
-    Args:
-        path: see `find_checkpoint`.
-
-    Raises:
-        ValueError: the checkpoint is damaged, or is not one of a biLM.
     """
     prefix = find_checkpoint(path)
     shapes = {name: tensor.shape for name, tensor in _tensors(prefix).items()}
 
     def count(name):
-        numbers = itertools.takewhile(lambda k: name.format(k) in shapes, itertools.count())
-        return sum(1 for _ in numbers)
+        return next(k for k in itertools.count() if name.format(k) not in shapes)
 
     cell = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_0"
     try:
@@ -104,25 +88,13 @@ def read_config(path):
 
 
 def load_weights(path, character_encoder=None, bilm=None, softmax=None, mixes=()):
-    """Fills layers from a checkpoint of the original trainer (bilm-tf), or from a module.
+    """Fills layers from a checkpoint of bilm-tf, or from a module, as `hdf5.load_weights` does.
 
-    Everything is checked before a variable changes: a checkpoint with a fault changes nothing.
-
-    Args:
-        path: see `find_checkpoint`.
-        character_encoder, bilm, softmax: see `hdf5.load_weights`.
-        mixes: list of built `ScalarMix`es, which all get the mix of a module. A checkpoint of the
-            trainer has none, and leaves them as they are.
-
-    Raises:
-        ValueError: see `hdf5.load_weights`.
-        FileNotFoundError: there is no checkpoint.
+    All `mixes` get the mix of a module. A checkpoint of the trainer has none, and leaves them.
 
     Reference: `dump_weights` in bilm-tf's bilm/training.py.
     """
     prefix = find_checkpoint(path)
-    if prefix is None:
-        raise FileNotFoundError(f"There is no TensorFlow checkpoint {path}")
     tensors = _tensors(prefix)
     has_mix = any(part_of(name) == "mix" for name in tensors)
     table = weight_table(character_encoder, bilm, softmax, mixes if has_mix else ())
@@ -130,7 +102,6 @@ def load_weights(path, character_encoder=None, bilm=None, softmax=None, mixes=()
 
 
 def has_softmax(path):
-    """Whether there is a checkpoint at a path, and it holds a softmax."""
     prefix = find_checkpoint(path)
     return prefix is not None and any(name.startswith("softmax/") for name in _tensors(prefix))
 
@@ -138,9 +109,9 @@ def has_softmax(path):
 class _Tensor:
     """A tensor of a checkpoint, which `assign_weights` can slice like a dataset.
 
-    TensorFlow reads a tensor as a whole, and `assign_weights` reads it in pieces. Therefore the
-    tensor that was read last is kept in `last_read`, a dict that all tensors of a checkpoint share.
-    Modules may have a row of zeros, of the padding character, before the other characters' rows.
+    TensorFlow reads a tensor as a whole, so the one that was read last is kept in `last_read`, a
+    dict that all tensors of a checkpoint share. Modules may have a row of zeros, of the padding
+    character, before the other characters' rows.
     """
 
     def __init__(self, reader, name, last_read):
@@ -156,7 +127,7 @@ class _Tensor:
             try:
                 tensor = self.reader.get_tensor(self.name)
                 self.last_read[self.name] = tensor[1:] if self.has_padding else tensor
-            except CHECKPOINT_ERRORS as error:
+            except _READ_ERRORS as error:
                 raise ValueError(str(error)) from None
         return self.last_read[self.name][selection]
 
@@ -166,7 +137,7 @@ def _tensors(prefix):
     try:
         reader = tf.train.load_checkpoint(prefix)
         names = list(reader.get_variable_to_shape_map())
-    except CHECKPOINT_ERRORS as error:
+    except _READ_ERRORS as error:
         raise ValueError(
             f"{prefix} must be a whole TensorFlow checkpoint; copy it again. "
             f"Received: a file with an error ({error})"

@@ -13,20 +13,13 @@ def files_in(folder):
 
 
 class Server:
-    """An HTTP server on this machine: its files, what is wrong with it, and who asked for what.
+    """An HTTP server on this machine."""
 
-    Attributes:
-        faulty: str, the name of the file whose answers have the fault.
-        files: dict from names to contents.
-        requests: list of the names that were asked for.
-        fault: str, what is wrong with the answers, or `None`.
-        headers: dict, of every answer.
-        location: where the fault "redirect" leads; `None`: to moved/ on this server.
-    """
-
-    def __init__(self, faulty="weights.hdf5"):
-        self.files, self.requests, self.fault, self.headers = {}, [], None, {}
-        self.location, self.faulty = None, faulty
+    def __init__(self):
+        self.files, self.requests = {}, []  # contents by names, and the names that were asked for
+        self.fault, self.faulty = None, "weights.hdf5"  # what is wrong with the answers of a file
+        self.headers = {}  # of every answer
+        self.location = None  # where the fault "redirect" leads; `None`: to moved/ on this server
         self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
         server = self

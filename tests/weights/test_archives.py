@@ -59,13 +59,8 @@ def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path):
     "members, message",
     [
         ({"../a": b"x"}, r"must not hold names that lead out of it. Received: \.\./a"),
-        ({"/a": b"x"}, "must not hold names that lead out of it. Received: /a"),
-        (
-            {"weights.hdf5": "/etc/passwd"},
-            "must hold files and folders. Received: weights.hdf5, a link",
-        ),
+        ({"a": "/etc/passwd"}, "must hold files and folders. Received: a, a link"),
         ({"a": bytes(10**8)}, "must be compressed at most 100 times.*100,000,000 bytes in"),
-        ({"a": b"x"}, r"must hold options.json and one \*.hdf5 file. Received: a\."),
     ],
 )
 def test_what_is_refused(tmp_path, members, message):

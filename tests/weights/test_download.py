@@ -30,7 +30,8 @@ def server():
 def file(server):
     """The weights on the server, whose size and checksum are known."""
     digest = hashlib.sha256(CONTENT).hexdigest()
-    return RemoteFile("weights.hdf5", f"{server.url}/weights.hdf5", len(CONTENT), sha256=digest)
+    size = len(CONTENT)
+    return RemoteFile("weights.hdf5", f"{server.url}/weights.hdf5", size, size, digest)
 
 
 def test_a_missing_file_is_downloaded_once_and_a_redirect_is_followed(server, file, tmp_path):
@@ -43,9 +44,7 @@ def test_a_missing_file_is_downloaded_once_and_a_redirect_is_followed(server, fi
     assert files_in(path.parent) == ["weights.hdf5"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"cut", bytes(len(CONTENT))], ids=["empty", "cut", "other bytes"]
-)
+@pytest.mark.parametrize("content", [b"cut", bytes(len(CONTENT))])
 def test_a_bad_file_is_downloaded_again(server, file, tmp_path, content):
     path = tmp_path / "weights.hdf5"
     path.write_bytes(content)
@@ -54,7 +53,7 @@ def test_a_bad_file_is_downloaded_again(server, file, tmp_path, content):
 
 
 def fail(file, path, message):
-    """A failed download leaves an old file as it was, and nothing else."""
+    """A failed download leaves an old file as it was, and nothing else; its message."""
     path.write_bytes(b"old")
     with pytest.raises(OSError, match=message) as caught:
         ensure_file(file, path)
@@ -65,46 +64,45 @@ def fail(file, path, message):
 @pytest.mark.parametrize(
     "fault, message",
     [
-        ("cut", r"weights.hdf5: .*(the connection ended after|IncompleteRead)"),
-        ("short", r"weights.hdf5 must have [\d,]+ bytes. Received: [\d,]+"),
-        ("other bytes", r"weights.hdf5 must have the sha256 [0-9a-f]{64}. Received: [0-9a-f]{64}"),
-        ("404", "weights.hdf5: HTTP status 404"),
-        ("silent", "weights.hdf5: it sent nothing for 0.2 seconds"),
-        ("stalled", "weights.hdf5: it sent nothing for 0.2 seconds"),
+        ("cut", ": .*(the connection ended after|IncompleteRead)"),
+        ("short", " must have 7,000 to 7,000 bytes. Received: 6,999"),
+        ("other bytes", " must have the sha256 [0-9a-f]{64}. Received: [0-9a-f]{64}"),
+        ("404", ": HTTP status 404"),
+        ("reason", ": HTTP status 500"),
+        ("silent", ": it sent nothing for 0.2 seconds"),
+        ("stalled", ": it sent nothing for 0.2 seconds"),
+        ("redirect", ": "),
+        ("closed", ": "),
     ],
 )
-def test_a_failed_download_leaves_nothing(server, file, tmp_path, monkeypatch, fault, message):
+def test_a_failed_download_leaves_nothing_and_tells_no_secret(
+    server, file, tmp_path, monkeypatch, fault, message
+):
     if fault in ("silent", "stalled"):
         monkeypatch.setattr(download, "TIMEOUT", 0.2)
     server.fault = fault
-    fail(file, tmp_path / "weights.hdf5", message)
-
-
-def test_a_short_file_of_unknown_size_is_refused(file, tmp_path):
-    file = file._replace(size=None, sha256=None, min_size=7001)
-    fail(file, tmp_path / "weights.hdf5", "at least 7,001 bytes. Received: 7,000")
+    server.location = "http://user:s3cret@127.0.0.1:1/weights.hdf5?key=s3cret#s3cret"
+    if fault == "closed":
+        server.close()
+    url = file.url.replace("//", "//user:s3cret@") + "?token=s3cret&more=s3cret#s3cret"
+    message = f"^{server.url}/weights.hdf5{message}"
+    shown = fail(file._replace(url=url), tmp_path / "weights.hdf5", message)
+    assert "s3cret" not in shown and shown.isprintable() and len(shown) < 500
 
 
 def test_options_that_are_a_login_page_are_refused(server, tmp_path):
-    file = RemoteFile("options.json", f"{server.url}/options.json")
+    file = RemoteFile("options.json", f"{server.url}/options.json", 1, 1000)
     ensure_file(file, tmp_path / "options.json")
     server.files["options.json"] = b"<html>Please log in</html>"
     fail(file, tmp_path / "options.json", "options.json must be a JSON file")
-    assert file.max_size == 1 << 20
 
 
 @pytest.mark.parametrize("fault, received", [("endless", r"[\d,]+"), ("huge", f"{1 << 50:,}")])
-@pytest.mark.parametrize("is_known", [True, False])
-def test_a_server_that_sends_too_much_is_given_up(
-    server, file, tmp_path, fault, received, is_known
-):
-    if not is_known:
-        file = file._replace(size=None, sha256=None, min_size=2 << 20)
-    max_size = len(CONTENT) if is_known else 20 << 20
+def test_a_server_that_sends_too_much_is_given_up(server, file, tmp_path, fault, received):
     server.fault = fault
-    message = f"it must have at most {max_size:,} bytes. Received: {received}$"
+    message = f"it must have at most 7,000 bytes. Received: {received}$"
     fail(file, tmp_path / "weights.hdf5", message)
-    assert server.num_sent < max_size + (64 << 20)  # some are on the way
+    assert server.num_sent < 64 << 20  # some are on the way
 
 
 @pytest.mark.parametrize(
@@ -158,21 +156,6 @@ def test_a_redirect_to_an_address_without_encryption_is_refused(file, tmp_path, 
         with pytest.raises(OSError, match=f"an address without https, {shown}$"):
             ensure_file(here, tmp_path / "weights.hdf5")
     assert files_in(tmp_path) == []
-
-
-@pytest.mark.parametrize("fault", ["404", "reason", "short", "redirect", "silent", "closed"])
-def test_errors_leave_secrets_out(server, file, tmp_path, monkeypatch, fault):
-    if fault == "silent":
-        monkeypatch.setattr(download, "TIMEOUT", 0.2)
-    server.fault = fault
-    if fault == "redirect":
-        server.location = "http://user:s3cret@127.0.0.1:1/weights.hdf5?key=s3cret#s3cret"
-    if fault == "closed":
-        server.close()
-    url = file.url.replace("//", "//user:s3cret@") + "?token=s3cret&more=s3cret#s3cret"
-    message = fail(file._replace(url=url), tmp_path / "weights.hdf5", "http")
-    assert "s3cret" not in message and message.isprintable() and len(message) < 500
-    assert message.startswith(f"{server.url}/weights.hdf5")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

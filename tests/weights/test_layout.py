@@ -51,19 +51,14 @@ def test_a_cell_has_its_kernels_in_one_dataset(parts):
 
 def test_every_variable_has_one_place(parts):
     table = weight_table(parts.character_encoder, parts.bilm)
-    names = [entry.name for entry in weight_table(parts.character_encoder)]
-    names += [entry.name for entry in weight_table(bilm=parts.bilm)]
-    assert [entry.name for entry in table] == names and weight_table() == []
     variables = [variable for entry in table for variable in variables_of(entry)]
     assert {id(variable) for variable in variables} == {id(v) for v in parts.variables()}
     assert len(variables) == len(parts.variables())
     for entry in table:
         assert np.prod(entry.shape) == sum(np.prod(v.shape) for v in variables_of(entry))
-
-
-def test_pieces_cut_a_dataset_into_its_variables(parts):
+    array = np.arange(8 * 24).reshape(8, 24)
     (entry, *_), cell = weight_table(bilm=parts.bilm), parts.bilm.cells("forward")[0]
-    array = np.arange(8 * 24).reshape(entry.shape)
-    pieces = {variable.name: array[selection] for variable, selection, _ in entry.pieces}
-    np.testing.assert_array_equal(pieces[cell.kernel.name], array[:4])
-    np.testing.assert_array_equal(pieces[cell.recurrent_kernel.name], array[4:])
+    (kernel, rows, _), (recurrent_kernel, others, _) = entry.pieces
+    assert kernel is cell.kernel and recurrent_kernel is cell.recurrent_kernel
+    np.testing.assert_array_equal(array[rows], array[:4])
+    np.testing.assert_array_equal(array[others], array[4:])

@@ -64,18 +64,18 @@ def test_folder_may_hold_other_files(tmp_path, small_folder):
 
 
 def test_names_of_allennlp(tmp_path, make_zip, small_folder):
-    files = {f"elmo_2x24_{file.name}": file for file in small_folder.iterdir()}
-    for name, file in files.items():
-        (tmp_path / name).write_bytes(file.read_bytes())
-    assert_same_model(tmp_path, small_folder)
-    archive = make_zip({f"model/{name}": file.read_bytes() for name, file in files.items()})
+    files = {f"elmo_2x24_{file.name}": file.read_bytes() for file in small_folder.iterdir()}
+    archive = make_zip({f"model/{name}": content for name, content in files.items()})
     assert_same_model(archive, small_folder)
     archive.unlink()
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    assert_same_model(tmp_path, small_folder)
     # A name of its own comes first; of two others none is chosen.
     (tmp_path / "b_options.json").write_bytes(b"{}")
     with pytest.raises(ValueError, match="must hold options.json"):
         open_model(tmp_path)
-    (tmp_path / "options.json").write_bytes((small_folder / "options.json").read_bytes())
+    shutil.copy(small_folder / "options.json", tmp_path)
     assert_same_model(tmp_path, small_folder)
 
 
@@ -100,8 +100,7 @@ def test_zip(make_zip, small_folder, compression):
 @pytest.mark.parametrize(
     "members",
     [
-        {"model/": b"", "model/options.json": ..., "model/weights.hdf5": ...},
-        {"v..1/options.json": ..., "v..1/weights.hdf5": ...},
+        {"v..1/": b"", "v..1/options.json": ..., "v..1/weights.hdf5": ...},
         {  # made on a Mac
             "small/options.json": ...,
             "__MACOSX/small/._options.json": b"Mac",
@@ -125,7 +124,7 @@ def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
 # What does not
 
 
-@pytest.mark.parametrize("name", ["smal", "", "Original", "no/such/folder", "model.zip"])
+@pytest.mark.parametrize("name", ["smal", "", "no/such/folder"])
 def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError) as caught:
@@ -135,7 +134,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     assert message.partition("names: ")[2].startswith(", ".join(presets.names()))
 
 
-@pytest.mark.parametrize("source", [None, 5, b"small", {"lstm": {}}, ("a",), ("a", "b", "c"), []])
+@pytest.mark.parametrize("source", [None, {"lstm": {}}, ("a", "b", "c")])
 def test_other_type_is_refused(source):
     with pytest.raises(TypeError, match=f"a name, a folder, .* {re.escape(repr(source))}"):
         open_model(source)
@@ -145,11 +144,9 @@ def test_other_type_is_refused(source):
     "names, received",
     [
         ([], "nothing"),
-        (["options.json"], "options.json"),
         (["weights.hdf5"], "weights.hdf5"),
         (["options.json", "a.hdf5", "b.hdf5"], "a.hdf5, b.hdf5, options.json"),
         (["options.json", "softmax.hdf5"], "options.json, softmax.hdf5"),
-        (["Options.json", "weights.hdf5"], "Options.json, weights.hdf5"),
     ],
 )
 def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, names, received):
@@ -168,11 +165,8 @@ OUTSIDE = [
     "../weights.hdf5",
     "model/../../weights.hdf5",
     "/tmp/weights.hdf5",
-    "\\weights.hdf5",
     "..\\weights.hdf5",
     "C:\\weights.hdf5",
-    "C:/weights.hdf5",
-    "../.hidden",
 ]
 
 
@@ -180,7 +174,6 @@ OUTSIDE = [
     "members, message",
     [
         *[({**MODEL, name: b"x"}, " must not hold names that lead out of it.") for name in OUTSIDE],
-        ({"m/options.json": b"[1]", "m/weights.hdf5": ...}, ":m/options.json must hold a JSON obj"),
         ({"m/options.json": b"{}", "m/weights.hdf5": ...}, ":m/options.json cannot be read:"),
         ({**MODEL, "weights.hdf5": b"no HDF5"}, ":weights.hdf5 must be a whole HDF5 file"),
         # 8 bytes for each of the parameters, 16 MiB, and one byte more: 17 kB in the zip.
@@ -194,7 +187,7 @@ def test_zip_with_other_files_is_refused(make_zip, members, message):
         Elmo.from_pretrained(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x05\x06", b"\x89HDF\r\n\x1a\n"])
+@pytest.mark.parametrize("content", [b"", b"no zip"])
 def test_other_file_than_a_zip_is_refused(tmp_path, content):
     path = tmp_path / "model.zip"
     path.write_bytes(content)
@@ -214,14 +207,13 @@ def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
 def test_damaged_zip_is_refused(make_zip, compression, damage):
     path = make_zip(compression=compression)
     whole = path.read_bytes()
-    if damage == "cut":
-        path.write_bytes(whole[: len(whole) // 2])
-    elif damage == "middle":
-        middle = len(whole) // 2
-        path.write_bytes(whole[:middle] + b"\x00\xff" * 500 + whole[middle + 1000 :])
-    else:
-        index = whole.rindex(b"weights.hdf5")
-        path.write_bytes(whole[:index] + b"\xff" * 12 + whole[index + 12 :])
+    middle, index = len(whole) // 2, whole.rindex(b"weights.hdf5")
+    damaged = {
+        "cut": whole[:middle],
+        "middle": whole[:middle] + b"\x00\xff" * 500 + whole[middle + 1000 :],
+        "index": whole[:index] + b"\xff" * 12 + whole[index + 12 :],
+    }
+    path.write_bytes(damaged[damage])
     with pytest.raises(ValueError, match="model.zip (cannot be read|must )"):
         Elmo.from_pretrained(path)
 

@@ -66,8 +66,6 @@ def test_a_checkpoint_that_was_moved(model, tmp_path):
 def test_what_is_not_a_checkpoint(tmp_path, model):
     for path in (tmp_path, object()):
         assert tf_checkpoint.find_checkpoint(path) is None
-    with pytest.raises(FileNotFoundError, match="no TensorFlow checkpoint"):
-        tf_checkpoint.load_weights(tmp_path, model.character_encoder)
     folder = write_checkpoint(tmp_path / "c", model)
     (folder / "model.ckpt-7.index").write_bytes(b"no")
     with pytest.raises(ValueError, match="must be a whole TensorFlow checkpoint"):
@@ -90,5 +88,5 @@ def test_the_original_trainers_checkpoint_bit_for_bit(shared, tmp_path):
     dumped, ours = datasets(folder / "weights.hdf5"), datasets(tmp_path / "weights.hdf5")
     assert dumped.keys() == ours.keys()
     for name, values in dumped.items():
-        assert ours[name].dtype == values.dtype and ours[name].shape == values.shape
+        assert (ours[name].dtype, ours[name].shape) == (values.dtype, values.shape)
         assert ours[name].tobytes() == values.tobytes(), name

@@ -51,24 +51,23 @@ class ManyLangsReference:
         return self.weights["projection.weight"] @ x + self.weights["projection.bias"]
 
     def direction(self, name, inputs):
-        w = {
-            part: self.weights[f"{name}.{part}"]
+        kernel, recurrent_kernel, bias, projection = (
+            self.weights[f"{name}.{part}"]
             for part in (
                 "input_linearity.weight",
                 "state_linearity.weight",
                 "state_linearity.bias",
                 "state_projection.weight",
             )
-        }
+        )
         m, c = np.zeros(self.lstm["projection_dim"]), np.zeros(self.lstm["dim"])
         outputs = []
         for x in inputs:
-            gates = w["input_linearity.weight"] @ x + w["state_linearity.weight"] @ m
-            i, f, g, o = np.split(gates + w["state_linearity.bias"], 4)
+            i, f, g, o = np.split(kernel @ x + recurrent_kernel @ m + bias, 4)
             c = sigmoid(i) * np.tanh(g) + sigmoid(f) * c
             if self.lstm["cell_clip"]:
                 c = np.clip(c, -self.lstm["cell_clip"], self.lstm["cell_clip"])
-            m = w["state_projection.weight"] @ (sigmoid(o) * np.tanh(c))
+            m = projection @ (sigmoid(o) * np.tanh(c))
             if self.lstm["proj_clip"]:
                 m = np.clip(m, -self.lstm["proj_clip"], self.lstm["proj_clip"])
             outputs.append(m)

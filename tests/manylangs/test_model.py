@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import re
 import shutil
 import zipfile
 
@@ -35,16 +34,16 @@ def elmo(model_folder):
     return Elmo.from_pretrained(model_folder)
 
 
-def arrays(model):
-    return [weight.numpy() for weight in model.weights]
-
-
 def make_zip(folder, path, prefix=""):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in folder.rglob("*"):
             if file.is_file():
                 archive.write(file, prefix + str(file.relative_to(folder)))
     return path
+
+
+def config_of(source):
+    return open_model(source)[0]
 
 
 def refused(source, message):
@@ -58,19 +57,11 @@ def refused(source, message):
 
 def test_the_config_says_all(model_folder):
     config, weights = open_model(model_folder)
-    files = ("token_embedder.pkl", "encoder.pkl")
-    assert weights == tuple(str(model_folder / name) for name in files)
-    lstm, cnn = ARCHITECTURE["encoder"], ARCHITECTURE["token_embedder"]
-    assert (config.units, config.projection_dim) == (lstm["dim"], lstm["projection_dim"])
-    assert (config.character_dim, config.word_dim) == (cnn["char_dim"], cnn["word_dim"])
+    assert weights == tuple(str(model_folder / f"{k}.pkl") for k in ("token_embedder", "encoder"))
+    assert (config.units, config.projection_dim, config.max_characters) == (10, 6, 9)
+    assert (config.character_dim, config.word_dim) == (3, 4)
     assert (config.cell_clip, config.projection_clip) == (3.0, 3.0)
-    assert config.use_skip_connections and config.max_characters == 9
-    assert config.dictionary.words == tuple(WORDS)
-    assert config.has_projection and config.has_token_projection
-
-
-def config_of(source):
-    return open_model(source)[0]
+    assert config.use_skip_connections and config.dictionary.words == tuple(WORDS)
 
 
 def test_a_zip_and_other_weights_are_the_same_as_a_folder(model_folder, tmp_path, elmo):
@@ -79,9 +70,8 @@ def test_a_zip_and_other_weights_are_the_same_as_a_folder(model_folder, tmp_path
         assert config_of(path) == elmo.config
     again, other = Elmo.from_pretrained(path), Elmo(elmo.config)
     other.load_weights(model_folder)
-    for weights in zip(arrays(elmo), arrays(again), arrays(other), strict=True):
-        np.testing.assert_array_equal(weights[0], weights[1])
-        np.testing.assert_array_equal(weights[0], weights[2])
+    for model in (again, other):
+        assert all(map(np.array_equal, model.get_weights(), elmo.get_weights()))
 
 
 def test_the_architecture_may_be_in_a_folder_of_its_own(folder, tmp_path, elmo):
@@ -126,8 +116,7 @@ def test_a_missing_file_is_named(folder, tmp_path):
 def test_a_config_without_architecture(folder):
     for config, message in [
         ({}, "config_path=None, and no such file"),
-        ({"config_path": "/etc/passwd"}, "config_path='/etc/passwd', and no such file"),
-        ({"config_path": ".."}, "and no such file"),
+        ({"config_path": "/etc/.."}, "config_path='/etc/..', and no such file"),
         ({"config_path": 7}, "config_path=7"),
         ([], "hold a JSON object. Received: list"),
     ]:
@@ -149,22 +138,18 @@ def test_every_fault_of_an_architecture_is_named(folder):
         assert all(fault in line for fault, line in zip(faults, lines, strict=True))
 
 
-def test_dictionaries_that_cannot_be_used(folder):
+def test_a_dictionary_that_cannot_be_used(folder):
     (folder / "char.dic").write_text("a\t0\n")
     refused(folder, "`characters` must hold <bos>, .*Received: none of <bos>")
-    (folder / "char.dic").write_bytes(b"\xff")
-    refused(folder, "char.dic must be UTF-8")
 
 
 def test_files_too_large_or_too_small_take_no_memory(folder, tmp_path):
     (folder / "shape.json").write_text(json.dumps(architecture({"dim": 10**6})))
     for source in (folder, make_zip(folder, tmp_path / "model.zip")):
-        message = refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
-        assert "\n" not in message
+        refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
     (folder / "encoder.pkl").write_bytes(bytes(2**26 + 1))
     source = make_zip(folder, tmp_path / "zeros.zip")
-    message = refused(source, "must be compressed at most 100 times.* Received: 67,114,920 bytes")
-    assert "\n" not in message
+    refused(source, "must be compressed at most 100 times.* Received: 67,114,920 bytes")
 
 
 def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
@@ -180,7 +165,7 @@ def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
     (folder / "token_embedder.pkl").write_bytes(legacy_bytes(words))
     (folder / "encoder.pkl").write_bytes(legacy_bytes(lstm))
     other = Elmo(elmo.config)
-    before = arrays(other)
+    before = other.get_weights()
     with pytest.raises(ValueError) as caught:
         other.load_weights(folder)
     head, *faults = str(caught.value).splitlines()
@@ -195,8 +180,7 @@ def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):
         "values: encoder.pkl/forward_layer_0.input_linearity.weight holds NaN or infinity",
         "values: token_embedder.pkl/highways._layers.0.weight holds NaN or infinity",
     ]
-    for one, same in zip(arrays(other), before, strict=True):
-        np.testing.assert_array_equal(one, same)
+    assert all(map(np.array_equal, other.get_weights(), before))
 
 
 @pytest.mark.parametrize("name", ["encoder.pkl", "token_embedder.pkl"])
@@ -212,7 +196,5 @@ def test_hostile_weights_are_refused_with_one_line(folder, tmp_path, name):
     ]:
         (folder / name).write_bytes(data)
         for source in (folder, make_zip(folder, tmp_path / "model.zip")):
-            message = refused(source, fault)
-            assert re.search(rf"{name} must be a whole state dict", message)
-            assert "\n" not in message
+            assert "\n" not in refused(source, rf"{name} must be a whole state dict.*{fault}")
     assert not trap.exists()

@@ -27,8 +27,7 @@ class Tensor:
 
     def __init__(self, key, array, count=None, offset=0, shape=None, strides=None):
         self.key, self.dtype = key, array.dtype
-        self.count = array.size if count is None else count
-        self.offset = offset
+        self.count, self.offset = array.size if count is None else count, offset
         self.shape = array.shape if shape is None else shape
         own = tuple(stride // array.itemsize for stride in array.strides)
         self.strides = own if strides is None else strides
@@ -77,14 +76,7 @@ def _as_state(arrays):
 
 
 def legacy_bytes(arrays, state=None, storages=None, keys=None, system=SYSTEM, protocol=2):
-    """A file of the older format.
-
-    Args:
-        arrays: dict of arrays.
-        state: what is pickled in the place of the arrays' state dict, or `None`.
-        storages: dict of arrays that follow, or `None`: those of `arrays`.
-        keys: what is pickled as their keys, or `None`: theirs.
-    """
+    """A file of the older format. What is not `None` stands in the place of what `arrays` needs."""
     own_state, own_storages = _as_state(arrays)
     storages = own_storages if storages is None else storages
     items = [MAGIC, 1001, system, own_state if state is None else state]

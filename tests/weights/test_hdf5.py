@@ -1,3 +1,4 @@
+import dataclasses
 import errno
 import io
 import os
@@ -9,15 +10,12 @@ import h5py
 import numpy as np
 import pytest
 from files import datasets
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from scripts import load_script
 from weights.parts import TINY, Parts, assert_same
 
 from keras_elmo import ElmoConfig
 from keras_elmo.weights import hdf5, load_weights, save_weights
 from keras_elmo.weights.hdf5 import create_hdf5
-from keras_elmo.weights.layout import weight_table
 
 
 def test_a_compressed_file_is_read_into_variables_without_a_copy(parts, file, new):
@@ -36,29 +34,19 @@ def test_a_compressed_file_is_read_into_variables_without_a_copy(parts, file, ne
 # There and back
 
 
-@st.composite
-def configs(draw):
-    projection_dim = draw(st.integers(1, 5))
-    filters = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1))
-    return ElmoConfig(
-        units=projection_dim + draw(st.integers(0, 4)),  # 0: no projection
-        projection_dim=draw(st.sampled_from([projection_dim, 1])),
-        num_layers=draw(st.integers(1, 3)),
-        character_dim=draw(st.integers(1, 4)),
-        filters=filters[:3],
-        num_highway=draw(st.integers(0, 2)),
-    )
-
-
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow])
-@given(configs())
-def test_load_gives_back_what_save_wrote(tmp_path_factory, config):
-    path = tmp_path_factory.mktemp("random") / "weights.hdf5"
-    parts = Parts(config, seed=1)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"units": 4, "filters": [(1, 4)], "num_highway": 0},  # without projections
+        {"projection_dim": 1, "num_layers": 3, "num_highway": 2},
+    ],
+)
+def test_load_gives_back_what_save_wrote(tmp_path, changes):
+    parts = Parts(dataclasses.replace(TINY, **changes), seed=1)
     saved = parts.arrays()
-    parts.save(path)
+    parts.save(tmp_path / "weights.hdf5")
     parts.randomize(seed=2)
-    parts.load(path)
+    parts.load(tmp_path / "weights.hdf5")
     assert_same(parts.arrays(), saved)
 
 
@@ -80,14 +68,6 @@ def test_files_of_the_originals_come_back_bit_for_bit(shared, tmp_path, folder, 
     for key, array in original.items():
         assert (again[key].dtype, again[key].shape) == (array.dtype, array.shape)
         assert again[key].tobytes() == array.tobytes()
-
-
-def test_written_file_has_the_datasets_of_the_table(file, parts):
-    found = datasets(file)
-    table = weight_table(parts.character_encoder, parts.bilm)
-    shapes = {entry.name: entry.shape for entry in table}
-    assert {name: array.shape for name, array in found.items()} == shapes
-    assert sum(array.size for array in found.values()) == sum(TINY.num_parameters().values())
 
 
 def test_one_part_alone_is_saved(tmp_path, parts):
@@ -149,15 +129,6 @@ def packed(tmp_path, file):
     return tmp_path / "packed" / "weights.hdf5"
 
 
-def test_packed_file_has_rounded_values_and_checksums(file, packed, parts, new):
-    parts.load(packed)
-    for array, expected in zip(parts.arrays(), new, strict=True):
-        np.testing.assert_allclose(array, expected, rtol=0, atol=6e-5)
-    with h5py.File(packed) as opened:
-        for name in datasets(packed):
-            assert opened[name].fletcher32 and opened[name].scaleoffset == 4
-
-
 def test_damaged_dataset_of_a_packed_file_is_named(packed, parts):
     whole, before = packed.read_bytes(), parts.arrays()
     with h5py.File(packed) as opened:
@@ -171,9 +142,11 @@ def test_damaged_dataset_of_a_packed_file_is_named(packed, parts):
     assert_same(parts.arrays(), before)
 
 
-def test_no_flipped_bits_of_a_packed_file_give_other_numbers(packed, parts):
+def test_no_flipped_bits_of_a_packed_file_give_other_numbers(packed, parts, new):
     parts.load(packed)
     expected = parts.arrays()
+    for array, whole in zip(expected, new, strict=True):
+        np.testing.assert_allclose(array, whole, rtol=0, atol=6e-5)  # they are rounded
     whole, generator, refused = packed.read_bytes(), random.Random(0), 0
     for _ in range(60):
         damaged = bytearray(whole)

@@ -6,29 +6,28 @@ import numpy as np
 import pytest
 from weights.parts import TINY, assert_same
 
-from keras_elmo import Elmo, ElmoConfig
-from keras_elmo.weights import model_files, tf_checkpoint
+from keras_elmo import Elmo
+from keras_elmo.weights import model_files
 
 
 def save(folder, parts):
     model_files.save_folder(folder, TINY, parts.character_encoder, parts.bilm)
 
 
-def test_a_saved_folder_holds_options_and_weights(tmp_path, parts):
-    folder = tmp_path / "model"
-    save(folder, parts)
-    assert {path.name for path in folder.iterdir()} == {"options.json", "weights.hdf5"}
+def test_a_save_replaces_both_files_and_keeps_others(tmp_path, parts):
+    save(tmp_path, parts)
     parts.randomize(seed=6)
-    (folder / "notes.txt").write_text("mine")
-    save(folder, parts)  # replaces both files, and keeps others
-    assert (folder / "notes.txt").read_text() == "mine"
-    assert json.loads((folder / "options.json").read_text("utf-8")) == TINY.to_options()
-    assert ElmoConfig.from_options(folder / "options.json") == TINY
+    (tmp_path / "notes.txt").write_text("mine")
+    save(tmp_path, parts)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "notes.txt",
+        "options.json",
+        "weights.hdf5",
+    }
+    assert json.loads((tmp_path / "options.json").read_text("utf-8")) == TINY.to_options()
     expected = parts.arrays()
     parts.randomize(seed=5)
-    model_files.load_file(
-        folder / "weights.hdf5", character_encoder=parts.character_encoder, bilm=parts.bilm
-    )
+    parts.load(tmp_path / "weights.hdf5")
     assert_same(parts.arrays(), expected)
 
 
@@ -42,17 +41,7 @@ def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_is_not_read_as_a_weight_file(tmp_path, parts, monkeypatch):
-    (tmp_path / "model.ckpt-7.index").write_bytes(b"")
-    paths = []
-    monkeypatch.setattr(tf_checkpoint, "load_weights", lambda path, **parts: paths.append(path))
-    model_files.load_file(tmp_path / "model.ckpt-7", bilm=parts.bilm)
-    assert paths == [tmp_path / "model.ckpt-7"]
-    with pytest.raises(FileNotFoundError, match="model.ckpt-8"):
-        model_files.load_file(tmp_path / "model.ckpt-8", bilm=parts.bilm)
-
-
-@pytest.mark.parametrize("form", ["hdf5", "checkpoint", "pair", "zip"])
+@pytest.mark.parametrize("form", ["hdf5", "checkpoint", "zip"])
 def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
     tmp_path, parts, form, monkeypatch
 ):
@@ -60,9 +49,7 @@ def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
     options = dataclasses.replace(TINY, units=10**6).to_options()  # of 400 MB
     (tmp_path / "options.json").write_text(json.dumps(options))
     source = tmp_path
-    if form == "pair":
-        source = options, tmp_path / "weights.hdf5"
-    elif form == "checkpoint":
+    if form == "checkpoint":
         for name in ("model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"):
             (tmp_path / name).write_bytes(bytes(100))
         (tmp_path / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-7"')

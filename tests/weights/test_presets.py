@@ -2,9 +2,11 @@ import hashlib
 import os
 import pathlib
 import re
-import subprocess
-import sys
+import shutil
+import threading
+import time
 
+import filelock
 import h5py
 import numpy as np
 import pytest
@@ -37,8 +39,6 @@ def test_model_is_downloaded_once(server, home, small_config):
     for _ in range(2):
         assert list(fetch("local")) == [str(folder / name) for name in names]
     assert server.requests == files_in(home) == names
-    for name in names:
-        assert (folder / name).read_bytes() == server.files[name]
     assert Elmo.from_pretrained("local").config == small_config
 
 
@@ -67,26 +67,21 @@ def test_failed_download_says_how_to_do_it_by_hand(server, home, preset):
     assert server.requests == ["options.json", "weights.hdf5"]
 
 
-DOWNLOAD = """
-import pathlib, shutil, sys, time
-import filelock
-source, folder = map(pathlib.Path, sys.argv[1:])
-with filelock.FileLock(folder / ".lock"):
-    print("ready", flush=True)
-    time.sleep(0.5)
-    for name in ("options.json", "weights.hdf5"):
-        shutil.copy(source / name, folder)
-"""
-
-
-def test_a_download_waits_for_that_of_another_process(server, home, small_folder):
+def test_a_download_waits_for_another_one(server, home, small_folder):
     folder = home / "keras_elmo" / "local"
     folder.mkdir(parents=True)
-    command = [sys.executable, "-c", DOWNLOAD, str(small_folder), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout.read(5) == b"ready"
-        _, weights = fetch("local")
-    assert process.returncode == 0
+    is_locked = threading.Event()
+
+    def download():
+        with filelock.FileLock(folder / ".lock"):
+            is_locked.set()
+            time.sleep(0.3)
+            for name in ("options.json", "weights.hdf5"):
+                shutil.copy(small_folder / name, folder)
+
+    threading.Thread(target=download).start()
+    is_locked.wait()
+    _, weights = fetch("local")
     assert server.requests == [] and files_in(home) == ["options.json", "weights.hdf5"]
     assert pathlib.Path(weights).read_bytes() == server.files["weights.hdf5"]
 
@@ -134,8 +129,7 @@ def test_only_a_language_model_downloads_the_checkpoint(
     loaded = BiLanguageModel.from_pretrained("local")
     assert loaded.has_softmax and loaded.source == "local"
     assert loaded.vocabulary == model.vocabulary
-    for found, expected in zip(loaded.variables, model.variables, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    assert all(map(np.array_equal, loaded.get_weights(), model.get_weights()))
 
 
 def test_the_packaged_model_needs_no_download(home, untraced):

@@ -1,40 +1,23 @@
-import functools
 import json
 import re
 import shutil
 import zipfile
 
 import pytest
-from weights.parts import Parts, assert_same
+from weights.test_hub_module import assert_same
 
 from keras_elmo import Elmo
 from keras_elmo.weights import presets
 from keras_elmo.weights.sources import open_model
 
-COMPRESSIONS = {
-    "stored": zipfile.ZIP_STORED,
-    "deflated": zipfile.ZIP_DEFLATED,
-    "bzip2": zipfile.ZIP_BZIP2,
-    "lzma": zipfile.ZIP_LZMA,
-}
+COMPRESSIONS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 MODEL = {"options.json": ..., "weights.hdf5": ...}
 
 
-@functools.cache
-def model_in(folder):
-    config, weights = open_model(folder)
-    parts = Parts(config)
-    parts.load(weights)
-    return config, parts, parts.arrays()
-
-
-def assert_same_model(source, folder):
-    expected_config, parts, expected = model_in(folder)
-    config, weights = open_model(source)
-    assert config == expected_config
-    parts.randomize(0)
-    parts.load(weights)
-    assert_same(parts.arrays(), expected)
+def assert_same_model(source, elmo):
+    loaded = Elmo.from_pretrained(source)
+    assert loaded.config == elmo.config
+    assert_same(loaded, elmo)
 
 
 @pytest.fixture
@@ -56,33 +39,33 @@ def make_zip(tmp_path, small_folder):
 # What opens
 
 
-def test_folder_may_hold_other_files(tmp_path, small_folder):
+def test_folder_may_hold_other_files(tmp_path, small_folder, elmo):
     shutil.copytree(small_folder, tmp_path, dirs_exist_ok=True)
     for name in ("vocabulary.txt", "softmax.hdf5", "._weights.hdf5", ".hidden.hdf5"):
         (tmp_path / name).write_bytes(b"something else")
-    assert_same_model(tmp_path, small_folder)
+    assert_same_model(tmp_path, elmo)
 
 
-def test_names_of_allennlp(tmp_path, make_zip, small_folder):
+def test_names_of_allennlp(tmp_path, make_zip, small_folder, elmo):
     files = {f"elmo_2x24_{file.name}": file.read_bytes() for file in small_folder.iterdir()}
     archive = make_zip({f"model/{name}": content for name, content in files.items()})
-    assert_same_model(archive, small_folder)
+    assert_same_model(archive, elmo)
     archive.unlink()
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    assert_same_model(tmp_path, small_folder)
+    assert_same_model(tmp_path, elmo)
     # A name of its own comes first; of two others none is chosen.
     (tmp_path / "b_options.json").write_bytes(b"{}")
     with pytest.raises(ValueError, match="must hold options.json"):
         open_model(tmp_path)
     shutil.copy(small_folder / "options.json", tmp_path)
-    assert_same_model(tmp_path, small_folder)
+    assert_same_model(tmp_path, elmo)
 
 
-def test_pair(small_folder):
+def test_pair(small_folder, elmo):
     options, weights = small_folder / "options.json", small_folder / "weights.hdf5"
-    assert_same_model((options, str(weights)), small_folder)
-    assert_same_model([json.loads(options.read_text()), weights], small_folder)
+    assert_same_model((options, str(weights)), elmo)
+    assert_same_model([json.loads(options.read_text()), weights], elmo)
     for pair, error, message in [
         ((small_folder / "nothing.json", weights), FileNotFoundError, "nothing.json"),
         ((options, small_folder / "nothing.hdf5"), FileNotFoundError, "nothing.hdf5"),
@@ -92,9 +75,9 @@ def test_pair(small_folder):
             Elmo.from_pretrained(pair)
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
-def test_zip(make_zip, small_folder, compression):
-    assert_same_model(make_zip(compression=compression), small_folder)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_zip(make_zip, elmo, compression):
+    assert_same_model(make_zip(compression=compression), elmo)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +93,8 @@ def test_zip(make_zip, small_folder, compression):
         },
     ],
 )
-def test_zip_with_a_folder_in_it_and_any_name(make_zip, tmp_path, small_folder, members):
-    assert_same_model(make_zip(members).rename(tmp_path / "a model"), small_folder)
+def test_zip_with_a_folder_in_it_and_any_name(make_zip, tmp_path, elmo, members):
+    assert_same_model(make_zip(members).rename(tmp_path / "a model"), elmo)
 
 
 def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
@@ -129,9 +112,8 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError) as caught:
         open_model(name)
-    message = str(caught.value)
-    assert f"There is no model {name!r}" in message
-    assert message.partition("names: ")[2].startswith(", ".join(presets.names()))
+    assert f"There is no model {name!r}" in str(caught.value)
+    assert f"names: {', '.join(presets.names())}" in str(caught.value)
 
 
 @pytest.mark.parametrize("source", [None, {"lstm": {}}, ("a", "b", "c")])
@@ -161,13 +143,7 @@ def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, 
             open_model(source)
 
 
-OUTSIDE = [
-    "../weights.hdf5",
-    "model/../../weights.hdf5",
-    "/tmp/weights.hdf5",
-    "..\\weights.hdf5",
-    "C:\\weights.hdf5",
-]
+OUTSIDE = ["model/../../a.hdf5", "/tmp/a.hdf5", "..\\a.hdf5", "C:\\a.hdf5"]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +178,7 @@ def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
         Elmo.from_pretrained(path)
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("damage", ["cut", "middle", "index"])
 def test_damaged_zip_is_refused(make_zip, compression, damage):
     path = make_zip(compression=compression)

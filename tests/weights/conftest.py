@@ -5,7 +5,6 @@ from weights.parts import TINY, Parts
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch):
-    """Servers of the tests are reached directly."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
@@ -52,7 +51,6 @@ def parts(tiny):
 
 @pytest.fixture
 def new(other_weights):
-    """The arrays in the file of `other_weights`."""
     return other_weights[0]
 
 

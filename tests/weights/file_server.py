@@ -12,79 +12,73 @@ def files_in(folder):
     return sorted(p.name for p in folder.rglob("*") if p.is_file() and p.name != ".lock")
 
 
-class Server:
-    """An HTTP server on this machine."""
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        server, name = self.server, self.path.strip("/").partition("?")[0]
+        server.requests.append(name)
+        fault = server.fault if name == server.faulty else None
+        content = server.files.get(name.removeprefix("moved/"))
+        if fault == "silent":
+            server.closing.wait()
+        elif fault == "404" or content is None:
+            self.send_error(404)
+        elif fault == "reason":
+            self.send_error(500, "\x1b[31m token=s3cret" * 3000)
+        elif fault == "redirect":
+            self.send_response(302)
+            self.send_header("Location", server.location or f"/moved/{name}")
+            self.end_headers()
+        else:
+            self.send(content, fault)
 
+    do_HEAD = do_GET
+
+    def send(self, content, fault):
+        if fault == "other bytes":
+            content = bytes(len(content))
+        elif fault == "short":
+            content = content[:-1]
+        self.send_response(200)
+        if fault != "endless":
+            self.send_header("Content-Length", str(1 << 50 if fault == "huge" else len(content)))
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        for header in self.server.headers.items():
+            self.send_header(*header)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        while fault in ("huge", "endless") and self.server.num_sent < _MUCH:
+            try:
+                self.server.num_sent += self.wfile.write(bytes(1 << 16))
+            except ConnectionError:
+                return
+        half = len(content) // 2
+        self.wfile.write(content[:half])
+        if fault == "stalled":
+            self.server.closing.wait()
+        if fault not in ("cut", "stalled"):
+            self.wfile.write(content[half:])
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
     def __init__(self):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
         self.files, self.requests = {}, []  # contents by names, and the names that were asked for
         self.fault, self.faulty = None, "weights.hdf5"  # what is wrong with the answers of a file
         self.headers = {}  # of every answer
         self.location = None  # where the fault "redirect" leads; `None`: to moved/ on this server
         self.num_sent = 0  # bytes that were sent beyond those of the file
         self.closing = threading.Event()
-        server = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                name = self.path.strip("/").partition("?")[0]
-                server.requests.append(name)
-                fault = server.fault if name == server.faulty else None
-                if fault == "404" or name.removeprefix("moved/") not in server.files:
-                    self.send_error(404)
-                    return
-                if fault == "reason":
-                    self.send_error(500, "\x1b[31m token=s3cret" * 3000)
-                    return
-                if fault == "silent":
-                    server.closing.wait()
-                    return
-                if fault == "redirect":
-                    self.send_response(302)
-                    self.send_header("Location", server.location or f"/moved/{name}")
-                    self.end_headers()
-                    return
-                name = name.removeprefix("moved/")
-                content = server.files[name]
-                if fault == "other bytes":
-                    content = bytes(len(content))
-                elif fault == "short":
-                    content = content[:-1]
-                self.send_response(200)
-                if fault == "huge":
-                    self.send_header("Content-Length", str(1 << 50))
-                elif fault != "endless":
-                    self.send_header("Content-Length", str(len(content)))
-                self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-                for header in server.headers.items():
-                    self.send_header(*header)
-                self.end_headers()
-                if self.command == "HEAD":
-                    return
-                while fault in ("huge", "endless") and server.num_sent < _MUCH:
-                    try:
-                        server.num_sent += self.wfile.write(bytes(1 << 16))
-                    except ConnectionError:
-                        return
-                half = len(content) // 2
-                self.wfile.write(content[:half])
-                if fault == "stalled":
-                    server.closing.wait()
-                if fault not in ("cut", "stalled"):
-                    self.wfile.write(content[half:])
-
-            do_HEAD = do_GET
-
-            def log_message(self, *args):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         self.thread.start()
 
     def close(self):
         self.closing.set()
         if self.thread.is_alive():
-            self.http.shutdown()
-            self.http.server_close()
+            self.shutdown()
+            self.server_close()
             self.thread.join()

@@ -10,11 +10,10 @@ import zipfile
 import numpy as np
 import pytest
 from checkpoints import write_checkpoint
+from weights.parts import WORDS
 from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo
-
-WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 
 
 def make_tar(path, members, mode="w:gz"):

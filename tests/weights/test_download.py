@@ -91,21 +91,13 @@ def test_a_server_that_sends_too_much_is_given_up(server, file, tmp_path, fault,
     assert server.num_sent < 64 << 20  # some are on the way
 
 
-@pytest.mark.parametrize(
-    "error, message",
-    [
-        # A full disk is not the server's fault.
-        (OSError(errno.ENOSPC, "No space left on device"), r"^.Errno 28. No space .*: '{path}'$"),
-        (KeyboardInterrupt(), "^$"),
-    ],
-)
-def test_an_error_while_it_writes_leaves_nothing(file, tmp_path, monkeypatch, error, message):
+def test_a_full_disk_is_not_the_servers_fault(file, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
-        raise error
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(ProgressBar, "update", fail)
     path = tmp_path / "weights.hdf5"
-    with pytest.raises(type(error), match=message.format(path=path)):
+    with pytest.raises(OSError, match=f"^.Errno 28. No space left on device: '{path}'$"):
         ensure_file(file, path)
     assert files_in(tmp_path) == []
 

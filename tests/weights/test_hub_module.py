@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from checkpoints import save_tensors
+from weights.parts import WORDS
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoConfig
 from keras_elmo.weights.layout import weight_table
-
-WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 
 
 def write_module(folder, model, has_padding=True, has_mix=True, **changes):

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from weights.parts import TINY, assert_same
+from weights.parts import TINY
 
 from keras_elmo import Elmo
 from keras_elmo.weights import model_files
@@ -12,23 +12,6 @@ from keras_elmo.weights import model_files
 
 def save(folder, parts):
     model_files.save_folder(folder, TINY, parts.character_encoder, parts.bilm)
-
-
-def test_a_save_replaces_both_files_and_keeps_others(tmp_path, parts):
-    save(tmp_path, parts)
-    parts.randomize(seed=6)
-    (tmp_path / "notes.txt").write_text("mine")
-    save(tmp_path, parts)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "notes.txt",
-        "options.json",
-        "weights.hdf5",
-    }
-    assert json.loads((tmp_path / "options.json").read_text("utf-8")) == TINY.to_options()
-    expected = parts.arrays()
-    parts.randomize(seed=5)
-    parts.load(tmp_path / "weights.hdf5")
-    assert_same(parts.arrays(), expected)
 
 
 def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):

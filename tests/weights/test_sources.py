@@ -163,14 +163,6 @@ def test_zip_with_other_files_is_refused(make_zip, members, message):
         Elmo.from_pretrained(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip"])
-def test_other_file_than_a_zip_is_refused(tmp_path, content):
-    path = tmp_path / "model.zip"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="model.zip must be a folder, or a whole zip or tar file"):
-        Elmo.from_pretrained(path)
-
-
 def test_zip_with_too_many_options_is_refused_unread(make_zip, monkeypatch):
     path = make_zip({"options.json": b" " * ((1 << 20) + 1), "weights.hdf5": ...})
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
@@ -196,13 +188,8 @@ def test_damaged_zip_is_refused(make_zip, compression, damage):
 
 def test_zip_with_a_password_is_refused(make_zip):
     path = make_zip(compression=zipfile.ZIP_STORED)
-    content = bytearray(path.read_bytes())
     # The flag of encryption, in each member's header and in the index.
-    for header, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        start = content.find(header)
-        while start >= 0:
-            content[start + offset] |= 1
-            start = content.find(header, start + 1)
-    path.write_bytes(content)
+    headers = rb"(?s)(PK\x03\x04..|PK\x01\x02....)\0"
+    path.write_bytes(re.sub(headers, b"\\1\x01", path.read_bytes()))
     with pytest.raises(ValueError, match="without a password.*encrypted"):
         Elmo.from_pretrained(path)

@@ -32,8 +32,8 @@ def test_only_the_softmax_learns(folder, small_folder):
 
 @pytest.mark.slow
 def test_what_resembles_the_text_has_the_lower_perplexity(folder, small_folder):
-    names = [str(small_folder)]
-    results = script.compare(folder, folder / "vocab.txt", names, 300)[names[0]]
+    name = str(small_folder)
+    results = script.compare(folder, folder / "vocab.txt", [name], 300)[name]
     assert list(results) == ["backwards", "known", "all"]
     assert results["known"] == pytest.approx(results["all"])
     assert results["known"] < 0.98 * results["backwards"]

@@ -10,17 +10,13 @@ from keras_elmo import Elmo
 from keras_elmo.weights import model_files
 
 
-def save(folder, parts):
-    model_files.save_folder(folder, TINY, parts.character_encoder, parts.bilm)
-
-
 def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
     def fail(*args):
         raise OSError("no space")
 
     monkeypatch.setattr(model_files.hdf5, "write_weights", fail)
     with pytest.raises(OSError, match="no space"):
-        save(tmp_path / "model", parts)
+        model_files.save_folder(tmp_path / "model", TINY, parts.character_encoder, parts.bilm)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -28,7 +24,7 @@ def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
 def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
     tmp_path, parts, form, monkeypatch
 ):
-    save(tmp_path, parts)
+    model_files.save_folder(tmp_path, TINY, parts.character_encoder, parts.bilm)
     options = dataclasses.replace(TINY, units=10**6).to_options()  # of 400 MB
     (tmp_path / "options.json").write_text(json.dumps(options))
     source = tmp_path

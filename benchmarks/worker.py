@@ -88,7 +88,7 @@ class KerasElmo:
         tokens = tokenize(strings)
         words, index = tf.unique(tokens.flat_values)
         ids = tf.function(elmo.token_encoder.scheme.ids)
-        encode = elmo.token_encoder.traced_from_words
+        encode = elmo.token_encoder.from_words
         embeddings, lengths = encode(words), tokens.row_lengths()
         mask = tf.sequence_mask(lengths)
         layers = [tf.gather(tf.concat([embeddings] * 2, -1), index)] * 3

@@ -25,7 +25,6 @@ _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not 
 
 
 def _add_word_marks(characters, max_characters):
-    """A row of ids: the characters between begin-word and end-word, then word padding."""
     if max_characters < 3:
         raise ValueError(
             "`max_characters` must be at least 3 (begin-word, a character, end-word). "
@@ -45,13 +44,10 @@ def check_range(low, high, num_characters=NUM_CHARACTERS, what="Character ids"):
 
 
 def text_to_bytes(text):
-    """Encodes a text as UTF-8.
+    """Encodes a `str` as UTF-8; `bytes` are returned unchanged.
 
     A lone surrogate becomes the byte that it stands for (Python's `surrogateescape`), or else
     U+FFFD, since it is not text.
-
-    Args:
-        text: `str`, or `bytes`, which are returned unchanged.
     """
     if isinstance(text, bytes):
         return bytes(text)
@@ -62,26 +58,16 @@ def text_to_bytes(text):
 
 
 def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
-    """The character ids of one word.
+    """The character ids of one word, `str` or `bytes`: a list of `max_characters` ints.
 
-    Args:
-        word: `str`, which is encoded as UTF-8, or `bytes`. `"<S>"` and `"</S>"` have no
-            special meaning here: the sentence boundaries come from `boundary_ids`.
-        max_characters: int, at least 3. Length of the result.
-
-    Returns:
-        A list of `max_characters` ints.
+    `"<S>"` and `"</S>"` have no special meaning here: see `boundary_ids`.
     """
     ids = [byte + 1 for byte in text_to_bytes(word)[: max_characters - 2]]
     return _add_word_marks(ids, max_characters)
 
 
 def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
-    """The character ids of the sentence boundaries.
-
-    Returns:
-        A pair of lists of `max_characters` ints: begin of sentence, end of sentence.
-    """
+    """The character ids of the sentence boundaries, begin and end: a pair of lists of ints."""
     return _add_word_marks([BEGIN_SENTENCE], max_characters), _add_word_marks(
         [END_SENTENCE], max_characters
     )

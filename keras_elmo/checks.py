@@ -108,10 +108,9 @@ def are_filters(value):
 def stands_for_a_shape(tensor):
     """Whether a tensor of floats has no values, and stands for a shape alone.
 
-    Keras makes the weights of a loaded subclassed model by a call on the shapes of its inputs. It
-    has not stored the dtypes, and takes float32, also in the place of strings and integers. (The
-    same holds while Keras computes the shapes of another layer's call, whose inputs may be floats
-    by mistake. A call on values then raises the error.)
+    Keras makes the weights of a loaded subclassed model by a call on shapes, whose dtypes it has
+    not stored: it takes float32. (It does so, too, while it computes the shapes of another layer's
+    call, whose inputs may be floats by mistake. A call on values then raises the error.)
     """
     if not keras.backend.is_float_dtype(tensor.dtype):
         return False

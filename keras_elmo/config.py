@@ -19,11 +19,9 @@ from keras_elmo.checks import (
 )
 from keras_elmo.dictionary import Dictionary
 
-# The published options have less than 1 kB. A larger file is refused before it is parsed.
-MAX_OPTIONS_BYTES = 1 << 20
-# The dictionary of a model with a table of 150,000 words, as the published ones have at most, has
-# about 3 MB.
-MAX_DICTIONARY_BYTES = 64 << 20
+# Larger files are refused before they are parsed.
+MAX_OPTIONS_BYTES = 1 << 20  # the published ones have less than 1 kB
+MAX_DICTIONARY_BYTES = 64 << 20  # that of 150,000 words, as published ones have, has about 3 MB
 OPTIONS_FILE = "options.json"
 DICTIONARY_FILE = "dictionary.json"
 # The sections and keys that say what a model computes, and of each key the argument of `ElmoConfig`
@@ -46,7 +44,7 @@ _KEYS = {
         "max_characters_per_token": ("max_characters", characters.DEFAULT_MAX_CHARACTERS),
     },
 }
-# `from_options` reads these itself; the original does not read the last one.
+# `_arguments` reads these itself; the original does not read the last one.
 _OTHER_KEYS = (
     "char_cnn.embedding",
     "char_cnn.n_characters",
@@ -60,6 +58,7 @@ _TYPED_BOOLS = {"true": True, "false": False}  # as some options have them
 _MAX_LAYERS = 100  # of each kind, and filters
 _MAX_CHARACTERS = 1000
 MAX_PARAMETERS = 10**9  # 4 GB as float32
+_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))  # the original's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,13 +77,12 @@ class ElmoConfig:
         filters: sequence of at most 100 pairs `(width, count)`, the character convolutions.
         num_highway: int from 0 to 100. Highway layers after the convolutions (2).
         activation: `"relu"` or `"tanh"`, after the convolutions.
-        max_characters: int, at most 1,000. Characters of a word, including the begin-word and the
+        max_characters: int, at most 1,000. Characters of a word, with the begin-word and the
             end-word character (50).
         dictionary: a `Dictionary`, or `None`. `None`: characters are bytes, as in the original.
             With a dictionary they are code points that it numbers, as in ELMoForManyLangs; then the
             LSTMs and the token embeddings always have a projection, whatever their sizes.
-        word_dim: int. Size of an embedding of the word table, or 0 where the dictionary has no
-            words (0).
+        word_dim: int. Size of an embedding of the word table; 0 if the dictionary has no words.
 
     Raises:
         ValueError: a value is out of range, or the model would have more than 1,000,000,000
@@ -92,8 +90,7 @@ class ElmoConfig:
 
     Example:
 
-    >>> config = ElmoConfig.from_options("options.json")
-    >>> config.units
+    >>> ElmoConfig.from_options("options.json").units
     4096
 
     Reference: options.json of bilm-tf, read by `BidirectionalLanguageModelGraph` (bilm/model.py).
@@ -106,15 +103,7 @@ class ElmoConfig:
     projection_clip: float | None = 3.0
     use_skip_connections: bool = True
     character_dim: int = 16
-    filters: Sequence[Sequence[int]] = (
-        (1, 32),
-        (2, 32),
-        (3, 64),
-        (4, 128),
-        (5, 256),
-        (6, 512),
-        (7, 1024),
-    )
+    filters: Sequence[Sequence[int]] = _FILTERS
     num_highway: int = 2
     activation: str = "relu"
     max_characters: int = characters.DEFAULT_MAX_CHARACTERS
@@ -142,37 +131,33 @@ class ElmoConfig:
             rule = f"an integer of at least {least}" + (f" and at most {most:,}" if most else "")
             check(name, is_integer(value) and least <= value <= (most or value), rule)
         for name in ("cell_clip", "projection_clip"):
-            rule = "a positive number, or None for no clipping"
-            check(name, is_clip(getattr(self, name)), rule)
+            check(name, is_clip(getattr(self, name)), "a positive number, or None for no clipping")
         check("use_skip_connections", isinstance(self.use_skip_connections, bool), "True or False")
         check("activation", self.activation in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
-        rule = "a non-empty list of [width, count], both positive integers, and at most "
+        rule = "a non-empty list of at most 100 [width, count], both positive integers"
         has_filters = are_filters(self.filters)
-        is_short = has_filters and len(self.filters) <= _MAX_LAYERS
-        check("filters", is_short, f"{rule}{_MAX_LAYERS} pairs")
-        is_dictionary = isinstance(self.dictionary, Dictionary)
-        check("dictionary", is_dictionary or self.dictionary is None, "a Dictionary or None")
-        has_words = is_dictionary and self.dictionary.words is not None
-        rule = "at least 1" if has_words else "0 without a dictionary that has words"
-        word_dim = self.word_dim if is_integer(self.word_dim) else -1
-        check("word_dim", word_dim < 0 or (word_dim > 0) == has_words, rule)
-        if self.dictionary is None and is_integer(self.projection_dim) and is_integer(self.units):
-            rule = f"at most `units` ({short_repr(self.units)})"
-            check("projection_dim", self.projection_dim <= self.units, rule)
-        if has_filters and is_integer(self.max_characters):
+        check("filters", has_filters and len(self.filters) <= _MAX_LAYERS, rule)
+        check("dictionary", isinstance(self.dictionary, Dictionary | None), "a Dictionary or None")
+        if not faults:
+            # JSON does not take NumPy's numbers, so they become Python's.
+            for field in dataclasses.fields(self):
+                object.__setattr__(self, field.name, _to_python_numbers(getattr(self, field.name)))
+            has_words = self.num_words is not None
+            rule = "at least 1" if has_words else "0 without a dictionary that has words"
+            check("word_dim", (self.word_dim > 0) == has_words, rule)
+            if self.dictionary is None:
+                rule = f"at most `units` ({short_repr(self.units)})"
+                check("projection_dim", self.projection_dim <= self.units, rule)
             widest = max(width for width, _ in self.filters)
             rule = f"at least the width of the widest filter ({short_repr(widest)})"
             check("max_characters", self.max_characters >= widest, rule)
-        if not faults and (size := sum(self.num_parameters().values())) > MAX_PARAMETERS:
-            faults.append(
-                f"all sizes together must make at most {MAX_PARAMETERS:,} parameters. "
-                f"Received: {short_repr(size)} parameters"
-            )
+            if not faults and (size := sum(self.num_parameters().values())) > MAX_PARAMETERS:
+                faults.append(
+                    f"all sizes together must make at most {MAX_PARAMETERS:,} parameters. "
+                    f"Received: {short_repr(size)} parameters"
+                )
         if faults:
             raise ValueError("\n".join(faults))
-        # JSON does not take NumPy's numbers, so they become Python's.
-        for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, _to_python_numbers(getattr(self, field.name)))
 
     @property
     def has_projection(self) -> bool:
@@ -198,21 +183,15 @@ class ElmoConfig:
 
     @property
     def num_filters(self) -> int:
-        """Sum of the filters' counts."""
         return sum(count for _, count in self.filters)
 
     @property
     def output_dim(self) -> int:
-        """Size of a layer's output: both directions, `2 * projection_dim`."""
+        """Size of a layer's output: both directions."""
         return 2 * self.projection_dim
 
     def num_parameters(self) -> dict[str, int]:
-        """The number of parameters of each part, without the row of the padding character.
-
-        Returns:
-            dict of int: `"characters"`, `"convolutions"`, `"highway"`, `"projection"`, `"lstm"`,
-            and `"words"` where there is a table of them.
-        """
+        """The number of parameters of each part, without the row of the padding character."""
         f, p, u = self.num_filters, self.projection_dim, self.units
         cell = 2 * p * 4 * u + 4 * u + (u * p if self.has_projection else 0)
         words = {} if self.num_words is None else {"words": self.num_words * self.word_dim}
@@ -227,19 +206,13 @@ class ElmoConfig:
 
     @classmethod
     def from_options(cls, options: Options, where: str = "options") -> "ElmoConfig":
-        """Reads the original's options.
+        """The config of the original's options, a dict or the path of an `options.json`.
 
-        Args:
-            options: dict, or the path of an `options.json`.
-            where: what error messages call the options, if they are a dict.
-
-        Returns:
-            An `ElmoConfig`.
+        Messages call a dict `where`.
 
         Raises:
             ValueError: the file is larger than 1 MiB, is not a JSON object, lacks a key, or has a
-                key that is unknown or whose value is out of range. The message names every fault;
-                it cuts long values and long lists of keys.
+                key that is unknown or whose value is out of range. The message names every fault.
             TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):
@@ -250,66 +223,16 @@ class ElmoConfig:
                 )
             where = str(options)
             options = read_options_file(options)
-        if options.get("char_cnn", 0) is None:
-            options = {key: value for key, value in options.items() if key != "char_cnn"}
-        faults, arguments = [], {}
-        sections = {name: _section(options, name, faults) for name in _KEYS}
-        if "char_cnn" not in options:
-            faults.append(
-                "a model without `char_cnn` reads token ids, not characters; Elmo needs the "
-                "options of a character model"
-            )
-        known = {*_OTHER_KEYS, *(f"{name}.{key}" for name, keys in _KEYS.items() for key in keys)}
-        given = {f"{name}.{key}" for name, section in sections.items() for key in section}
-        if unknown := given - known:
-            faults.append(f"unknown keys: {join_names(unknown)}")
-        for name, section in sections.items():
-            for key, (argument, default) in _KEYS[name].items():
-                arguments[argument] = section.get(key, default)
-                if arguments[argument] is _REQUIRED and name in options:
-                    faults.append(f"`{name}.{key}` is missing")
-        embedding = sections["char_cnn"].get("embedding")
-        if "char_cnn" in options and not (isinstance(embedding, dict) and "dim" in embedding):
-            faults.append("`char_cnn.embedding.dim` is missing")
-        has_skips = arguments["use_skip_connections"]
-        arguments["use_skip_connections"] = _TYPED_BOOLS.get(str(has_skips).lower(), has_skips)
-        expected = arguments["projection_dim"]
-        projection = sections["char_cnn"].get("projection", expected)
-        if isinstance(projection, dict):
-            projection = projection.get("dim")
-        if projection != expected:
-            faults.append(
-                f"`char_cnn.projection` must be `lstm.projection_dim`, {short_repr(expected)}. "
-                f"Received: {short_repr(projection)}"
-            )
-        dictionary, word_dim = None, 0
-        if "dictionary" in options:
-            dictionary, word_dim = _dictionary(options, faults)
-        counts = (261, 262) if dictionary is None else (len(dictionary.characters),)
-        num_characters = sections["char_cnn"].get("n_characters", counts[-1])
-        if num_characters not in counts and (dictionary is not None or "dictionary" not in options):
-            rule = "262 (published models) or 261 (training)"
-            faults.append(
-                f"`char_cnn.n_characters` must be {rule if dictionary is None else counts[0]}. "
-                f"Received: {short_repr(num_characters)}"
-            )
-        if faults:
-            raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
-        try:
-            return cls(
-                character_dim=embedding["dim"],
-                dictionary=dictionary,
-                word_dim=word_dim,
-                **arguments,
-            )
-        except ValueError as error:
-            raise ValueError(f"{where} cannot be read:\n  {error}") from None
+        arguments, faults = _arguments(options)
+        if not faults:
+            try:
+                return cls(**arguments)
+            except ValueError as error:
+                faults = [str(error)]
+        raise ValueError(f"{where} cannot be read:\n  " + "\n  ".join(faults))
 
     def to_options(self) -> dict[str, Any]:
-        """The configuration as a dict with the original's keys, ready for `json.dump`.
-
-        A dictionary is inside, under a key that the originals do not have.
-        """
+        """A dict with the original's keys, ready for `json.dump`, and with the dictionary."""
         options = {
             name: {key: getattr(self, argument) for key, (argument, _) in keys.items()}
             for name, keys in _KEYS.items()
@@ -325,27 +248,62 @@ class ElmoConfig:
         return options
 
 
-def _dictionary(options, faults):
-    """The `Dictionary` of options, and the size of a word embedding."""
-    try:
-        dictionary = Dictionary.from_options(options["dictionary"])
-    except ValueError as error:
-        faults.append(str(error))
-        return None, 0
-    embedding = options.get("word_embedding")
-    if not isinstance(embedding, dict) or "dim" not in embedding:
-        faults.append("`word_embedding.dim` is missing")
-        return dictionary, 0
-    return dictionary, embedding["dim"]
+def _arguments(options):
+    """The arguments of an `ElmoConfig` that options hold, and the faults in these."""
+    faults = [
+        f"`{name}` must be an object, as in a model of characters (and not of token ids). "
+        f"Received: {short_repr(options.get(name))}"
+        for name in _KEYS
+        if not isinstance(options.get(name), dict)
+    ]
+    if faults:
+        return {}, faults
+    known = {*_OTHER_KEYS, *(f"{name}.{key}" for name, keys in _KEYS.items() for key in keys)}
+    given = {f"{name}.{key}" for name in _KEYS for key in options[name]}
+    if unknown := given - known:
+        faults.append(f"unknown keys: {join_names(unknown)}")
+    arguments, char_cnn = {}, options["char_cnn"]
+    for name, keys in _KEYS.items():
+        for key, (argument, default) in keys.items():
+            arguments[argument] = options[name].get(key, default)
+            if arguments[argument] is _REQUIRED:
+                faults.append(f"`{name}.{key}` is missing")
+    has_skips = arguments["use_skip_connections"]
+    arguments["use_skip_connections"] = _TYPED_BOOLS.get(str(has_skips).lower(), has_skips)
+    arguments["character_dim"] = _dim(char_cnn.get("embedding"), "char_cnn.embedding", faults)
+    expected = arguments["projection_dim"]
+    projection = char_cnn.get("projection", expected)
+    if isinstance(projection, dict):
+        projection = projection.get("dim")
+    if projection != expected:
+        faults.append(
+            f"`char_cnn.projection` must be `lstm.projection_dim`, {short_repr(expected)}. "
+            f"Received: {short_repr(projection)}"
+        )
+    counts = [262, 261]  # in published models, and in training
+    if "dictionary" in options:
+        try:
+            dictionary = Dictionary.from_options(options["dictionary"])
+        except ValueError as error:
+            return {}, [*faults, str(error)]
+        counts = [len(dictionary.characters)]
+        arguments["dictionary"] = dictionary
+        arguments["word_dim"] = _dim(options.get("word_embedding"), "word_embedding", faults)
+    num_characters = char_cnn.get("n_characters", counts[0])
+    if num_characters not in counts:
+        faults.append(
+            f"`char_cnn.n_characters` must be {' or '.join(map(str, counts))}. "
+            f"Received: {short_repr(num_characters)}"
+        )
+    return arguments, faults
 
 
-def _section(options, name, faults):
-    section = options.get(name)
-    if isinstance(section, dict):
-        return section
-    if name in options or name == "lstm":
-        faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
-    return {}
+def _dim(value, name, faults):
+    """The size in a value of the form `{"dim": size}`."""
+    if isinstance(value, dict) and "dim" in value:
+        return value["dim"]
+    faults.append(f"`{name}.dim` is missing")
+    return None
 
 
 def _to_python_numbers(value):
@@ -357,18 +315,9 @@ def _to_python_numbers(value):
 
 
 def read_options_file(path, where=None):
-    """Reads the JSON object in an options.json of at most 1 MiB, and the dictionary that it names.
+    """The JSON object in an options.json of at most 1 MiB, and the dictionary that it names.
 
-    Args:
-        path: path of the file.
-        where: what error messages call the file. `None`: the path.
-
-    Returns:
-        A dict.
-
-    Raises:
-        ValueError: the file is too large, or holds no JSON object.
-        OSError: the file cannot be opened.
+    Messages call the file `where`, or else by its path.
     """
     where = str(path) if where is None else where
 
@@ -401,10 +350,7 @@ def check_size(size, where, limit=MAX_OPTIONS_BYTES):
 def with_dictionary(options, read_dictionary, where):
     """Options with their dictionary inside, where it is in a file of its own.
 
-    Args:
-        options: dict.
-        read_dictionary: function that returns the bytes of the file `dictionary.json` beside them.
-        where: what error messages call the options.
+    `read_dictionary` is a function that returns the bytes of the file.
     """
     if options.get("dictionary") != DICTIONARY_FILE:
         return options

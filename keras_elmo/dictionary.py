@@ -40,15 +40,10 @@ codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
 
 @dataclasses.dataclass(frozen=True)
 class Dictionary:
-    """The characters of a model, and the words of its word table.
+    """The characters of a model, and the words of its word table, each by its number.
 
-    Args:
-        characters: sequence of strings, by their numbers. `None` is a number that stands for
-            nothing. `<bos>`, `<eos>`, `<bow>`, `<eow>`, `<oov>` and `<pad>` must be among them.
-        words: the same for words, with `<oov>` among them; or `None`: there is no word table.
-
-    Raises:
-        ValueError: they are something else, or not distinct, or lack one of these.
+    `None` is a number that stands for nothing. Without `words` there is no word table. It raises a
+    `ValueError` if the marks above are not among the characters, or `<oov>` among the words.
     """
 
     characters: tuple
@@ -73,25 +68,15 @@ class Dictionary:
         return self.characters.index(character) + 1
 
     def word_to_ids(self, word, max_characters):
-        """The ids of one word.
-
-        Args:
-            word: `str`, or `bytes` of UTF-8. Bytes that are not UTF-8 are unknown characters.
-            max_characters: int, at least 3.
-
-        Returns:
-            A list of `max_characters` ints, and of one more with a word table.
+        """The ids of one word, `str` or `bytes`, a list of `max_characters` ints, and of one more
+        with a word table. Bytes that are not UTF-8 are unknown characters.
         """
         word = text_to_bytes(word).decode("utf-8", _ONE_UNKNOWN)[: max_characters - 2]
         is_boundary = word in (BEGIN_SENTENCE, END_SENTENCE)
         return self._row([word] if is_boundary else word, word, max_characters)
 
     def boundary_ids(self, max_characters):
-        """The ids of the sentence boundaries.
-
-        Returns:
-            A pair of lists: begin of sentence, end of sentence.
-        """
+        """The ids of the sentence boundaries, begin and end: a pair of lists."""
         marks = (BEGIN_SENTENCE, END_SENTENCE)
         return tuple(self._row([mark], mark, max_characters) for mark in marks)
 
@@ -102,17 +87,12 @@ class Dictionary:
         return ids if self.words is None else ids + _ids([word], self.words)
 
     def to_options(self):
-        """The dictionary as a dict for `json.dump`; `from_options` reads it."""
         words = None if self.words is None else list(self.words)
         return {"characters": list(self.characters), "words": words}
 
     @classmethod
     def from_options(cls, options):
-        """The dictionary of what `to_options` returns.
-
-        Raises:
-            ValueError: the options are something else.
-        """
+        """The dictionary of what `to_options` returns, or a `ValueError`."""
         if not isinstance(options, dict) or options.keys() != {"characters", "words"}:
             raise ValueError(
                 "`dictionary` must be an object with `characters` and `words`. "
@@ -122,7 +102,6 @@ class Dictionary:
 
 
 def _ids(tokens, entries):
-    """The ids of tokens by the entries of a dictionary."""
     numbers = {entry: number for number, entry in enumerate(entries)}
     return [numbers.get(token, numbers[UNKNOWN]) + 1 for token in tokens]
 

@@ -29,9 +29,8 @@ def without_trace_warnings():
 
 @contextlib.contextmanager
 def _without_collections():
-    """A context without Python's collection of garbage.
-
-    A trace makes many objects that live long, and each collection would look at all of them anew.
+    """A trace makes many objects that live long, and each collection of garbage would look at all
+    of them anew.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -43,21 +42,15 @@ def _without_collections():
 
 
 class TracedFunction:
-    """A `tf.function`, called through its concrete functions.
+    """A `tf.function` of tensors, called through its concrete functions.
 
     TensorFlow counts the traces of a `tf.function` by its source code, and warns when there are
     many, even where each trace belongs to another model. It does not count the traces of concrete
     functions. Retracing is unchanged.
 
-    The function must call TensorFlow's own conditions and loops: AutoGraph, which would translate
-    those of Python, is off. Translating them would only make the first call slower.
-
-    In a `keras.StatelessScope` the function runs without a trace: the trace would keep the values
-    that variables have there.
-
-    Args:
-        function: a function of tensors, without keyword arguments.
-        **options: the arguments of `tf.function`.
+    The function must call TensorFlow's own conditions and loops: AutoGraph, which would only make
+    the first call slower, is off. In a `keras.StatelessScope` it runs without a trace, which would
+    keep the values that variables have there.
     """
 
     def __init__(self, function, **options):
@@ -77,5 +70,4 @@ class TracedFunction:
         return self._function.get_concrete_function(*args)(*args)
 
     def run_untraced(self, *args):
-        """Runs the function without a graph."""
         return self._plain(*args)

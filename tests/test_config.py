@@ -177,9 +177,9 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
         ("lstm.dim", ..., "`lstm.dim` is missing"),
         ("lstm.n_layers", ..., "`lstm.n_layers` is missing"),
         ("lstm.units", 4096, r"unknown keys: lstm\.units"),
-        ("lstm", ..., "`lstm` must be an object. Received: None"),
-        ("char_cnn", ..., "a model without `char_cnn` reads token ids"),
-        ("char_cnn", 5, "`char_cnn` must be an object. Received: 5"),
+        ("lstm", ..., "`lstm` must be an object, .* Received: None"),
+        ("char_cnn", ..., "`char_cnn` must be an object, .* Received: None"),
+        ("char_cnn", 5, "`char_cnn` must be an object, .* Received: 5"),
         ("char_cnn.projection", 8, "`char_cnn.projection` must be .* 512. Received: 8"),
         ("lstm.use_skip_connections", "yes", "Received: use_skip_connections='yes'"),
         ("char_cnn.filters", ..., "`char_cnn.filters` is missing"),
@@ -187,8 +187,8 @@ def test_bad_argument_is_named_with_its_rule_and_value(argument, rule, values):
         ("char_cnn.embedding", ..., r"`char_cnn\.embedding\.dim` is missing"),
         ("char_cnn.embedding", 16, r"`char_cnn\.embedding\.dim` is missing"),
         ("char_cnn.embedding.dim", ..., r"`char_cnn\.embedding\.dim` is missing"),
-        ("char_cnn.n_characters", 60, "must be 262 .* or 261 .* Received: 60"),
-        ("char_cnn.n_characters", True, "must be 262 .* or 261 .* Received: True"),
+        ("char_cnn.n_characters", 60, "must be 262 or 261. Received: 60"),
+        ("char_cnn.n_characters", True, "must be 262 or 261. Received: True"),
     ],
 )
 def test_bad_option_is_named_after_the_source(path, value, message):
@@ -243,7 +243,7 @@ def test_sizes_that_no_model_has_are_refused(path, message, size):
 
 def test_filters_are_bounded_in_number_and_width():
     many = [[1, 1]] * 101
-    with pytest.raises(ValueError, match="`filters` must be .* at most 100 pairs"):
+    with pytest.raises(ValueError, match="`filters` must be .* at most 100 "):
         ElmoConfig(filters=many)
     assert len(ElmoConfig(filters=many[:100]).filters) == 100
     with pytest.raises(ValueError, match="`max_characters` must be at least the width of the wid"):

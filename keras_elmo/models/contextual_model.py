@@ -32,16 +32,9 @@ DEFAULT_INITIALIZER = "glorot_uniform"
 class ContextualModel(keras.Model):
     """What lies below the mixes: words to token embeddings, and these to the biLM's layers.
 
-    Keras takes only tensors of strings. `__call__`, `fit`, `evaluate` and `predict` take strings,
-    lists and arrays too, also in `validation_data`; see `keras_elmo.strings`. A `tf.data.Dataset`
-    or a generator of batches is passed on to Keras. The outputs of `predict` are padded to the
-    longest sentence of all batches.
-
-    Args:
-        config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
-        tokenizer: how raw strings are split, see `Elmo`.
-        kernel_initializer: initializer of the character encoder's and the biLM's kernels.
-        matmul_dtype: see `Elmo`.
+    `__call__`, `fit`, `evaluate` and `predict` take text in every form of `keras_elmo.strings`,
+    also in `validation_data`. A `tf.data.Dataset` or a generator of batches is passed on to Keras.
+    The outputs of `predict` are padded to the longest sentence of all batches.
     """
 
     source: str | None = None  # where the weights come from, for `repr` and manifests
@@ -66,7 +59,7 @@ class ContextualModel(keras.Model):
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
         self.config = config
-        self._exported = _Exported()
+        self._exported = threading.local()
         self.tokenizer = text.get_tokenizer(tokenizer)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.supports_jit = False  # XLA does not take strings.
@@ -121,9 +114,9 @@ class ContextualModel(keras.Model):
 
     @property
     def matmul_dtype(self) -> str | None:
-        """The dtype of the products of matrices: `None`, for that of the layers, or `"bfloat16"`.
+        """`None`, for the dtype of the layers, or `"bfloat16"`.
 
-        It may be changed. A Keras model around this one takes the new dtype when it is compiled.
+        A Keras model around this one takes a change when it is compiled.
         """
         return self.kernel_rounding.dtype
 
@@ -133,28 +126,23 @@ class ContextualModel(keras.Model):
         self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
 
     def round_kernels(self) -> None:
-        """Says that you assigned to a frozen kernel of a model with `matmul_dtype="bfloat16"`.
+        """Call this after `variable.assign` or `tf.train.Checkpoint.restore` on a frozen kernel.
 
-        Calls read frozen kernels that were rounded once, and again after every way of loading
-        (`load_weights`, `set_weights`, files of Keras; also those of a model around this one) and
-        after a change of `matmul_dtype`, `trainable` or `trainable_part`. After `variable.assign`
-        or `tf.train.Checkpoint.restore`, call this: the next call of the model rounds them anew.
+        With `matmul_dtype="bfloat16"` calls read frozen kernels that were rounded once. Every way
+        of loading, and a change of what trains, rounds them anew by itself.
         """
         self.kernel_rounding.expire()
 
     @property
     def weights(self):
-        """List of the layers' variables."""
         # `set_weights`, also that of a model around this one, assigns to what it reads here.
         self.kernel_rounding.expire()
         return super().weights
 
-    # What an export changes
-
     @property
     def tokenizer(self) -> Any:
         """What splits raw strings, or `None`."""
-        return self._exported.tokenizer if self._exported.is_running else self._tokenizer
+        return getattr(self._exported, "tokenizer", self._tokenizer)
 
     @tokenizer.setter
     def tokenizer(self, tokenizer: Any) -> None:
@@ -163,11 +151,11 @@ class ContextualModel(keras.Model):
     @contextlib.contextmanager
     def exporting(self, tokenizer):
         """A context in which this thread's calls use another tokenizer, for an export."""
-        self._exported.is_running, self._exported.tokenizer = True, tokenizer
+        self._exported.tokenizer = tokenizer
         try:
             yield
         finally:
-            self._exported.is_running = False
+            del self._exported.tokenizer
 
     # Text in any form
 
@@ -176,13 +164,10 @@ class ContextualModel(keras.Model):
 
     def fit(self, x: Any = None, *args: Any, validation_data: Any = None, **kwargs: Any) -> Any:
         if isinstance(validation_data, list | tuple) and validation_data:
-            validation_data = (
-                fit_strings(validation_data[0], self.tokenizer),
-                *validation_data[1:],
-            )
-        return super().fit(
-            fit_strings(x, self.tokenizer), *args, validation_data=validation_data, **kwargs
-        )
+            texts, *targets = validation_data
+            validation_data = (fit_strings(texts, self.tokenizer), *targets)
+        x = fit_strings(x, self.tokenizer)
+        return super().fit(x, *args, validation_data=validation_data, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         return super().evaluate(fit_strings(x, self.tokenizer), *args, **kwargs)
@@ -191,39 +176,31 @@ class ContextualModel(keras.Model):
         x = fit_strings(x, self.tokenizer)
         if tf.is_tensor(x) and x.shape.rank == 1 and x.shape[0] == 0:  # Keras fails on no batch
             return keras.tree.map_structure(np.asarray, self(x))
-        outputs = super().predict(x, *args, **kwargs)
-        return keras.tree.map_structure(
-            lambda value: (
-                value.to_tensor().numpy() if isinstance(value, tf.RaggedTensor) else value
-            ),
-            outputs,
-        )
+
+        def to_dense(value):
+            return value.to_tensor().numpy() if isinstance(value, tf.RaggedTensor) else value
+
+        return keras.tree.map_structure(to_dense, super().predict(x, *args, **kwargs))
 
     def token_embeddings(self, words: Sequence[str] | HasArray) -> Array:
-        """The embeddings of single words, as the biLM reads them.
+        """The embeddings of single words, as the biLM reads them: float32, (words, projection_dim).
 
-        `embed(..., layers="word_emb")` gives those of sentences.
-
-        Args:
-            words: list of strings. `"<S>"` and `"</S>"` are words like others.
-
-        Returns:
-            NumPy array, float32, (words, projection_dim).
-
-        Raises:
-            ValueError: the words are not a list, or most of them hold whitespace, like sentences.
-            TypeError: one of them is not a string.
-
-        Example:
-
-        >>> elmo.token_embeddings(["cat", "dog"]).shape
-        (2, 512)
+        `"<S>"` and `"</S>"` are words like others. It raises a `ValueError` if the words are not a
+        list of strings, or most of them hold whitespace, like sentences.
         """
-        words = _words_to_bytes(words, self.tokenizer)
-        distinct = sorted(set(words), key=len)
+        tensor = text.strings(words)
+        if isinstance(words, str | bytes) or tensor.shape.rank != 1:
+            raise ValueError(
+                "The words must be a list of strings. "
+                f"Received: strings of shape {tuple(tensor.shape)}"
+            )
+        tokens = tensor.numpy().tolist()
+        if tensor is not words:
+            text.check_tokens(tokens, self.tokenizer)
+        distinct = sorted(set(tokens), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
         embeddings = self.token_encoder.from_many_words(distinct).numpy()[2:]
-        index = np.array([index_of[word] for word in words], int)
+        index = np.array([index_of[word] for word in tokens], int)
         return embeddings[index].astype(np.float32, copy=False)
 
     def tokenize(self, sentences: Sentences) -> list[list[str]]:
@@ -234,14 +211,11 @@ class ContextualModel(keras.Model):
                 are not split again. `strings` says what each form means.
 
         Returns:
-            A list of lists of `str`, of at most `max_tokens` tokens if the model has such a limit,
-            without the sentence boundaries. Bytes that are not UTF-8 are lone surrogates, as
-            Python's `surrogateescape` makes them, which every call takes back.
+            A list of lists of `str`, of at most `max_tokens` tokens, without the sentence
+            boundaries. Bytes that are not UTF-8 are lone surrogates (`surrogateescape`).
 
         Raises:
             TypeError: a sentence is neither a string nor a list of strings.
-
-        Example:
 
         >>> elmo.tokenize(["The cat sat .", ["Hello"]])
         [['The', 'cat', 'sat', '.'], ['Hello']]
@@ -249,32 +223,23 @@ class ContextualModel(keras.Model):
         return list(tokenize(self.tokenizer, sentences, self.max_tokens))
 
     def batch_to_ids(self, sentences: Texts) -> Any:
-        """The character ids of a batch of sentences, by the model's own scheme.
+        """The character ids of tokenised sentences, by the model's own scheme.
 
         Args:
             sentences: list of lists of strings, a RaggedTensor, or strings (batch, tokens) padded
-                with `""`: tokens, without sentence boundaries.
+                with `""`, without sentence boundaries. (Raises a `ValueError` for raw strings.)
 
         Returns:
             int32, (batch, tokens, ids_per_token), padded with 0: the input of
             `Elmo.from_character_ids` and of TFLite files. `ids_per_token` is `max_characters`, and
             with a table of words one more: the last id is that of the word.
-
-        Raises:
-            ValueError: the sentences are not tokenised.
-            TypeError: the sentences hold something that is not a string.
-
-        Example:
-
-        >>> elmo.batch_to_ids([["The", "cat", "sat", "."], ["Hello"]]).shape
-        TensorShape([2, 4, 50])
         """
         return text.rows_of_sentences(sentences, self.token_encoder.scheme.ids)
 
     def _contextualize(
         self, embeddings, word_index, row_lengths, keep_sentence_boundaries=False, state=None
     ):
-        """Every layer of sentences whose words are encoded.
+        """Every layer of sentences whose words are encoded, their mask, and the biLM's state.
 
         Args:
             embeddings: float, (2 + words, projection_dim). What a `TokenEncoder` gives.
@@ -283,10 +248,9 @@ class ContextualModel(keras.Model):
             keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in.
             state: see `BiLM`; `None`: zeros.
 
-        Returns:
-            A triple: the `num_layers + 1` layers, float, (batch, tokens, 2 * projection_dim), zero
-            where the mask is `False`; the mask, bool, (batch, tokens); and the biLM's state, which
-            is that after `</S>` if a state was given or boundaries are kept.
+        The layers are `num_layers + 1` floats, (batch, tokens, 2 * projection_dim), zero where the
+        mask, bool, (batch, tokens), is `False`. The state is that after `</S>` if a state was given
+        or boundaries are kept.
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
@@ -318,21 +282,18 @@ class ContextualModel(keras.Model):
 
         Args:
             source: `"tiny"`, the model in the package; the name of a published one (see
-                `keras_elmo.weights.presets`), downloaded once and kept; a folder, or a zip, `.tar`
-                or `.tar.gz` of one, with `options.json` (or one `*_options.json`) and one `*.hdf5`
-                or a checkpoint of the original trainer (TensorFlow 1), or of a module of TensorFlow
-                Hub, such as `google/elmo/3`, whose mix is loaded, too, or of ELMoForManyLangs (see
-                docs/manylangs.md); the address of such a file (`https://...`) or of a repository of
-                the Hugging Face Hub (`hf://user/model`); or a pair `(options, weights)` of paths or
-                addresses of files. What is downloaded is kept.
+                `keras_elmo.weights.presets`); the address of a file (`https://...`) or of a
+                repository of the Hugging Face Hub (`hf://user/model`); a pair `(options, weights)`
+                of paths or addresses; or a folder, or a zip, `.tar` or `.tar.gz` of one, with
+                `options.json` (or one `*_options.json`) and one `*.hdf5` or a checkpoint of the
+                original trainer (TensorFlow 1), of a module of TensorFlow Hub such as
+                `google/elmo/3`, whose mix is loaded, too, or of ELMoForManyLangs (see
+                docs/manylangs.md). What is downloaded is kept.
             **kwargs: the arguments of the model, except `config` and `kernel_initializer`.
-
-        Returns:
-            The model.
 
         Raises:
             TypeError: `config` or `kernel_initializer` is given.
-            ValueError: there is no such model, or its files do not hold one. See `load_weights`.
+            ValueError: there is no such model, or its files do not hold one.
             OSError: a file cannot be opened or downloaded.
             ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
         """
@@ -346,14 +307,7 @@ class ContextualModel(keras.Model):
 
     @classmethod
     def from_files(cls, config, weights, source=None, **kwargs):
-        """Like `from_pretrained`, with files that are already found and opened.
-
-        Args:
-            config: an `ElmoConfig`.
-            weights: what `load_weights` takes.
-            source: what `from_pretrained` takes, which `repr` shows if it is a name or a path.
-            **kwargs: see `from_pretrained`.
-        """
+        """Like `from_pretrained`, of an `ElmoConfig` and what `load_weights` takes."""
         model_files.check_size(config, weights)
         model = cls(config, kernel_initializer="zeros", **kwargs)
         model.load_weights(weights)
@@ -366,8 +320,7 @@ class ContextualModel(keras.Model):
         """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
 
         A model with a dictionary gets a `dictionary.json`, too, and only `from_pretrained` reads
-        these files. `README.md` is a model card with what is known of the model; one that is there
-        already stays.
+        these files. `README.md` becomes a model card, unless there is one.
 
         Args:
             folder: path. It is created if it does not exist.
@@ -391,32 +344,26 @@ class ContextualModel(keras.Model):
         push_to_hub(self.save_pretrained, repository, private)
 
     def facts(self):
-        """What a model card tells: dict of strings, by their names."""
+        """What a model card tells: strings by their names."""
         config = self.config
-        tokenizer = "none" if self.tokenizer is None else type(self.tokenizer).__name__
         is_public = self.source and ("://" in self.source or self.source in sources.presets.names())
         return {
             "what": "An ELMo model",
             "parameters": f"{self.count_params():,}",
             "LSTMs": f"{config.num_layers} layers of {config.units:,} units in each direction",
             "vectors": f"{config.output_dim:,} numbers for each token and layer",
-            "tokenizer": tokenizer,
+            "tokenizer": "none" if self.tokenizer is None else type(self.tokenizer).__name__,
             **({"weights": self.source} if is_public else {}),  # and no path of this machine
         }
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
-        """Loads weights. A file with a fault changes nothing.
+        """Loads weights, or raises a `ValueError` or an `OSError` and changes nothing.
 
         Args:
             filepath: a file of the original's format (also an open binary one), the folder of a
                 checkpoint of the original trainer (TensorFlow 1), of a module of TensorFlow Hub or
                 of ELMoForManyLangs, or a file of Keras's own format (`*.weights.h5`).
-            **kwargs: further arguments of Keras's `load_weights`, for its own format.
-
-        Raises:
-            ValueError: the file does not hold the weights of the model. See
-                `keras_elmo.weights.load_weights` for the faults that are reported.
-            OSError: the file cannot be opened.
+            **kwargs: arguments of Keras's `load_weights`, for its own format.
         """
         if model_files.is_keras_file(filepath):
             super().load_weights(filepath, **kwargs)
@@ -427,14 +374,8 @@ class ContextualModel(keras.Model):
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
-        """Saves the weights in the original's format, or Keras's own (`*.weights.h5`).
-
-        The original's format holds the character encoder and the biLM. Keras's holds the mixes,
-        too.
-
-        Args:
-            filepath: the file to write. Its name decides the format.
-            **kwargs: further arguments of Keras's `save_weights`, for its own format.
+        """Saves the weights in Keras's own format, if the file is named `*.weights.h5`, or else the
+        character encoder and the biLM in the original's.
         """
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
@@ -474,22 +415,3 @@ def refuse_pretrained_source(cls, config, weights=None):
         f"`config` must describe a model: {cls.__name__}(config) makes one with random weights. To "
         f"load one, write {cls.__name__}.from_pretrained({source!r}). Received: config={config!r}"
     )
-
-
-def _words_to_bytes(words, tokenizer):
-    tensor = text.strings(words)
-    if isinstance(words, str | bytes) or tensor.shape.rank != 1:
-        raise ValueError(
-            f"The words must be a list of strings. Received: strings of shape {tuple(tensor.shape)}"
-        )
-    tokens = tensor.numpy().tolist()
-    if tensor is not words:
-        text.check_tokens(tokens, tokenizer)
-    return tokens
-
-
-class _Exported(threading.local):
-    """Whether a thread exports the model, and with which tokenizer."""
-
-    is_running = False
-    tokenizer = None

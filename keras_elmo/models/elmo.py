@@ -1,7 +1,5 @@
 """`Elmo`."""
 
-import os
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +18,7 @@ from keras_elmo.models.contextual_model import (
     refuse_pretrained_source,
 )
 from keras_elmo.models.embed_stream import embed_stream
-from keras_elmo.models.outputs import LastMask, OutputNames, give_symbolic_mask
+from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
 
@@ -51,8 +49,7 @@ class Elmo(ContextualModel):
             weights are random: `Elmo.from_pretrained` loads a model.
         tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"characters"` (a token
             for each character, as for proteins), `"space"` (the ASCII space alone, as TF Hub's
-            module does), an object of `keras_elmo.text`, or `None` if every input is already
-            tokenised.
+            module does), an object of `keras_elmo.text`, or `None`: every input is tokenised.
         num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
             batch, and over the sentence boundaries if they are kept.
@@ -61,25 +58,21 @@ class Elmo(ContextualModel):
         keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in every output.
         stateful: bool. Begin each batch with the LSTM state that the last one left, row by row,
             as the originals do; `reset_states()` forgets it.
-        max_tokens: int or `None`. The width of every output: shorter sentences are padded to it,
-            and of a longer one only the first `max_tokens` tokens are read. The tokens that are
-            cut get no vector and do not influence the other vectors: the backward LSTMs begin at
+        max_tokens: int or `None`. The width of every output. Of a longer sentence only the first
+            `max_tokens` tokens are read: the others get no vector, and the backward LSTMs begin at
             the last token that is kept.
-        trainable: bool. `False` freezes the whole model. `True` makes the part that
-            `trainable_part` names trainable, and no more.
-        trainable_part: the part that trains while `trainable` is `True`: `"none"`, `"mix"` (scalars
-            and gamma), `"bilm"` (the LSTMs too) or `"all"` (the character encoder too). Set this,
-            and not `elmo.bilm.trainable` or `elmo.character_encoder.trainable`: the graphs of eager
-            calls skip frozen layers in the backward pass, and only `trainable` and
-            `trainable_part` retrace these graphs.
+        trainable: bool. `False` freezes the whole model; `True` trains what `trainable_part` names.
+        trainable_part: the part that trains: `"none"`, `"mix"` (scalars and gamma), `"bilm"` (the
+            LSTMs too) or `"all"` (the character encoder too). Set this, and not
+            `elmo.bilm.trainable`: the graphs of eager calls skip frozen layers in the backward
+            pass, and only `trainable` and `trainable_part` retrace these graphs.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
             `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
             gates and outputs stay float32. It is about twice as fast on processors with AMX, and
             slower on most others (see docs/speed.md). `elmo.matmul_dtype = ...` changes it.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
-            outputs have that dtype, and the variables stay float32. On a processor without
-            arithmetic of these dtypes this is slower than float32.
+            outputs have that dtype, and the variables stay float32.
 
     Call arguments:
         inputs: text, as raw strings or as tokens: `strings` says what each form means. All outputs
@@ -130,14 +123,6 @@ class Elmo(ContextualModel):
     ) -> None:
         refuse_pretrained_source(type(self), config, tokenizer)
         super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
-        if isinstance(config, str | os.PathLike):
-            options = os.fspath(config)
-            warnings.warn(
-                f"Elmo({options!r}) has random weights. To load a model, write "
-                f"Elmo.from_pretrained(({options!r}, WEIGHTS)); for a new one without this "
-                f"warning, Elmo(ElmoConfig.from_options({options!r}))",
-                stacklevel=2,
-            )
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)
@@ -156,9 +141,8 @@ class Elmo(ContextualModel):
 
         dtype = self.dtype_policy
         config = self.config
-        self.output_keys = OutputNames(
-            config, num_mixes, num_boundaries=2 if keep_sentence_boundaries else 0
-        )
+        num_boundaries = 2 if keep_sentence_boundaries else 0
+        self.output_keys = OutputNames(config, num_mixes, num_boundaries)
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
             for name in self.output_keys.mixes
@@ -168,9 +152,8 @@ class Elmo(ContextualModel):
             mix.build([(None, None, config.output_dim)] * (config.num_layers + 1))
         self.masked_mean.build((None, None, config.output_dim))
         self.built = True
-        sizes = self.bilm.state_sizes
-        self._batch_state = BatchState(sizes, self.compute_dtype) if self.stateful else None
-        self._last_mask = LastMask()
+        if self.stateful:
+            self._batch_state = BatchState(self.bilm.state_sizes, self.compute_dtype)
         self._make_traces()
         self._update_trainable_layers()
 
@@ -178,27 +161,21 @@ class Elmo(ContextualModel):
         tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
         tokens, row_lengths = tokens.flat_values, tokens.row_lengths()
         words, word_index = tf.unique(tokens)
-        embeddings = self._run("_encode", words)
-        layers, mask = self._run("_contextual_layers", embeddings, word_index, row_lengths)
-        outputs = self._run("_token_outputs", layers, mask, width, tokens, row_lengths)
-        self._last_mask.keep(inputs, outputs["mask"])
-        return outputs
+        embeddings = self.token_encoder.from_words(words)
+        layers, mask = self._contextual_layers(embeddings, word_index, row_lengths)
+        return self._run("_token_outputs", layers, mask, width, tokens, row_lengths)
 
     def from_character_ids(
         self, character_ids: Any, has_boundaries: bool = False
     ) -> dict[str, Any]:
-        """The outputs for character ids.
+        """The outputs for character ids: the dict of a call, without `"tokens"`.
 
         Args:
             character_ids: int32, (batch, tokens, max_characters), as the method `batch_to_ids`
                 makes them. Padding tokens are all 0 and come after the real ones. With
                 `max_tokens`, the tokens beyond it are not read.
             has_boundaries: bool. Whether each sentence has `<S>` and `</S>` already, as bilm-tf's
-                `Batcher` makes them. They are removed, since the model adds its own: the outputs
-                have two tokens fewer.
-
-        Returns:
-            The dict of a call, without `"tokens"`.
+                `Batcher` makes them. The outputs leave them out: they have two tokens fewer.
 
         Raises:
             TypeError: the ids are not integers.
@@ -212,12 +189,9 @@ class Elmo(ContextualModel):
         mask = tf.reduce_any(ids > 0, axis=-1)
         width = self.max_tokens or num_columns(ids)
         batch = self._run("_encode_ids", ids, mask)
-        return self._run("_padded_outputs", *self._run("_contextual_layers", *batch), width)
+        return self._run("_padded_outputs", *self._contextual_layers(*batch), width)
 
     # The parts of a call. Eagerly each is a graph: `embed` and calls share the largest ones.
-
-    def _encode(self, words):
-        return self.token_encoder.from_words(words)
 
     def _encode_ids(self, ids, mask):
         """The arguments of `_contextualize` for character ids."""
@@ -226,9 +200,10 @@ class Elmo(ContextualModel):
         return embeddings, word_index, tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
 
     def _contextual_layers(self, *batch):
-        """Every layer, and the mask, see `_contextualize`; of a stateful model from its state."""
-        if not self.stateful:
-            return self._stateless_layers(*batch)
+        """Every layer, and the mask; of a stateful model from its state."""
+        return self._run("_stateful_layers" if self.stateful else "_stateless_layers", *batch)
+
+    def _stateful_layers(self, *batch):
         state = self._batch_state.read(tf.size(batch[-1]))
         layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
         self._batch_state.write(state)
@@ -251,16 +226,10 @@ class Elmo(ContextualModel):
         return self.output_keys.pad(outputs, width)
 
     def _padded_outputs(self, layers, mask, width):
-        """The same without the tokens. The biLM does not run over the columns that are added."""
         return self.output_keys.pad(self.make_outputs(layers, mask), width)
 
     def make_outputs(self, layers, mask):
-        """The dict of a call, without `"tokens"`, from what the biLM gives.
-
-        Args:
-            layers: list of `num_layers + 1` floats, (batch, tokens, D).
-            mask: bool, (batch, tokens).
-        """
+        """The dict of a call, without `"tokens"`, of the layers, (batch, tokens, D)."""
         outputs = {"word_emb": layers[0][:, :, : self.config.projection_dim]}
         for index, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{index}"] = layer
@@ -301,9 +270,7 @@ class Elmo(ContextualModel):
         order. Every sentence begins with a zero state, also of a stateful model.
 
         Args:
-            sentences: list, array, tensor or iterable of raw strings, split by the model's
-                tokenizer, or of lists of tokens, which are not split again. `strings` says what
-                each form means.
+            sentences: see `tokenize`.
             layers: what to return, or a list of such choices:
 
                 - the name of an output: `"elmo"` (or `"elmo_2"`, ...), the learned mix;
@@ -323,8 +290,7 @@ class Elmo(ContextualModel):
             A list of NumPy arrays, float32, one for each sentence: (tokens, D);
             (tokens, projection_dim) for `"word_emb"`; (num_layers + 1, tokens, D) for `"all"`. For
             `"default"` one array, (sentences, D). With a list of choices, each sentence has a dict
-            of arrays by what was chosen, (D,) for `"default"`. `tokenize` gives the tokens that
-            they belong to.
+            of arrays by what was chosen, (D,) for `"default"`. `tokenize` gives their tokens.
 
         Raises:
             ValueError: `layers`, `token_budget` or `normalize` is not as said above, or most tokens
@@ -335,10 +301,6 @@ class Elmo(ContextualModel):
 
         >>> [vectors.shape for vectors in elmo.embed(["The cat sat .", "Hello"])]
         [(4, 1024), (1, 1024)]
-        >>> elmo.tokenize(["The cat sat .", "Hello"])
-        [['The', 'cat', 'sat', '.'], ['Hello']]
-        >>> elmo.embed(["The cat sat .", "Hello"], layers="default").shape
-        (2, 1024)
         >>> (vectors,) = elmo.embed(["The cat sat ."], layers=["word_emb", -1])
         >>> vectors["word_emb"].shape, vectors[-1].shape
         ((4, 512), (4, 1024))
@@ -373,10 +335,7 @@ class Elmo(ContextualModel):
         token_budget: int | None = None,
         progress: bool = False,
     ) -> Iterator[Any]:
-        """Like `embed`, but an iterator over the arrays of each sentence, in constant memory.
-
-        It reads the sentences of a few batches ahead, and no more.
-        """
+        """Like `embed`, but an iterator, which reads the sentences of a few batches ahead."""
         return embed_stream(self, sentences, layers, token_budget, progress)
 
     def layers_of_tokens(self, *batch):
@@ -389,7 +348,6 @@ class Elmo(ContextualModel):
 
     @property
     def trainable(self) -> bool:
-        """bool. `False`: nothing trains; `True`: what `trainable_part` names."""
         return self._trainable
 
     @trainable.setter
@@ -399,8 +357,7 @@ class Elmo(ContextualModel):
 
     @property
     def trainable_part(self) -> str:
-        """The part that trains while `trainable` is `True`: `"none"`, `"mix"`, `"bilm"` or
-        `"all"`."""
+        """The part that trains while `trainable` is `True`."""
         return self._trainable_part
 
     @trainable_part.setter
@@ -410,7 +367,7 @@ class Elmo(ContextualModel):
         self._update_trainable_layers()
 
     def freeze_mixes(self, first: int) -> None:
-        """From now on the mixes from this one on train with no part, since nobody reads them."""
+        """From now on the mixes from this one on do not train, since nobody reads them."""
         self._num_read_mixes = first
         self._update_trainable_layers()
 
@@ -423,7 +380,6 @@ class Elmo(ContextualModel):
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.
 
     def _make_traces(self):
-        """Makes the graphs of eager calls."""
         config, dtype, traced = self.config, self.compute_dtype, self.kernel_rounding.traced
         width, row_lengths = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int64)
         ids = tf.TensorSpec([None, None, self.token_encoder.scheme.ids_per_token], tf.int32)
@@ -434,7 +390,8 @@ class Elmo(ContextualModel):
         outputs = [layer] * (config.num_layers + 1), mask, width
         signatures = {
             "_encode_ids": (ids, mask),
-            "_contextual_layers": batch,
+            "_stateless_layers": batch,
+            "_stateful_layers": batch,
             "_token_outputs": (*outputs, words, row_lengths),
             "_padded_outputs": outputs,
         }
@@ -442,12 +399,6 @@ class Elmo(ContextualModel):
             name: traced(getattr(self, name), input_signature=signature)
             for name, signature in signatures.items()
         }
-        self._traces["_encode"] = self.token_encoder.traced_from_words
-        self._traces["_stateless_layers"] = self._traces["_contextual_layers"]
-        if self.stateful:
-            self._traces["_stateless_layers"] = traced(
-                self._stateless_layers, input_signature=batch
-            )
 
     def _run(self, name, *args):
         """Runs a part of a call: eagerly its graph."""
@@ -458,19 +409,8 @@ class Elmo(ContextualModel):
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         outputs = super().__call__(inputs, *args, **kwargs)
         for name in self.output_keys.sequences:
-            if isinstance(outputs[name], keras.KerasTensor):
-                give_symbolic_mask(outputs[name])
+            outputs[name]._keras_mask = outputs["mask"]
         return outputs
-
-    def compute_mask(self, inputs, mask=None):
-        if isinstance(inputs, keras.KerasTensor):
-            return None  # `__call__` gives symbolic outputs their masks
-        mask = self._last_mask.take(inputs)
-        if mask is None:
-            tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
-            lengths = tokens.row_lengths() + self.output_keys.num_boundaries
-            mask = tf.sequence_mask(lengths, width + self.output_keys.num_boundaries)
-        return self.output_keys.masks(mask)
 
     def compute_output_shape(self, input_shape):
         specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
@@ -497,7 +437,7 @@ class Elmo(ContextualModel):
 
 
 def check_trainable(value):
-    """Returns a `trainable` argument as a bool, or raises a `ValueError`."""
+    """A `trainable` argument as a bool, or a `ValueError`."""
     if isinstance(value, str) or value not in (True, False):
         part = value if value in TRAINABLE_PARTS else "mix"
         raise ValueError(
@@ -509,14 +449,9 @@ def check_trainable(value):
 
 
 class BatchState(tf.Module):
-    """A state for each row of a batch, zeros at first.
+    """A state for each row of a batch, zeros at first: a tensor of each of `sizes`.
 
-    Args:
-        sizes: list of ints, the width of each tensor of the state.
-        dtype: of the state.
-
-    Reference: `init_lstm_state` in bilm-tf's bilm/model.py. There a batch may have 128 rows at
-    most; here any number.
+    Reference: `init_lstm_state` in bilm-tf's bilm/model.py, for at most 128 rows.
     """
 
     def __init__(self, sizes, dtype):
@@ -537,22 +472,14 @@ class BatchState(tf.Module):
             variable.assign(tf.concat([rows, variable[tf.shape(rows)[0] :]], 0))
 
     def reset(self):
-        """Back to zeros."""
         for variable in self.tensors:
             variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))
 
 
 def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any]) -> Elmo:
-    """The `Elmo` that a model around it is given.
+    """The `Elmo` of an `Elmo`, its serialised form, or what `Elmo.from_pretrained` takes.
 
-    Args:
-        elmo: an `Elmo`, its serialised form, or what `Elmo.from_pretrained` takes.
-        argument: str. What the caller calls this argument.
-        dtype: the dtype policy of a model that is loaded.
-        kwargs: dict. Arguments of `Elmo` for a model that is loaded.
-
-    Raises:
-        ValueError: there are such arguments beside an `Elmo`; or see `Elmo.from_pretrained`.
+    Messages call it `argument`. `kwargs` are arguments of `Elmo`, for a model that is loaded.
     """
     if isinstance(elmo, dict):
         elmo = keras.saving.deserialize_keras_object(elmo)

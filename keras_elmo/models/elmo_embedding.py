@@ -7,10 +7,10 @@ import keras
 import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
-from keras_elmo.checks import check_choice, check_dropout
-from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
+from keras_elmo.checks import check_dropout
+from keras_elmo.models.elmo import Elmo, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
-from keras_elmo.models.outputs import LastMask, choose_layer, give_symbolic_mask
+from keras_elmo.models.outputs import choose_layer, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings
 
 _WITHOUT_MASK = ("default", "all")  # whose second axis is not that of the tokens
@@ -21,22 +21,19 @@ class ElmoEmbedding(keras.layers.Layer):
     """Outputs of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (If the labels are
-    a list, Keras's error, `Unrecognized data type`, names the texts.)
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`.
 
     Masking: the mask is computed from the text and goes with outputs of shape (batch, tokens, D).
 
     Args:
-        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes: a name, a folder, a zip
-            or tar file, an address, a pair.
+        elmo: an `Elmo`, or what `Elmo.from_pretrained` takes.
         output: what `Elmo.embed` takes as `layers`: `"elmo"`, `"default"`, `"average"`, `"sum"`,
             `"top"`, `"lstm_outputs1"`, -1, `"all"`, ... With a list of these the layer returns a
             list of tensors, for layers such as `ScalarMix` or `keras.layers.Concatenate`. (If none
             of them is a mix, pass `trainable=False`, or Keras warns that the mix has no gradient.)
         dropout: float, from 0 to below 1. Share of the output's values that are dropped in
             training.
-        trainable: bool, or `None`: as the `Elmo` has it. `False` freezes the `Elmo`. `True` makes
-            the part that `trainable_part` names trainable, and no more.
+        trainable: bool, or `None`: as the `Elmo` has it. See `Elmo`.
         trainable_part: `"none"`, `"mix"`, `"bilm"` or `"all"`, see `Elmo`; `None`: as it is.
         **kwargs: further arguments of `Elmo` (`tokenizer`, `max_tokens`, `num_mixes`, ...), if
             `elmo` is not an `Elmo` yet; and those of a Keras layer (`name`, `dtype`).
@@ -65,20 +62,12 @@ class ElmoEmbedding(keras.layers.Layer):
     ...     keras.layers.Dense(1, activation="sigmoid"),
     ... ])
     >>> model.compile("adam", "binary_crossentropy")
-    >>> texts = keras_elmo.strings(["a good film", "a bad film"])
-    >>> model.fit(texts, np.array([1, 0]))
+    >>> model.fit(keras_elmo.strings(["a good film", "a bad film"]), np.array([1, 0]))
 
-    A tagger, with tags (batch, tokens) that are padded like the tokens. (Its last layer is a plain
-    `Dense`: `keras.layers.TimeDistributed` of Keras 3.14.0 to 3.15.1 gives wrong results if the
-    number of tokens is not fixed.)
-
-    >>> model = keras.Sequential([
-    ...     keras.Input(shape=(None,), dtype="string"),
-    ...     ElmoEmbedding("path/to/model", tokenizer=None),
-    ...     keras.layers.Dense(num_tags, activation="softmax"),
-    ... ])
-    >>> model.compile("adam", "sparse_categorical_crossentropy")
-    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
+    A tagger begins with `keras.Input(shape=(None,), dtype="string")` and
+    `ElmoEmbedding("path/to/model", tokenizer=None)`, and its tags (batch, tokens) are padded like
+    the tokens. (Let its last layer be a plain `Dense`: `keras.layers.TimeDistributed` of Keras
+    3.14.0 to 3.15.1 gives wrong results if the number of tokens is not fixed.)
 
     Reference: Peters et al. 2018, section 3.3.
     """
@@ -95,10 +84,6 @@ class ElmoEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        if trainable is not None:
-            check_trainable(trainable)
-        if trainable_part is not None:
-            check_choice(TRAINABLE_PARTS, trainable_part=trainable_part)
         elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
         names = parse_layers(elmo.config, output, elmo.num_mixes, "output")
         check_dropout(dropout)
@@ -109,26 +94,21 @@ class ElmoEmbedding(keras.layers.Layer):
             self.elmo.trainable = trainable
         if trainable_part is not None:
             self.elmo.trainable_part = trainable_part
-        self._last_mask = LastMask()
         self.supports_jit = False
         self.built = True
 
     # As in Keras's `TextVectorization`: the inputs are strings, and the layers inside have a dtype
     # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
-
     @property
     def compute_dtype(self) -> str:
-        """`"string"`."""
         return "string"
 
     @property
     def variable_dtype(self) -> str:
-        """`"string"`."""
         return "string"
 
     @property
     def trainable(self) -> bool:
-        """bool. See `Elmo`."""
         return self.elmo.trainable if hasattr(self, "elmo") else True
 
     @trainable.setter
@@ -137,7 +117,6 @@ class ElmoEmbedding(keras.layers.Layer):
 
     @property
     def trainable_part(self) -> str:
-        """The part that trains while `trainable` is `True`, see `Elmo`."""
         return self.elmo.trainable_part
 
     @trainable_part.setter
@@ -153,25 +132,21 @@ class ElmoEmbedding(keras.layers.Layer):
 
     def call(self, inputs, training=False):
         outputs = self.elmo(inputs)
-        self._last_mask.keep(inputs, outputs["mask"])
-        return self._for_each_name(
-            lambda name: self.dropout(self._choose(outputs, name), training=training)
-        )
+
+        def chosen(name):
+            values = self.dropout(self._choose(outputs, name), training=training)
+            if name not in _WITHOUT_MASK:
+                values._keras_mask = outputs["mask"]
+            return values
+
+        return self._for_each_name(chosen)
 
     def _choose(self, outputs, name):
-        """What an element of `output` names, of the outputs of the `Elmo`."""
         if name in outputs:
             return outputs[name]
         layers = [tf.concat([outputs["word_emb"]] * 2, axis=-1)]
         layers += [outputs[f"lstm_outputs{k + 1}"] for k in range(self.elmo.config.num_layers)]
         return choose_layer(layers, name)
-
-    def compute_mask(self, inputs, mask=None):
-        mask = self._last_mask.take(inputs)
-        if mask is None:
-            masks = self.elmo.compute_mask(inputs)
-            mask = None if masks is None else masks["elmo"]
-        return self._for_each_name(lambda name: None if name in _WITHOUT_MASK else mask)
 
     def compute_output_shape(self, input_shape):
         specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
@@ -192,7 +167,6 @@ class ElmoEmbedding(keras.layers.Layer):
 
     @property
     def _names(self):
-        """The outputs as a list."""
         return self.output_name if isinstance(self.output_name, list) else [self.output_name]
 
     def _for_each_name(self, function):

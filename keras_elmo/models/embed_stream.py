@@ -29,16 +29,9 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
 
 
 def parse_layers(config, layers, num_mixes, argument="layers"):
-    """The argument `layers` as a list of strings and ints.
+    """The argument `layers` of `Elmo.embed` as a list of strings and ints.
 
-    Args:
-        config: the `ElmoConfig` of the model.
-        layers: see `Elmo.embed`.
-        num_mixes: int. The mixes of the model.
-        argument: str. What the caller calls this argument.
-
-    Raises:
-        ValueError: the list is empty, or holds something that is not the name or number of a layer.
+    A `ValueError` calls it `argument` if it holds something else.
     """
     last = config.num_layers
     sequences = OutputNames(config, num_mixes, num_boundaries=0).sequences
@@ -59,17 +52,9 @@ def parse_layers(config, layers, num_mixes, argument="layers"):
 
 
 def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
-    """The results of sentences that are tokenised, in their order.
+    """For each sentence, a list of bytes, a dict of NumPy arrays by the elements of `layer_specs`.
 
-    Args:
-        elmo: an `Elmo`.
-        sentences: iterable of lists of bytes.
-        layer_specs: what `parse_layers` gives.
-        token_budget: int or `None`, see `Elmo.embed`.
-        advance: function that is called after each batch with the number of its sentences.
-
-    Yields:
-        For each sentence a dict of NumPy arrays, by the elements of `layer_specs`.
+    `advance` is called after each batch with the number of its sentences.
     """
     for group in groups(sentences, token_budget):
         # Each word once, the shortest first: the encoder cuts its characters to the longest of a
@@ -98,31 +83,22 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
 def _split(elmo, layers, spec, ends):
     """What a layer spec names, for each sentence of a batch an array.
 
-    Args:
-        layers: list of `num_layers + 1` floats, (N, D). All tokens of the batch.
-        spec: str or int.
-        ends: list of ints. After how many tokens each sentence ends, but for the last.
+    `layers` are floats (N, D) of all tokens, and `ends` says after how many tokens each sentence
+    ends, but for the last.
     """
     is_mean = spec == "default"
-    values = _layer(elmo, layers, "elmo" if is_mean else spec).numpy()
-    arrays = np.split(values.astype(np.float32, copy=False), ends, axis=-2)
+    name = "elmo" if is_mean else spec
+    if name in elmo.output_keys.mixes:
+        values = elmo.mixes[elmo.output_keys.mixes.index(name)](layers)
+    elif name == "word_emb":
+        values = layers[0][:, : elmo.config.projection_dim]
+    else:
+        values = choose_layer(layers, name)
+    arrays = np.split(values.numpy().astype(np.float32, copy=False), ends, axis=-2)
     # A view would keep the arrays of the whole batch in memory.
     return [sentence_mean(array) if is_mean else array.copy() for array in arrays]
 
 
-def _layer(elmo, layers, spec):
-    """What a layer spec names: float, (N, features), or (num_layers + 1, N, D) for `"all"`."""
-    if spec in elmo.output_keys.mixes:
-        return elmo.mixes[elmo.output_keys.mixes.index(spec)](layers)
-    if spec == "word_emb":
-        return layers[0][:, : elmo.config.projection_dim]
-    return choose_layer(layers, spec)
-
-
 def sentence_mean(vectors):
-    """The mean over the tokens of a sentence, (D,); zeros for a sentence without tokens.
-
-    Args:
-        vectors: float32, (tokens, D).
-    """
+    """The mean of (tokens, D), (D,): zeros for a sentence without tokens."""
     return vectors.sum(axis=0) / max(len(vectors), 1)

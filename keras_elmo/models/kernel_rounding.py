@@ -16,15 +16,12 @@ PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux
 
 
 class KernelRounding:
-    """What a model multiplies in.
+    """The dtype that a model multiplies in: `None`, for that of the layers, or `"bfloat16"`.
 
     Casting all kernels of the original model takes as long as half a sentence. So the graphs that
     `traced` makes, which only eager calls run, read frozen kernels that were rounded before.
     Graphs that others make (`fit`, an outer model) round the kernels themselves, and every graph
     rounds the kernels that train.
-
-    Attributes:
-        dtype: `None`, for that of the layers, or `"bfloat16"`.
     """
 
     def __init__(self, dtype):
@@ -32,7 +29,6 @@ class KernelRounding:
         self.set_dtype(dtype)
 
     def set_dtype(self, dtype):
-        """Changes the dtype. Graphs are traced anew."""
         check_choice(MATMUL_DTYPES, matmul_dtype=dtype)
         if dtype is not None:
             warn_of_slow_processor()
@@ -48,7 +44,6 @@ class KernelRounding:
         self._rounded.is_expired = True
 
     def context(self):
-        """A context in which layers multiply in the dtype."""
         rounded = getattr(self._thread, "rounded", None)
         return using_matmul_dtype(self.dtype, None if rounded is None else rounded.find)
 
@@ -73,11 +68,7 @@ class KernelRounding:
 
 
 class RoundedKernels:
-    """Frozen kernels in the dtype of the products, for graphs that read them.
-
-    Attributes:
-        is_expired: bool. Whether kernels may have changed since they were rounded.
-    """
+    """Frozen kernels in the dtype of the products, for graphs that read them."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -99,7 +90,6 @@ class RoundedKernels:
         return rounded.read_value()
 
     def update(self):
-        """Rounds all kernels anew, if they have expired."""
         with self._lock:
             if self.is_expired:
                 self.is_expired = False

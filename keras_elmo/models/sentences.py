@@ -19,7 +19,6 @@ MIN_ROWS = 24
 MAX_TOKENS = 6 * TOKEN_BUDGET
 READ_AHEAD = 256  # sentences that are tokenised together: enough to hide the cost of a call
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together: enough to be of like length
-_BOUNDARIES = 2  # of a sentence: the biLM reads them, too
 _RULE = "Each sentence must be a string or a list of strings."
 
 
@@ -34,11 +33,7 @@ class Tokens(list):
 
 
 def as_sentences(tokenizer, sentences):
-    """Sentences as an iterable, each a string or a list of strings.
-
-    Raises:
-        TypeError: they are one string, or cannot be iterated.
-    """
+    """Sentences as an iterable, each a string or a list of strings, or a `TypeError`."""
     if isinstance(sentences, str | bytes):
         raise TypeError(
             "`sentences` must be a list of sentences; for one, pass [sentence]. "
@@ -47,55 +42,32 @@ def as_sentences(tokenizer, sentences):
     if hasattr(sentences, "__array__") or tf.is_tensor(sentences):
         # Arrays and tensors mean what they mean in a call.
         return Tokens(text.to_tokens(text.strings_for(sentences, tokenizer), tokenizer).to_list())
-    if isinstance(sentences, tf.data.Dataset):
+    if isinstance(sentences, dict | tf.data.Dataset) or not hasattr(sentences, "__iter__"):
         raise TypeError(
-            "`sentences` must be sentences, and a tf.data.Dataset is read in batches. Use "
-            "`predict`, or pass `dataset.unbatch().as_numpy_iterator()` of a dataset of batches. "
-            f"Received: a dataset of {sentences.element_spec}"
-        )
-    if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
-        raise TypeError(
-            "`sentences` must be a list, an array or another iterable of sentences. "
+            "`sentences` must be a list, an array or another iterable of sentences (a "
+            "tf.data.Dataset is read in batches: use `predict`, or pass "
+            "`dataset.unbatch().as_numpy_iterator()`). "
             f"Received: {type(sentences).__name__}"
         )
     return sentences
 
 
 def token_batches(tokenizer, sentences, token_budget):
-    """Sentences in their order, in batches: each a RaggedTensor of tokens, (batch, None).
-
-    Args:
-        tokenizer: see `Elmo`.
-        sentences: see `as_sentences`.
-        token_budget: int, see `num_tokens`. A longer sentence is a batch by itself.
-    """
+    """Sentences in their order, in batches: each a RaggedTensor of tokens, (batch, None)."""
     tokens = read_tokens(tokenizer, as_sentences(tokenizer, sentences))
     for group in within_budget(tokens, num_tokens, token_budget):
         yield text.strings(group)
 
 
 def groups(sentences, token_budget):
-    """Sentences in their order, in lists of a few batches, which `batches` sorts by length.
-
-    Args:
-        sentences: iterable of lists of bytes.
-        token_budget: int or `None`, see `Elmo.embed`.
-    """
+    """Lists of bytes in their order, in lists of a few batches, which `batches` sorts by length."""
     is_adaptive = token_budget is None
     budget = _GROUP_BATCHES * (TOKEN_BUDGET if is_adaptive else token_budget)
     return within_budget(sentences, num_tokens, budget, is_adaptive)
 
 
 def batches(group, token_budget):
-    """The rows of a group in batches, the longest sentences first.
-
-    Args:
-        group: list of sentences.
-        token_budget: int or `None`, see `Elmo.embed`.
-
-    Returns:
-        A list of lists of ints, the places of sentences in the group.
-    """
+    """The places of a group's sentences, in lists for each batch, the longest sentences first."""
 
     def size_of(row):
         return num_tokens(group[row])
@@ -114,11 +86,8 @@ def batches(group, token_budget):
 def within_budget(items, size_of, budget, is_adaptive=False):
     """Items in their order, in lists whose sizes add up to at most `budget`.
 
-    Args:
-        items: iterable.
-        size_of: function of an item to its size.
-        budget: int. A larger item is a list by itself.
-        is_adaptive: bool. Lists of fewer than `MIN_ROWS` items grow up to the size `MAX_TOKENS`.
+    A larger item is a list by itself. If `is_adaptive`, lists of fewer than `MIN_ROWS` items grow
+    up to the size `MAX_TOKENS`.
     """
     group, total = [], 0
     for item in items:
@@ -134,8 +103,8 @@ def within_budget(items, size_of, budget, is_adaptive=False):
 
 
 def num_tokens(sentence):
-    """The size of a sentence, a list, in a budget of tokens: its boundaries count."""
-    return len(sentence) + _BOUNDARIES
+    """The size of a sentence in a budget of tokens, with its two boundaries."""
+    return len(sentence) + 2
 
 
 def read_tokens(tokenizer, sentences, max_tokens=None):
@@ -158,13 +127,7 @@ def read_tokens(tokenizer, sentences, max_tokens=None):
 
 
 def _tokenize(tokenizer, sentences, first):
-    """The tokens of each sentence, lists of bytes. Raw strings are split in one call.
-
-    Args:
-        tokenizer: see `Elmo`.
-        sentences: list of strings, and of lists.
-        first: int. The row of the first sentence, for errors.
-    """
+    """The tokens of each sentence, lists of bytes. `first` is the row of the first, for errors."""
     raw = [index for index, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
     tokens = [
         None if isinstance(sentence, str | bytes) else _checked_tokens(sentence, row)
@@ -176,12 +139,9 @@ def _tokenize(tokenizer, sentences, first):
             f"Received: {short_repr(sentences[raw[0]])} in row {first + raw[0]}"
         )
     if raw:
-        strings = text.strings([sentences[index] for index in raw])
-        split = tokenizer.tokenize(strings)
-        values = split.flat_values.numpy()
-        bounds = split.row_splits.numpy()
-        for index, start, end in zip(raw, bounds[:-1], bounds[1:], strict=True):
-            tokens[index] = values[start:end].tolist()
+        split = tokenizer.tokenize(text.strings([sentences[index] for index in raw]))
+        for index, words in zip(raw, split.to_list(), strict=True):
+            tokens[index] = words
     return tokens
 
 
@@ -197,7 +157,6 @@ def as_python(sentence, row):
 
 
 def _checked_tokens(sentence, row):
-    """The tokens of a sentence that is a list of strings, as bytes."""
     sentence = without_padding(sentence)
     for index, token in enumerate(sentence):
         if not isinstance(token, str | bytes):

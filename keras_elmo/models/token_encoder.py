@@ -8,15 +8,10 @@ WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 
 
 class TokenEncoder(tf.Module):
-    """Encodes distinct words with a character encoder.
+    """Encodes distinct words with a character encoder, in a model's `KernelRounding`.
 
-    Every result has the two sentence boundaries before the words: row 0 is `<S>`, row 1 is `</S>`,
-    and row k + 2 is word k.
-
-    Args:
-        encoder: a built `CharCNNEmbedding`.
-        scheme: the character scheme, see `keras_elmo.text.character_ids`.
-        rounding: the model's `KernelRounding`, in which the encoder multiplies.
+    Every result is float, (2 + words, projection_dim), with the two sentence boundaries before the
+    words: row 0 is `<S>`, row 1 is `</S>`, and row k + 2 is word k.
     """
 
     def __init__(self, encoder, scheme, rounding):
@@ -25,67 +20,45 @@ class TokenEncoder(tf.Module):
         self.scheme = scheme
         self._rounding = rounding
         signature = [tf.TensorSpec([None], tf.string)]
-        self.traced_from_words = rounding.traced(self.from_words, input_signature=signature)
+        self._traced = rounding.traced(self._from_words, input_signature=signature)
 
     def from_character_ids(self, ids, **kwargs):
-        """Character ids to embeddings.
-
-        Args:
-            ids: int32, (words, ids_per_token).
-            **kwargs: further arguments of the character encoder.
-
-        Returns:
-            float, (2 + words, projection_dim).
-        """
+        """Embeds int32 (words, ids_per_token)."""
         with self._rounding.context():
             return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
     def from_words(self, words):
-        """Words to embeddings.
+        """Embeds strings (words,)."""
+        return (self._traced if tf.executing_eagerly() else self._from_words)(words)
 
-        Args:
-            words: string, (words,).
-
-        Returns:
-            float, (2 + words, projection_dim).
-        """
+    def _from_words(self, words):
         return self.from_character_ids(self.scheme.ids(words))
 
     def from_many_words(self, words):
-        """Like `from_words`, eagerly, for any number of distinct words.
+        """Like `from_words`, eagerly, for any number of distinct words, a list of bytes.
 
-        Args:
-            words: list of bytes, best sorted by length: the character encoder cuts its characters
-                to the longest word of a call.
+        Sort them by length: the encoder cuts its characters to the longest word of a call.
         """
         parts = []
         for start in range(0, max(len(words), 1), WORDS_PER_CALL):
             part = tf.constant(words[start : start + WORDS_PER_CALL], tf.string)
-            parts.append(self.traced_from_words(part))
+            parts.append(self.from_words(part))
             check_signals()
         return tf.concat([parts[0][:2], *(part[2:] for part in parts)], 0)
 
 
 def padded_words(word_index, row_lengths):
-    """Sentences as rows of what a `TokenEncoder` gives.
+    """Sentences as rows of what a `TokenEncoder` gives: int32, (batch, tokens), 0 for padding.
 
-    Args:
-        word_index: int32, (N,). For each token of all sentences, which word it is.
-        row_lengths: int64, (batch,). Tokens of each sentence.
-
-    Returns:
-        int32, (batch, tokens). k + 2 is word k, and padding is 0.
+    `word_index`, int32, (N,), says which word each token of all sentences is; `row_lengths`,
+    int64, (batch,), how many tokens each sentence has.
     """
     ragged = tf.RaggedTensor.from_row_lengths(word_index + 2, row_lengths, validate=False)
     return ragged.to_tensor()
 
 
 def with_boundaries(word_index, row_lengths):
-    """Like `padded_words`, with the boundaries put around each sentence.
-
-    Returns:
-        int32, (batch, tokens + 2). 0 is begin of sentence (and padding), 1 end of sentence.
-    """
+    """Like `padded_words`, with the boundaries put around each sentence: (batch, tokens + 2)."""
     grid = tf.pad(padded_words(word_index, row_lengths), [[0, 0], [1, 1]])
     position = tf.range(tf.shape(grid)[1], dtype=row_lengths.dtype)
     return tf.where(position == row_lengths[:, None] + 1, 1, grid)

@@ -322,11 +322,6 @@ def test_text_is_tokenised_once(small_folder, untraced):
         tokenizer.calls = 0
         call(texts)
         assert tokenizer.calls == 1, call
-    # The mask is that of the call, and also of inputs that were not called.
-    expected = elmo(texts)["mask"]
-    np.testing.assert_array_equal(elmo.compute_mask(texts)["elmo"], expected)
-    np.testing.assert_array_equal(embedding.compute_mask(texts), expected)
-    assert pooled.compute_mask(texts) is None
 
 
 def test_the_config_counts_the_parameters(elmo, small_config):

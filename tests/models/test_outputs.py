@@ -1,15 +1,13 @@
-import threading
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.models.outputs import LastMask, OutputNames
+from keras_elmo.models.outputs import OutputNames
 
 
-def test_names_shapes_and_masks(small_config):
+def test_names_and_shapes(small_config):
     names = OutputNames(small_config, num_mixes=2, num_boundaries=2)
     assert names.mixes == ["elmo", "elmo_2"]
     assert names.sequences == ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "elmo_2"]
@@ -20,9 +18,7 @@ def test_names_shapes_and_masks(small_config):
     assert names.specs(None, None, "float32")["mask"].shape == (None, None)
     dtypes = {name: spec.dtype for name, spec in specs.items() if spec.dtype != "bfloat16"}
     assert dtypes == {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
-    masks = names.masks("mask")
-    assert set(masks) == set(shapes) == {*names.sequences, "default", *dtypes}
-    assert [name for name, mask in masks.items() if mask] == names.sequences
+    assert set(shapes) == {*names.sequences, "default", *dtypes}
 
 
 @pytest.mark.parametrize("width", [5, tf.constant(5)])
@@ -43,19 +39,6 @@ def test_padding_adds_columns_alone(small_config, width):
         np.testing.assert_array_equal(value[:, :4], outputs[name])
         assert value.shape[1] == 7
         assert bool(tf.reduce_all(value[:, 4:] == tf.zeros_like(value[:, 4:])))
-
-
-def test_a_mask_is_taken_once_by_the_inputs_of_its_call():
-    last, inputs = LastMask(), object()
-    last.keep(inputs, "mask")
-    assert last.take(object()) is None
-    assert last.take(inputs) is None  # the first question used it up
-    last.keep(inputs, "mask")
-    found = []
-    thread = threading.Thread(target=lambda: found.append(last.take(inputs)))
-    thread.start()
-    thread.join()
-    assert found == [None] and last.take(inputs) == "mask"
 
 
 @pytest.mark.parametrize("layer", ["Elmo", "ElmoEmbedding"])

@@ -68,6 +68,5 @@ def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
 
 def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
     """The character ids of the sentence boundaries, begin and end: a pair of lists of ints."""
-    return _add_word_marks([BEGIN_SENTENCE], max_characters), _add_word_marks(
-        [END_SENTENCE], max_characters
-    )
+    marks = BEGIN_SENTENCE, END_SENTENCE
+    return tuple(_add_word_marks([mark], max_characters) for mark in marks)

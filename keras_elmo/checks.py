@@ -24,22 +24,21 @@ def short_repr(value):
     return f"{text[:_MAX_SHOWN]}... ({len(text):,} characters)"
 
 
+def _printable(text, limit):
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
 def first_lines(faults):
     """The first of some faults for an error message, a line each, and how many more there are."""
-    lines = []
-    for fault in faults[:_MAX_NAMES]:
-        fault = "".join(c if c.isprintable() else repr(c)[1:-1] for c in fault[: _MAX_LINE + 1])
-        lines.append(fault if len(fault) <= _MAX_LINE else f"{fault[:_MAX_LINE]}...")
+    lines = [_printable(fault, _MAX_LINE) for fault in faults[:_MAX_NAMES]]
     more = len(faults) - len(lines)
     return "\n  ".join(lines) + (f"\n  and {more:,} more" if more else "")
 
 
 def join_names(names):
     """The first of some names in their order for an error message, and how many more there are."""
-    listed = []
-    for name in sorted(names)[:_MAX_NAMES]:
-        name = name if name.isprintable() else repr(name)
-        listed.append(name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}...")
+    listed = [_printable(name, _MAX_SHOWN) for name in sorted(names)[:_MAX_NAMES]]
     more = len(names) - len(listed)
     return ", ".join(listed) + (f" and {more:,} more" if more else "")
 

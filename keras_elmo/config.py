@@ -25,8 +25,7 @@ MAX_DICTIONARY_BYTES = 64 << 20  # that of 150,000 words, as published ones have
 OPTIONS_FILE = "options.json"
 DICTIONARY_FILE = "dictionary.json"
 # The sections and keys that say what a model computes, and of each key the argument of `ElmoConfig`
-# and its value where the key is missing. The other sections of an options.json say how the model
-# was trained, and are ignored.
+# and its value where the key is missing. The other sections, of the training, are ignored.
 _REQUIRED = object()
 _KEYS = {
     "lstm": {
@@ -44,17 +43,11 @@ _KEYS = {
         "max_characters_per_token": ("max_characters", characters.DEFAULT_MAX_CHARACTERS),
     },
 }
-# `_arguments` reads these itself; the original does not read the last one.
-_OTHER_KEYS = (
-    "char_cnn.embedding",
-    "char_cnn.n_characters",
-    "char_cnn.projection",
-    "char_cnn.projection_after_highway",
-)
+# `_arguments` reads these keys of `char_cnn` itself; the original does not read the last one.
+_OTHER_KEYS = ("embedding", "n_characters", "projection", "projection_after_highway")
 _TYPED_BOOLS = {"true": True, "false": False}  # as some options have them
-# What a config may have at most. A file with more is damaged or hostile, and memory of that size
-# would be taken before its weights are looked at. The original has 2 layers, 7 filters, 50
-# characters and 94 million parameters; the models of ELMoForManyLangs are smaller.
+# A file with more is damaged or hostile, and memory of that size would be taken before its weights
+# are looked at. The original has 2 layers, 7 filters, 50 characters and 94 million parameters.
 _MAX_LAYERS = 100  # of each kind, and filters
 _MAX_CHARACTERS = 1000
 MAX_PARAMETERS = 10**9  # 4 GB as float32
@@ -87,11 +80,6 @@ class ElmoConfig:
     Raises:
         ValueError: a value is out of range, or the model would have more than 1,000,000,000
             parameters. The message names every such value.
-
-    Example:
-
-    >>> ElmoConfig.from_options("options.json").units
-    4096
 
     Reference: options.json of bilm-tf, read by `BidirectionalLanguageModelGraph` (bilm/model.py).
     """
@@ -258,7 +246,8 @@ def _arguments(options):
     ]
     if faults:
         return {}, faults
-    known = {*_OTHER_KEYS, *(f"{name}.{key}" for name, keys in _KEYS.items() for key in keys)}
+    known = {f"{name}.{key}" for name, keys in _KEYS.items() for key in keys}
+    known.update(f"char_cnn.{key}" for key in _OTHER_KEYS)
     given = {f"{name}.{key}" for name in _KEYS for key in options[name]}
     if unknown := given - known:
         faults.append(f"unknown keys: {join_names(unknown)}")
@@ -320,13 +309,10 @@ def read_options_file(path, where=None):
     Messages call the file `where`, or else by its path.
     """
     where = str(path) if where is None else where
-
-    def read_dictionary():
-        return read_bounded(os.path.join(os.path.dirname(path), DICTIONARY_FILE))
-
     # JSON detects the encoding, and a byte-order mark.
     options = parse_options(read_bounded(path, MAX_OPTIONS_BYTES, where), where)
-    return with_dictionary(options, read_dictionary, where)
+    dictionary = os.path.join(os.path.dirname(path), DICTIONARY_FILE)
+    return with_dictionary(options, lambda: read_bounded(dictionary), where)
 
 
 def read_bounded(path, limit=MAX_DICTIONARY_BYTES, where=None):

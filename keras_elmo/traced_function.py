@@ -11,10 +11,7 @@ import tensorflow as tf
 
 @contextlib.contextmanager
 def without_trace_warnings():
-    """A context in which TensorFlow does not warn of many traces.
-
-    It counts them by source code, and each Keras model that trains has a trace of its own.
-    """
+    """A context without TensorFlow's warnings of many traces, of which each model has its own."""
 
     def is_other(record):
         return "triggered tf.function retracing" not in record.getMessage()
@@ -25,20 +22,6 @@ def without_trace_warnings():
         yield
     finally:
         logger.removeFilter(is_other)
-
-
-@contextlib.contextmanager
-def _without_collections():
-    """A trace makes many objects that live long, and each collection of garbage would look at all
-    of them anew.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class TracedFunction:
@@ -56,8 +39,14 @@ class TracedFunction:
     def __init__(self, function, **options):
         @functools.wraps(function)
         def trace(*args):
-            with _without_collections():
+            # A trace makes many objects that live long: each collection would look at all of them.
+            was_enabled = gc.isenabled()
+            gc.disable()
+            try:
                 return function(*args)
+            finally:
+                if was_enabled:
+                    gc.enable()
 
         self._plain = function
         self._function = tf.function(trace, autograph=False, **options)

@@ -16,7 +16,6 @@ BOS, EOS, OOV, PAD, BOW, EOW = range(5, 11)
     "word, row",
     [
         ("a", [EOW, 1, BOW, PAD, PAD, PAD, PAD, 2]),
-        ("", [EOW, BOW, PAD, PAD, PAD, PAD, PAD, 1]),
         ("\u00e9\U0001f600", [EOW, 2, 3, BOW, PAD, PAD, PAD, 1]),
         ("ab", [EOW, 1, OOV, BOW, PAD, PAD, PAD, 3]),
         ("aaaaaaa", [EOW, 1, 1, 1, 1, 1, BOW, 1]),
@@ -52,7 +51,6 @@ def test_the_dictionary_goes_through_json():
     [
         (MARKS[1:], None, "`characters` must hold .*none of <bos>$"),
         ("abc", None, "`characters` must be a list of strings"),
-        ([*MARKS, 7], None, "`characters` must be a list of strings"),
         ([*MARKS, "a", "a"], None, "`characters` must be distinct. Received: a more than once"),
         (MARKS, [], "`words` must hold <oov>. Received: none of <oov>"),
     ],
@@ -79,13 +77,9 @@ def test_a_dic_file():
     "data, message",
     [
         (b"a\n", "a token, a tab and a number below 1.*Received: 'a' in line 1"),
-        (b"a\t0\n\nb\t1\n", "Received: '' in line 2"),
-        (b"a\tb\t0\n", "in line 1"),
-        (b"a\t-1\n", "in line 1"),
         (b"a\t1\n", "below 1"),
         (b"a\t1_0\nb\t0\n", "in line 1"),
         ("a\t\u0661\nb\t0\n".encode(), "in line 1"),
-        (b"a\t" + b"9" * 10_000 + b"\n", "10,005 characters"),
         (b"a\t0\nb\t0\n", "differently. Received: 0 for 'a' and 'b'"),
         (b"\xff\t0\n", "be UTF-8"),
     ],
@@ -130,7 +124,6 @@ def test_the_parameters_are_counted():
     "change, message",
     [
         ({"dictionary": "dictionary.json"}, "`dictionary` must be an object"),
-        ({"dictionary": {"characters": MARKS}}, "`dictionary` must be an object"),
         ({"dictionary": {"characters": [], "words": None}}, "`characters` must hold"),
         ({"word_embedding": None}, "`word_embedding.dim` is missing"),
         ({"word_embedding": {"dim": 0}}, "`word_dim` must be at least 1. Received: word_dim=0"),

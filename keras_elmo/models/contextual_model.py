@@ -374,9 +374,7 @@ class ContextualModel(keras.Model):
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
-        """Saves the weights in Keras's own format, if the file is named `*.weights.h5`, or else the
-        character encoder and the biLM in the original's.
-        """
+        """Saves all weights in a `*.weights.h5` of Keras, or those of the original's format."""
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
         else:

@@ -39,10 +39,10 @@ class Elmo(ContextualModel):
     Masking: the mask is computed from the text and goes with the outputs of shape (batch,
     tokens, ...); they are zero where it is `False`.
 
-    Widths: `tokens` in the shapes below is the length of the longest sentence of the batch, and 1
-    if all are empty. An input of padded tokens keeps its own width, and with `max_tokens` every
-    output has that width. (`keep_sentence_boundaries` adds 2.) So labels that are padded like the
-    input, or to `max_tokens`, fit the outputs of every batch.
+    Widths: `tokens` in the shapes below is `max_tokens`, or the width of an input of padded tokens,
+    or else the length of the longest sentence of the batch, and 1 if all are empty;
+    `keep_sentence_boundaries` adds 2. So labels that are padded like the input, or to `max_tokens`,
+    fit the outputs of every batch.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path, *.json. The
@@ -68,9 +68,9 @@ class Elmo(ContextualModel):
             pass, and only `trainable` and `trainable_part` retrace these graphs.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
-            `"bfloat16"`, which rounds the factors and the product of each. Weights, states, sums,
-            gates and outputs stay float32. It is about twice as fast on processors with AMX, and
-            slower on most others (see docs/speed.md). `elmo.matmul_dtype = ...` changes it.
+            `"bfloat16"`, which rounds the factors and the product of each, and nothing else: about
+            twice as fast on processors with AMX, and slower on most others (see docs/speed.md).
+            `elmo.matmul_dtype = ...` changes it.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32.
 
@@ -301,9 +301,6 @@ class Elmo(ContextualModel):
 
         >>> [vectors.shape for vectors in elmo.embed(["The cat sat .", "Hello"])]
         [(4, 1024), (1, 1024)]
-        >>> (vectors,) = elmo.embed(["The cat sat ."], layers=["word_emb", -1])
-        >>> vectors["word_emb"].shape, vectors[-1].shape
-        ((4, 512), (4, 1024))
         """
         is_default = isinstance(layers, str) and layers == "default"
         if normalize and not is_default:
@@ -367,7 +364,7 @@ class Elmo(ContextualModel):
         self._update_trainable_layers()
 
     def freeze_mixes(self, first: int) -> None:
-        """From now on the mixes from this one on do not train, since nobody reads them."""
+        """Freezes the mixes from this one on, which nobody reads."""
         self._num_read_mixes = first
         self._update_trainable_layers()
 

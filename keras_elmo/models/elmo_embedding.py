@@ -39,12 +39,10 @@ class ElmoEmbedding(keras.layers.Layer):
             `elmo` is not an `Elmo` yet; and those of a Keras layer (`name`, `dtype`).
 
     Call arguments:
-        inputs: string, (batch,) and whatever else `Elmo` takes: `strings` says what each form
-            means. A `keras.Sequential` begins with `keras.Input(shape=(), dtype="string")`; for
-            tokens, padded with `""` (and `tokenizer=None`) or ragged, with
-            `keras.Input(shape=(None,), dtype="string")`. Without an `Input` it takes the shape of
-            its first batch, so tokens keep that batch's width. A `keras.Sequential` within another
-            one needs an `Input`, or Keras takes its inputs for numbers.
+        inputs: string, (batch,) and whatever else `Elmo` takes. A `keras.Sequential` begins with
+            `keras.Input(shape=(), dtype="string")`; for tokens, padded with `""` (and
+            `tokenizer=None`) or ragged, with `shape=(None,)`. Without an `Input` it takes the shape
+            of its first batch; within another `keras.Sequential` it needs one.
 
     Returns:
         float, (batch, tokens, D); (batch, D) for `"default"`; (batch, num_layers + 1, tokens, D)
@@ -72,6 +70,10 @@ class ElmoEmbedding(keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.3.
     """
 
+    # As in Keras's `TextVectorization`: the inputs are strings, and the layers inside have a dtype
+    # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
+    compute_dtype = variable_dtype = "string"
+
     def __init__(
         self,
         elmo: Elmo | Source | Mapping[str, Any],
@@ -96,16 +98,6 @@ class ElmoEmbedding(keras.layers.Layer):
             self.elmo.trainable_part = trainable_part
         self.supports_jit = False
         self.built = True
-
-    # As in Keras's `TextVectorization`: the inputs are strings, and the layers inside have a dtype
-    # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
-    @property
-    def compute_dtype(self) -> str:
-        return "string"
-
-    @property
-    def variable_dtype(self) -> str:
-        return "string"
 
     @property
     def trainable(self) -> bool:

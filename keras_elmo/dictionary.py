@@ -42,8 +42,8 @@ codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
 class Dictionary:
     """The characters of a model, and the words of its word table, each by its number.
 
-    `None` is a number that stands for nothing. Without `words` there is no word table. It raises a
-    `ValueError` if the marks above are not among the characters, or `<oov>` among the words.
+    `None` is a number that stands for nothing. Without `words` there is no word table. A
+    `ValueError` says that they are not distinct, or lack the marks above, or `<oov>` of the words.
     """
 
     characters: tuple

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 @contextlib.contextmanager
 def without_trace_warnings():
-    """A context without TensorFlow's warnings of many traces, of which each model has its own."""
+    """A context in which TensorFlow does not warn of many traces: each Keras model has its own."""
 
     def is_other(record):
         return "triggered tf.function retracing" not in record.getMessage()

@@ -332,7 +332,7 @@ class Elmo(ContextualModel):
         token_budget: int | None = None,
         progress: bool = False,
     ) -> Iterator[Any]:
-        """Like `embed`, but an iterator, which reads the sentences of a few batches ahead."""
+        """Like `embed`, but an iterator, in constant memory: it reads a few batches ahead."""
         return embed_stream(self, sentences, layers, token_budget, progress)
 
     def layers_of_tokens(self, *batch):

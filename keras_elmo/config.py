@@ -122,9 +122,7 @@ class ElmoConfig:
             check(name, is_clip(getattr(self, name)), "a positive number, or None for no clipping")
         check("use_skip_connections", isinstance(self.use_skip_connections, bool), "True or False")
         check("activation", self.activation in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
-        rule = (
-            f"a non-empty list of at most {_MAX_LAYERS} pairs [width, count] of positive integers"
-        )
+        rule = f"a non-empty list of at most {_MAX_LAYERS} pairs [width, count], positive integers"
         has_filters = are_filters(self.filters)
         check("filters", has_filters and len(self.filters) <= _MAX_LAYERS, rule)
         check("dictionary", isinstance(self.dictionary, Dictionary | None), "a Dictionary or None")

@@ -16,8 +16,7 @@ _IMPOSSIBLE = float("-inf")  # the logarithm of the probability 0
 class CRF(keras.layers.Layer):
     """A linear-chain conditional random field: the last layer of a tagger.
 
-    The inputs are the emissions: a score for each token and tag. A sequence of tags y has the
-    probability
+    A sequence of tags y has the probability
 
         p(y) = exp(score(y)) / sum over all sequences z of exp(score(z))
         score(y) = start[y_1] + sum_t inputs[t, y_t]
@@ -25,34 +24,30 @@ class CRF(keras.layers.Layer):
 
     This is a product of the probabilities of each tag after the tag before it. The layer returns
     the logarithms of these, which it computes with the backward messages of the forward-backward
-    algorithm. `CRFLoss` trains on them, `CRFDecoder` finds the most likely sequence,
-    and `CRFAccuracy` compares it with the right one. None of the three needs the layer, so a
-    tagger is saved and loaded like any Keras model.
-
-    The layer computes in float32, whatever the dtype policy is.
+    algorithm, in float32 under every dtype policy. `CRFLoss` trains on them, `CRFDecoder` finds the
+    most likely sequence, and `CRFAccuracy` compares it with the right one. None of the three needs
+    the layer, so a tagger is saved and loaded like any Keras model.
 
     Forbidden tags: a value of -inf in `inputs`, `start`, `transitions` or `end` gives every
     sequence that needs it the probability 0. Training leaves a transition of -inf as it is, but
     weight decay would make it NaN: use -1e30 there.
 
-    Masking: masked tokens are passed over, wherever they stand, and what the inputs hold there does
-    not matter. In the result every value of such a token is 1, which no logarithm of a probability
-    can be.
+    Masking: masked tokens are passed over, wherever they stand and whatever they hold. In the
+    result every value of such a token is 1, which no logarithm of a probability can be.
 
     Args:
         initializer: initializer of `start`, `transitions` and `end`.
         **kwargs: `name`.
 
     Call arguments:
-        inputs: float, (batch, tokens, tags). The emissions, as a `Dense` layer without an
-            activation gives them.
+        inputs: float, (batch, tokens, tags). A score for each token and tag, as a `Dense` layer
+            without an activation gives them.
         mask: bool, (batch, tokens). `None`: every token is real.
 
     Returns:
         float32, (batch, tokens, tags, tags). `[b, t, i, j]` is the log-probability that token t
-        has tag j, if the token before it has tag i. (For a first token it is the same for each i.)
-        It is -inf where no sequence has these two tags, and NaN where the scores of the sentence
-        are NaN.
+        has tag j, if the token before it has tag i (of a first token, the same for each i). It is
+        -inf where no sequence has these two tags, and NaN where the sentence's scores are.
 
     Raises:
         ValueError: the inputs do not have three axes, or the number of tags is not known.
@@ -100,8 +95,7 @@ class CRF(keras.layers.Layer):
         self.end = self.add_weight(shape=(tags,), initializer=self.initializer, name="end")
 
     def call(self, inputs, mask=None):
-        emissions, is_real, is_first = self._emissions(inputs, mask)
-        joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
+        joint, is_real, _ = self._joint(inputs, mask)  # (batch, tokens, tag before, tag)
         # Each tag's share among all continuations from the tag before it.
         is_dead = _all_impossible(joint)  # (batch, tokens, tag before, 1)
         outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)  # shaped as `joint`
@@ -109,31 +103,21 @@ class CRF(keras.layers.Layer):
         return ops.where(is_real[..., None, None], outputs, _MASKED)
 
     def log_partition(self, inputs: Any, mask: Any = None) -> Any:
-        """The logarithm of the sum over all sequences of tags of exp(score).
+        """log of the sum over all sequences of tags of exp(score): float32, (batch,).
 
-        Args:
-            inputs: see the call arguments.
-            mask: bool, (batch, tokens), or `None`.
-
-        Returns:
-            float32, (batch,). 0 for a sentence without a real token, and -inf where no sequence is
-            possible.
+        It is 0 for a sentence without a real token, and -inf where no sequence is possible. For the
+        arguments see the call.
         """
-        emissions, is_real, is_first = self._emissions(inputs, mask)
-        joint = self._joint(emissions, is_real, is_first)  # (batch, tokens, tag before, tag)
+        joint, is_real, is_first = self._joint(inputs, mask)  # (batch, tokens, tag before, tag)
         totals = _log_sum_exp(joint)  # (batch, tokens, tag before)
         # The first token's total, and what each other token's total was lowered by as a message.
         values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))  # (batch, tokens)
         return ops.sum(ops.where(is_real, values, 0.0), axis=1)  # (batch,)
 
-    def _emissions(self, inputs, mask):
-        """Adds the scores of the start and the end, and finds the real tokens.
-
-        Returns:
-            emissions: float32, (batch, tokens, tags).
-            is_real: bool, (batch, tokens).
-            is_first: bool, (batch, tokens). Whether a token is the first real one.
-        """
+    def _joint(self, inputs, mask):
+        """log of the sum of exp(score) over all continuations with a tag after another, (batch,
+        tokens, tag before, tag), up to a constant for each token; which tokens are real; and which
+        is the first of these."""
         emissions = ops.cast(inputs, "float32")
         if mask is None:
             mask = ops.ones_like(emissions[..., 0], dtype="bool")
@@ -145,29 +129,17 @@ class CRF(keras.layers.Layer):
         emissions = ops.where(is_real[..., None], emissions, 0.0)  # (batch, tokens, tags)
         emissions += ops.where(is_first[..., None], ops.convert_to_tensor(self.start), 0.0)
         emissions += ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
-        return emissions, is_real, is_first
-
-    def _joint(self, emissions, is_real, is_first):
-        """The logarithm of the sum of exp(score) over all continuations with a tag after another.
-
-        Returns:
-            float32, (batch, tokens, tag before, tag), up to a constant for each token.
-        """
         messages = self._backward_messages(emissions, is_real)  # (batch, tokens, tags)
         transitions = ops.convert_to_tensor(self.transitions)  # (tag before, tag)
         # No tag stands before the first token: (batch, tokens, tag before, tag).
         transitions = ops.where(is_first[..., None, None], 0.0, transitions)
-        return transitions + (emissions + messages)[:, :, None, :]
+        return transitions + (emissions + messages)[:, :, None, :], is_real, is_first
 
     def _backward_messages(self, emissions, is_real):
-        """The backward messages of the forward-backward algorithm.
+        """log of the sum over all continuations after each token and tag, (batch, tokens, tags).
 
-        For each token and tag, this is the logarithm of the sum over all continuations after it.
-        The messages of a token have a maximum of 0: only their differences matter to `call`, and
-        over a long sentence the sums would grow until float32 lost the digits of these.
-
-        Returns:
-            float32, (batch, tokens, tags).
+        The maximum of a token is set to 0: only the differences matter to `call`, and over a long
+        sentence the sums would grow until float32 lost the digits of these.
         """
 
         def step(message, emission):  # both (batch, tags)
@@ -179,16 +151,12 @@ class CRF(keras.layers.Layer):
         no_message = ops.zeros_like(emissions[:, 0])  # (batch, tags)
         return masked_scan(step, no_message, emissions, is_real, reverse=True)
 
-    def compute_mask(self, inputs, mask=None):
-        return mask
-
     def compute_output_shape(self, input_shape):
         return (*input_shape, input_shape[-1])
 
     def get_config(self):
-        config = super().get_config()
-        del config["dtype"]
-        return {**config, "initializer": keras.initializers.serialize(self.initializer)}
+        initializer = keras.initializers.serialize(self.initializer)
+        return {**super().get_config(), "initializer": initializer}
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -203,8 +171,7 @@ class CRFDecoder(keras.layers.Layer):
         **kwargs: `name`.
 
     Call arguments:
-        inputs: float, (batch, tokens, tags, tags). What a `CRF` returns, also from
-            `model.predict`.
+        inputs: float, (batch, tokens, tags, tags). What a `CRF` returns, or `model.predict`.
 
     Returns:
         int32, (batch, tokens). The index of each token's tag.
@@ -250,44 +217,26 @@ class CRFDecoder(keras.layers.Layer):
         _, tags = ops.scan(choose_tag, any_tag, steps + best_after[:, :, None, :])
         return ops.transpose(tags)
 
-    def compute_mask(self, inputs, mask=None):
-        return mask
-
     def compute_output_spec(self, inputs, mask=None):
         check_outputs(inputs)
         return keras.KerasTensor(inputs.shape[:2], dtype="int32")
 
-    def get_config(self):
-        config = super().get_config()
-        del config["dtype"]
-        return config
-
 
 def best_tags(outputs):
-    """The most likely tags, int32, (batch, tokens), of what a `CRF` returns, (batch, tokens, tags,
-    tags), or of scores of the tags, (batch, tokens, tags)."""
-    if len(outputs.shape) == 4:
-        return CRFDecoder()(outputs)
-    return _argmax(outputs)
+    """The most likely tags, int32 (batch, tokens), of a CRF's outputs or of scores of the tags."""
+    return CRFDecoder()(outputs) if len(outputs.shape) == 4 else _argmax(outputs)
 
 
 def _argmax(values):
-    """The index of the largest value along the last axis, int32, the first of equal ones.
-
-    TFLite does not have all operations of `ops.argmax` of floats.
-    """
+    """`ops.argmax` over the last axis, int32: of floats it has operations that TFLite lacks."""
     is_largest = values == ops.max(values, axis=-1, keepdims=True)
     return ops.cast(ops.argmax(ops.cast(is_largest, "int32"), axis=-1), "int32")
 
 
 def tag_probabilities(outputs):
-    """The probability of each tag of each token, over all sequences of tags.
+    """The probability of each tag over all sequences, (batch, tokens, tags), of a CRF's outputs.
 
-    Args:
-        outputs: float, (batch, tokens, tags, tags). What a `CRF` returns.
-
-    Returns:
-        float32, (batch, tokens, tags). Zeros for masked tokens.
+    Masked tokens have zeros.
     """
     is_real = token_mask(outputs)  # (batch, tokens)
     num_tags = outputs.shape[-1]
@@ -305,18 +254,9 @@ def tag_probabilities(outputs):
 
 
 def masked_scan(step, start, inputs, is_real, reverse=False):
-    """Steps from token to token, past those that are masked.
+    """The value that each real token's step begins with, (batch, tokens, tags).
 
-    Args:
-        step: a function of a value (batch, tags) and a token's inputs (batch, features), which
-            returns the next value.
-        start: float, (batch, tags). The first value.
-        inputs: float, (batch, tokens, features).
-        is_real: bool, (batch, tokens). The value stays as it is at a token that is not real.
-        reverse: bool. Begin at the last token.
-
-    Returns:
-        float, (batch, tokens, tags). The value that each token's step began with.
+    `step` makes the next value of a value, (batch, tags), and a token's inputs, (batch, features).
     """
 
     def scan_step(value, token):  # (batch, tags), (batch, features + 1)
@@ -330,7 +270,6 @@ def masked_scan(step, start, inputs, is_real, reverse=False):
 
 
 def check_outputs(outputs):
-    """Raises a `ValueError` where a tensor cannot be what a `CRF` returns."""
     if len(outputs.shape) != 4 or outputs.shape[-1] != outputs.shape[-2]:
         raise ValueError(
             "These must be the outputs of a CRF, (batch, tokens, tags, tags): the model must end "
@@ -339,7 +278,6 @@ def check_outputs(outputs):
 
 
 def token_mask(outputs):
-    """Which tokens were not masked, bool, (batch, tokens)."""
     return outputs[..., 0, 0] != _MASKED
 
 
@@ -351,5 +289,4 @@ def _log_sum_exp(values):
 
 
 def _all_impossible(values):
-    """Whether all values of the last axis are -inf; the axis is kept."""
     return ops.all(values == _IMPOSSIBLE, axis=-1, keepdims=True)

@@ -13,12 +13,11 @@ class CRFLoss(keras.losses.Loss):
     """The negative log-likelihood of the right tags, for a model that ends with a `CRF`.
 
     Each token has a loss of its own, minus the log-probability of its tag after the right tag
-    before it, and the loss of a sentence is their sum. Keras takes the mean over the real tokens
-    of a batch, as it does for a tagger that ends with a softmax.
+    before it, and the loss of a sentence is their sum.
 
-    Where the right tags are forbidden, their probability is 0, and the loss is +inf. Where the
-    scores are NaN, or a right tag is not one of the model's, the loss is NaN. (A sample weight of 0
-    cannot take such a sentence out: 0 times infinity is NaN. Take it out of the data.)
+    Where the right tags are forbidden, the loss is +inf. Where the scores are NaN, or a right tag
+    is not one of the model's, it is NaN. (A sample weight of 0 cannot take such a sentence out: 0
+    times infinity is NaN. Take it out of the data.)
 
     Masking: masked tokens have a loss of 0. The mean is that of the real tokens where the outputs
     have their Keras mask, as in `fit` and `evaluate`; of stored outputs it is that of all tokens.
@@ -52,9 +51,6 @@ class CRFLoss(keras.losses.Loss):
         losses = ops.where(ops.any(tags > 0, axis=-1), losses, float("nan"))
         return ops.where(is_real, losses, 0.0)
 
-    def get_config(self):
-        return {"reduction": self.reduction, "name": self.name}
-
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CRFAccuracy(keras.metrics.Mean):
@@ -67,8 +63,7 @@ class CRFAccuracy(keras.metrics.Mean):
         name: string.
 
     Call arguments:
-        y_true: int, (batch, tokens). The indices of the right tags; without a CRF negative for
-            padding.
+        y_true: int, (batch, tokens). The right tags; without a CRF negative for padding.
         y_pred: float. What a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags,
             (batch, tokens, tags).
         sample_weight: float, (batch,) or (batch, tokens), or `None`.
@@ -78,26 +73,23 @@ class CRFAccuracy(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
-        y_true = _tag_indices(y_true)
-        is_right = best_tags(y_pred) == y_true  # (batch, tokens)
+        y_true, y_pred = _tag_indices(ops.convert_to_tensor(y_true)), ops.convert_to_tensor(y_pred)
+        is_right = ops.cast(best_tags(y_pred) == y_true, "float32")  # (batch, tokens)
         is_real = token_mask(y_pred) if len(y_pred.shape) == 4 else y_true >= 0
         weights = ops.cast(is_real, "float32")  # (batch, tokens)
         if sample_weight is not None:
-            sample_weight = ops.cast(sample_weight, "float32")
-            if len(sample_weight.shape) == 1:
-                sample_weight = sample_weight[:, None]
-            weights = weights * sample_weight
-        is_right = ops.cast(is_right, "float32")
+            weights *= of_tokens(sample_weight)
         # Flat: of (batch, tokens) Keras would take the mean over the tokens first.
         super().update_state(ops.reshape(is_right, (-1,)), ops.reshape(weights, (-1,)))
 
-    def get_config(self):
-        return {"name": self.name, "dtype": self.dtype}
+
+def of_tokens(sample_weight):
+    """Weights of sentences or of tokens as (batch, tokens) or (batch, 1), float32."""
+    weights = ops.cast(sample_weight, "float32")
+    return weights[:, None] if len(weights.shape) == 1 else weights
 
 
 def _tag_indices(y_true):
-    """The right tags, int32, (batch, tokens)."""
     if len(y_true.shape) == 3 and y_true.shape[-1] == 1:
         y_true = ops.squeeze(y_true, -1)
     if len(y_true.shape) != 2:

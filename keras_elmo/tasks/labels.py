@@ -9,19 +9,10 @@ from keras_elmo.checks import join_names, short_repr
 
 
 def as_lists(labels, lengths=None):
-    """A column of labels in any form as a list of labels, or of a list of labels for each row.
+    """A column of labels in any form as a list of strings, ints and bools, or of lists of them.
 
-    Args:
-        labels: a list or another iterable, an array, a tensor, a RaggedTensor, or a column or table
-            of pandas. Rows of a table, (N, columns), are padded with `""` or negative numbers.
-        lengths: list of ints, the tokens of each row, or `None`. Numbers of a table that are beyond
-            them are padding, whatever they are.
-
-    Returns:
-        A list of strings, ints and bools, or of lists of them, without padding.
-
-    Raises:
-        TypeError: `labels` is not a column, or holds something else. The error names its row.
+    Rows of a table, (N, columns), lose their padding: `""` or negative numbers, or, with the
+    `lengths` of the rows in tokens, whatever number is beyond them.
     """
     if isinstance(labels, tf.RaggedTensor):
         labels = labels.to_list()
@@ -45,7 +36,6 @@ def as_lists(labels, lengths=None):
 
 
 def _plain(value, row):
-    """A label, or a list of labels, as plain Python values."""
     if hasattr(value, "__array__"):
         value = np.asarray(value).tolist()
     if isinstance(value, bytes):
@@ -64,16 +54,8 @@ def _plain(value, row):
 
 
 class LabelIndex:
-    """The labels of a task, in an order that gives each its number.
-
-    Args:
-        labels: strings, ints or bools, at least two different ones: a list of the labels, or any
-            column of data that has them, see `as_lists`. The order is that in which they first
-            appear; a set is sorted.
-
-    Attributes:
-        names: list. Each label once, as a plain Python value.
-    """
+    """The labels of a column of data, each once, in the order of its first; those of a set are
+    sorted. The place of a label among the `names` is its number."""
 
     def __init__(self, labels):
         rows = [row if isinstance(row, list) else [row] for row in as_lists(labels)]
@@ -92,14 +74,10 @@ class LabelIndex:
         return len(self.names)
 
     def as_strings(self):
-        """The labels as strings, for a SavedModel."""
         return [str(label) for label in self.names]
 
     def encode(self, labels, place=""):
-        """Labels, a list as of `as_lists`, to numbers, int32 (N,).
-
-        The error for what is not a label names its row, and then the `place` of all.
-        """
+        """A list of labels to numbers, int32 (N,). Errors name the row, then the `place` of all."""
         for row, label in enumerate(labels):
             if isinstance(label, list) or label not in self._index_of:
                 raise ValueError(
@@ -109,11 +87,7 @@ class LabelIndex:
         return np.array([self._index_of[label] for label in labels], np.int32)
 
     def encode_sets(self, labels):
-        """Sets of labels to ones and zeros, float32 (N, labels).
-
-        `labels` is a column of lists, tuples or sets; or what becomes an array of ones and zeros,
-        (N, labels).
-        """
+        """Lists or sets of labels, or an array of ones and zeros, to float32 (N, labels)."""
         table = np.asarray(labels) if hasattr(labels, "__array__") else None
         if table is not None and table.ndim == 2 and table.dtype.kind in "biuf":
             if table.shape[1] != len(self) or not np.isin(table, (0, 1)).all():

@@ -5,25 +5,23 @@ from keras import ops
 
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.crf import best_tags
+from keras_elmo.tasks.crf_loss import of_tokens
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class EntityF1(keras.metrics.Metric):
-    """The F1 score of entities, exact over all the data: an entity is right if its type, its first
-    and its last token are.
-
-    It counts as the script conlleval and seqeval do.
+    """The F1 score of entities, exact over all the data, as conlleval and seqeval count it: an
+    entity is right if its type, its first and its last token are.
 
     Args:
         labels: list of tags, of the scheme BIO or IOBES.
         name: string.
 
     Call arguments:
-        y_true: int, (batch, tokens). The numbers of the right tags; negative for padding.
+        y_true: int, (batch, tokens). The right tags; negative for padding.
         y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
             tokens, tags).
-        sample_weight: float, (batch,) or (batch, tokens): a token of the weight 0 is left
-            out. `None`: none is.
+        sample_weight: float, (batch,) or (batch, tokens): a token of the weight 0 is left out.
 
     Raises:
         ValueError: the labels are not of such a scheme.
@@ -48,15 +46,13 @@ class EntityF1(keras.metrics.Metric):
         y_true = ops.cast(y_true, "int32")  # (batch, tokens)
         is_real = y_true >= 0
         if sample_weight is not None:
-            is_of_sentences = len(sample_weight.shape) == 1
-            weights = sample_weight[:, None] if is_of_sentences else sample_weight
-            is_real = ops.logical_and(is_real, weights != 0)
+            is_real = ops.logical_and(is_real, of_tokens(sample_weight) != 0)
         types, begins, ends = self._entities(y_true, is_real)  # (batch, tokens), like the following
         found_types, found_begins, found_ends = self._entities(best_tags(y_pred), is_real)
         differs = (types != found_types) | (begins != found_begins) | (ends != found_ends)
         is_wrong = ops.cast(ops.logical_and(differs, types > 0), "int32")
-        # Each expected entity is a segment, numbered through the batch; an entity is right if none
-        # of its tokens differs. Segment 0 is what stands before the first entity.
+        # Each expected entity is a segment, and right if none of its tokens differs. Segment 0 is
+        # what stands before the first entity.
         begins, found_begins = ops.cast(begins, "int32"), ops.cast(found_begins, "int32")
         segment = ops.cumsum(ops.reshape(begins, (-1,)))  # (batch * tokens,)
         num_expected = ops.sum(begins)
@@ -82,4 +78,4 @@ class EntityF1(keras.metrics.Metric):
         return 2 * self.num_right / ops.maximum(self.num_found + self.num_expected, 1)
 
     def get_config(self):
-        return {"labels": self.labels, "name": self.name, "dtype": self.dtype}
+        return {**super().get_config(), "labels": self.labels}

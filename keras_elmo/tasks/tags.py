@@ -22,7 +22,6 @@ def scheme_of(labels):
 
 
 def _split(label):
-    """The prefix and the type of a tag, or `None` if the label is not a tag."""
     if label == "O":
         return _OUTSIDE
     is_tag = isinstance(label, str) and label[1:2] == "-" and label[0] in _PREFIXES
@@ -30,21 +29,13 @@ def _split(label):
 
 
 def _goes_on(before, tag):
-    """Whether a tag goes on with the entity of the tag before it; of both the prefix and type."""
     return before[0] in "BI" and tag[0] in "IE" and before[1] == tag[1]
 
 
 def continuations(labels):
-    """Which tags go on with the entity of which.
-
-    Args:
-        labels: list of tags, of a scheme.
-
-    Returns:
-        A pair: bool, (tags + 1, tags + 1), by the tag before and the tag; and int32, (tags + 1,),
-        the number of each tag's type, 0 for `O`. The last index stands for no tag: before the
-        first, or after the last.
-    """
+    """Which tags go on with the entity of which, bool (tags + 1, tags + 1), by the tag before and
+    the tag; and the number of each tag's type, int32 (tags + 1,), 0 for `O`. The last index stands
+    for no tag: before the first, or after the last."""
     parts = [*map(_split, labels), _OUTSIDE]
     types = sorted({kind for prefix, kind in parts if prefix != "O"})
     numbers = [0 if part == _OUTSIDE else 1 + types.index(part[1]) for part in parts]
@@ -64,14 +55,7 @@ def transitions(labels):
 
 
 def entities(tags):
-    """The entities of a sentence.
-
-    Args:
-        tags: list of strings, the tag of each token, of a scheme.
-
-    Returns:
-        A list of triples: the type, the number of the first token, and of the token after the last.
-    """
+    """The entities of a sentence: of each its type, its first token, and the one after its last."""
     found, before = [], _OUTSIDE
     for index, part in enumerate(map(_split, tags)):
         if _goes_on(before, part):

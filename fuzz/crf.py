@@ -30,7 +30,6 @@ def run(seed, folder):
     outputs = layer(scores, mask=mask)
     found = np.asarray(CRFDecoder()(outputs))
     losses = np.asarray(CRFLoss(reduction=None)(right, outputs)).sum(axis=1)
-    totals = np.asarray(layer.log_partition(scores, mask))
     for row, is_real in enumerate(mask):
         where = f"row {row} of {scores.shape}, forbidden {forbidden}"
         if spoilt[row]:
@@ -42,7 +41,6 @@ def run(seed, folder):
             continue  # no sequence of tags is possible
         # Scores of 1e4 and more in float32 leave fewer digits for the others.
         close = {"rtol": 1e-5, "atol": 1e-5}
-        expect(np.isclose(totals[row], total, **close), f"log_partition {total}, {where}", totals)
         score = score_of(layer, scores[row, is_real], found[row, is_real])
         expect(np.isclose(score, best, **close), f"a path of score {best}, {where}", score)
         if likelihood > -1e3:

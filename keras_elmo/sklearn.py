@@ -36,9 +36,7 @@ class ElmoVectorizer(TransformerMixin, _ReadsTexts):
     """
 
     def __init__(self, model="tiny", layers="default", tokenizer="treebank"):
-        self.model = model
-        self.layers = layers
-        self.tokenizer = tokenizer
+        self.model, self.layers, self.tokenizer = model, layers, tokenizer
 
     def fit(self, X, y=None):
         return self
@@ -88,12 +86,11 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         if self.random_state is not None:
             keras.utils.set_random_seed(self.random_state)
         self.classes_, numbers = np.unique(y, return_inverse=True)
-        names = ("layers", "word_dim", "filters", "dropout")
-        options = {name: getattr(self, name) for name in names}
-        elmo = _load(self.model, self.tokenizer)
-        self.model_ = TextClassifier(elmo, range(len(self.classes_)), **options)
-        fit = functools.partial(self.model_.fit, X, numbers, self.batch_size, self.epochs)
-        fit(sample_weight=sample_weight, verbose=self.verbose)
+        head = self.layers, self.word_dim, self.filters, self.dropout
+        elmo, labels = _load(self.model, self.tokenizer), range(len(self.classes_))
+        self.model_ = TextClassifier(elmo, labels, False, *head)
+        options = {"sample_weight": sample_weight, "verbose": self.verbose}
+        self.model_.fit(X, numbers, self.batch_size, self.epochs, **options)
         return self
 
     def predict_proba(self, X):

@@ -11,9 +11,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,20 +41,12 @@ def test_vectors_of_texts(one_layer_folder):
     default = ElmoVectorizer(one_layer_folder).fit(texts)
     check_is_fitted(default)
     expected = elmo.embed(texts, layers="default")
-    for form in (texts, tuple(texts), np.array(texts), pd.Series(texts)):
-        np.testing.assert_allclose(default.transform(form), expected, atol=1e-6)
-    several = ElmoVectorizer(one_layer_folder, layers=["default", -1, "all"]).transform(texts)
-    means = [[v.sum(-2) / max(1, v.shape[-2]) for v in elmo.embed(texts, k)] for k in (-1, "all")]
-    means = [np.reshape(rows, (6, -1)) for rows in means]
-    np.testing.assert_allclose(several, np.concatenate([expected, *means], axis=1), atol=1e-6)
+    np.testing.assert_allclose(default.transform(pd.Series(texts)), expected, atol=1e-6)
+    several = ElmoVectorizer(one_layer_folder, layers=["default", "all"]).transform(texts)
+    means = [v.sum(-2) / max(1, v.shape[-2]) for v in elmo.embed(texts, "all")]
+    means = np.reshape(means, (6, -1))
+    np.testing.assert_allclose(several, np.concatenate([expected, means], axis=1), atol=1e-6)
     assert pickle.loads(pickle.dumps(default)).get_params() == default.get_params()
-
-
-@pytest.mark.usefixtures("untraced")
-def test_a_pipeline_is_cross_validated(one_layer_folder):
-    model = make_pipeline(ElmoVectorizer(one_layer_folder), LogisticRegression(C=1e4))
-    assert cross_val_score(model, FILMS, LABELS, cv=3).shape == (3,)
-    assert model.fit(FILMS, LABELS).score(FILMS, LABELS) == 1
 
 
 @pytest.mark.usefixtures("untraced")
@@ -78,7 +68,5 @@ def test_a_classifier_learns_and_is_pickled(make):
 
 def test_a_search_in_two_processes(make):
     search = GridSearchCV(make(epochs=1, word_dim=0), {"filters": [2, 3]}, cv=2, n_jobs=2)
-    search.fit(FILMS, LABELS)
-    assert len(search.cv_results_["mean_test_score"]) == 2 and search.best_estimator_.predict(
-        FILMS[:1]
-    )
+    assert set(search.fit(FILMS, LABELS).predict(FILMS)) <= set(LABELS)
+    assert len(search.cv_results_["mean_test_score"]) == 2

@@ -1,9 +1,6 @@
 """Models for a task: an `Elmo`, layers above it, and labels.
 
-`TextClassifier` gives a text a label, or several; `Tagger` gives each token one, and finds the
-entities of a text. Both take texts and labels in any form, are compiled from the start, and go
-through Keras's files and `export_saved_model` with their labels. On Keras's other backends there is
-only the CRF with its loss, metric and decoder.
+On Keras's other backends there is only the CRF with its loss, metric and decoder.
 """
 
 import keras

@@ -5,9 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
-# Fills the outputs of a masked token. No real token has it, since the logarithm of a probability is
-# at most 0, and every float dtype holds it exactly. So the mask goes with the outputs to the loss,
-# the metric and the decoder, also through files, casts and Keras models that keep no Keras mask.
+# Fills the outputs of a masked token. No logarithm of a probability is above 0, and every float
+# dtype holds it exactly. So the mask goes with the outputs to the loss, the metric and the decoder,
+# also through files, casts and Keras models that keep no Keras mask.
 _MASKED = 1.0
 _IMPOSSIBLE = float("-inf")  # the logarithm of the probability 0
 
@@ -23,10 +23,9 @@ class CRF(keras.layers.Layer):
                    + sum_t transitions[y_t-1, y_t] + end[y_T]
 
     This is a product of the probabilities of each tag after the tag before it. The layer returns
-    the logarithms of these, which it computes with the backward messages of the forward-backward
-    algorithm, in float32 under every dtype policy. `CRFLoss` trains on them, `CRFDecoder` finds the
-    most likely sequence, and `CRFAccuracy` compares it with the right one. None of the three needs
-    the layer, so a tagger is saved and loaded like any Keras model.
+    the logarithms of these, by the forward-backward algorithm, in float32 under every dtype policy.
+    `CRFLoss` trains on them, `CRFDecoder` finds the most likely sequence, and `CRFAccuracy`
+    compares it with the right one. None of the three needs the layer.
 
     Forbidden tags: a value of -inf in `inputs`, `start`, `transitions` or `end` gives every
     sequence that needs it the probability 0. Training leaves a transition of -inf as it is, but
@@ -40,8 +39,7 @@ class CRF(keras.layers.Layer):
         **kwargs: `name`.
 
     Call arguments:
-        inputs: float, (batch, tokens, tags). A score for each token and tag, as a `Dense` layer
-            without an activation gives them.
+        inputs: float, (batch, tokens, tags). Scores, of a `Dense` layer without an activation.
         mask: bool, (batch, tokens). `None`: every token is real.
 
     Returns:
@@ -57,7 +55,6 @@ class CRF(keras.layers.Layer):
     >>> model = keras.Sequential([
     ...     keras.Input(shape=(None,), dtype="string"),
     ...     keras_elmo.ElmoEmbedding("tiny", tokenizer=None),
-    ...     keras.layers.LSTM(64, return_sequences=True),
     ...     keras.layers.Dense(num_tags),
     ...     keras_elmo.CRF(),
     ... ])
@@ -65,11 +62,8 @@ class CRF(keras.layers.Layer):
     >>> texts = keras_elmo.strings(padded_tokens)
     >>> model.fit(texts, padded_tags)
     >>> tags = keras_elmo.CRFDecoder()(model.predict(texts))
-
-    Tag 2 never follows tag 0 from now on:
-
     >>> transitions = np.zeros((num_tags, num_tags))
-    >>> transitions[0, 2] = -np.inf
+    >>> transitions[0, 2] = -np.inf  # tag 2 never follows tag 0 from now on
     >>> model.layers[-1].transitions.assign(transitions)
 
     Reference: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
@@ -84,40 +78,15 @@ class CRF(keras.layers.Layer):
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
-                "The inputs must be emissions, (batch, tokens, tags), of a known number of tags. "
+                "The inputs must be scores, (batch, tokens, tags), of a known number of tags. "
                 f"Received: inputs of shape {tuple(input_shape)}"
             )
-        tags = input_shape[-1]
-        self.start = self.add_weight(shape=(tags,), initializer=self.initializer, name="start")
-        self.transitions = self.add_weight(
-            shape=(tags, tags), initializer=self.initializer, name="transitions"
-        )
-        self.end = self.add_weight(shape=(tags,), initializer=self.initializer, name="end")
+        tags, initializer = input_shape[-1], self.initializer
+        self.start = self.add_weight((tags,), initializer, name="start")
+        self.transitions = self.add_weight((tags, tags), initializer, name="transitions")
+        self.end = self.add_weight((tags,), initializer, name="end")
 
     def call(self, inputs, mask=None):
-        joint, is_real, _ = self._joint(inputs, mask)  # (batch, tokens, tag before, tag)
-        # Each tag's share among all continuations from the tag before it.
-        is_dead = _all_impossible(joint)  # (batch, tokens, tag before, 1)
-        outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)  # shaped as `joint`
-        outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
-        return ops.where(is_real[..., None, None], outputs, _MASKED)
-
-    def log_partition(self, inputs: Any, mask: Any = None) -> Any:
-        """log of the sum over all sequences of tags of exp(score): float32, (batch,).
-
-        It is 0 for a sentence without a real token, and -inf where no sequence is possible. For the
-        arguments see the call.
-        """
-        joint, is_real, is_first = self._joint(inputs, mask)  # (batch, tokens, tag before, tag)
-        totals = _log_sum_exp(joint)  # (batch, tokens, tag before)
-        # The first token's total, and what each other token's total was lowered by as a message.
-        values = ops.where(is_first, totals[..., 0], ops.max(totals, axis=-1))  # (batch, tokens)
-        return ops.sum(ops.where(is_real, values, 0.0), axis=1)  # (batch,)
-
-    def _joint(self, inputs, mask):
-        """log of the sum of exp(score) over all continuations with a tag after another, (batch,
-        tokens, tag before, tag), up to a constant for each token; which tokens are real; and which
-        is the first of these."""
         emissions = ops.cast(inputs, "float32")
         if mask is None:
             mask = ops.ones_like(emissions[..., 0], dtype="bool")
@@ -131,15 +100,20 @@ class CRF(keras.layers.Layer):
         emissions += ops.where(is_last[..., None], ops.convert_to_tensor(self.end), 0.0)
         messages = self._backward_messages(emissions, is_real)  # (batch, tokens, tags)
         transitions = ops.convert_to_tensor(self.transitions)  # (tag before, tag)
-        # No tag stands before the first token: (batch, tokens, tag before, tag).
+        # No tag stands before the first token: (batch, tokens, tag before, tag), like the rest.
         transitions = ops.where(is_first[..., None, None], 0.0, transitions)
-        return transitions + (emissions + messages)[:, :, None, :], is_real, is_first
+        joint = transitions + (emissions + messages)[:, :, None, :]
+        # Each tag's share among all continuations from the tag before it.
+        is_dead = _all_impossible(joint)  # (batch, tokens, tag before, 1)
+        outputs = ops.log_softmax(ops.where(is_dead, 0.0, joint), axis=-1)
+        outputs = ops.where(is_dead, _IMPOSSIBLE, outputs)
+        return ops.where(is_real[..., None, None], outputs, _MASKED)
 
     def _backward_messages(self, emissions, is_real):
         """log of the sum over all continuations after each token and tag, (batch, tokens, tags).
 
-        The maximum of a token is set to 0: only the differences matter to `call`, and over a long
-        sentence the sums would grow until float32 lost the digits of these.
+        The maximum of a token is set to 0: only the differences matter, and over a long sentence
+        the sums would grow until float32 lost the digits of these.
         """
 
         def step(message, emission):  # both (batch, tags)
@@ -163,12 +137,8 @@ class CRF(keras.layers.Layer):
 class CRFDecoder(keras.layers.Layer):
     """The most likely sequence of tags, by the algorithm of Viterbi.
 
-    It holds no pair of tags of the probability 0, unless every sequence does.
-
-    Masking: a masked token has the tag of the token before it.
-
-    Args:
-        **kwargs: `name`.
+    It holds no pair of tags of the probability 0, unless every sequence does. A masked token has
+    the tag of the token before it.
 
     Call arguments:
         inputs: float, (batch, tokens, tags, tags). What a `CRF` returns, or `model.predict`.
@@ -181,8 +151,7 @@ class CRFDecoder(keras.layers.Layer):
 
     Example:
 
-    >>> tags = keras_elmo.CRFDecoder()(tagger.outputs[0])
-    >>> with_tags = keras.Model(tagger.inputs, tags)
+    >>> with_tags = keras.Model(tagger.inputs, keras_elmo.CRFDecoder()(tagger.outputs[0]))
 
     Reference: Viterbi 1967.
     """
@@ -194,7 +163,7 @@ class CRFDecoder(keras.layers.Layer):
 
     def call(self, inputs):
         check_outputs(inputs)
-        # A masked token has the tag of the token before it, (tag before, tag).
+        # A masked token keeps the tag before it, (tag before, tag).
         same_tag = ops.where(ops.eye(inputs.shape[-1], dtype="bool"), 0.0, _IMPOSSIBLE)
         is_real = token_mask(inputs)[..., None, None]  # (batch, tokens, 1, 1)
         steps = ops.where(is_real, inputs, same_tag)  # (batch, tokens, tag before, tag)

@@ -24,7 +24,6 @@ class CRFLoss(keras.losses.Loss):
 
     Args:
         reduction: see `keras.losses.Loss`.
-        name: string.
 
     Call arguments:
         y_true: int, (batch, tokens). What it holds for masked tokens does not matter.
@@ -54,13 +53,10 @@ class CRFLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CRFAccuracy(keras.metrics.Mean):
-    """The share of the real tokens whose tag is right in the most likely sequence, exact over all
-    the data, also without a CRF.
+    """The share of the real tokens whose tag is right in the most likely sequence.
 
-    (Keras's own accuracy is the mean over batches, in which a token of a wide batch counts less.)
-
-    Args:
-        name: string.
+    It is exact over all the data, also without a CRF. (Keras's own accuracy is the mean over
+    batches, in which a token of a wide batch counts less.)
 
     Call arguments:
         y_true: int, (batch, tokens). The right tags; without a CRF negative for padding.

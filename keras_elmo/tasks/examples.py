@@ -1,10 +1,8 @@
-"""From texts to what Keras reads: tokens, `Examples`, rows of these, and padded batches of rows.
+"""From texts to what Keras reads: tokens, `Examples`, rows of tokens or vectors, padded batches.
 
-Rows are those of a `tf.data.Dataset`, of tokens or of vectors. Batches hold numbers alone, since
-`tf.distribute` takes no strings.
+Batches hold numbers alone, since `tf.distribute` takes no strings.
 """
 
-import itertools
 import tempfile
 from typing import Any, NamedTuple
 
@@ -19,9 +17,7 @@ from keras_elmo.text.inputs import strings, to_tokens
 
 # Rows of the table of word vectors. A few words share a row; their ELMo vectors still differ.
 WORD_ROWS = 2**15
-WORD_KEY = (0, 0)  # of the hash that chooses a word's row; any key does
-# What fills the columns after the end of a sentence, if not 0. No target is negative.
-_PADDING = {"tokens": "", "targets": -1}
+_NO_TARGET = -1  # after the end of a sentence, where other columns have 0 or ""
 # Batches hold texts of like length: so many batches at a time are sorted by length, ...
 _POOL = 50
 _MIXED = 3  # ... and the texts of so many neighbouring batches are mixed anew in each epoch.
@@ -33,26 +29,25 @@ def tokens_of(elmo, texts):
     rows = as_rows(texts, elmo.tokenizer)
     sentences = list(read_tokens(elmo.tokenizer, rows, elmo.max_tokens))
     words = tf.constant([word for sentence in sentences for word in sentence], tf.string)
-    return tf.RaggedTensor.from_row_lengths(
-        words, tf.constant([len(sentence) for sentence in sentences], tf.int64)
-    )
+    lengths = tf.constant([len(sentence) for sentence in sentences], tf.int64)
+    return tf.RaggedTensor.from_row_lengths(words, lengths)
 
 
-def as_rows(texts, tokenizer, steps=None):
-    """Texts in any form as a list: for each a raw string, or a list of its tokens.
+def as_rows(texts, tokenizer):
+    """Texts as a list of raw strings and of lists of tokens.
 
-    The form is that of `Elmo.embed`; or one string; or an array (batch, tokens) of tokens, padded
-    with `""`, also beside a tokenizer; or a `tf.data.Dataset` of batches of these, and perhaps
-    more, of which `steps` are read (`None`: all).
+    They come as `Elmo.embed` takes them, also one string, padded tokens beside a tokenizer, or a
+    `tf.data.Dataset` of batches.
     """
     if isinstance(texts, tf.data.Dataset):
-        dataset = check_dataset(texts, False, steps).map(lambda texts, *_: texts)
-        batches = itertools.islice(dataset, steps)
-        return [row for batch in batches for row in as_rows(batch, tokenizer)]
+        dataset = check_dataset(texts, has_labels=False).map(lambda texts, *_: texts)
+        return [row for batch in dataset for row in as_rows(batch, tokenizer)]
     if isinstance(texts, str | bytes):
         return [texts]
-    if isinstance(texts, Tokens | tf.RaggedTensor):
-        return texts if isinstance(texts, Tokens) else Tokens(texts.to_list())
+    if isinstance(texts, Tokens):
+        return texts
+    if isinstance(texts, tf.RaggedTensor):
+        return Tokens(texts.to_list())
     if not hasattr(texts, "__array__"):
         return [as_python(text, row) for row, text in enumerate(as_sentences(None, texts))]
     shape = np.shape(texts)
@@ -61,12 +56,10 @@ def as_rows(texts, tokenizer, steps=None):
     return np.reshape(np.asarray(texts), (-1,)).tolist()
 
 
-def check_dataset(dataset, has_labels, steps):
+def check_dataset(dataset, has_labels, steps=None):
     """A dataset of batches of texts, and perhaps of labels and of weights, as it can be read.
 
     Padded tokens become ragged, since a batch of them may have one column, as raw strings have.
-    Raises a `ValueError` for a dataset without labels where it must have some, without batches, or
-    without an end. (With `steps`, an int, it need not end.)
     """
     spec = dataset.element_spec
     texts, *others = spec if isinstance(spec, tuple) else (spec,)
@@ -79,8 +72,8 @@ def check_dataset(dataset, has_labels, steps):
         )
     if steps is None and dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ValueError(
-            "With a `tf.data.Dataset` without an end, its steps must be given (`steps`, "
-            "`steps_per_epoch`, `validation_steps`). Received: None"
+            "A `tf.data.Dataset` must have an end, or its steps must be given to `fit` or "
+            f"`evaluate`. Received: a dataset of {spec}"
         )
     if isinstance(texts, tf.TensorSpec) and texts.shape.rank == 2 and texts.shape[1] != 1:
         return dataset.map(lambda texts, *others: (to_tokens(texts, None), *others))
@@ -90,32 +83,24 @@ def check_dataset(dataset, has_labels, steps):
 class Examples(NamedTuple):
     """Texts, what belongs to each, and how they become batches.
 
-    Attributes:
-        tokens: string RaggedTensor, (N, None).
-        targets: int32 or float32, (N,) or (N, labels); or a RaggedTensor, (N, None).
-        weights: float32, of the same shape without labels; or `None`.
-        batch_size: int. Texts of a batch.
-        stream: the batches of a dataset that is read as the training goes on, of whose first ones
-            the other attributes are; or `None`.
+    With a `stream`, the batches of a dataset that is read as the training goes on, the rest is that
+    of its first batches.
     """
 
-    tokens: Any
-    targets: Any
-    weights: Any = None
+    tokens: Any  # string RaggedTensor, (N, None)
+    targets: Any  # int32 (N,), float32 (N, labels), or int32 RaggedTensor, (N, None)
+    weights: Any = None  # float32, (N,) or like ragged targets
     batch_size: int = 32
     stream: Any = None
 
     def count(self):
-        """How many texts there are."""
         return int(self.tokens.nrows())
 
     def columns(self):
-        """What belongs to texts, by name."""
         columns = {"tokens": self.tokens, "targets": self.targets, "weights": self.weights}
         return {name: each for name, each in columns.items() if each is not None}
 
     def rows(self, rows):
-        """The examples of some rows."""
         columns = {name: tf.gather(each, rows) for name, each in self.columns().items()}
         return self._replace(**columns)
 
@@ -147,25 +132,11 @@ class Examples(NamedTuple):
         return self.rows(np.sort(order[~is_held])), self.rows(order[is_held])
 
 
-def join(parts):
-    """All examples of a list of `Examples`."""
-    columns = [part.columns() for part in parts]
-    return Examples(**{name: tf.concat([each[name] for each in columns], 0) for name in columns[0]})
-
-
 class VectorCache:
     """The vectors of a frozen `Elmo`, which are computed once, and kept by `tf.data`.
 
-    Args:
-        elmo: the `Elmo`.
-        names: sequence of strings. The outputs of the `Elmo` that are put side by side.
-        parts: list of `Examples`. If the vectors of all take more than `num_bytes`, an int, they
-            are in files.
-        folder: where the files are.
-        progress: bool. Whether to show it.
-
-    Attributes:
-        share: float, up to 1. The share of the vectors that `num_bytes` of memory hold.
+    If those of all `parts`, a list of `Examples`, take more than `num_bytes`, they are in files
+    below `folder`; `share` is what part of them the memory would hold.
     """
 
     def __init__(self, elmo, names, parts, num_bytes, folder, progress):
@@ -177,10 +148,7 @@ class VectorCache:
         self._folder = folder if self.share < 1 else None
 
     def rows(self, examples):
-        """A `tf.data.Dataset` of single examples, with vectors in the place of tokens.
-
-        They are computed now. Raises an `OSError` if a file cannot be written.
-        """
+        """A `tf.data.Dataset` of examples with vectors for tokens, which are computed now."""
         queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
 
         def add(row):
@@ -213,18 +181,14 @@ class VectorCache:
 
 def vector_size(config, names):
     """The size of the outputs of an `Elmo`, side by side."""
-    is_word = [name == "word_emb" for name in names]
-    return sum(config.projection_dim if each else config.output_dim for each in is_word)
+    sizes = {"word_emb": config.projection_dim}
+    return sum(sizes.get(name, config.output_dim) for name in names)
 
 
 def batches(examples, elmo, shuffle=False, cache=None):
-    """`Examples` as batches for Keras: a `tf.data.Dataset` of what `as_batch` gives.
+    """`Examples` as a `tf.data.Dataset` of what `as_batch` gives: vectors of a cache, or ids.
 
-    Args:
-        examples: the `Examples`.
-        elmo: the `Elmo`.
-        shuffle: bool. Another order in each epoch, in which neighbours are of like length.
-        cache: the `VectorCache` of a frozen `Elmo`; `None`: batches hold character ids.
+    With `shuffle` each epoch has another order, in which neighbours are of like length.
     """
     if examples.stream is not None:
         return examples.stream
@@ -237,10 +201,8 @@ def batches(examples, elmo, shuffle=False, cache=None):
         lengths = tf.cast(examples.tokens.row_lengths(), tf.int32)
         dataset = tf.data.Dataset.from_tensor_slices({**examples.columns(), "lengths": lengths})
         dataset = dataset.map(lambda row: row)  # plain tensors of ragged rows
-    padding = {
-        name: tf.constant(_PADDING.get(name, 0), spec.dtype)
-        for name, spec in dataset.element_spec.items()
-    }
+    padding = dict.fromkeys(dataset.element_spec)
+    padding["targets"] = tf.constant(_NO_TARGET, dataset.element_spec["targets"].dtype)
 
     def pad(rows):
         return rows.padded_batch(batch_size, padding_values=padding)
@@ -262,7 +224,6 @@ def batches(examples, elmo, shuffle=False, cache=None):
 
 
 def _shuffled(examples):
-    """Examples in a random order, in which neighbours are of like length."""
     lengths, pool = examples.tokens.row_lengths().numpy(), _POOL * examples.batch_size
     order, parts = np.random.permutation(len(lengths)), []
     for index, start in enumerate(range(0, len(order), pool)):
@@ -273,12 +234,11 @@ def _shuffled(examples):
 
 
 def as_batch(columns, elmo):
-    """Columns as Keras takes a batch: inputs, targets, and perhaps weights.
+    """Columns of `Examples`, or of padded rows, as inputs, targets, and perhaps weights.
 
-    The columns are those of `Examples`, or of padded rows. The inputs are a dict of `"words"`,
-    int32 (batch, tokens), see `word_rows`; `"lengths"`, int32 (batch,), with the sentence
-    boundaries that stay; and `"vectors"`, float32 (batch, tokens, D), or, of tokens, `"ids"`, int32
-    (batch, tokens, ids_per_token), without these boundaries.
+    The inputs are `"words"`, int32 (batch, tokens), see `word_rows`; `"lengths"`, int32 (batch,),
+    with the sentence boundaries that stay; and `"vectors"`, float32 (batch, tokens, D), or, without
+    these boundaries, `"ids"`, int32 (batch, tokens, ids_per_token).
     """
     columns = dict(columns)
     if "tokens" in columns:
@@ -290,7 +250,7 @@ def as_batch(columns, elmo):
         columns["lengths"] = tf.cast(columns["words"].row_lengths(), tf.int32)
     for name, values in columns.items():
         if values.shape.rank > 1:
-            columns[name] = dense(values, _PADDING.get(name, 0))
+            columns[name] = dense(values, _NO_TARGET if name == "targets" else 0)
     others = [columns.pop(name) for name in ("targets", "weights") if name in columns]
     return (columns, *others)
 
@@ -308,7 +268,7 @@ def word_rows(tokens):
     # TensorFlow lowers by the language of the process's locale. Turkish has two i of its own.
     words = tf.strings.regex_replace(tf.strings.lower(tokens), "\u0130", "i\u0307")
     words = tf.strings.lower(words, encoding="utf-8")
-    rows = tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=list(WORD_KEY))
+    rows = tf.strings.to_hash_bucket_strong(words, WORD_ROWS, key=[0, 0])  # any key does
     return tf.cast(rows, tf.int32)
 
 

@@ -28,10 +28,7 @@ def as_lists(labels, lengths=None):
         elif table.ndim == 2:
             labels = [[x for x in row if x not in ("", b"")] for row in labels]
     if isinstance(labels, str | bytes | dict) or not hasattr(labels, "__iter__"):
-        raise TypeError(
-            "There must be a list of labels, or a column of data that has them. "
-            f"Received: {short_repr(labels)}"
-        )
+        raise TypeError(f"There must be a list of labels. Received: {short_repr(labels)}")
     return [_plain(value, row) for row, value in enumerate(labels)]
 
 
@@ -46,10 +43,8 @@ def _plain(value, row):
     if isinstance(value, str | int):
         return value
     if isinstance(value, bytes) or not hasattr(value, "__iter__"):
-        raise TypeError(
-            f"Labels must be strings, ints or bools. Received: {short_repr(value)} "
-            f"({type(value).__name__}) in row {row}"
-        )
+        received = f"{short_repr(value)} ({type(value).__name__}) in row {row}"
+        raise TypeError(f"Labels must be strings, ints or bools. Received: {received}")
     return [_plain(label, row) for label in value]
 
 
@@ -80,10 +75,8 @@ class LabelIndex:
         """A list of labels to numbers, int32 (N,). Errors name the row, then the `place` of all."""
         for row, label in enumerate(labels):
             if isinstance(label, list) or label not in self._index_of:
-                raise ValueError(
-                    f"Each label must be one of {join_names(self.as_strings())}. "
-                    f"Received: {short_repr(label)} in row {row}{place}"
-                )
+                rule = f"Each label must be one of {join_names(self.as_strings())}."
+                raise ValueError(f"{rule} Received: {short_repr(label)} in row {row}{place}")
         return np.array([self._index_of[label] for label in labels], np.int32)
 
     def encode_sets(self, labels):

@@ -15,7 +15,6 @@ class EntityF1(keras.metrics.Metric):
 
     Args:
         labels: list of tags, of the scheme BIO or IOBES.
-        name: string.
 
     Call arguments:
         y_true: int, (batch, tokens). The right tags; negative for padding.

@@ -4,7 +4,6 @@ A folder with `base` in its `task.json` holds the weights of the head alone: tho
 those of the model with this name.
 """
 
-import functools
 import json
 import os
 import warnings
@@ -12,24 +11,21 @@ import zipfile
 
 import keras
 
-from keras_elmo.checks import check_choice, short_repr
+from keras_elmo.checks import check_choice
 from keras_elmo.files.atomic import making_folder, replacing_files
 from keras_elmo.weights import addresses, presets, sources
 from keras_elmo.weights.card import write_card
 
 TASK_FILE = "task.json"
 _SUFFIX = ".weights.h5"  # without which Keras writes and reads no weights
-_FILES = {True: f"head{_SUFFIX}", False: f"task{_SUFFIX}"}  # by whether there is a base
+_WEIGHTS_FILE, _HEAD_FILE = f"task{_SUFFIX}", f"head{_SUFFIX}"
 # The tasks in folders beside this file. saved_models/ has a model card of each.
 PACKAGED = ("pos",)
 _MAX_BYTES = 2**33  # of a *.keras file at an address
 
 
 def find_task(source):
-    """The path of the file or the folder of a classifier or a tagger, or `None` if it is none.
-
-    See `TaskModel.from_pretrained` for the source and the errors.
-    """
+    """The path of a classifier or a tagger, or `None`; see `TaskModel.from_pretrained`."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
     if path in PACKAGED and not os.path.exists(path):
         return os.path.join(os.path.dirname(os.path.abspath(__file__)), path)
@@ -46,41 +42,26 @@ def _check_zip(path, where):
         raise ValueError(f"{where} must be a *.keras file. Received: another file")
 
 
-def load_task(source, *classes):
-    """Loads a classifier or a tagger of one of some classes; see `TaskModel.from_pretrained`."""
-    path = find_task(source)
-    if path is None:
-        raise ValueError(
-            "A trained classifier or tagger must be a *.keras file, a folder that "
-            "`save_pretrained` wrote, an address (https://... of a *.keras file, hf://user/name) "
-            f"or one of the names: {', '.join(PACKAGED)}. For a new one on an ELMo model, call the "
-            f"class: Tagger(model, labels). Received: {short_repr(source)}"
-        )
-    return load_keras_model(path, *classes, compile=True)
-
-
 def load_keras_model(path, *classes, compile=False):
     """Loads a model of one of some classes, from a *.keras file or a folder with `TASK_FILE`.
 
     With `compile`, the model of a file can be trained on.
-
-    Raises:
-        ValueError: it cannot be loaded, or has a model of another class.
-        OSError: the file cannot be read.
     """
-    with open(os.path.join(path, TASK_FILE) if os.path.isdir(path) else path, "rb"):
+    is_folder = os.path.isdir(path)
+    with open(os.path.join(path, TASK_FILE) if is_folder else path, "rb"):
         pass  # Python names what is missing.
-    kind, load = "*.keras file", functools.partial(keras.models.load_model, compile=compile)
-    if os.path.isdir(path):
-        kind, load = "folder", _load_folder
     try:
         with warnings.catch_warnings():  # of models that were not trained
             warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
-            model = load(path)
+            if is_folder:
+                model = _load_folder(path)
+            else:
+                model = keras.models.load_model(path, compile=compile)
         reason = None if isinstance(model, classes) else f"a file of a {type(model).__name__}"
     except Exception as error:  # Keras has many, of many lines
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     if reason:
+        kind = "folder" if is_folder else "*.keras file"
         names = " or ".join(each.__name__ for each in classes)
         raise ValueError(
             f"{path} must be a {kind} with a model of the class {names}. Received: {reason}"
@@ -89,10 +70,10 @@ def load_keras_model(path, *classes, compile=False):
 
 
 def save_folder(model, folder):
-    """Writes what `load_task` reads; see `TaskModel.save_pretrained`."""
+    """See `TaskModel.save_pretrained`."""
     base = _base_of(model)
-    part = model if base is None else model.head
-    paths = [os.path.join(folder, name) for name in (TASK_FILE, _FILES[base is not None])]
+    part, name = (model, _WEIGHTS_FILE) if base is None else (model.head, _HEAD_FILE)
+    paths = os.path.join(folder, TASK_FILE), os.path.join(folder, name)
     with making_folder(folder), replacing_files(*paths) as (task_file, weights_file):
         part.save_weights(f"{weights_file}{_SUFFIX}")
         os.replace(f"{weights_file}{_SUFFIX}", weights_file)
@@ -105,13 +86,14 @@ def _load_folder(folder):
     with open(os.path.join(folder, TASK_FILE), encoding="utf-8") as file:
         content = json.load(file)
     model, base = keras.saving.deserialize_keras_object(content["task"]), content["base"]
-    if base is not None:
+    if base is None:
+        model.load_weights(os.path.join(folder, _WEIGHTS_FILE))
+    else:
         check_choice(presets.names(), base=base)  # and no path or address that a stranger wrote
         _, weights = sources.open_model(base)
         model.elmo.load_weights(weights)
         model.elmo.source = base
-    part = model if base is None else model.head
-    part.load_weights(os.path.join(folder, _FILES[base is not None]))
+        model.head.load_weights(os.path.join(folder, _HEAD_FILE))
     return model
 
 

@@ -30,13 +30,9 @@ _MAX_FAULTY_SHARE = 0.01
 
 
 class Entity(NamedTuple):
-    """An entity of a text.
-
-    Attributes:
-        label: str. Its type.
-        start: int. Its first character, or, in a list of tokens, its first token.
-        end: int. The character, or token, after its last.
-        text: str. `text[start:end]`; of tokens, these with spaces between them.
+    """An entity of a text: its type, its first character and the one after its last, and
+    `text[start:end]`. In a list of tokens `start` and `end` count tokens, and `text` has spaces
+    between them.
     """
 
     label: str
@@ -51,15 +47,14 @@ class Tagger(TaskModel):
 
     Its metrics are the accuracy of tokens and, if the labels are tags of the scheme BIO or IOBES,
     the F1 score of entities. The CRF then takes no transition that the scheme forbids, such as
-    I-PER after B-LOC. The model is compiled from the start, and can be compiled anew.
+    I-PER after B-LOC. The model is compiled from the start.
 
     Args:
         model, layers, word_dim, **kwargs: see `TextClassifier`.
         labels: the tags, see `TextClassifier`; also a column of lists of tags.
         crf: bool. `False`: each token's tag is chosen by itself, with a softmax.
         units: int. Units of the LSTM in each direction.
-        dropout: float, from 0 to below 1. The share of ELMo's vectors, and of the LSTM's outputs,
-            that is dropped in training.
+        dropout: float, from 0 to below 1. The dropped share of ELMo's vectors and the LSTM's.
 
     Call arguments:
         inputs: sentences, raw or as tokens, as `keras_elmo.strings` says.
@@ -69,9 +64,8 @@ class Tagger(TaskModel):
         (batch, tokens, tags).
 
     Raises:
-        ValueError: an argument is out of range, or the `Elmo` is stateful or does not read whole
-            sentences.
-        TypeError: `labels` is not a column of labels.
+        ValueError, TypeError: see `TextClassifier`; or the `Elmo` has `max_tokens` or keeps
+            sentence boundaries.
 
     Example:
 
@@ -79,8 +73,6 @@ class Tagger(TaskModel):
     >>> tagger.fit(sentences, tags_of_sentences, epochs=10)
     >>> tagger.tag([["Ada", "met", "Charles"]])
     [[('Ada', 'B-PER'), ('met', 'O'), ('Charles', 'B-PER')]]
-    >>> tagger.entities(["Ada met Charles."])
-    [[Entity(label='PER', start=0, end=3, text='Ada'), ...]]
 
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
@@ -125,11 +117,7 @@ class Tagger(TaskModel):
         return CRFLoss() if self.has_crf else softmax_loss, [CRFAccuracy(), *f1]
 
     def _forbid(self, allowed):
-        """Sets the transitions of the CRF that are not allowed, and frees those that are.
-
-        Args:
-            allowed: bool, (tags + 1, tags + 1), see `tags.transitions`.
-        """
+        """Sets the CRF's transitions that are not allowed, see `tags.transitions`; frees others."""
         crf = self.head.get_layer("crf")
         parts = allowed[-1, :-1], allowed[:-1, :-1], allowed[:-1, -1]
         for weight, part in zip((crf.start, crf.transitions, crf.end), parts, strict=True):
@@ -139,12 +127,10 @@ class Tagger(TaskModel):
 
     def _encode_labels(self, tokens, labels):
         lengths = tokens.row_lengths().numpy().tolist()
-        rows, encoded = as_lists(labels, lengths), [np.zeros(0, np.int32)]
+        rows, encoded = as_lists(labels, lengths), []
         if len(rows) != len(lengths):
-            raise ValueError(
-                "There must be as many lists of tags as sentences. "
-                f"Received: {len(lengths):,} sentences, {len(rows):,} lists of tags"
-            )
+            received = f"{len(lengths):,} sentences, {len(rows):,} lists of tags"
+            raise ValueError(f"Each sentence must have a list of tags. Received: {received}")
         for index, (row, count) in enumerate(zip(rows, lengths, strict=True)):
             if not isinstance(row, list):
                 raise TypeError(f"The tags of a sentence must be a list. Received: {row!r}")
@@ -152,12 +138,11 @@ class Tagger(TaskModel):
             if len(row) != count:
                 (words,) = _words(tokens[index : index + 1])
                 raise ValueError(
-                    "Each sentence must have as many tags as tokens. Received: "
-                    f"{count} tokens and {len(row)} tags in sentence {index}: "
-                    f"{' '.join(words)[:80]}"
+                    f"Each sentence must have as many tags as tokens. Received: {count} tokens and "
+                    f"{len(row)} tags in sentence {index}: {' '.join(words)[:80]}"
                 )
-            encoded.append(self._labels.encode(row, f" of the tags of sentence {index}"))
-        return tf.RaggedTensor.from_row_lengths(np.concatenate(encoded), lengths)
+            encoded += self._labels.encode(row, f" of the tags of sentence {index}").tolist()
+        return tf.RaggedTensor.from_row_lengths(np.array(encoded, np.int32), lengths)
 
     def _check_targets(self, examples):
         """Warns of tags that the scheme forbids; many of them are allowed from now on."""
@@ -189,11 +174,7 @@ class Tagger(TaskModel):
         return tag_probabilities(outputs) if self.has_crf else outputs
 
     def tag(self, sentences: Texts, batch_size: int = 32) -> list[list[tuple[str, Any]]]:
-        """The most likely tags of sentences.
-
-        Args:
-            sentences: raw or as tokens, in any form; see `Elmo.embed`.
-            batch_size: int.
+        """The most likely tags of sentences, raw or as tokens, in any form; see `Elmo.embed`.
 
         Returns:
             A list of lists of pairs, a token and its tag.
@@ -206,15 +187,10 @@ class Tagger(TaskModel):
         ]
 
     def entities(self, texts: Texts, batch_size: int = 32) -> list[list[Entity]]:
-        """The entities of texts, for tags of the scheme BIO or IOBES.
-
-        Args:
-            texts: raw texts, split by the model's tokenizer, or lists of tokens.
-            batch_size: int.
+        """The entities of texts, raw or as lists of tokens, for tags of the scheme BIO or IOBES.
 
         Returns:
-            A list of lists of `Entity`. In raw texts `start` and `end` count characters, in lists
-            of tokens they count tokens.
+            A list of lists of `Entity`.
 
         Raises:
             ValueError: the labels are of no such scheme, or the tokenizer does not say where its
@@ -250,11 +226,10 @@ class Tagger(TaskModel):
     def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes, by the names of their signatures.
 
-        `serving_default` takes `text`, string (batch,), and returns, for each token, (batch,
-        tokens): `tokens` and `tags`, strings; `starts` and `ends`, int32, the first byte of the
-        token in the text and the one after its last; and `probabilities`, float32, of its tag.
-        Strings are padded with `""`. `tokens` takes `tokens`, string (batch, tokens), padded with
-        `""`, and returns `tokens`, `tags` and `probabilities`.
+        `serving_default` takes `text`, string (batch,), and returns, (batch, tokens), `tokens` and
+        `tags`, strings, padded with `""`; `starts` and `ends`, int32, the first byte of the token
+        in the text and the one after its last; and `probabilities`, float32, of its tag. `tokens`
+        takes padded `tokens`, string (batch, tokens), and returns all but `starts` and `ends`.
         """
         names, count = tf.constant([*self._labels.as_strings(), ""]), len(self._labels)
 
@@ -286,7 +261,6 @@ class Tagger(TaskModel):
 
 
 def _words(tokens):
-    """The tokens of each sentence as lists of `str`."""
     return [list(map(_as_str, row)) for row in tokens.to_list()]
 
 

@@ -18,7 +18,7 @@ from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
 from keras_elmo.tasks.labels import LabelIndex
-from keras_elmo.tasks.pretrained import load_task, save_folder
+from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
 from keras_elmo.text.inputs import call_strings
 from keras_elmo.traced_function import without_trace_warnings
 from keras_elmo.weights.addresses import push_to_hub
@@ -39,14 +39,8 @@ class TaskModel(keras.Model):
     """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
     A subclass makes its head in `__init__`, of `_head_inputs`, and hands it to `_set_head`. It has
-    the methods `_encode_labels` and `decode`, and perhaps `_check_targets`.
-
-    Attributes:
-        elmo: the `Elmo`. One that was handed over was copied.
-        head: a functional Keras model of `"vectors"`, float (batch, tokens, D), the layers of the
-            `Elmo` side by side; `"mask"`, bool (batch, tokens); and, with a `word_dim`, `"words"`,
-            int32 (batch, tokens), see `word_rows`.
-        vector_names: the outputs of the `Elmo` that the head reads side by side.
+    `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor; and
+    `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`.
     """
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
@@ -70,10 +64,11 @@ class TaskModel(keras.Model):
         self.elmo.freeze_mixes(self.vector_names.count("elmo"))
         self.supports_jit = False  # strings
 
-    # The head
-
     def _head_inputs(self):
-        """The inputs of the head, a dict; and all vectors of each token, (batch, tokens, D)."""
+        """The inputs of the head, a dict; and all vectors of each token, (batch, tokens, D).
+
+        The words are numbers, see `word_rows`.
+        """
         size = data.vector_size(self.elmo.config, self.vector_names)
         inputs = {
             "vectors": keras.Input((None, size), name="vectors"),
@@ -91,14 +86,9 @@ class TaskModel(keras.Model):
         return inputs, dropout(x)
 
     def _set_head(self, inputs, outputs, learning_rate, make_losses):
-        """Sets the head, and compiles the model.
+        """Sets the head, and compiles the model, with this rate as long as the biLM is frozen.
 
-        Args:
-            inputs: those of `_head_inputs`.
-            outputs: what the head makes of them.
-            learning_rate: Adam's, if nothing of the biLM trains.
-            make_losses: function of nothing to a new loss, and a list of new metrics, of which the
-                last says how good the model is.
+        `make_losses` returns a new loss, and new metrics, of which the last is the main one.
         """
         self.head = keras.Model(inputs, outputs, name="head")
         self._head_rate, self._make_losses = learning_rate, make_losses
@@ -106,18 +96,8 @@ class TaskModel(keras.Model):
         self._traces = {}  # of eager calls, by what they return
         self.compile()
 
-    def _encode_labels(self, tokens, labels):
-        """Labels in any form as the targets of sentences: a tensor or a RaggedTensor."""
-        raise NotImplementedError
-
-    def decode(self, outputs, name):
-        """What is said of the head's outputs under a name, such as `"probabilities"`: a tensor."""
-        raise NotImplementedError
-
     def _check_targets(self, examples):
-        """Looks at the `Examples` that `fit` trains on."""
-
-    # Calls
+        """Warns of the `Examples` that `fit` trains on, if there is reason to."""
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(inputs, dict):  # of `fit`
@@ -133,12 +113,11 @@ class TaskModel(keras.Model):
             name: tf.pad(features[name], missing[: x.ndim]) for name, x in self.head.input.items()
         }
         result = self.head(rows, training=training)[:batch]
-        if self._gives_tags():
+        if self._gives_tags():  # for each token
             result._keras_mask = features["mask"]  # losses and metrics leave the padding out
         return result
 
     def _gives_tags(self):
-        """Whether the outputs have a token axis."""
         return self.head.output.shape[1] is None
 
     def _features(self, inputs):
@@ -169,8 +148,6 @@ class TaskModel(keras.Model):
             give_symbolic_mask(result)
         return result
 
-    # What trains, and how
-
     @property
     def labels(self) -> list[Any]:
         """The labels, a list in the order of the outputs."""
@@ -180,11 +157,10 @@ class TaskModel(keras.Model):
     def trainable_part(self) -> str:
         """The part of the `Elmo` that trains: `"none"`, `"mix"`, `"bilm"` or `"all"`, see `Elmo`.
 
-        With `layers="all"` the head does not read the mix, which trains with no part then. A saved
-        model keeps its part and `trainable`, but not what else of the head was frozen.
-
-        A new part compiles the model anew, with the rate that is right for it. If you compiled it
-        with an optimizer of your own, call `compile` again.
+        With `layers="all"` the head does not read the mix, which never trains then. A saved model
+        keeps its part and `trainable`, but not what else of the head was frozen. A new part
+        compiles the model anew, with the rate that is right for it; if you compiled it with an
+        optimizer of your own, call `compile` again.
         """
         return self.elmo.trainable_part
 
@@ -222,7 +198,6 @@ class TaskModel(keras.Model):
         self._compile_arguments, self._compiled_for = arguments, self._trained()
 
     def _trained(self):
-        """What trains, to be compared."""
         return ",".join(str(id(variable)) for variable in self.trainable_variables)
 
     def get_compile_config(self):
@@ -266,40 +241,31 @@ class TaskModel(keras.Model):
                 size of its first. Only with `steps_per_epoch`, which one without an end needs, is
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
-            batch_size: int.
+            batch_size, validation_batch_size: int.
             epochs: int, or `None`: at most 40. The tenth that is held out is the same in each call
                 with the same texts, and of each label alike; with `steps_per_epoch` there is none.
-            validation_data: a pair of texts and labels, or a triple with sample weights, or a
-                `tf.data.Dataset`.
-            validation_split: float, from 0 to below 1. The share of the texts, at the end, that
-                becomes the validation data.
-            validation_batch_size: int, or `None`: `batch_size`.
+            validation_data: texts and labels, and perhaps sample weights, or a `tf.data.Dataset`.
+            validation_split: float, from 0 to below 1. The last share of the texts, to validate.
             shuffle: bool. Another order in each epoch.
             class_weight: dict from labels to the weights of their texts, or tags, in the loss.
             sample_weight: float, (N,). A weight for each text.
-            cache_bytes: int. The memory that the vectors may take. If they take more, they are in
-                temporary files until `fit` ends.
+            cache_bytes: int. Vectors that take more memory are in temporary files meanwhile.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
         Returns:
             A `keras.callbacks.History`.
 
         Raises:
-            ValueError: there are more texts than labels or fewer, or a label is not known.
-            TypeError: there is something else than texts and labels.
+            ValueError, TypeError: texts and labels do not belong together, or a label is not known.
             OSError: a temporary file cannot be written.
         """
         check_integers(1, batch_size=batch_size)
-        check_integers(0, cache_bytes=cache_bytes)
-        if epochs is not None:
-            check_integers(0, epochs=epochs)
+        check_integers(0, cache_bytes=cache_bytes, epochs=epochs or 0)
         if validation_batch_size is not None:
             check_integers(1, validation_batch_size=validation_batch_size)
         if validation_split and validation_data is not None:
-            raise ValueError(
-                "`validation_split` must be 0 beside `validation_data`. "
-                f"Received: validation_split={validation_split!r}"
-            )
+            rule = "`validation_split` must be 0 beside `validation_data`."
+            raise ValueError(f"{rule} Received: validation_split={validation_split!r}")
         steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
         is_shown = kwargs.get("verbose", "auto") != 0
         train = self._read(x, y, sample_weight, class_weight, batch_size, steps)
@@ -325,7 +291,6 @@ class TaskModel(keras.Model):
             validation = validation._replace(batch_size=size)
             if validation_steps is None:
                 validation = validation.by_length()
-        # All arguments are valid; the expensive part starts here.
         if self._compiled_for != self._trained():  # whoever changed it
             if "optimizer" in self._auto:
                 self.compile(**self._compile_arguments)
@@ -333,10 +298,9 @@ class TaskModel(keras.Model):
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
             cache = None
             if not self.elmo.trainable_variables:
-                parts = [part for part in (train, validation) if part is not None]
-                cache = data.VectorCache(
-                    self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown
-                )
+                parts = [train] if validation is None else [train, validation]
+                options = cache_bytes, folder, is_shown
+                cache = data.VectorCache(self.elmo, self.vector_names, parts, *options)
             train = data.batches(train, self.elmo, shuffle, cache)
             if validation is not None:
                 validation = data.batches(validation, self.elmo, cache=cache)
@@ -371,10 +335,9 @@ class TaskModel(keras.Model):
             parts = [self._encode(x, y, sample_weight, class_weight)]
         else:
             if y is not None or sample_weight is not None:
-                raise ValueError(
-                    "Beside a `tf.data.Dataset`, which holds them, `y` and `sample_weight` must be "
-                    f"None. Received: y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
-                )
+                rule = "With a `tf.data.Dataset`, `y` and `sample_weight` must be None."
+                received = f"y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
+                raise ValueError(f"{rule} Received: {received}")
             dataset, parts = data.check_dataset(x, has_labels=True, steps=steps), []
             for index, batch in enumerate(dataset if steps is None else dataset.take(_LOOK_AHEAD)):
                 try:
@@ -386,15 +349,17 @@ class TaskModel(keras.Model):
                 stream = self._stream(dataset, parts[0], class_weight)
         if not sum(part.count() for part in parts):
             raise ValueError("There must be texts. Received: none")
-        return data.join(parts)._replace(batch_size=batch_size, stream=stream)
+        columns = [part.columns() for part in parts]
+        columns = {name: tf.concat([each[name] for each in columns], 0) for name in columns[0]}
+        return Examples(**columns, batch_size=batch_size, stream=stream)
 
     def _read_validation(self, validation_data, batch_size, steps):
         if isinstance(validation_data, tf.data.Dataset):
             validation_data = (validation_data,)
         elif not (isinstance(validation_data, tuple | list) and len(validation_data) in (2, 3)):
             raise ValueError(
-                "`validation_data` must be a pair of texts and labels, a triple with sample "
-                f"weights, or a `tf.data.Dataset`. Received: {short_repr(validation_data)}"
+                "`validation_data` must be a pair of texts and labels, a triple with weights, or a "
+                f"`tf.data.Dataset`. Received: {short_repr(validation_data)}"
             )
         try:
             return self._read(*validation_data, batch_size=batch_size, steps=steps)
@@ -402,7 +367,6 @@ class TaskModel(keras.Model):
             raise type(error)(f"`validation_data`: {error}") from None
 
     def _encode(self, texts, labels, sample_weight=None, class_weight=None):
-        """Texts and labels in any form as `Examples`. Every check is made here."""
         if labels is None:
             raise ValueError("There must be labels for the texts. Received: y=None")
         tokens = data.tokens_of(self.elmo, texts)
@@ -412,7 +376,7 @@ class TaskModel(keras.Model):
         return Examples(tokens, targets, self._weights(targets, sample_weight, class_weight))
 
     def _weights(self, targets, sample_weight, class_weight):
-        """The weight of each text, or tag, in the loss: float32, (N,) or ragged, (N, None)."""
+        """The weight of each text, or tag, in the loss: (N,) or ragged, (N, None)."""
         count = targets.shape[0]
         try:
             weights = np.ones(count) if sample_weight is None else sample_weight
@@ -423,25 +387,23 @@ class TaskModel(keras.Model):
                 f"Received: {short_repr(sample_weight)}"
             ) from None
         has_one_label = targets.dtype == tf.int32  # of a text, or of a token
-        wrong = [] if class_weight is None else [class_weight]
-        if isinstance(class_weight, Mapping) and has_one_label:
-            items = class_weight.items()
-            wrong = [k for k, w in items if k not in self.labels or not is_number(w)]
-        if wrong:
+        class_weight = {} if class_weight is None else class_weight
+        is_dict = isinstance(class_weight, Mapping) and all(map(is_number, class_weight.values()))
+        if not is_dict or (class_weight and not has_one_label):
             raise ValueError(
-                "`class_weight` must be a dict from labels to weights, with labels that are one of "
-                f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
-                f"(pass `sample_weight`). Received: {short_repr(wrong[0])}"
+                "`class_weight` must be a dict from labels to numbers; and with several labels a "
+                f"text, None (pass `sample_weight`). Received: {short_repr(class_weight)}"
             )
+        self._labels.encode(class_weight, " of `class_weight`")
         if not has_one_label:
             return tf.constant(weights)
-        of_labels = [float((class_weight or {}).get(label, 1)) for label in self.labels]
+        of_labels = [float(class_weight.get(label, 1)) for label in self.labels]
         # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
         weights = weights.reshape([count, *[1] * (targets.shape.rank - 1)])
         return tf.gather(of_labels, targets) * weights
 
     def _stream(self, dataset, first, class_weight):
-        """The batches of a dataset, which are encoded as they come; of `Examples` like `first`."""
+        """The batches of a dataset, encoded as they come; of `Examples` like `first`."""
         example = data.as_batch(first.columns(), self.elmo)
 
         def encode(*batch):
@@ -459,14 +421,11 @@ class TaskModel(keras.Model):
 
         return dataset.map(encode_in_graph).prefetch(1)
 
-    # Predictions
-
     def predict(
         self,
         x: Texts | Iterable[Any],
         batch_size: int = 32,
         verbose: str | int = "auto",
-        steps: int | None = None,
     ) -> Array:
         """The probabilities of the labels; of a CRF's tags, over all sequences of tags.
 
@@ -474,18 +433,11 @@ class TaskModel(keras.Model):
             x: texts, in any form; or a `tf.data.Dataset` of batches of them.
             batch_size: int.
             verbose: 0: no progress is shown.
-            steps: int. The batches of a dataset that are read; `None`: all.
 
         Returns:
             NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), padded with zeros.
         """
-        if steps is not None and not isinstance(x, tf.data.Dataset):
-            raise ValueError(
-                "`steps` must be None, but for a `tf.data.Dataset`. "
-                f"Received: steps={steps!r}, and {type(x).__name__}"
-            )
-        tokens = data.tokens_of(self.elmo, data.as_rows(x, self.elmo.tokenizer, steps))
-        rows = self._outputs(tokens, "probabilities", batch_size, verbose)
+        rows = self._outputs(data.tokens_of(self.elmo, x), "probabilities", batch_size, verbose)
         widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
         result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
         for index, row in enumerate(rows):
@@ -493,7 +445,7 @@ class TaskModel(keras.Model):
         return result
 
     def _outputs(self, tokens, name, batch_size, verbose=0):
-        """What `name` stands for, see `decode`, of each sentence: a list of arrays."""
+        """What `decode` says under this name of each sentence: a list of arrays."""
         check_integers(1, batch_size=batch_size)
         lengths = tokens.row_lengths().numpy()
         results, trace = [None] * len(lengths), self._trace(name)
@@ -510,8 +462,6 @@ class TaskModel(keras.Model):
         return results
 
     def _trace(self, name):
-        """A function of flat tokens and the lengths of the sentences to what `name` stands for."""
-
         def run(tokens, row_lengths):
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
             return self.decode(self.call(ragged), name)
@@ -524,23 +474,19 @@ class TaskModel(keras.Model):
 
     @property
     def main_metric(self) -> str:
-        """The name of the metric that says how good the model is: `"accuracy"`,
-        `"binary_accuracy"` (several labels a text), or `"f1"` (of entities)."""
+        """The metric that counts: `"accuracy"`, `"binary_accuracy"` (several labels a text), or
+        `"f1"` (of entities)."""
         _, (*_, metric) = self._make_losses()
         return metric if isinstance(metric, str) else metric.name
 
     def early_stopping(self, patience: int = 5) -> keras.callbacks.EarlyStopping:
         """A callback for `fit`, which ends the training when the validation data's `main_metric`
         got no better for `patience` epochs (int), and restores the weights of the best epoch.
-
-        The best epoch of the metric is often later than that of the loss.
         """
         check_integers(1, patience=patience)
         return keras.callbacks.EarlyStopping(
             f"val_{self.main_metric}", mode="max", patience=patience, restore_best_weights=True
         )
-
-    # Files
 
     @classmethod
     def from_pretrained(cls, source: AnyPath) -> "Self":
@@ -548,14 +494,21 @@ class TaskModel(keras.Model):
 
         Args:
             source: `"pos"`, the tagger of universal parts of speech in the package; a *.keras file,
-                or a folder of `save_pretrained`; the address (`https://...`) of such a file, or of
-                such a folder on the Hugging Face Hub (`hf://user/name`).
+                or its address (`https://...`); a folder of `save_pretrained`, or its address on the
+                Hugging Face Hub (`hf://user/name`).
 
         Raises:
             ValueError: there is no such model, or it is of another class.
             OSError, ImportError: see `Elmo.from_pretrained`.
         """
-        return load_task(source, cls)
+        path = find_task(source)
+        if path is None:
+            raise ValueError(
+                "A trained classifier or tagger must be a *.keras file, a saved folder, an address "
+                f"of one, or one of the names: {', '.join(PACKAGED)}. For a new one on an ELMo "
+                f"model, call the class: Tagger(model, labels). Received: {short_repr(source)}"
+            )
+        return load_keras_model(path, cls, compile=True)
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes a folder that `from_pretrained` reads: `task.json`, weights, and a model card.
@@ -570,7 +523,7 @@ class TaskModel(keras.Model):
         push_to_hub(self.save_pretrained, repository, private)
 
     def facts(self):
-        """What a model card tells: dict of strings, by their names."""
+        """What a model card tells, by the names of facts."""
         names = self._labels.as_strings()
         history = getattr(getattr(self, "history", None), "history", {})  # of a `fit`
         facts = {

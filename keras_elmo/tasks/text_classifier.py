@@ -1,6 +1,5 @@
 """`TextClassifier`."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,23 +23,20 @@ class TextClassifier(TaskModel):
     """A classifier of texts: an `Elmo`, convolutions above it, and a label for each text.
 
     The convolutions read one, two and three tokens. The vector of a text is the mean and the
-    maximum of their outputs over its tokens. The model is compiled from the start, and can be
-    compiled anew.
+    maximum of their outputs over its tokens. The model is compiled from the start.
 
     Args:
-        model: what `Elmo.from_pretrained` takes: a name, a folder, a zip or tar file, an address,
-            a pair; or an `Elmo`, which is copied, and stays as it is.
-        labels: strings, ints or bools: a list of the labels; or a column of data that has them, in
-            whose order they are taken; or a set, which is sorted.
+        model: what `Elmo.from_pretrained` takes; or an `Elmo`, which is copied, and stays as it is.
+        labels: strings, ints or bools: a list of the labels; or a column of data that has them; or
+            a set, which is sorted.
         multi_label: bool. A text has any number of labels, and `fit` takes a list of them for each
-            text, or ones and zeros, (N, labels), as an array.
+            text, or an array of ones and zeros, (N, labels).
         layers: what the head reads of each token: `"all"` layers of the `Elmo`, side by side, or
             `"elmo"`, their learned mix. With `"all"` the mix of the `Elmo` is frozen.
         word_dim: int. The size of a vector that the model learns for each word, in lower case, and
             puts beside those of the `Elmo`; 0: none.
         filters: int. Filters of the convolutions of each width.
-        dropout: float, from 0 to below 1. The share of ELMo's vectors, and of a text's vector, that
-            is dropped in training.
+        dropout: float, from 0 to below 1. The dropped share of ELMo's vectors and of a text's.
         **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
             example `tokenizer` and `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`).
 
@@ -62,12 +58,7 @@ class TextClassifier(TaskModel):
     >>> classifier.fit(texts, labels, epochs=5)
     >>> classifier.classify(["a good film"])
     ['positive']
-    >>> classifier.predict(["a good film"]).shape
-    (1, 2)
-
-    All of ELMo trains on, at a smaller rate:
-
-    >>> classifier.trainable_part = "all"
+    >>> classifier.trainable_part = "all"  # all of ELMo trains on, at a smaller rate
     >>> classifier.fit(texts, labels, epochs=3)
     """
 
@@ -93,11 +84,12 @@ class TextClassifier(TaskModel):
         # negative, so it does not change the maximum; a text without tokens gets zeros.
         is_token = mask[..., None]
         x = ops.where(is_token, x, 0)
-        convolution = functools.partial(
-            keras.layers.Conv1D, self.filters, padding="same", activation="relu", dtype=dtype
-        )
-        outputs = [convolution(width, name=f"width_{width}")(x) for width in _WIDTHS]
-        x = ops.concatenate(outputs, axis=-1)
+        options = {"padding": "same", "activation": "relu", "dtype": dtype}
+        convolutions = [
+            keras.layers.Conv1D(self.filters, width, name=f"width_{width}", **options)
+            for width in _WIDTHS
+        ]
+        x = ops.concatenate([convolution(x) for convolution in convolutions], axis=-1)
         mean = MaskedMean(dtype=dtype, name="masked_mean")(x, mask=mask)  # (batch, 3 * filters)
         highest = ops.max(ops.where(is_token, x, 0), axis=1)
         x = ops.concatenate([mean, highest], axis=-1)
@@ -105,10 +97,9 @@ class TextClassifier(TaskModel):
         activation, loss, metric = "softmax", "sparse_categorical_crossentropy", "accuracy"
         if self.multi_label:
             activation, loss, metric = "sigmoid", "binary_crossentropy", "binary_accuracy"
-        scores = keras.layers.Dense(
-            len(self._labels), activation, dtype="float32", name="classifier"
-        )
-        self._set_head(inputs, scores(x), 1e-3, lambda: (loss, [metric]))
+        count = len(self._labels)
+        x = keras.layers.Dense(count, activation, dtype="float32", name="classifier")(x)
+        self._set_head(inputs, x, 1e-3, lambda: (loss, [metric]))
 
     def _encode_labels(self, tokens, labels):
         if self.multi_label:
@@ -116,52 +107,38 @@ class TextClassifier(TaskModel):
         else:
             rows = as_lists(labels)
             # Those of an array (N, 1) are lists of one.
-            columns = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in rows]
-            targets = self._labels.encode(columns)
+            rows = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in rows]
+            targets = self._labels.encode(rows)
         if len(targets) != tokens.shape[0]:
-            raise ValueError(
-                "There must be as many labels as texts. "
-                f"Received: {tokens.shape[0]:,} texts, {len(targets):,} labels"
-            )
+            received = f"{tokens.shape[0]:,} texts, {len(targets):,} labels"
+            raise ValueError(f"There must be as many labels as texts. Received: {received}")
         return tf.constant(targets)
 
     def decode(self, outputs, name):
         return outputs  # the only name is "probabilities"
 
     def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:
-        """The most likely label of each text; with `multi_label` a list of those above one half.
-
-        Args:
-            texts: in any form; see `predict`.
-            batch_size: int.
-
-        Returns:
-            A list with a label, or a list of labels, for each text.
+        """A list of the most likely label of each text; with `multi_label` of all labels above one
+        half. For the texts see `predict`.
         """
         return self.labels_of(self.predict(texts, batch_size, verbose=0))
 
     def labels_of(self, probabilities: Array) -> list[Any]:
-        """The labels, as `classify` gives them, of probabilities that `predict` returned.
-
-        Args:
-            probabilities: float, (N, labels).
-        """
+        """The labels, as `classify` gives them, of the probabilities of `predict`, (N, labels)."""
         names, probabilities = self._labels.names, np.asarray(probabilities)
         if probabilities.ndim != 2 or probabilities.shape[1] != len(names):
             raise ValueError(
-                f"`probabilities` must be of shape (texts, {len(names)}), as `predict` returns "
-                f"them. Received: an array of shape {probabilities.shape}"
+                f"`probabilities` must be of shape (texts, {len(names)}). "
+                f"Received: an array of shape {probabilities.shape}"
             )
         if self.multi_label:
             return [[names[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
         return [names[k] for k in probabilities.argmax(-1)]
 
     def serving_signatures(self) -> dict[str, Any]:
-        """The functions that `export_saved_model` writes, by the names of their signatures.
-
-        `serving_default` takes `text`, string (batch,), and returns `probabilities`, float32
-        (batch, labels); `labels`, string (batch, labels), what they are of; and `label`, string
-        (batch,), the most likely one (not with `multi_label`).
+        """The functions that `export_saved_model` writes: `serving_default` takes `text`, string
+        (batch,), and returns `probabilities`, float32 (batch, labels); `labels`, string (batch,
+        labels), what they are of; and `label`, string (batch,), the best (not with `multi_label`).
         """
         names = tf.constant(self._labels.as_strings())
 

@@ -15,29 +15,16 @@ LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
 NAMES = ["neg", "pos"]
 
 # From the shortest to the longest, as `evaluate` has them: the loss is a mean over batches.
-TEXTS = [
-    text
-    for text in (
-        "Ada",
-        "no one",
-        "Ada met Charles",
-        "London calls Ada Lovelace",
-        "caf\u00e9 in  New\u00a0York !",
-    )
-    for _ in range(4)
+_TAGGED = [
+    ("Ada", "B-PER"),
+    ("no one", "O O"),
+    ("Ada met Charles", "B-PER O B-PER"),
+    ("London calls Ada Lovelace", "B-LOC O B-PER I-PER"),
+    ("caf\u00e9 in  New\u00a0York !", "O O B-LOC I-LOC O"),
 ]
+TEXTS = [text for text, _ in _TAGGED for _ in range(4)]
 SENTENCES = [text.split() for text in TEXTS]
-TAGS = [
-    tags
-    for tags in (
-        ["B-PER"],
-        ["O", "O"],
-        ["B-PER", "O", "B-PER"],
-        ["B-LOC", "O", "B-PER", "I-PER"],
-        ["O", "O", "B-LOC", "I-LOC", "O"],
-    )
-    for _ in range(4)
-]
+TAGS = [tags.split() for _, tags in _TAGGED for _ in range(4)]
 TAG_NAMES = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 

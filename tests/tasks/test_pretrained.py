@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from tasks.cases import FILMS, SENTENCES
 
 from keras_elmo import Elmo, Tagger, TextClassifier
 from keras_elmo.tasks import pretrained
-from keras_elmo.tasks.pretrained import find_task, load_task
+from keras_elmo.tasks.pretrained import find_task
 
 pytestmark = pytest.mark.usefixtures("untraced")
 
@@ -65,88 +64,69 @@ def test_a_mix_that_trains_is_kept(tmp_path):
 
 def test_the_card_says_what_is_known(trained_tagger, tmp_path):
     trained_tagger.save_pretrained(tmp_path / "names")
-    card = (tmp_path / "names/README.md").read_text()
+    path = tmp_path / "names/README.md"
+    card = path.read_text()
     assert 'keras_elmo.Tagger.from_pretrained("names")' in card
     assert "| f1 of the validation data | 1.000 |" in card and "| labels | " in card
-    (tmp_path / "names/README.md").write_text("my own")
+    path.write_text("my own")
     trained_tagger.save_pretrained(tmp_path / "names")
-    assert (tmp_path / "names/README.md").read_text() == "my own"
+    assert path.read_text() == "my own"
+
+
+def test_a_card_shows_no_path_and_stays_a_table(one_layer_folder, tmp_path):
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    Tagger(elmo, ["a|b", "c\nd"], units=1, word_dim=0).save_pretrained(tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert r"| labels | a\|b, c d |" in card and str(one_layer_folder) not in card
 
 
 def test_where_a_task_can_be(on_tiny, trained_classifier, tmp_path, monkeypatch):
-    trained_classifier.save(tmp_path / "c.keras")
-    loaded = TextClassifier.from_pretrained(tmp_path / "c.keras")
+    file, folder, fetched = str(tmp_path / "c.keras"), str(tmp_path / "task"), []
+
+    def fetching(path):
+        return lambda address, *_: fetched.append(address) or path
+
+    trained_classifier.save(file)
+    loaded = TextClassifier.from_pretrained(file)
     assert_same(trained_classifier, loaded, FILMS)
     loaded.fit(FILMS[:2], ["pos", "neg"], epochs=1, verbose=0)
-    on_tiny.save_pretrained(tmp_path / "task")
-    fetched = []
-    monkeypatch.setattr(
-        pretrained.addresses,
-        "fetch_hub",
-        lambda address: fetched.append(address) or str(tmp_path / "task"),
-    )
-    monkeypatch.setattr(
-        pretrained.addresses,
-        "fetch_url",
-        lambda url, *_: fetched.append(url) or str(tmp_path / "c.keras"),
-    )
-    assert isinstance(load_task("hf://user/task", keras.Model), Tagger)
+    on_tiny.save_pretrained(folder)
+    monkeypatch.setattr(pretrained.addresses, "fetch_hub", fetching(folder))
+    monkeypatch.setattr(pretrained.addresses, "fetch_url", fetching(file))
+    Tagger.from_pretrained("hf://user/task")
     url = "https://example.org/c.keras#sha256=" + "0" * 64
-    assert isinstance(load_task(url, keras.Model), TextClassifier)
+    TextClassifier.from_pretrained(url)
     assert fetched == ["hf://user/task", url]
-    assert (
-        find_task("tiny") is None and find_task(tmp_path) is None and find_task(("a", "b")) is None
-    )
+    monkeypatch.chdir(folder)  # where a task.json is
+    for other in ("tiny", tmp_path, ("a", "b"), ""):
+        assert find_task(other) is None
 
 
-def test_what_is_no_task(on_tiny, trained_classifier, tmp_path):
-    trained_classifier.save_pretrained(tmp_path / "task")
-    content = json.loads((tmp_path / "task/task.json").read_text())
+def test_what_is_no_task(trained_classifier, tmp_path):
+    folder, bad = tmp_path / "task", tmp_path / "bad.keras"
+    trained_classifier.save_pretrained(folder)
+    content = json.loads((folder / "task.json").read_text())
     with pytest.raises(ValueError, match="class Tagger. Received: a file of a TextClassifier"):
-        Tagger.from_pretrained(tmp_path / "task")
+        Tagger.from_pretrained(folder)
     with pytest.raises(ValueError, match="one of the names: pos. .* Received: 'tiny'"):
         Tagger.from_pretrained("tiny")
     with pytest.raises(FileNotFoundError, match="missing.keras"):
         Tagger.from_pretrained(tmp_path / "missing.keras")
-    (tmp_path / "bad.keras").write_bytes(b"PK")
+    bad.write_bytes(b"PK")
     with pytest.raises(ValueError, match="bad.keras must be a .* with a model of the class Tagger"):
-        Tagger.from_pretrained(tmp_path / "bad.keras")
-    for fault in ({}, {**content, "base": "other"}, {**content, "task": None}):
-        (tmp_path / "task/task.json").write_text(json.dumps(fault))
+        Tagger.from_pretrained(bad)
+    for fault in ({}, {**content, "task": None}):
+        (folder / "task.json").write_text(json.dumps(fault))
         with pytest.raises(ValueError, match="task must be a folder with a model"):
-            TextClassifier.from_pretrained(tmp_path / "task")
-    shutil.copy(tmp_path / "bad.keras", tmp_path / "task/task.weights.h5")
-    (tmp_path / "task/task.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="task must be a folder with a model"):
-        TextClassifier.from_pretrained(tmp_path / "task")
-
-
-def test_a_base_is_the_name_of_a_model_and_no_path(on_tiny, small_folder, tmp_path, monkeypatch):
-    on_tiny.save_pretrained(tmp_path)
-    content = json.loads((tmp_path / "task.json").read_text())
-    for base in (str(small_folder), "https://example.org/model.zip", "hf://user/model"):
-        (tmp_path / "task.json").write_text(json.dumps({**content, "base": base}))
+            TextClassifier.from_pretrained(folder)
+    for base in ("other", str(tmp_path), "https://example.org/model.zip", "hf://user/model"):
+        (folder / "task.json").write_text(json.dumps({**content, "base": base}))
         with pytest.raises(ValueError, match="`base` must be one of"):
-            Tagger.from_pretrained(tmp_path)
-    monkeypatch.chdir(tmp_path)  # where a task.json is
-    assert find_task("") is None and find_task(("a", "b")) is None
-
-
-def test_a_card_shows_no_path_and_stays_a_table(small_folder, tmp_path):
-    elmo = Elmo.from_pretrained(small_folder)
-    model = Tagger(elmo, ["a|b", "c\nd"], units=1, word_dim=0)
-    model.save_pretrained(tmp_path)
-    card = (tmp_path / "README.md").read_text()
-    assert r"| labels | a\|b, c d |" in card and str(small_folder) not in card
-
-
-def test_a_folder_that_cannot_be_written_stays_as_it_was(on_tiny, tmp_path, monkeypatch):
-    on_tiny.save_pretrained(tmp_path)
-    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
-    monkeypatch.setattr(pretrained.json, "dump", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        on_tiny.save_pretrained(tmp_path)
-    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+            TextClassifier.from_pretrained(folder)
+    shutil.copy(bad, folder / "task.weights.h5")
+    (folder / "task.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="task must be a folder with a model"):
+        TextClassifier.from_pretrained(folder)
 
 
 def test_parts_of_speech():
@@ -154,4 +134,3 @@ def test_parts_of_speech():
     assert len(tagger.labels) == 17 and tagger.elmo.source == "tiny"
     (tagged,) = tagger.tag(["She didn't read the old book."])
     assert [tag for _, tag in tagged] == "PRON AUX PART VERB DET ADJ NOUN PUNCT".split()
-    assert isinstance(Elmo.from_pretrained("tiny"), Elmo)

@@ -4,15 +4,12 @@ Chromium is driven through chromedriver's HTTP interface, W3C's WebDriver.
 """
 
 import contextlib
-import functools
-import http.server
 import json
 import random
 import re
 import shutil
-import socket
 import subprocess
-import threading
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -38,12 +35,9 @@ CHROMIUM = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-r
 CHROMIUM += ["disable-background-networking", "disable-component-update", "disable-sync"]
 
 
-def program(*names):
-    """The path of the first of these programs that is installed."""
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    pytest.skip(f"{' or '.join(names)} is not installed")
+def program(name):
+    """The path of a program, where it is installed."""
+    return shutil.which(name) or pytest.skip(f"{name} is not installed")
 
 
 def split_words(sentence):
@@ -66,20 +60,11 @@ def test_a_model_with_a_dictionary_is_refused(tmp_path):
 
 def run_node(folder, program_text):
     """What a program that can import the page's modules writes, as JSON."""
-    node = program("node")
-    shutil.copy(FOLDER / "package.json", folder)
-    for name in ("characters.js", "elmo.js"):
+    for name in ("package.json", "characters.js", "elmo.js"):
         shutil.copy(FOLDER / name, folder)
     (folder / "program.js").write_text(program_text, "utf-8")
-    command = [node, "program.js"]
-    output = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, timeout=100)
-    return json.loads(output.stdout)
-
-
-def test_marks_are_split_off_as_people_write_them():
-    text = "Well, it cost 3,000.50 in the U.S.; didn't it?! Wait... (No.) :"
-    expected = "Well , it cost 3,000.50 in the U.S . ; didn't it ? ! Wait ... (No.) :"
-    assert split_words(text) == expected.split()
+    command = [program("node"), "program.js"]
+    return json.loads(subprocess.check_output(command, cwd=folder, timeout=100))
 
 
 # In the place of LiteRT.js: a model of three layers, which one call can run at a time.
@@ -115,9 +100,10 @@ console.log(JSON.stringify([most, firsts]));
 
 
 def test_calls_wait_for_each_other_and_layers_are_those_of_the_file(tmp_path):
-    (tmp_path / "node_modules/@litertjs/core").mkdir(parents=True)
-    (tmp_path / "node_modules/@litertjs/core/package.json").write_text('{"type": "module"}')
-    (tmp_path / "node_modules/@litertjs/core/index.js").write_text(LITERT)
+    library = tmp_path / "node_modules/@litertjs/core"
+    library.mkdir(parents=True)
+    (library / "package.json").write_text('{"type": "module"}')
+    (library / "index.js").write_text(LITERT)
     most, layers = run_node(tmp_path, SERIAL)
     assert most == 1
     assert layers[0] == [[1, 0], [1, 2], [1, 4], [1, 5]]
@@ -132,7 +118,8 @@ def test_words_and_character_ids_are_those_of_python(tmp_path):
     alphabet += [chr(code) for code in range(0x21, 0x7F)] + ["\ufeff", "\u200b", *".,!?;:" * 20]
     alphabet += [chr(rng.randrange(0x80, 0xD800)) for _ in range(300)]
     alphabet += [chr(rng.randrange(0xE000, 0x110000)) for _ in range(300)]
-    texts = ["".join(rng.choices(alphabet, k=rng.randrange(200))) for _ in range(200)] + SENTENCES
+    texts = ["".join(rng.choices(alphabet, k=rng.randrange(200))) for _ in range(200)]
+    texts += [*SENTENCES, "Well, it cost 3,000.50 in the U.S.; didn't it?! Wait... (No.) :"]
     (tmp_path / "texts.json").write_text(json.dumps(texts), "utf-8")
     program_text = """
         import { readFileSync } from "node:fs";
@@ -151,6 +138,8 @@ def test_words_and_character_ids_are_those_of_python(tmp_path):
         assert words == split_words(text)
         right = [characters.word_to_ids(word) for word in words] + [[0] * 50]
         assert ids == np.ravel(right).tolist(), text
+    expected = "Well , it cost 3,000.50 in the U.S . ; didn't it ? ! Wait ... (No.) :"
+    assert words == expected.split()  # as people write
     assert message == "A sentence can have 1 tokens at most. This one has 2."
 
 
@@ -160,10 +149,8 @@ def test_words_and_character_ids_are_those_of_python(tmp_path):
 class Browser:
     """A window of Chromium."""
 
-    def __init__(self, port):
+    def __init__(self, port, profile):
         self._url = f"http://127.0.0.1:{port}/session"
-
-    def open(self, profile):
         options = [f"--{name}" for name in (*CHROMIUM, f"user-data-dir={profile}")]
         capabilities = {"goog:chromeOptions": {"args": options, "binary": program("chromium")}}
         session = self.ask("", {"capabilities": {"alwaysMatch": capabilities}})
@@ -171,8 +158,7 @@ class Browser:
 
     def ask(self, command, body=None, method="POST"):
         data = json.dumps(body or {}).encode() if method == "POST" else None
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(self._url + command, data, headers, method=method)
+        request = urllib.request.Request(self._url + command, data, method=method)
         try:
             with urllib.request.urlopen(request, timeout=100) as response:
                 return json.loads(response.read())["value"]
@@ -187,58 +173,35 @@ class Browser:
         """
         return self.ask("/execute/async", {"script": body, "args": list(arguments)})
 
-    def wait_for(self, script):
+    def value(self, expression):
+        return self.run(f"return {expression};")
+
+    def wait_for(self, expression):
         """The first true value of an expression."""
         for _ in range(600):
-            if value := self.run(f"return {script};"):
+            if value := self.value(expression):
                 return value
             time.sleep(0.1)
-        raise TimeoutError(f"{script}\n{self.run('return document.body.innerText;')}")
+        raise TimeoutError(f"{expression}\n{self.value('document.body.innerText')}")
 
 
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
+@contextlib.contextmanager
+def started(*command):
+    """Starts a server, and gives the port of this machine that it prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            ports = (re.search(r" port ([1-9]\d*)", line) for line in process.stdout)
+            yield next(filter(None, ports))[1]
+        finally:
+            process.terminate()
 
 
 @contextlib.contextmanager
 def serving(folder):
     """The address of a plain static server."""
-    handler = functools.partial(QuietHandler, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@contextlib.contextmanager
-def chromium(profile):
-    """A `Browser`."""
-    driver = program("chromedriver")
-    program("chromium")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [driver, f"--port={port}"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            for _ in range(100):
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                time.sleep(0.1)
-            browser = Browser(port)
-            browser.open(profile)
-            try:
-                yield browser
-            finally:
-                browser.ask("", method="DELETE")
-        finally:
-            process.terminate()
+    options = ["0", "--bind", "127.0.0.1", "--directory", folder]
+    with started(sys.executable, "-u", "-m", "http.server", *options) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")
@@ -262,8 +225,11 @@ def url(built):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+    program("chromium")
+    with started(program("chromedriver"), "--port=0") as port:
+        browser = Browser(port, tmp_path_factory.mktemp("profile"))
         yield browser
+        browser.ask("", method="DELETE")
 
 
 @pytest.fixture
@@ -296,8 +262,8 @@ def embed(built):
 
 TABLES = """[...document.querySelectorAll("table")].map((table) =>
         [...table.tBodies[0].rows].map((row) =>
-            [...row.querySelectorAll("td")].map((cell) => cell.textContent)))
-"""
+            [...row.querySelectorAll("td")].map((cell) => cell.textContent)))"""
+STATUS = "document.getElementById('status').textContent"
 TYPE = """
     const textarea = document.getElementById("sentences");
     textarea.value = given[0];
@@ -307,21 +273,19 @@ TYPE = """
 
 def assert_tables(shown, sentences, word, embed):
     """Asserts that the cells are the cosines of the word's occurrences, in each layer."""
-    vectors = [[], [], []]
-    for sentence in sentences:
-        layers = embed(sentence)
-        for index, each in enumerate(split_words(sentence)):
-            if each == word:
-                for layer in range(3):
-                    vectors[layer].append(layers[layer][index])
-    assert len(shown) == 3
-    for cells, layer in zip(shown, vectors, strict=True):
-        units = np.stack(layer).astype(np.float64)
+    assert len(shown) == len(LAYERS)
+    for layer, cells in enumerate(shown):
+        units = [
+            embed(sentence)[layer][index]
+            for sentence in sentences
+            for index, each in enumerate(split_words(sentence))
+            if each == word
+        ]
+        units = np.array(units, np.float64)
         units /= np.linalg.norm(units, axis=1, keepdims=True)
         assert all(re.fullmatch(r"-?\d\.\d\d", text) for row in cells for text in row)
-        cosines = np.array(cells, dtype=float)
         # Two digits are shown: half a unit of the last, and as much for steps of int8.
-        np.testing.assert_allclose(cosines, units @ units.T, rtol=0, atol=0.01)
+        np.testing.assert_allclose(np.array(cells, float), units @ units.T, rtol=0, atol=0.01)
 
 
 # What LiteRT.js chooses in Chromium, and its files for browsers without relaxed SIMD.
@@ -357,24 +321,21 @@ def test_vectors_are_those_of_the_python_runtime(page, embed, file, litert):
 
 @pytest.mark.slow
 def test_the_page_shows_cosines(page, embed, record_property):
-    first = page.run("return document.getElementById('sentences').value;").splitlines()
-    assert page.run("return document.getElementById('word').value;") == "bank"
-    assert_tables(page.run(f"return {TABLES};"), first, "bank", embed)
-    status = page.run("return document.getElementById('status').textContent;")
-    record_property("log", f"the page: {status}")
-    choices = "return [...document.querySelectorAll('option')].map((one) => one.value);"
-    assert page.run(choices)[0] == "bank"  # the word that has two meanings
+    first = page.value("document.getElementById('sentences').value").splitlines()
+    assert page.value("document.getElementById('word').value") == "bank"
+    assert_tables(page.value(TABLES), first, "bank", embed)
+    record_property("log", f"the page: {page.value(STATUS)}")
+    choices = "[...document.querySelectorAll('option')].map((one) => one.value)"
+    assert page.value(choices)[0] == "bank"  # the word that has two meanings
     # Other words, one of them twice in a sentence; the chosen word is gone, so another is shown.
     typed = ["\u732b or na\u00efve \u732b \U0001f642", "", "a na\u00efve \u732b", "\U0001f642"]
     page.run(TYPE, "\n".join(typed))
     page.wait_for("document.getElementById('word').value === 'na\u00efve'")
-    assert_tables(page.run(f"return {TABLES};"), typed, "na\u00efve", embed)
-    assert page.run(choices) == ["na\u00efve", "\U0001f642", "\u732b"]
+    assert_tables(page.value(TABLES), typed, "na\u00efve", embed)
+    assert page.value(choices) == ["na\u00efve", "\U0001f642", "\u732b"]
     choose = "const select = document.getElementById('word'); select.value = given[0];"
     page.run(choose + "select.dispatchEvent(new Event('change'));", "\u732b")
-    shown = page.run(f"return {TABLES};")
-    assert [len(cells) for cells in shown] == [3, 3, 3]
-    assert_tables(shown, typed, "\u732b", embed)
+    assert_tables(page.value(TABLES), typed, "\u732b", embed)
 
 
 @pytest.mark.slow
@@ -382,17 +343,15 @@ def test_the_page_says_what_it_cannot_show(page, embed):
     long = "bank " * (MAX_TOKENS + 1)
     page.run(TYPE, f"{long}\nthe bank\na bank")
     message = page.wait_for("document.getElementById('problem').textContent")
-    assert message == (
-        "Line 1 is left out. A sentence can have 32 tokens at most. This one has 33."
-    )
-    assert_tables(page.run(f"return {TABLES};"), ["the bank", "a bank"], "bank", embed)
+    limit = "A sentence can have 32 tokens at most. This one has 33."
+    assert message == f"Line 1 is left out. {limit}"
+    assert_tables(page.value(TABLES), ["the bank", "a bank"], "bank", embed)
     page.run(TYPE, "One sentence .")
     page.wait_for("document.getElementById('results').hidden")
-    status = "document.getElementById('status').textContent"
-    assert "Write a word in two sentences" in page.run(f"return {status};")
+    assert "Write a word in two sentences" in page.value(STATUS)
     page.run(TYPE, "")
-    page.wait_for(f"{status}.startsWith('There is no sentence yet.')")
-    assert page.run("return document.getElementById('problem').textContent;") == ""
+    page.wait_for(f"{STATUS}.startsWith('There is no sentence yet.')")
+    assert page.value("document.getElementById('problem').textContent") == ""
 
 
 @pytest.mark.slow

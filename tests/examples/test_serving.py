@@ -3,8 +3,6 @@
 import base64
 import http.server
 import json
-import os
-import pathlib
 import re
 import signal
 import socket
@@ -16,15 +14,12 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
+from scripts import ROOT, load_script
 
 import keras_elmo
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples/serving"
-sys.path.insert(0, str(FOLDER))
-try:
-    import client as serving
-finally:
-    sys.path.remove(str(FOLDER))
+FOLDER = ROOT / "examples/serving"
+serving = load_script("examples/serving/client.py")
 
 SENTENCES = ["The cat sat on the mat .", "", "Hello", "na\u00efve \u6f22\u5b57 \U0001f642 \x00 end"]
 TOKENS = [["The", "cat", "."], [], [b"\xff\xfe", "two words", "\u6f22\u5b57"]]
@@ -142,26 +137,16 @@ def test_tokens_are_taken_as_they_are(server, model):
 
 def test_batches_without_a_token(server):
     with server.client() as asking:
-        (row,) = asking.embed([""])
-        assert row["sequence_len"] == 0 and len(row["elmo"]) == 0 and len(row["tokens"]) == 0
-        assert np.all(row["default"] == 0)
+        for empty in ("", []):
+            (row,) = asking.embed([empty])
+            assert row["sequence_len"] == 0 and len(row["elmo"]) == 0 and len(row["tokens"]) == 0
         assert asking.embed([]) == []
-        assert asking.embed([[]])[0]["sequence_len"] == 0
 
 
 def test_answers_may_pass_the_limit_of_grpc(server):
     with server.client() as asking:
         outputs = asking.predict(serving.request_inputs(["a b " * 100] * 150))
     assert sum(value.nbytes for value in outputs.values()) > 4 << 20
-
-
-def test_padding_beyond_the_longest_sentence_is_cut(model):
-    outputs = {name: value.numpy() for name, value in model(SENTENCES).items()}
-    padded = dict(outputs)
-    for name in set(outputs) - {"default", "sequence_len"}:
-        more = [(0, 0), (0, 7)] + [(0, 0)] * (outputs[name].ndim - 2)
-        padded[name] = np.pad(outputs[name], more, constant_values=outputs[name].dtype.type(1))
-    assert_same(serving.cut(padded), serving.cut(outputs))
 
 
 @pytest.mark.parametrize(
@@ -206,8 +191,7 @@ def test_rest_requests(fake):
 
 
 def test_rest_answers(fake, model):
-    outputs = {name: value.numpy() for name, value in model(SENTENCES).items()}
-    answer = {name: value.tolist() for name, value in outputs.items()}
+    answer = {name: value.numpy().tolist() for name, value in model(SENTENCES).items()}
     answer["tokens"] = [[token.decode() for token in row] for row in answer["tokens"]]
     fake.answers.append((200, json.dumps({"outputs": answer}).encode()))
     with serving.RestClient(fake.address) as asking:
@@ -263,17 +247,14 @@ def test_the_client_gives_up_where_no_answer_comes(kind, listens, limits):
 
 
 def run(*arguments):
-    command = [sys.executable, str(FOLDER / "client.py"), *arguments]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    command = [sys.executable, FOLDER / "client.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.slow
 def test_the_command_over_grpc(server):
-    result = run(server.address, "--signature", "elmo", "The cat sat .", "Hi")
-    assert result.returncode == 0, result.stderr
-    assert re.search(r"The cat sat \.\n  elmo +\(4, 16\) +-?\d\.\d{4} ", result.stdout)
-    assert re.search(r"Hi\n  elmo +\(1, 16\) ", result.stdout)
+    result = run(server.address, "--signature", "elmo", "The cat sat .")
+    assert re.search(r"The cat sat \.\n  elmo +\(4, 16\) +-?\d\.\d{4} ", result.stdout), result
 
 
 def test_the_command_over_rest(fake):
@@ -304,31 +285,12 @@ def test_inputs_are_checked(wrong):
 
 @pytest.mark.slow
 def test_a_server_that_starts_again_loses_no_request(server, model):
-    texts = [["one two three"], ["four", ""], ["five six"]]
-    right = [expected(model, text) for text in texts]
-    answered, errors, killed = [], [], threading.Event()
-
-    def ask():
-        try:
-            with server.client() as asking:
-                for turn in range(60):
-                    assert_same(asking.embed(texts[turn % 3]), right[turn % 3])
-                    answered.append(killed.is_set())
-                    time.sleep(0.02)
-                assert asking.num_retries <= 30
-        except BaseException as error:
-            errors.append(error)
-            raise
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    while len(answered) < 40 and not errors:
-        time.sleep(0.01)
-    server.kill()
-    killed.set()
-    server.start()
-    for thread in threads:
-        thread.join(60)
-    assert not errors
-    assert len(answered) == 4 * 60 and 0 < sum(answered) < len(answered)
+    text = ["one two three"]
+    with server.client() as asking:
+        for _ in range(3):
+            server.kill()
+            starting = threading.Timer(0.5, server.start)
+            starting.start()
+            assert_same(asking.embed(text), expected(model, text))
+            starting.join()
+        assert asking.num_retries >= 3

@@ -12,16 +12,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def short_repr(notebook):
-    """What each cell with output shows: a list of MIME types and texts."""
-    cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]
-    return [
-        (
-            sorted(output.get("data", {})),
-            output.get("text") or output.get("data", {}).get("text/plain"),
-        )
-        for outputs in cells
-        for output in outputs
-    ]
+    """What the cells show: a list of MIME types and texts."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    shown = []
+    for output in (output for cell in cells for output in cell.outputs):
+        data = output.get("data", {})
+        shown.append((sorted(data), output.get("text") or data.get("text/plain")))
+    return shown
 
 
 def take_log(notebook):

@@ -35,8 +35,8 @@ OPERATIONS = set(
     ExpandDims Fill FloorDiv GatherNd GatherV2 Greater GreaterEqual Identity If
     InvertPermutation Less LessEqual LogicalAnd LowerBound MatMul Max Maximum MergeV2Checkpoints
     Minimum Mul Neg NoOp NotEqual OnesLike Pack Pad PartitionedCall Placeholder Prod
-    RaggedTensorToTensor Range ReadVariableOp RealDiv ReduceJoin Relu Reshape RestoreV2 SaveV2
-    ScatterNd Select SelectV2 Shape ShardedFilename Sigmoid Size Slice Softmax Split Squeeze
+    RaggedRange RaggedTensorToTensor Range ReadVariableOp RealDiv ReduceJoin Relu Reshape RestoreV2
+    SaveV2 ScatterNd Select SelectV2 Shape ShardedFilename Sigmoid Size Slice Softmax Split Squeeze
     StatefulPartitionedCall StatelessIf StatelessWhile StaticRegexFullMatch StaticRegexReplace
     StopGradient StridedSlice StringJoin StringLength Sub Substr Sum Tanh TensorListConcatV2
     TensorListFromTensor TensorListGetItem TensorListReserve TensorListSetItem TensorListSplit

@@ -18,7 +18,6 @@ GATHERED = {
     "manylangs/torch_file.py": {"numbers", "open_state_dict"},
     "tflite/graph.py": {"check"},
     "tflite/metadata.py": {"metadata"},
-    "training/checkpoints.py": {"check_same_run"},
     "training/options.py": {"__post_init__"},
     "training/vocabulary.py": {"__init__"},
     "weights/assign.py": {"assign_weights"},

@@ -10,13 +10,10 @@ _OPTIONS = {-3: 2**30, -1: 2**31 - 1, -2: 2**26}  # M_MMAP_THRESHOLD, M_TRIM_THR
 def keep_memory() -> bool:
     """Tells the process to keep the memory that it frees, for the next batch.
 
-    By default, glibc gives large blocks back to the system at once. On some machines TensorFlow
-    then waits for new pages in each batch of `embed`, and the processor clears them. The commands
-    of `keras-elmo` call this themselves. A program or a server calls it once, at its start: it is
-    for all of the process, and cannot be undone.
-
-    Returns:
-        Whether it was done: only on Linux with glibc.
+    By default, glibc gives large blocks back to the system at once, and on some machines TensorFlow
+    then waits for new pages in each batch of `embed`. The commands of `keras-elmo` call this
+    themselves. A program calls it once, at its start: it is for the whole process, and cannot be
+    undone. Returns whether it was done: only on Linux with glibc.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -8,14 +8,9 @@ DELAY = 1  # seconds: shorter work shows nothing
 
 
 class ProgressBar(tqdm.tqdm):
-    """A bar of tqdm in a `with` block, for more than a second; in files, every ten seconds.
+    """A bar of tqdm, for work of more than a second; outside of terminals every ten seconds.
 
-    Args:
-        name: str, what is done, such as `"reading"`.
-        total: int, or `None` if it is not known. It can be set as an attribute later.
-        unit: str, what is counted. `"B"`: bytes, which are shown as megabytes.
-        is_shown: bool. `False`: nothing is shown.
-        **kwargs: see tqdm; `leave=False` removes the bar at its end, `initial` is the first count.
+    `name` says what is done, such as `"reading"`. The unit `"B"` is shown as megabytes.
     """
 
     monitor_interval = 0  # no thread
@@ -36,11 +31,10 @@ class ProgressBar(tqdm.tqdm):
         )
 
     def print(self, line):
-        """Shows a line of text, above the bar."""
         if not self.disable:
             show_line(line)
 
 
 def show_line(line):
-    """Shows a line of text on standard error, above a bar that is there."""
+    """Shows a line on standard error, above a bar that is there."""
     tqdm.tqdm.write(line, file=sys.stderr)

@@ -1,9 +1,8 @@
 """SIGINT and SIGTERM: they stop a run between two of its batches.
 
-Python runs a signal handler between any two of its instructions, also of those that TensorFlow's
-C++ calls. An exception that a handler raises there ends in a crash or in another error. So
-the first signal is noted, and `check_signals` raises where only plain Python is on the stack. A
-handler raises in `raising_signals` alone, which knows that TensorFlow does not run.
+Python runs signal handlers also in code that TensorFlow's C++ calls, where an exception ends in a
+crash or in another error. So the first signal is noted, and `check_signals` raises where only plain
+Python is on the stack.
 """
 
 import contextlib
@@ -18,12 +17,7 @@ _was_raised = False
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal stopped a run. The message says what was kept.
-
-    Args:
-        message: str.
-        signal_number: SIGINT or SIGTERM.
-    """
+    """A signal, SIGINT or SIGTERM, stopped a run. The message says what was kept."""
 
     def __init__(self, message="", signal_number=signal.SIGINT):
         super().__init__(message)
@@ -34,13 +28,9 @@ class Interrupted(KeyboardInterrupt):
 def noting_signals(second_handler=None):
     """A context in which the first SIGINT or SIGTERM is noted, and interrupts nothing.
 
-    Inside of another such context, and in other threads than the main one, nothing changes. A
-    signal that the process ignores, or for which the program has a handler of its own, is left
-    alone. A signal that nothing has looked for is handled at the end as it was before.
-
-    Args:
-        second_handler: what handles the second signal, as `signal.signal` takes it. `None`: what
-            handled the signals before.
+    Nothing changes inside of another such context, in other threads than the main one, and for a
+    signal with another handler than the default. A signal that nothing has looked for is handled at
+    the end as before. `second_handler` handles the second signal; `None`: what did before.
     """
     global _noted, _is_noting, _was_raised
     if _is_noting or threading.current_thread() is not threading.main_thread():
@@ -73,9 +63,9 @@ def noting_signals(second_handler=None):
 
 @contextlib.contextmanager
 def raising_signals():
-    """A context in which a signal that would be noted raises `Interrupted` at once.
+    """A context in which a noted signal raises `Interrupted` at once: for waits in libraries.
 
-    It is for code that waits in libraries, such as downloads. No code of TensorFlow may run in it.
+    No code of TensorFlow may run in it.
     """
     global _is_raising
     check_signals()
@@ -90,16 +80,11 @@ def raising_signals():
 
 
 def noted_signal():
-    """The number of the signal that was noted, or `None`."""
     return _noted
 
 
 def check_signals(message=""):
-    """Raises `Interrupted` if a signal was noted. Long work calls it after each of its parts.
-
-    Args:
-        message: str. What was kept.
-    """
+    """Raises `Interrupted` if a signal was noted. Long work calls it after each of its parts."""
     global _was_raised
     if _noted is not None:
         _was_raised = True

@@ -18,29 +18,17 @@ _PROGRESS, _STATE, _VARIABLE = "progress.json", "state", "variable"  # the membe
 
 
 class Checkpoints:
-    """The checkpoints of a training run, in a folder: zip files, as `np.load` reads them.
-
-    Args:
-        folder: path.
-        variables: list of the `tf.Variable`s that are trained, and of those of the optimizer.
-    """
+    """The checkpoints of a training run, in a folder: zip files, as `np.load` reads them."""
 
     def __init__(self, folder, variables):
         self.folder = folder
         self._variables = list(variables)
 
     def num_bytes(self):
-        """About how many bytes a checkpoint has: those of the variables. (The rest is little.)"""
         return sum(v.dtype.size * v.shape.num_elements() for v in self._variables)
 
     def write(self, step, progress, lstm_state):
-        """Writes a checkpoint, and replaces one of the same step. The one before it is kept.
-
-        Args:
-            step: int.
-            progress: dict that JSON can hold: how far the run is.
-            lstm_state: list of float tensors, (lanes, size): the LSTM state of every lane.
-        """
+        """Writes a checkpoint, with a dict that JSON can hold; one of the same step is replaced."""
         os.makedirs(self.folder, exist_ok=True)
         path = os.path.join(self.folder, f"step-{step:010}.npz")  # names sort by the step
         with replacing_file(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
@@ -78,26 +66,26 @@ class Checkpoints:
             if isinstance(error, MemoryError) or getattr(error, "errno", None):
                 raise
             raise ValueError(
-                f"The checkpoint {path} must be whole. Remove it to resume from the one before it, "
-                f"or begin again in another folder. Received: {error}"
+                f"The checkpoint {path} must be whole; remove it to resume from the one before it. "
+                f"Received: {error}"
             ) from None
 
 
 def checkpoint_names(folder):
-    """The names of the checkpoints that a folder holds, the oldest first."""
+    """The oldest first."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(name for name in names if name.startswith("step-") and name.endswith(".npz"))
 
 
-def run_settings(model, options, corpus, num_steps):
-    """The settings of a run, as a dict that a checkpoint holds."""
-    words = "\n".join(model.vocabulary.words).encode("utf-8", "surrogateescape")
+def run_settings(trainer):
+    """What a `Trainer` must have in common with the run that it resumes."""
+    words = "\n".join(trainer.model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
-        **model.config.to_options(),
-        **dataclasses.asdict(options),
+        **trainer.model.config.to_options(),
+        **dataclasses.asdict(trainer.options),
         "vocabulary": hashlib.sha256(words).hexdigest(),
-        **corpus_settings(corpus),
-        "steps": num_steps,
+        **corpus_settings(trainer.corpus),
+        "steps": trainer.num_steps,
     }
 
 
@@ -111,19 +99,14 @@ def corpus_settings(corpus):
 
 
 def check_same_run(before, now, folder):
-    """Refuses to resume a run with other settings than those that it began with.
+    """Refuses to resume a run with other `run_settings` than those that it began with.
 
     The number of steps may change if the learning rate does not depend on it; a warning says so.
-
-    Args:
-        before, now: dicts of `run_settings`, of the checkpoint and of the run that is to resume.
-        folder: path, which the error names.
     """
     now = json.loads(json.dumps(now))  # as they would be read from a checkpoint
     steps, new_steps = before["steps"], now["steps"]
     before = {**before, "epochs": now["epochs"]}  # it matters for the steps alone
-    may_change = now["schedule"] == "constant"
-    if may_change:
+    if now["schedule"] == "constant":
         before["steps"] = new_steps
     changes = [
         f"{name}: {short_repr(before.get(name))} before, {short_repr(now.get(name))} now"
@@ -131,21 +114,13 @@ def check_same_run(before, now, folder):
         if before.get(name) != now.get(name)
     ]
     if changes:
-        hint = ""
-        if steps != new_steps and not may_change:
-            hint = (
-                f". With the schedule {now['schedule']!r}, the learning rate of every step depends "
-                "on the number of all steps. To train for longer, begin a new run from the weights "
-                "of this one"
-            )
         raise ValueError(
-            f"The checkpoint in {folder} is of another run; resume with what it was made "
-            f"with, or take another folder. {'; '.join(changes)}{hint}"
+            f"The run must be that of the checkpoint in {folder}, or take another folder. "
+            f"Received: {'; '.join(changes)}"
         )
     if steps != new_steps:
         warnings.warn(
             f"The run in {folder} was begun with {steps:,} steps, and now ends after "
-            f"{new_steps:,}. That changes none of its steps, since its learning rate does not "
-            "depend on their number",
+            f"{new_steps:,}. That changes none of its steps",
             stacklevel=3,
         )

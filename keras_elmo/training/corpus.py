@@ -40,9 +40,7 @@ class Corpus:
     def counts(self, progress=None):
         """The number of sentences and of tokens; every line is read and checked, once.
 
-        Args:
-            progress: `None`, or a function that is called with the number of bytes of the files
-                that were read since the last call.
+        `progress` is `None`, or a function of the number of bytes read since the last call.
 
         Raises:
             ValueError: there is no token in any file, or a line cannot be decoded.
@@ -58,26 +56,13 @@ class Corpus:
         return self._counts
 
     def oov_rate(self, vocabulary, progress=None):
-        """The share of the tokens that a vocabulary does not have.
-
-        What `counts` returns is counted on the way, so that the files are read once for both.
-
-        Args:
-            vocabulary: a `Vocabulary`.
-            progress: see `counts`.
-
-        Returns:
-            A float from 0 to 1.
-
-        Raises:
-            ValueError: see `counts`.
-        """
+        """The share of the tokens that a `Vocabulary` does not have; counts for `counts`, too."""
         known = set(vocabulary.words) - {vocabulary.words[vocabulary.unknown]}
         unknown = self._count(known, progress)
         return unknown / self.counts()[1]
 
     def _count(self, known=frozenset(), progress=None):
-        """Reads all files for `file_counts`. Returns how many tokens are not in the set `known`."""
+        """Counts for `file_counts`. Returns how many tokens are not in the set `known`."""
         counts, num_unknown = [], 0
         for file in self.files:
             num_sentences = num_tokens = 0
@@ -87,17 +72,13 @@ class Corpus:
                 check_signals()
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
-            raise ValueError(f"The text must have words. Received: none in {_few(self.files)}")
+            shown = ", ".join(self.files[:3])
+            raise ValueError(f"The text must have words. Received: none in {shown}")
         self._counts = counts
         return num_unknown
 
     def read_file(self, path, progress=None):
-        """Yields the tokens of each line of a file that is not blank.
-
-        Args:
-            path: one of the files.
-            progress: see `counts`.
-        """
+        """Yields the tokens of each line of a file that is not blank; `progress` as in `counts`."""
         bytes_read = 0
         with open_text(path) as file:
             compressed = getattr(file, "fileobj", file)
@@ -116,14 +97,9 @@ class Corpus:
         return self.epoch(0)
 
     def epoch(self, epoch_index, seed=None):
-        """The sentences of an epoch.
+        """The sentences of an epoch: without a seed in their order, with one in another each time.
 
-        With a seed their order differs from epoch to epoch: the files are shuffled, and so are the
-        lines of each file, in blocks of 100,000.
-
-        Args:
-            epoch_index: int, from 0.
-            seed: int; or `None`: in the order of the files.
+        A seed shuffles the files, and the lines of each file in blocks of 100,000.
         """
         file_order = range(len(self.files))
         if seed is not None:
@@ -140,30 +116,16 @@ class Corpus:
 
 
 def check_texts(corpus, heldout, options):
-    """Raises a `ValueError` if a text is too short for training with some `TrainingOptions`.
-
-    The corpus must fill a window of every lane, and the held-out one (or `None`) that of one lane.
-    """
-    num_needed = options.batch_size * options.unroll_steps
-    sentences, tokens = corpus.counts()
-    if tokens + sentences < num_needed:
-        raise ValueError(
-            f"The corpus must fill a batch, {options.batch_size} lanes of "
-            f"{options.unroll_steps} tokens, {num_needed:,} with sentence ends. "
-            f"Received: {tokens:,} tokens in {sentences:,} sentences. Make `batch_size` or "
-            "`unroll_steps` smaller, or the corpus larger"
-        )
-    if heldout is not None:
-        sentences, tokens = heldout.counts()
-        if tokens + sentences < options.unroll_steps:
+    """Refuses a corpus without a window for each lane, and held-out text without a window."""
+    texts = ("corpus", corpus, options.batch_size), ("held-out text", heldout, 1)
+    for name, text, num_lanes in texts:
+        num_targets = num_lanes * options.unroll_steps  # with the ends of sentences
+        if text is not None and sum(text.counts()) < num_targets:
             raise ValueError(
-                f"The held-out text must have at least a window, {options.unroll_steps} "
-                f"tokens. Received: {tokens:,}"
+                f"The {name} must have at least a window of {options.unroll_steps} tokens for each "
+                f"of {num_lanes} lanes, {num_targets:,} with sentence ends; else make `batch_size` "
+                f"or `unroll_steps` smaller. Received: {sum(text.counts()):,}"
             )
-
-
-def _few(files):
-    return ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
 
 
 def build_vocabulary(
@@ -171,20 +133,17 @@ def build_vocabulary(
 ):
     """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
 
-    Words that occur equally often are in the order of their code points. The files are read line by
-    line, and the memory holds only the distinct words.
+    Words that occur equally often are in the order of their code points.
 
     Args:
-        patterns: see `Corpus`.
-        path: the file to write. It is moved into place when it is complete.
+        patterns, encoding, errors: see `Corpus`.
+        path: the file to write, in UTF-8. It is moved into place when it is complete.
         min_count: int. Words that are rarer are left out.
         size: int or `None`. The largest number of words, the three special ones included.
         progress: see `Corpus.counts`.
-        encoding, errors: see `Corpus`. The vocabulary is UTF-8.
 
     Returns:
-        A pair: the number of words written, and the share of the corpus's tokens that are among
-        those words, float.
+        A pair: the number of words written, and the share of the corpus's tokens among them, float.
 
     Raises:
         ValueError: there is no word in the corpus, or an argument is out of range.
@@ -203,7 +162,7 @@ def build_vocabulary(
                 counts.update(sentence)
                 check_signals()
         if not counts:
-            raise ValueError(f"The text must have words. Received: none in {_few(corpus.files)}")
+            raise ValueError("The text must have words. Received: none")
         words = [
             word for word, count in counts.items() if count >= min_count and word not in SPECIALS
         ]

@@ -11,20 +11,18 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
     """The perplexity of sentences by the full softmax, in constant memory.
 
     Each lane (row of the batch) carries the state of the LSTMs from sentence to sentence, as in
-    training. With `batch_size=1` it is carried through the whole text.
+    training; one lane carries it through the whole text.
 
     Args:
         model: a `BiLanguageModel`.
         sentences: iterable of lists of `str`, as `Corpus.sentences` gives them.
-        batch_size: int. The number of lanes. A lane that has ended takes the next sentence.
+        batch_size: int. The number of lanes.
         unroll_steps: int. The number of tokens of a lane that are read at a time. With one lane it
-            changes nothing but the speed. With more lanes it also changes which sentence a lane
-            takes next.
-        progress: `None`, or a function that is called after each step with the number of
-            predictions that it made.
+            changes only the speed; with more, also which sentence a lane takes next.
+        progress: `None`, or a function of the number of predictions of each step.
 
     Returns:
-        A dict: `"forward"`, `"backward"` and `"perplexity"` (floats, see `perplexities`);
+        A dict: `"forward"`, `"backward"` and `"perplexity"` (floats), of each direction and both;
         `"predictions"` (int), the number of tokens and sentence ends; and `"oov_rate"` (float), the
         share of the tokens that the vocabulary does not have. Such tokens are easy to predict.
 
@@ -66,11 +64,10 @@ def _evaluation_step(model):
             mask = batch["mask"]
             outputs, state = model.read_windows(batch["words"], batch["inputs"], state, mask)
             loss_sums = []
-            for output, targets in zip(
-                tf.unstack(outputs), tf.unstack(batch["targets"]), strict=True
-            ):
+            for direction in range(2):
                 log_probabilities = model.softmax.log_probabilities(
-                    tf.boolean_mask(output, mask), tf.boolean_mask(targets, mask)
+                    tf.boolean_mask(outputs[direction], mask),
+                    tf.boolean_mask(batch["targets"][direction], mask),
                 )
                 loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
             return tf.stack(loss_sums), state

@@ -15,16 +15,9 @@ _NAMES = ("loss", "perplexity", "norm", "learning_rate")
 
 @contextlib.contextmanager
 def event_log(folder):
-    """A context that gives a function, which writes the metrics of a step.
+    """A context that yields a function, which writes the metrics of a step (see `Trainer.run`).
 
-    Args:
-        folder: path of the folder to write to; or `None`, and nothing is written.
-
-    Yields:
-        A function of a dict, see `Trainer.run`.
-
-    Raises:
-        OSError: the log cannot be written.
+    `folder` may be `None`: nothing is written.
     """
     if folder is None:
         yield lambda metrics: None
@@ -54,7 +47,7 @@ def event_log(folder):
 
 @contextlib.contextmanager
 def _naming(folder):
-    """Turns an error of TensorFlow into an `OSError` that names the folder."""
+    """Turns an error of TensorFlow, as that of a full disk, into an `OSError`."""
     try:
         yield
     except tf.errors.OpError as error:
@@ -67,23 +60,18 @@ def _naming(folder):
 def read_event_log(folder):
     """Reads the scalars of a run: of a training folder, or of its folder `logs`.
 
-    Args:
-        folder: path. Its event files, and those of the folder `logs` in it, are read.
-
     Returns:
         A dict: by the tag of a scalar, such as `"train/loss"` or `"heldout/perplexity"`, a list of
-        pairs, the step and the value, in the order of the steps. If a run was resumed from a
-        checkpoint, the later value of a step counts.
+        pairs, the step and the value, in the order of the steps. If a run was resumed, the later
+        value of a step counts.
 
     Raises:
         FileNotFoundError: there is no event file.
-        ValueError: an event file is damaged at its beginning. (The end of one that is cut short is
-            left out.)
+        ValueError: an event file is damaged at its beginning. (A damaged end is left out.)
     """
     folder = pathlib.Path(folder)
-    paths = sorted(
-        [*folder.glob("events.out.tfevents.*"), *folder.glob("logs/events.out.tfevents.*")]
-    )
+    name = "events.out.tfevents.*"
+    paths = sorted([*folder.glob(name), *folder.glob(f"logs/{name}")])
     if not paths:
         raise FileNotFoundError(
             f"{folder} must be a training folder, or another with TensorBoard's event files"

@@ -1,5 +1,6 @@
 """`BiLanguageModel`."""
 
+import functools
 import os
 import warnings
 from collections.abc import Sequence
@@ -36,44 +37,31 @@ _WORD_MULTIPLE = 64
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class BiLanguageModel(ContextualModel):
-    """A language model in both directions: the biLM, and a softmax that the directions share.
-
-    ELMo is trained as such a model.
+    """A language model in both directions, as ELMo is trained: the biLM, and a shared softmax.
 
     The forward direction predicts each word from those to its left, the backward one from those to
     its right. A word outside the vocabulary is predicted as `<UNK>`, and read by its characters.
-
-    Masking: the outputs have no mask; `sequence_len` says how many of the values are real.
 
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path.
         vocabulary: a `Vocabulary`, a sequence of words, or the path of a file with a word a line.
         tokenizer: how raw strings are split, see `Elmo`.
-        kernel_initializer: initializer of the character encoder's and the biLM's kernels;
-            `initialize` sets those of the original.
+        kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         **kwargs: `name`, `dtype` and `matmul_dtype`, see `Elmo`.
 
     Attributes:
-        has_softmax: bool. Whether the softmax is a trained one; if not, the model gives no
-            probabilities. `from_pretrained` sets it to `False` if the files hold no softmax of the
-            vocabulary. Training sets it to `True`. It is also `True` in a new model, whose weights
-            are all random, and `.keras` files keep it.
+        has_softmax: bool. `False` if `from_pretrained` found no softmax of the vocabulary: until it
+            is trained, the model gives no probabilities.
 
     Call arguments:
         inputs: text, as `Elmo` takes it.
 
     Returns:
-        A dict: `"forward"` and `"backward"`, float32, (batch, tokens + 1), the log-probabilities
-        (natural) of `Score`, zero where there is none; and `"sequence_len"`, int32, (batch,).
+        A dict: `"forward"` and `"backward"`, float32, (batch, tokens + 1), as `score` gives them,
+        with zeros at the end; and `"sequence_len"`, int32, (batch,).
 
     Raises:
         ValueError: an argument is out of range, or the model has no trained softmax.
-
-    Example:
-
-    >>> model = BiLanguageModel.from_pretrained("path/to/model")
-    >>> model.score(["The cat sat ."])[0].forward.shape
-    (5,)
 
     Reference: Peters et al. 2018, section 3.1; `LanguageModel` in bilm-tf's bilm/training.py.
     """
@@ -101,7 +89,6 @@ class BiLanguageModel(ContextualModel):
         )
         self.has_softmax = True
         self.built = True
-        self._word_id_table = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
         top = *flat, tf.TensorSpec([], tf.int32)
@@ -116,13 +103,7 @@ class BiLanguageModel(ContextualModel):
         return score(tokens.flat_values, tokens.row_lengths())
 
     def _contexts(self, tokens, row_lengths):
-        """The top layer's outputs from which each direction predicts a word.
-
-        Returns:
-            Two floats, (N + batch, projection_dim). Sentence by sentence, the first holds what the
-            forward direction predicts each token and `</S>` from; the second holds what the
-            backward direction predicts `<S>` and each token from.
-        """
+        """What each direction predicts the next token from: (N + batch, projection_dim) twice."""
         words, word_index = tf.unique(tokens)
         embeddings = self.token_encoder.from_words(words)
         layers, mask, _ = self._contextualize(
@@ -130,47 +111,44 @@ class BiLanguageModel(ContextualModel):
         )
         forward, backward = tf.split(layers[-1], 2, axis=-1)
         has_next = mask[:, 1:]
-        return tf.boolean_mask(forward[:, :-1], has_next), tf.boolean_mask(
-            backward[:, 1:], has_next
-        )
+        contexts = forward[:, :-1], backward[:, 1:]
+        return [tf.boolean_mask(context, has_next) for context in contexts]
 
     def _score(self, tokens, row_lengths):
         forward, backward = self._contexts(tokens, row_lengths)
-        word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
+        word_ids = self._word_id_table.lookup(tokens)
+        word_ids = tf.RaggedTensor.from_row_lengths(word_ids, row_lengths)
         batch = tf.shape(row_lengths)[0]
         outputs = {"sequence_len": tf.cast(row_lengths, tf.int32)}
-        for name, contexts, parts in [
+        for name, contexts, targets in [
             ("forward", forward, [word_ids, tf.fill([batch, 1], self.vocabulary.end)]),
             ("backward", backward, [tf.fill([batch, 1], self.vocabulary.begin), word_ids]),
         ]:
-            targets = tf.concat(parts, axis=1)
+            targets = tf.concat(targets, axis=1)
             values = self.softmax.log_probabilities(contexts, targets.flat_values)
             outputs[name] = targets.with_flat_values(values).to_tensor()
         return outputs
 
-    def _word_ids(self, tokens):
-        """Tokens to their ids in the vocabulary, int32."""
-        if self._word_id_table is None:
-            with tf.init_scope():
-                words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
-                self._word_id_table = tf.lookup.StaticHashTable(
-                    tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words))),
-                    self.vocabulary.unknown,
-                )
-        return self._word_id_table.lookup(tokens)
+    @functools.cached_property
+    def _word_id_table(self):
+        with tf.init_scope():
+            words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
+            pairs = tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words)))
+            return tf.lookup.StaticHashTable(pairs, self.vocabulary.unknown)
 
     def score(self, sentences: Sentences, token_budget: int = TOKEN_BUDGET) -> list[Score]:
         """The log-probability of each token, in each direction, each sentence from a zero state.
 
         Args:
-            sentences: list, array, tensor or iterable of raw strings, split by the tokenizer
-                (`tokenize` gives the tokens), or of lists of tokens. `strings` says what each form
-                means.
-            token_budget: int. Tokens of a batch, at most, with the two boundaries of each sentence.
-                A longer sentence is a batch by itself.
+            sentences: list, array, tensor or iterable of raw strings, or of lists of tokens, see
+                `strings`.
+            token_budget: int. Tokens of a batch, at most, with the boundaries of its sentences. A
+                longer sentence is a batch by itself.
 
         Returns:
-            A list of `Score`s. `score.forward.sum()` is the log-probability of the sentence.
+            A list of pairs, natural logarithms, float32, (tokens + 1,): `forward`, those of each
+            token and `</S>` from the left; and `backward`, those of `<S>` and each token from the
+            right.
 
         Raises:
             ValueError: the model has no trained softmax.
@@ -179,26 +157,21 @@ class BiLanguageModel(ContextualModel):
         scores = []
         for tokens in token_batches(self.tokenizer, sentences, token_budget):
             outputs = self(tokens)
-            for length, *rows in zip(
-                *(outputs[name].numpy() for name in ("sequence_len", "forward", "backward")),
-                strict=True,
-            ):
-                scores.append(Score(*(row[: length + 1] for row in rows)))
+            names = "sequence_len", "forward", "backward"
+            rows = zip(*(outputs[name].numpy() for name in names), strict=True)
+            for length, forward, backward in rows:
+                scores.append(Score(forward[: length + 1], backward[: length + 1]))
         return scores
 
     def perplexity(self, sentences: Sentences) -> dict[str, float]:
-        """The perplexities of sentences, each from a zero state.
-
-        Args:
-            sentences: see `score`.
+        """The perplexities of sentences, each from a zero state. See `score`.
 
         Returns:
-            A dict of floats: `"forward"`, `"backward"`, and `"perplexity"`, that of both: exp of
-            the mean of their losses.
+            A dict of floats: `"forward"`, `"backward"`, and `"perplexity"`: exp of the mean of both
+            losses.
 
         Raises:
-            ValueError: there is no sentence, or the model has no trained softmax.
-            TypeError: a sentence is neither a string nor a list of strings.
+            ValueError: there is no sentence.
         """
         scores = self.score(sentences)
         if not scores:
@@ -217,26 +190,20 @@ class BiLanguageModel(ContextualModel):
             k: int.
 
         Returns:
-            A list, for each token a dict: `"token"`; `"forward"`, the words that the tokens to its
-            left make likely, and `"backward"`, those to its right: `k` pairs `(word, probability)`
-            each, the most likely first.
+            A list, for each token a dict: `"token"`; and `"forward"` and `"backward"`, what the
+            tokens to its left and to its right make likely: `k` pairs `(word, probability)` each,
+            the most likely first.
 
         Raises:
             ValueError: `k` is out of range, the model has no trained softmax, or most tokens hold
                 whitespace, like a list of sentences.
             TypeError: `sentence` is neither a string nor a list of strings.
-
-        Example:
-
-        >>> [place["token"] for place in model.top_words("The cat sat", k=3)]
-        ['The', 'cat', 'sat']
         """
         self._check_softmax()
         check_integers(1, k=k)
         if k > len(self.vocabulary):
             raise ValueError(
-                f"`k` must be at most the size of the vocabulary, {len(self.vocabulary)}. "
-                f"Received: k={k}"
+                f"`k` must be at most the vocabulary's size, {len(self.vocabulary)}. Received: {k}"
             )
         (tokens,) = token_batches(self.tokenizer, [sentence], 1)
         directions = self._traced_top(tokens.flat_values, tokens.row_lengths(), tf.constant(k))
@@ -261,19 +228,13 @@ class BiLanguageModel(ContextualModel):
     # Windows of a corpus, which carry their state
 
     def read_windows(self, words, inputs, state, mask=None, dropout=None, training=False):
-        """The top layer's outputs for windows of streams of words.
+        """The top layer's outputs, float, (2, batch, tokens, projection_dim), and the next state.
 
         Args:
             words: string, (words,). The distinct ones, the shortest first.
             inputs: int32, (2, batch, tokens). What the forward and the backward direction read,
                 each in its order: 0 is `<S>`, 1 is `</S>`, k + 2 is `words[k]`.
-            state: the biLM's.
-            mask: bool, (batch, tokens), or `None`; real tokens come first.
-            dropout: see `BiLM.read_streams`.
-            training: bool. Whether a gradient will be asked for.
-
-        Returns:
-            The outputs, float, (2, batch, tokens, projection_dim), and the state.
+            state, mask, dropout, training: see `BiLM.read_streams`.
         """
         ids = self.token_encoder.scheme.ids(words)
         ids = tf.pad(ids, [[0, -(tf.size(words) + 2) % _WORD_MULTIPLE], [0, 0]])  # and 2 boundaries
@@ -290,10 +251,7 @@ class BiLanguageModel(ContextualModel):
     # Weights
 
     def initialize(self, seed: int = 0) -> None:
-        """Draws all weights as the original trainer does.
-
-        Args:
-            seed: int.
+        """Draws all weights as the original trainer does, from an int.
 
         Reference: `_build_word_char_embeddings` in bilm-tf's bilm/training.py; the kernels of the
         LSTMs are `glorot_uniform`, TensorFlow 1's default.
@@ -312,7 +270,7 @@ class BiLanguageModel(ContextualModel):
         _draw_normal(rng, self.config.projection_dim, self.softmax.kernel)
 
     def initialize_softmax(self, seed: int = 0) -> None:
-        """Draws the weights of the softmax alone as the original trainer does."""
+        """Draws the weights of the softmax alone, as `initialize` does."""
         kernel, bias = self.softmax.kernel, self.softmax.bias
         _draw_normal(np.random.default_rng(seed), self.config.projection_dim, kernel)
         bias.assign(tf.zeros_like(bias))
@@ -327,18 +285,16 @@ class BiLanguageModel(ContextualModel):
         """A language model from files.
 
         Args:
-            source: what `Elmo.from_pretrained` takes. The softmax and its vocabulary are in a
-                folder: `softmax.hdf5` and `vocab.txt`, or the original's
-                `*_softmax_weights.hdf5` and `vocab-*.txt`. If `vocabulary` is `None`, the
-                checkpoints of the published `"small"`, `"medium"` and `"original"` are downloaded,
-                which have both (for `"original"` at least 2 GB).
-            vocabulary: as the model takes it. It is needed if the source has none, and taken
-                instead of the source's if it has.
+            source: what `Elmo.from_pretrained` takes. A folder may hold `softmax.hdf5` and
+                `vocab.txt`, or the original's `*_softmax_weights.hdf5` and `vocab-*.txt`. If
+                `vocabulary` is `None`, the checkpoints of the published `"small"`, `"medium"` and
+                `"original"` are downloaded, which have both (for `"original"` at least 2 GB).
+            vocabulary: as the model takes it; instead of the source's, which may have none.
             **kwargs: the other arguments of the model, see `Elmo.from_pretrained`.
 
         Returns:
-            The model. If the files hold no softmax, as most published ones, or that of another
-            vocabulary, the softmax is random (`has_softmax` is `False`), and a warning says so.
+            The model. If the files hold no softmax of the vocabulary, as most published ones, it is
+            random (`has_softmax` is `False`), and a warning says so.
 
         Raises:
             ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
@@ -352,17 +308,17 @@ class BiLanguageModel(ContextualModel):
         if vocabulary is None:
             raise ValueError(
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
-                "(If there is no softmax, `keras-elmo train --init` trains one on the weights.) "
+                "(`keras-elmo train --init` then trains a softmax.) "
                 f"Received: no {VOCABULARY_FILE} in {source!r}"
             )
-        model = super().from_pretrained(folder or source, vocabulary=vocabulary, **kwargs)
-        if isinstance(source, str | os.PathLike):
-            model.source = sources.shown_source(source)
+        config, weights = sources.open_model(folder or source)
+        model = cls.from_files(config, weights, source, vocabulary=vocabulary, **kwargs)
         if softmax_path is None or tf_checkpoint.find_checkpoint(folder):
             model.has_softmax = model.has_softmax_of_checkpoint
         else:
             is_own = own_vocabulary in (None, model.vocabulary)
-            model.has_softmax = is_own and _belongs_to_weights(softmax_path, folder)
+            is_file = isinstance(weights, str | os.PathLike)  # which may say what softmax it has
+            model.has_softmax = is_own and (not is_file or hdf5.is_companion(softmax_path, weights))
             if model.has_softmax:
                 hdf5.load_weights(softmax_path, softmax=model.softmax)
         if not model.has_softmax:
@@ -375,7 +331,7 @@ class BiLanguageModel(ContextualModel):
         return model
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
-        """See `Elmo.load_weights`; a checkpoint's softmax is loaded too."""
+        """Loads a checkpoint's softmax, too, see `Elmo.load_weights`."""
         has_softmax = tf_checkpoint.has_softmax(filepath)
         if has_softmax:
             kwargs["softmax"] = self.softmax
@@ -385,14 +341,9 @@ class BiLanguageModel(ContextualModel):
         self.has_softmax_of_checkpoint = has_softmax
 
     def save_pretrained(self, folder: AnyPath) -> None:
-        """Writes `options.json` and `weights.hdf5`, which `Elmo.from_pretrained` and the originals
-        read, with `vocab.txt`, the softmax in `softmax.hdf5`, and a card, as `Elmo` does.
+        """Writes what `Elmo.save_pretrained` writes, with `vocab.txt` and `softmax.hdf5`.
 
-        All files are written before the first of them is renamed. The softmax's file names the
-        weights that it belongs to. `from_pretrained` does not load it beside other weights.
-
-        Args:
-            folder: path. It is created if it does not exist.
+        The softmax's file names the weights that it belongs to, and is not loaded beside others.
         """
         softmax = self.softmax if self.has_softmax else None
         model_files.save_folder(
@@ -406,8 +357,8 @@ class BiLanguageModel(ContextualModel):
     def _check_softmax(self):
         if not self.has_softmax:
             raise ValueError(
-                "The model must have a trained softmax: train it first (`keras-elmo train --init`) "
-                "or load a folder that holds one. Received: a model with a random softmax"
+                "The model must have a trained softmax; `keras-elmo train --init` trains one. "
+                "Received: a model with a random softmax"
             )
 
     def get_config(self):
@@ -424,13 +375,6 @@ class BiLanguageModel(ContextualModel):
         model = cls(**config)
         model.has_softmax = has_softmax
         return model
-
-
-def _belongs_to_weights(softmax_path, folder):
-    """Whether the softmax of a folder may belong to its weights."""
-    _, weights = sources.open_model(folder)
-    is_path = isinstance(weights, str | os.PathLike)
-    return not is_path or hdf5.is_companion(softmax_path, weights)
 
 
 def _draw_character_encoder(rng, config, encoder):

@@ -1,43 +1,31 @@
 """`Adagrad` and `Adam`, and the clipping of gradients.
 
-A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`).
+A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`), none of them twice; the
+optimizers then touch these rows alone.
 """
 
 import tensorflow as tf
 
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8  # of Adam, as in its paper
+
 
 class Adagrad:
-    """Adagrad, which touches only the rows of a table that have a gradient.
+    """Adagrad. (Keras's own works over whole tables, and does not sum rows that occur twice.)
 
-        accumulator += gradient^2
+        accumulator += gradient^2  (it begins with 1)
         variable -= learning_rate * gradient / sqrt(accumulator)
-
-    Keras's own Adagrad works over whole tables, and does not sum the rows that occur twice.
-
-    Args:
-        variables: list of `tf.Variable`s.
-        initial_accumulator: positive float.
 
     Reference: Duchi et al. 2011; `AdagradOptimizer` of TensorFlow 1.
     """
 
     LEARNING_RATE = 0.2  # the default
 
-    def __init__(self, variables, initial_accumulator=1.0):
+    def __init__(self, variables):
         self._variables = list(variables)
-        self.accumulators = [
-            tf.Variable(tf.fill(v.shape, tf.cast(initial_accumulator, v.dtype)), trainable=False)
-            for v in self._variables
-        ]
+        self.accumulators = [tf.Variable(tf.ones_like(v), trainable=False) for v in variables]
 
     def apply(self, gradients, learning_rate):
-        """Updates the variables.
-
-        Args:
-            gradients: list of tensors or `IndexedSlices`, one a variable. No row occurs
-                twice in it.
-            learning_rate: float32, ().
-        """
+        """Updates the variables by one gradient for each."""
         triples = zip(gradients, self._variables, self.accumulators, strict=True)
         for gradient, variable, accumulator in triples:
             arguments = {
@@ -55,29 +43,20 @@ class Adagrad:
 
 
 class Adam:
-    """Adam, which touches only the rows of a table that have a gradient ("lazy" Adam).
+    """Adam, which leaves the means of a row without a gradient as they are ("lazy" Adam).
 
         mean = beta_1 * mean + (1 - beta_1) * gradient
         square = beta_2 * square + (1 - beta_2) * gradient^2
         rate = learning_rate * sqrt(1 - beta_2^step) / (1 - beta_1^step)
         variable -= rate * mean / (sqrt(square) + epsilon)
 
-    The means of a row that has no gradient in a step stay as they are.
-
-    Args:
-        variables: list of `tf.Variable`s.
-        beta_1: float below 1. The share of the mean gradient that is kept from step to step.
-        beta_2: float below 1. The share of the mean square that is kept from step to step.
-        epsilon: positive float.
-
     Reference: Kingma and Ba 2015.
     """
 
     LEARNING_RATE = 0.001  # the default
 
-    def __init__(self, variables, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
+    def __init__(self, variables):
         self._variables = list(variables)
-        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
         self.means, self.squares = (
             [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables] for _ in range(2)
         )
@@ -89,16 +68,16 @@ class Adam:
         """See `Adagrad.apply`."""
         self.step.assign_add(1.0)
         step = self.step.read_value()
-        powers = tf.pow(self.beta_1, step), tf.pow(self.beta_2, step)
+        powers = tf.pow(_BETA_1, step), tf.pow(_BETA_2, step)
         rate = learning_rate * tf.sqrt(1 - powers[1]) / (1 - powers[0])
         for gradient, variable, mean, square in zip(
             gradients, self._variables, self.means, self.squares, strict=True
         ):
             if isinstance(gradient, tf.IndexedSlices):
                 rows, values = gradient.indices, gradient.values
-                new_mean = self.beta_1 * mean.sparse_read(rows) + (1 - self.beta_1) * values
-                new_square = self.beta_2 * square.sparse_read(rows) + (1 - self.beta_2) * values**2
-                update = rate * new_mean / (tf.sqrt(new_square) + self.epsilon)
+                new_mean = _BETA_1 * mean.sparse_read(rows) + (1 - _BETA_1) * values
+                new_square = _BETA_2 * square.sparse_read(rows) + (1 - _BETA_2) * values**2
+                update = rate * new_mean / (tf.sqrt(new_square) + _EPSILON)
                 mean.scatter_update(tf.IndexedSlices(new_mean, rows))
                 square.scatter_update(tf.IndexedSlices(new_square, rows))
                 variable.scatter_sub(tf.IndexedSlices(update, rows))
@@ -110,9 +89,9 @@ class Adam:
                     beta1_power=powers[0],
                     beta2_power=powers[1],
                     lr=learning_rate,
-                    beta1=self.beta_1,
-                    beta2=self.beta_2,
-                    epsilon=self.epsilon,
+                    beta1=_BETA_1,
+                    beta2=_BETA_2,
+                    epsilon=_EPSILON,
                     grad=gradient,
                 )
 
@@ -130,14 +109,9 @@ def sum_repeated_rows(gradient):
 
 
 def clip(gradients, norm):
-    """Gradients scaled down so that the norm of all of them together is at most `norm`.
+    """Scales gradients so that their norm together is at most `norm` (`None`: does not scale them).
 
-    Args:
-        gradients: list of tensors or `IndexedSlices`. No row occurs twice in them.
-        norm: float or `None`: no clipping.
-
-    Returns:
-        The gradients, and the norm that they had before, float32, ().
+    Returns them, and the norm that they had before.
     """
     total = tf.linalg.global_norm(gradients)
     if norm is None:

@@ -60,8 +60,7 @@ class TrainingOptions:
     Args:
         batch_size: int. The number of lanes of text (the rows of a batch).
         unroll_steps: int. The number of tokens of a window, through which gradients flow.
-        dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
-            set to zero.
+        dropout: float, from 0, below 1. Of what each layer and the softmax read.
         optimizer: `"adagrad"`, the original's, or `"adam"`.
         learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
         clip_norm: positive float or `None`. The largest norm of all gradients together.
@@ -69,17 +68,15 @@ class TrainingOptions:
             softmax for each direction and batch. 0 is the full softmax. `None` is 1,024, or half of
             the words if that is less. (The original's script has 8,192.)
         epochs: positive float. How many times the corpus is read.
-        schedule: `"constant"`; or `"linear"` or `"cosine"`, by which the learning rate falls to
-            zero.
+        schedule: `"constant"`; or `"linear"` or `"cosine"`: the learning rate falls to zero.
         warmup_steps: int. The number of steps over which the learning rate rises at first.
-        shuffle: bool. Whether the sentences are read in another order in each epoch. Otherwise they
-            are read in the order of the files, as the original does unless it is asked to shuffle.
+        shuffle: bool. Whether the sentences are read in another order in each epoch, or in the
+            order of the files, as by default in the original.
         zero_starts: bool. Whether a sentence at the start of a window starts from a zero state, as
-            sentences that are embedded do. Otherwise the state is carried on there too, as the
-            original always does, and the model never learns to start from a zero state.
+            sentences that are embedded do. The original always carries the state on, and never
+            learns to start from zeros.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
-        matmul_dtype: `None`, or `"bfloat16"`: the character encoder and the biLM multiply matrices
-            in bfloat16 and compute all else in float32, see `Elmo`.
+        matmul_dtype: `None`, or `"bfloat16"` for the products of matrices alone, see `Elmo`.
         seed: int. The seed of the weights, the order of sentences, dropout and samples.
 
     Raises:
@@ -121,24 +118,19 @@ class TrainingOptions:
             raise ValueError("\n".join(faults))
 
     def for_vocabulary(self, num_words):
-        """The options with the number of samples that a vocabulary of `num_words` words needs.
-
-        Raises:
-            ValueError: there are more samples than half of the words.
-        """
+        """The options with a `num_negatives` that fits so many words, or a `ValueError`."""
         max_negatives = num_words // 2
         if self.num_negatives is None:
             return dataclasses.replace(self, num_negatives=min(NUM_NEGATIVES, max_negatives))
         if self.num_negatives > max_negatives:
             raise ValueError(
-                f"`num_negatives`, the samples of the softmax, must be at most {max_negatives:,}, "
-                f"half of the {num_words:,} words of the vocabulary; 0 is the full softmax. "
-                f"Received: num_negatives={self.num_negatives}"
+                f"`num_negatives` must be at most {max_negatives:,}, half of the vocabulary's "
+                f"words; 0 is the full softmax. Received: num_negatives={self.num_negatives}"
             )
         return self
 
     def learning_rate_at(self, step, num_steps):
-        """The learning rate of a step (from 0) of `num_steps`."""
+        """The learning rate of a step (from 0)."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / self.warmup_steps
         share_done = (step - self.warmup_steps) / max(1, num_steps - self.warmup_steps)
@@ -151,10 +143,7 @@ class TrainingOptions:
 
 
 def read_options(path):
-    """Reads an options.json as the original trainer takes it.
-
-    Args:
-        path: the file. It has the model's keys, and beside them the training's.
+    """Reads an options.json as the original trainer takes it, with keys of model and training.
 
     Returns:
         The `ElmoConfig`; a dict of those arguments of `TrainingOptions` that the file has; and the

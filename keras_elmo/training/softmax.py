@@ -13,14 +13,10 @@ MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of flo
 
 
 class Softmax(keras.layers.Layer):
-    """The output layer of a language model, over a vocabulary sorted by frequency.
+    """The output layer of a language model, over a vocabulary sorted by frequency; float32 always.
 
-    It stays float32 whatever the dtype of the model.
-
-    Args:
-        num_words: int. Size of the vocabulary.
-        projection_dim: int. Size of an output of the biLM's one direction.
-        kernel_initializer: initializer of the kernel; `None` draws it as the original does.
+    Inputs are floats, (N, projection_dim), the outputs of one direction. Targets are the ids of
+    words, int32, (N,). `kernel_initializer=None` draws the kernel as the original does.
 
     Reference: Jean et al. 2015, section 3, for the sampled loss; `_build_loss` in bilm-tf's
     bilm/training.py.
@@ -48,18 +44,10 @@ class Softmax(keras.layers.Layer):
         self.built = True
 
     def loss(self, inputs, targets, negatives=None, num_draws=None):
-        """Minus the log-probability of each target, in nats.
+        """Minus the log-probability of each target, in nats, float32, (N,).
 
-        Args:
-            inputs: float, (N, projection_dim).
-            targets: int32, (N,). Word ids.
-            negatives: int32, (samples,), or `None` for the full softmax. Distinct word ids, drawn
-                log-uniformly. Each target is compared with these words alone, and the logits are
-                corrected for the probability that a word is drawn.
-            num_draws: int32, (). How many draws gave these distinct words.
-
-        Returns:
-            float32, (N,).
+        With `negatives`, distinct word ids from `num_draws` log-uniform draws, each target is
+        compared with these alone, and logits are corrected for the chance that a word is drawn.
         """
         inputs = tf.cast(inputs, tf.float32)
         if negatives is None:
@@ -85,30 +73,13 @@ class Softmax(keras.layers.Layer):
         return -tf.math.expm1(tf.cast(num_draws, tf.float32) * tf.math.log1p(-chance))
 
     def log_probabilities(self, inputs, targets):
-        """The log-probability of each target (nats), in bounded memory; without a gradient.
-
-        Args:
-            inputs: float, (N, projection_dim).
-            targets: int32, (N,). Word ids.
-
-        Returns:
-            float32, (N,).
-        """
+        """The log-probability of each target (nats), in bounded memory; without a gradient."""
         return self._in_parts(
             lambda x, word_ids: -self.loss(x, word_ids), (inputs, targets), tf.TensorSpec([None])
         )
 
     def top(self, inputs, k):
-        """The most likely words.
-
-        Args:
-            inputs: float, (N, projection_dim).
-            k: int, or int32 scalar, at most the size of the vocabulary.
-
-        Returns:
-            A pair: their log-probabilities, float32, (N, k), the highest first; and their word ids,
-            int32, (N, k).
-        """
+        """The `k` most likely words, the best first: log-probabilities and ids, both (N, k)."""
 
         def run(x):
             logits = tf.matmul(x, self.kernel.value, transpose_b=True) + self.bias.value
@@ -119,7 +90,7 @@ class Softmax(keras.layers.Layer):
         return self._in_parts(run, (inputs,), specs)
 
     def _in_parts(self, function, tensors, specs):
-        """Calls a function with some rows at a time, and concatenates its results."""
+        """Calls a function with some rows of the tensors at a time, and joins its results."""
         count = tf.shape(tensors[0])[0]
         parts = tf.maximum(1, -(-count // max(1, MAX_LOGITS // self.num_words)))
         rows = -(-count // parts)
@@ -139,14 +110,7 @@ class Softmax(keras.layers.Layer):
 
 
 class Score(NamedTuple):
-    """Log-probabilities (natural) of a sentence of n tokens.
-
-    Attributes:
-        forward: float32, (n + 1,). Those of each token and then of `</S>`, given the tokens to
-            their left.
-        backward: float32, (n + 1,). Those of `<S>` and then of each token, given the tokens to
-            their right.
-    """
+    """Of a sentence, see `BiLanguageModel.score`."""
 
     forward: Array
     backward: Array

@@ -18,12 +18,11 @@ _BEGIN, _END = 0, 1
 class Stream:
     """Windows of a corpus for truncated back-propagation.
 
-    A lane is a row of the batch (a stream in bilm-tf). Each of `batch_size` lanes reads sentence
-    after sentence. A window holds the next `unroll_steps` tokens of every lane. A lane whose
-    sentence ends within a window continues with the next sentence of the corpus, and the first
-    lane takes its sentence first, as in the original. The backward direction reads the same
-    sentences of the lane, each from its end. The target of each token is the next token that the
-    direction reads.
+    A lane is a row of the batch (a stream in bilm-tf), which reads sentence after sentence. A
+    window holds the next `unroll_steps` tokens of every lane. A lane whose sentence ends within a
+    window continues with the next sentence of the corpus, and the first lane takes its sentence
+    first, as in the original. The backward direction reads the same sentences of the lane, each
+    from its end. The target of each token is the next token that the direction reads.
 
     For example, two lanes with windows of four tokens read the sentences "a b c", "d e", "f g h"
     and "i" so:
@@ -59,8 +58,7 @@ class Stream:
         vocabulary: a `Vocabulary`.
         batch_size: int. The number of lanes.
         unroll_steps: int. The number of tokens in a window of a lane.
-        num_negatives: int, or 0 for none. The number of samples of each direction for the sampled
-            softmax.
+        num_negatives: int. The number of samples of each direction, or 0.
         sample_seed: int. The seed of the samples.
     """
 
@@ -77,32 +75,26 @@ class Stream:
 
         Args:
             corpus: a `Corpus`.
-            order_seed: int, the seed of the order of sentences; or `None`: they are read in the
-                order of the files.
-            start: int. The number of batches that are skipped. A run that is resumed skips those
-                that it has seen.
+            order_seed: int, the seed of the order of sentences; or `None`: that of the files.
+            start: int. The number of batches that are skipped, as a resumed run has seen them.
         """
 
-        def epoch(number):
-            sentences = corpus.epoch(number, order_seed)
-            for first in sentences:
-                return itertools.chain([first], sentences)
-            raise ValueError(
-                f"The text must have sentences in each epoch. Received: none in epoch {number}"
-            )
+        def sentences():
+            for number in itertools.count():
+                sentence = None
+                for sentence in corpus.epoch(number, order_seed):
+                    yield sentence
+                if sentence is None:
+                    raise ValueError(
+                        f"Each epoch must have sentences. Received: none in epoch {number}"
+                    )
 
-        windows = self._windows(itertools.chain.from_iterable(map(epoch, itertools.count())))
-        for step, window in enumerate(windows):
-            if step >= start:
-                yield self._make_batch(window, step)
+        windows = enumerate(self._windows(sentences()))
+        for step, window in itertools.islice(windows, start, None):
+            yield self._make_batch(window, step)
 
     def evaluation_batches(self, sentences):
-        """Yields batches with every sentence once, in order; lanes that have ended are masked.
-
-        Args:
-            sentences: iterable of lists of `str`.
-        """
-
+        """Yields batches with every sentence (list of `str`) once; lanes that ended are masked."""
         for step, window in enumerate(self._windows(sentences)):
             lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
             mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
@@ -110,24 +102,14 @@ class Stream:
 
     def training_specs(self):
         """The `tf.TensorSpec` of each entry of a batch of `training_batches`, as a dict."""
-        shape = (2, self.batch_size, self.unroll_steps)
-        specs = {
-            "step": tf.TensorSpec((), tf.int64),
-            "words": tf.TensorSpec((None,), tf.string),
-            "starts_sentence": tf.TensorSpec((self.batch_size,), tf.bool),
-            "inputs": tf.TensorSpec(shape, tf.int32),
-            "targets": tf.TensorSpec(shape, tf.int32),
-        }
-        if self.num_negatives:
-            specs["negatives"] = tf.TensorSpec((2, self.num_negatives), tf.int32)
-            specs["num_draws"] = tf.TensorSpec((2,), tf.int32)
-        return specs
+        batch = self._make_batch([[]] * self.batch_size, 0)
+        specs = {name: tf.TensorSpec.from_tensor(tf.constant(batch[name])) for name in batch}
+        return {**specs, "words": tf.TensorSpec((None,), tf.string)}
 
     def _windows(self, sentences):
         """Yields windows: for each lane `[(sentence with boundaries, start, end), ...]`.
 
-        The lane reads the tokens from `start` to `end - 1`, and predicts those from `start + 1` to
-        `end`.
+        The lane reads the tokens from `start` to `end - 1`, and predicts the next one of each.
         """
         sentences = iter(sentences)
         unfinished = [None] * self.batch_size  # the sentence of each lane, and its next token
@@ -194,13 +176,9 @@ class Stream:
 
 
 def read_ahead(items):
-    """Yields what an iterator yields; a thread takes the next four items from it meanwhile.
+    """Yields what an iterator yields (no `None`); a thread takes the next four items meanwhile.
 
-    An error of the iterator is raised here. The thread ends with the iterator, when the generator
-    that this function returns is closed or deleted, and at the exit of the process.
-
-    Args:
-        items: iterator. None of its items is `None`.
+    The thread ends with the iterator, and when the generator that this returns is closed.
     """
     executor = concurrent.futures.ThreadPoolExecutor(1)  # one thread: the items keep their order
     try:
@@ -213,21 +191,10 @@ def read_ahead(items):
 
 
 def log_uniform_sample(rng, num_samples, num_words):
-    """Draws word ids until there are enough distinct ones.
+    """Draws until there are enough distinct word ids: these, int32, and the number of draws.
 
-    A draw gives word k with the probability log((k + 2) / (k + 1)) / log(num_words + 1), so that
-    frequent words, whose ids are small, are drawn more often.
-
-    Args:
-        rng: a NumPy `Generator`.
-        num_samples: int. How many distinct words are wanted, at most `num_words`.
-        num_words: int. The size of the vocabulary.
-
-    Returns:
-        A pair: the distinct word ids, int32, (num_samples,), in the order in which they were first
-        drawn; and the number of draws that it took, int.
-
-    Reference: `LogUniformCandidateSampler` of TensorFlow, with `unique=True`.
+    A draw gives word k with the probability log((k + 2) / (k + 1)) / log(num_words + 1). Reference:
+    `LogUniformCandidateSampler` of TensorFlow, with `unique=True`.
     """
     drawn = np.zeros(0, np.int64)
     while True:

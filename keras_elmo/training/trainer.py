@@ -40,12 +40,12 @@ class Trainer:
             the best perplexity of `heldout`, or the last. `None` keeps nothing.
         heldout: a `Corpus`, or `None`.
         steps: int. The number of steps of the whole run. `None`: as many as `options.epochs` need.
-        checkpoint_every: int. The number of steps from one checkpoint to the next.
-        evaluate_every: int. The number of steps from one evaluation of `heldout` to the next.
+        checkpoint_every, evaluate_every: int. The number of steps from one checkpoint to the next,
+            and from one evaluation of `heldout`.
 
     Raises:
-        ValueError: the corpus has less than one batch of windows, `heldout` has less than one
-            window, or there are too many negative samples for the vocabulary.
+        ValueError: the corpus does not fill a batch, `heldout` does not fill a window, or the
+            vocabulary is too small for the negative samples.
 
     Reference: `train` in bilm-tf's bilm/training.py.
     """
@@ -69,17 +69,12 @@ class Trainer:
         self.folder = None if folder is None else os.fspath(folder)
         self.heldout = heldout
         self.checkpoint_every, self.evaluate_every = checkpoint_every, evaluate_every
-        self.tokens_per_step = options.batch_size * options.unroll_steps
+        lanes = options.batch_size, options.unroll_steps
+        self.tokens_per_step = math.prod(lanes)
         check_texts(corpus, heldout, options)
         num_targets = sum(corpus.counts())  # every token, and the end of every sentence
         self.num_steps = steps or math.ceil(options.epochs * num_targets / self.tokens_per_step)
-        self.stream = Stream(
-            model.vocabulary,
-            options.batch_size,
-            options.unroll_steps,
-            options.num_negatives,
-            options.seed,
-        )
+        self.stream = Stream(model.vocabulary, *lanes, options.num_negatives, options.seed)
         self.training_step = TrainingStep(model, options)
         self.state = model.bilm.zero_state(options.batch_size)  # of every lane
         self.step = 0
@@ -93,16 +88,14 @@ class Trainer:
         Args:
             report: `None`, or a function that is called after each step with a dict: `"step"`,
                 `"loss"` (nats, the mean of both directions), `"forward"`, `"backward"` and
-                `"perplexity"` (see `perplexities`), `"norm"` (of the gradients),
-                `"learning_rate"`; and after an evaluation of the held-out text also
-                `"evaluation"`, the result of `evaluate`.
+                `"perplexity"`, `"norm"` (of the gradients), `"learning_rate"`; and after an
+                evaluation of `heldout` also `"evaluation"`, the result of `evaluate`.
 
         Returns:
             The best perplexity of `heldout`, or `inf` without one.
 
         Raises:
-            Interrupted: SIGINT or SIGTERM came. The message says what was kept: the step of the
-                last checkpoint, or nothing.
+            Interrupted: SIGINT or SIGTERM came. The message says what was kept.
             FloatingPointError: the loss or the gradients are no longer finite.
             OSError: a checkpoint could not be written.
         """
@@ -137,33 +130,29 @@ class Trainer:
         return self.best_perplexity
 
     def _check_signals(self, *_):
-        if self.last_checkpoint_step is None:
+        step = self.last_checkpoint_step
+        if step is None:
             check_signals("nothing was kept")
-        check_signals(
-            f"resume from the checkpoint of step {self.last_checkpoint_step} with --resume"
-        )
+        check_signals(f"resume from the checkpoint of step {step} with --resume")
 
     def _train_one_step(self, batch):
-        """Trains on the next window of every lane. Returns the metrics of the step, see `run`."""
+        """Returns the metrics of the step, see `run`."""
         batch = tf.nest.map_structure(tf.constant, batch)
         learning_rate = self.options.learning_rate_at(self.step, self.num_steps)
-        losses, norm, self.state = self.training_step(
-            batch, self.state, tf.constant(learning_rate, tf.float32)
-        )
-        losses = losses.numpy()
+        rate = tf.constant(learning_rate, tf.float32)
+        losses, norm, self.state = self.training_step(batch, self.state, rate)
         self.step += 1
         metrics = {
             "step": self.step,
             "loss": float(np.mean(losses)),
-            **perplexities(*map(float, losses)),
+            **perplexities(*losses.numpy().tolist()),
             "norm": float(norm),
             "learning_rate": learning_rate,
         }
         if not np.isfinite([metrics["loss"], metrics["norm"]]).all():
             raise FloatingPointError(
-                f"At step {self.step} the loss is {metrics['loss']}, and the norm of the "
-                f"gradients {metrics['norm']}. Begin again with a smaller learning rate, "
-                "or with warm-up steps"
+                f"At step {self.step} the loss is {metrics['loss']}, and the norm of the gradients "
+                f"{metrics['norm']}. Begin again with a smaller learning rate, or with warm-up"
             )
         return metrics
 
@@ -173,13 +162,9 @@ class Trainer:
         return self.step >= self.num_steps or self.step % self.evaluate_every == 0
 
     def _evaluate(self):
-        result = evaluate(
-            self.model,
-            self.heldout.sentences(),
-            self.options.batch_size,
-            self.options.unroll_steps,
-            self._check_signals,
-        )
+        lanes = self.options.batch_size, self.options.unroll_steps
+        sentences = self.heldout.sentences()
+        result = evaluate(self.model, sentences, *lanes, self._check_signals)
         self.last_evaluation_step = self.step
         if result["perplexity"] < self.best_perplexity or self.best_perplexity == math.inf:
             self.best_perplexity = result["perplexity"]
@@ -191,17 +176,12 @@ class Trainer:
         if self.folder is not None:
             self.model.save_pretrained(self.folder)
 
-    # Checkpoints
-
     def checkpoint_bytes(self):
-        """About how many bytes of disk a checkpoint takes, an int: 0 without a folder.
-
-        The folder has two checkpoints, and a third while it is written.
-        """
+        """About how many bytes a checkpoint takes, of which there are at most three at a time."""
         return 0 if self.folder is None else self._checkpoints().num_bytes()
 
     def save(self):
-        """Writes a checkpoint. The one before it is kept until then."""
+        """Writes a checkpoint, if there is a folder."""
         if self.folder is None:
             return
         progress = {
@@ -209,31 +189,24 @@ class Trainer:
             "evaluated": self.last_evaluation_step,
             "best": self.best_perplexity,
             "heldout": corpus_settings(self.heldout),
-            "run": self._settings(),
+            "run": run_settings(self),
         }
         self._checkpoints().write(self.step, progress, self.state)
         self.last_checkpoint_step = self.step
 
     def restore(self):
-        """Resumes from the last checkpoint.
-
-        Returns:
-            Whether there was one. Without a folder there is none.
+        """Resumes from the last checkpoint. Returns whether there was one.
 
         Raises:
             ValueError: it is of a run with other options, vocabulary or corpus; or of another
-                number of steps, and the learning rate depends on it. (Else a warning names both
-                numbers.)
+                number of steps, and the learning rate depends on it. (Else a warning says so.)
         """
-        if self.folder is None:
-            return False
-        checkpoints = self._checkpoints()
-        progress = checkpoints.read_progress()
+        progress = None if self.folder is None else self._checkpoints().read_progress()
         if progress is None:
             return False
-        check_same_run(progress["run"], self._settings(), self.folder)
+        check_same_run(progress["run"], run_settings(self), self.folder)
         dtype = self.model.bilm.compute_dtype
-        self.state = [tf.cast(array, dtype) for array in checkpoints.restore()]
+        self.state = [tf.cast(array, dtype) for array in self._checkpoints().restore()]
         self.step = self.last_checkpoint_step = progress["step"]
         if progress["heldout"] == corpus_settings(self.heldout):
             self.last_evaluation_step = progress["evaluated"]
@@ -244,6 +217,3 @@ class Trainer:
         step = self.training_step
         folder = os.path.join(self.folder, CHECKPOINTS)
         return Checkpoints(folder, [*step.variables, *step.optimizer.accumulators])
-
-    def _settings(self):
-        return run_settings(self.model, self.options, self.corpus, self.num_steps)

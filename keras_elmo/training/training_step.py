@@ -8,20 +8,10 @@ from keras_elmo.training.optimizer import OPTIMIZERS, clip, sum_repeated_rows
 
 
 class TrainingStep:
-    """Reads a window of every lane, and updates the variables of a model by the gradients.
+    """Reads a batch of `Stream.training_batches`, and updates a `BiLanguageModel`.
 
-    Args:
-        model: a `BiLanguageModel`.
-        options: `TrainingOptions`.
-
-    Call arguments:
-        batch: a batch of `Stream.training_batches`.
-        state: the biLM's state.
-        learning_rate: float32, ().
-
-    Returns:
-        The losses of both directions (nats), float32, (2,); the norm of all gradients before they
-        were clipped, float32, (); and the next state.
+    It returns the losses of both directions (nats), float32, (2,); the norm of all gradients before
+    they were clipped, float32, (); and the biLM's next state.
     """
 
     def __init__(self, model, options):
@@ -81,8 +71,7 @@ class TrainingStep:
     def make_dropout(self, step):
         """The dropout function of a step, see `BiLM.read_streams`.
 
-        Its noise follows from the seed and the step alone, so that a run that is resumed draws the
-        noise that it would have drawn.
+        Its noise follows from the seed and the step alone, so that a resumed run draws the same.
         """
         rate = self.options.dropout
         fold_in = tf.random.experimental.stateless_fold_in

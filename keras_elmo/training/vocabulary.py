@@ -19,34 +19,23 @@ _SPACE = re.compile(r"\s", re.ASCII)
 class Vocabulary:
     """The words that a language model predicts, by their ids.
 
-    A file has one word on each line, the most frequent word first (sampled losses rely on that).
-    The sentence boundaries `<S>` and `</S>` and the unknown word `<UNK>` must be among the words.
-
     Args:
-        words: path of such a file, or a sequence of strings.
-        encoding, errors: of such a file, see `keras_elmo.files.text_files.decode_lines`.
+        words: a sequence of strings; or the path of a UTF-8 file with a word on each line. The most
+            frequent word comes first (sampled losses rely on that). `<S>`, `</S>` and `<UNK>` must
+            be among the words.
 
     Raises:
         ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
-            the file cannot be decoded. The message names the first of the faults.
-
-    Example:
-
-    >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the"])
-    >>> vocabulary.id("the"), vocabulary.id("unheard-of")
-    (3, 2)
+            the file cannot be decoded.
 
     Reference: `Vocabulary` in bilm-tf's bilm/data.py.
     """
 
-    def __init__(
-        self, words: AnyPath | Sequence[str], encoding: str | None = None, errors: str = "strict"
-    ) -> None:
+    def __init__(self, words: AnyPath | Sequence[str]) -> None:
         where = "The vocabulary"
         if isinstance(words, str | os.PathLike):
             where = os.fspath(words)
-            lines = read_lines(where, encoding, errors)
-            words = (word for word in lines if word != _NO_WORD)
+            words = (word for word in read_lines(where) if word != _NO_WORD)
         self.words = tuple(words)
         self.ids, faults = {}, []
         for index, word in enumerate(self.words):
@@ -72,11 +61,6 @@ class Vocabulary:
 
     __hash__ = None
 
-    def id(self, word: str) -> int:
-        """The id of a word (a `str`). A word outside of the vocabulary has the id of `<UNK>`."""
-        return self.ids.get(word, self.unknown)
-
     def save(self, path: AnyPath) -> None:
-        """Writes the file."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{word}\n" for word in self.words)

@@ -101,7 +101,9 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch):
 def settings(corpus):
     def make(corpus=corpus, steps=9, **options):
         options = dataclasses.replace(OPTIONS, **options)
-        return run_settings(model, options, corpus, steps)
+        return run_settings(
+            types.SimpleNamespace(model=model, options=options, corpus=corpus, num_steps=steps)
+        )
 
     model = types.SimpleNamespace(config=CONFIG, vocabulary=Vocabulary(WORDS))
     return make
@@ -138,6 +140,6 @@ def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(setti
         if schedule == "constant":
             context = pytest.warns(UserWarning, match="begun with 9 steps, and now ends after 20")
         else:
-            context = pytest.raises(ValueError, match=f"steps: 9 before, 20 now.*{schedule}")
+            context = pytest.raises(ValueError, match="steps: 9 before, 20 now")
         with context:
             check_same_run(before, settings(schedule=schedule, epochs=9, steps=20), "run")

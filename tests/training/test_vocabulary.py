@@ -9,13 +9,10 @@ def test_words_have_numbers(tmp_path):
     (tmp_path / "vocab.txt").write_bytes("\ufeff<S>\r\n</S>\r\n<UNK>\r\nna\u00efve\r\n".encode())
     vocabulary = Vocabulary(tmp_path / "vocab.txt")
     assert vocabulary.words == (*SPECIALS, "na\u00efve") and len(vocabulary) == 4
-    assert [vocabulary.id(w) for w in ("na\u00efve", "naive", "</S>")] == [3, 2, 1]
+    assert vocabulary.ids == {"<S>": 0, "</S>": 1, "<UNK>": 2, "na\u00efve": 3}
     assert (vocabulary.begin, vocabulary.end, vocabulary.unknown) == (0, 1, 2)
     vocabulary.save(tmp_path / "again.txt")
     assert Vocabulary(tmp_path / "again.txt") == vocabulary
-    (tmp_path / "latin.txt").write_bytes("\n".join(vocabulary.words).encode("latin-1"))
-    assert Vocabulary(tmp_path / "latin.txt", "latin-1") == vocabulary
-    assert Vocabulary(tmp_path / "latin.txt", errors="replace").words[3] == "na\ufffdve"
 
 
 def test_a_vocabulary_of_the_original(tmp_path):

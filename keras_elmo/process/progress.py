@@ -8,10 +8,7 @@ DELAY = 1  # seconds: shorter work shows nothing
 
 
 class ProgressBar(tqdm.tqdm):
-    """A bar of tqdm, for work of more than a second; outside of terminals every ten seconds.
-
-    `name` says what is done, such as `"reading"`. The unit `"B"` is shown as megabytes.
-    """
+    """A bar of tqdm, for work of more than a second; outside of terminals every ten seconds."""
 
     monitor_interval = 0  # no thread
 

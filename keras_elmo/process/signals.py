@@ -63,10 +63,7 @@ def noting_signals(second_handler=None):
 
 @contextlib.contextmanager
 def raising_signals():
-    """A context in which a noted signal raises `Interrupted` at once: for waits in libraries.
-
-    No code of TensorFlow may run in it.
-    """
+    """A context, for waits outside of TensorFlow, in which a noted signal raises at once."""
     global _is_raising
     check_signals()
     if threading.current_thread() is not threading.main_thread():

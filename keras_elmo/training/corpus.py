@@ -10,7 +10,7 @@ from keras_elmo.checks import check_integers
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.text_files import decode_lines, find_files, open_text
 from keras_elmo.process.signals import check_signals
-from keras_elmo.training.vocabulary import SPECIALS
+from keras_elmo.training.vocabulary import SPECIALS, UNK
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time
@@ -22,14 +22,13 @@ class Corpus:
     Blank lines are skipped.
 
     Args:
-        patterns: a path, a pattern such as `"text/*.gz"`, or a list of them; see `find_files`.
+        patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
         encoding: str. The encoding of the files.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
 
     Raises:
         FileNotFoundError: a pattern matches no file.
-        IsADirectoryError: a path is a folder.
-        ValueError: a path is a pipe or a device.
+        IsADirectoryError, ValueError: a path is a folder, or a pipe or a device.
     """
 
     def __init__(self, patterns, encoding="utf-8", errors="strict"):
@@ -45,21 +44,18 @@ class Corpus:
         Raises:
             ValueError: there is no token in any file, or a line cannot be decoded.
         """
-        if self._counts is None:
-            self._count(progress=progress)
-        sentences, tokens = zip(*self._counts, strict=True)
+        sentences, tokens = zip(*self.file_counts(progress), strict=True)
         return sum(sentences), sum(tokens)
 
-    def file_counts(self):
-        """The numbers of sentences and of tokens of each file: a list of pairs."""
-        self.counts()
+    def file_counts(self, progress=None):
+        """The numbers of sentences and of tokens of each file: a list of pairs. See `counts`."""
+        if self._counts is None:
+            self._count(progress=progress)
         return self._counts
 
     def oov_rate(self, vocabulary, progress=None):
         """The share of the tokens that a `Vocabulary` does not have; counts for `counts`, too."""
-        known = set(vocabulary.words) - {vocabulary.words[vocabulary.unknown]}
-        unknown = self._count(known, progress)
-        return unknown / self.counts()[1]
+        return self._count(vocabulary.ids.keys() - {UNK}, progress) / self.counts()[1]
 
     def _count(self, known=frozenset(), progress=None):
         """Counts for `file_counts`. Returns how many tokens are not in the set `known`."""
@@ -97,9 +93,9 @@ class Corpus:
         return self.epoch(0)
 
     def epoch(self, epoch_index, seed=None):
-        """The sentences of an epoch: without a seed in their order, with one in another each time.
+        """The sentences of an epoch, in the order of the files; or in that of a seed, an int.
 
-        A seed shuffles the files, and the lines of each file in blocks of 100,000.
+        With a seed, the files are shuffled, and the lines of each file, in blocks of 100,000.
         """
         file_order = range(len(self.files))
         if seed is not None:

@@ -31,15 +31,13 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
 
     Reference: `test` in bilm-tf's bilm/training.py.
     """
-    if not model.has_softmax:
-        raise ValueError("The model must have a trained softmax. Received: a model without one")
+    model.check_softmax()
     stream = Stream(model.vocabulary, batch_size, unroll_steps)
-    evaluation_step = _evaluation_step(model)
     state = model.bilm.zero_state(batch_size)
     loss_sums = np.zeros(2)  # of the forward and the backward direction
     num_predictions = num_ends = num_unknown = 0
     for batch in read_ahead(stream.evaluation_batches(sentences)):
-        losses, state = evaluation_step(batch, state)
+        losses, state = model.traced_losses(tf.nest.map_structure(tf.constant, batch), state)
         targets = batch["targets"][0][batch["mask"]]
         loss_sums += losses.numpy()
         num_predictions += len(targets)
@@ -54,23 +52,3 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
         "predictions": num_predictions,
         "oov_rate": float(num_unknown / max(1, num_predictions - num_ends)),
     }
-
-
-def _evaluation_step(model):
-    """The step, traced once for a model, since tracing takes seconds."""
-    if not hasattr(model, "traced_evaluation"):
-
-        def step(batch, state):
-            mask = batch["mask"]
-            outputs, state = model.read_windows(batch["words"], batch["inputs"], state, mask)
-            loss_sums = []
-            for direction in range(2):
-                log_probabilities = model.softmax.log_probabilities(
-                    tf.boolean_mask(outputs[direction], mask),
-                    tf.boolean_mask(batch["targets"][direction], mask),
-                )
-                loss_sums.append(-tf.reduce_sum(tf.cast(log_probabilities, tf.float64)))
-            return tf.stack(loss_sums), state
-
-        model.traced_evaluation = model.kernel_rounding.traced(step, reduce_retracing=True)
-    return model.traced_evaluation

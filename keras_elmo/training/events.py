@@ -10,15 +10,10 @@ from google.protobuf import message
 
 from keras_elmo.files.atomic import tensorflow_reason
 
-_NAMES = ("loss", "perplexity", "norm", "learning_rate")
-
 
 @contextlib.contextmanager
 def event_log(folder):
-    """A context that yields a function, which writes the metrics of a step (see `Trainer.run`).
-
-    `folder` may be `None`: nothing is written.
-    """
+    """Yields a function that writes the metrics of a step; `None` as the folder writes nothing."""
     if folder is None:
         yield lambda metrics: None
         return
@@ -30,7 +25,8 @@ def event_log(folder):
             writer.flush()
 
     def log(metrics):
-        scalars = {f"train/{name}": metrics[name] for name in _NAMES}
+        names = "loss", "perplexity", "norm", "learning_rate"
+        scalars = {f"train/{name}": metrics[name] for name in names}
         for name, value in metrics.get("evaluation", {}).items():
             scalars[f"heldout/{name}"] = value
         values = [{"tag": tag, "simple_value": value} for tag, value in scalars.items()]
@@ -52,8 +48,8 @@ def _naming(folder):
         yield
     except tf.errors.OpError as error:
         raise OSError(
-            f"The log of the run could not be written to {folder}: {tensorflow_reason(error)}. "
-            "Make room, and resume with --resume from the last checkpoint"
+            f"The log could not be written to {folder}: {tensorflow_reason(error)}. Make room, and "
+            "resume with --resume from the last checkpoint"
         ) from None
 
 
@@ -93,6 +89,4 @@ def _events(path):
             count += 1
     except (tf.errors.DataLossError, message.DecodeError):
         if not count:
-            raise ValueError(
-                f"{path} must be an event file. Received: a damaged file, or one of another kind"
-            ) from None
+            raise ValueError(f"{path} must be an event file. Received: other content") from None

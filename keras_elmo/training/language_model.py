@@ -93,11 +93,12 @@ class BiLanguageModel(ContextualModel):
         self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
         top = *flat, tf.TensorSpec([], tf.int32)
         self._traced_top = self.kernel_rounding.traced(self._top, input_signature=top)
+        self.traced_losses = self.kernel_rounding.traced(self._window_losses, reduce_retracing=True)
 
     # Text to probabilities, each sentence by itself
 
     def call(self, inputs):
-        self._check_softmax()
+        self.check_softmax()
         tokens = text.to_tokens(inputs, self.tokenizer)
         score = self._traced_score if tf.executing_eagerly() else self._score
         return score(tokens.flat_values, tokens.row_lengths())
@@ -176,11 +177,8 @@ class BiLanguageModel(ContextualModel):
         scores = self.score(sentences)
         if not scores:
             raise ValueError("There must be at least one sentence. Received: none")
-        losses = [
-            -float(np.concatenate(values).mean(dtype=np.float64))
-            for values in zip(*scores, strict=True)
-        ]
-        return perplexities(*losses)
+        directions = map(np.concatenate, zip(*scores, strict=True))
+        return perplexities(*(-values.mean(dtype=np.float64) for values in directions))
 
     def top_words(self, sentence: Sentence, k: int = 10) -> list[dict[str, Any]]:
         """The most likely words at each place of a sentence: lexical substitutes.
@@ -199,7 +197,7 @@ class BiLanguageModel(ContextualModel):
                 whitespace, like a list of sentences.
             TypeError: `sentence` is neither a string nor a list of strings.
         """
-        self._check_softmax()
+        self.check_softmax()
         check_integers(1, k=k)
         if k > len(self.vocabulary):
             raise ValueError(
@@ -247,6 +245,15 @@ class BiLanguageModel(ContextualModel):
                 forward, backward, state, mask, dropout=dropout, training=training
             )
         return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
+
+    def _window_losses(self, batch, state):
+        """The summed losses (nats) of an evaluation batch of a `Stream`, and the next state."""
+        mask, losses = batch["mask"], []
+        outputs, state = self.read_windows(batch["words"], batch["inputs"], state, mask)
+        for output, targets in zip(tf.unstack(outputs), tf.unstack(batch["targets"]), strict=True):
+            values = self.softmax.log_probabilities(output[mask], targets[mask])
+            losses.append(-tf.reduce_sum(tf.cast(values, tf.float64)))
+        return tf.stack(losses), state
 
     # Weights
 
@@ -314,7 +321,7 @@ class BiLanguageModel(ContextualModel):
         config, weights = sources.open_model(folder or source)
         model = cls.from_files(config, weights, source, vocabulary=vocabulary, **kwargs)
         if softmax_path is None or tf_checkpoint.find_checkpoint(folder):
-            model.has_softmax = model.has_softmax_of_checkpoint
+            model.has_softmax = tf_checkpoint.has_softmax(weights)
         else:
             is_own = own_vocabulary in (None, model.vocabulary)
             is_file = isinstance(weights, str | os.PathLike)  # which may say what softmax it has
@@ -332,13 +339,11 @@ class BiLanguageModel(ContextualModel):
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """Loads a checkpoint's softmax, too, see `Elmo.load_weights`."""
-        has_softmax = tf_checkpoint.has_softmax(filepath)
-        if has_softmax:
-            kwargs["softmax"] = self.softmax
-        super().load_weights(filepath, **kwargs)
-        if has_softmax:
+        if tf_checkpoint.has_softmax(filepath):
+            super().load_weights(filepath, softmax=self.softmax, **kwargs)
             self.has_softmax = True
-        self.has_softmax_of_checkpoint = has_softmax
+        else:
+            super().load_weights(filepath, **kwargs)
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes what `Elmo.save_pretrained` writes, with `vocab.txt` and `softmax.hdf5`.
@@ -354,7 +359,7 @@ class BiLanguageModel(ContextualModel):
             os.remove(softmax_path)
         write_card(folder, self, self.facts())
 
-    def _check_softmax(self):
+    def check_softmax(self):
         if not self.has_softmax:
             raise ValueError(
                 "The model must have a trained softmax; `keras-elmo train --init` trains one. "

@@ -41,7 +41,10 @@ _RULES = {
     "optimizer": _one_of(OPTIMIZERS),
     "learning_rate": _POSITIVE,
     "clip_norm": ("positive, or None", is_clip),
-    "num_negatives": _at_least(0),
+    "num_negatives": (
+        "an integer from 0, or None",
+        lambda value: value is None or is_integer(value) and value >= 0,
+    ),
     "epochs": _POSITIVE,
     "schedule": _one_of(SCHEDULES),
     "warmup_steps": _at_least(0),
@@ -66,15 +69,14 @@ class TrainingOptions:
         clip_norm: positive float or `None`. The largest norm of all gradients together.
         num_negatives: int, at most half of the vocabulary's words. The number of samples of the
             softmax for each direction and batch. 0 is the full softmax. `None` is 1,024, or half of
-            the words if that is less. (The original's script has 8,192.)
+            the words if that is less.
         epochs: positive float. How many times the corpus is read.
         schedule: `"constant"`; or `"linear"` or `"cosine"`: the learning rate falls to zero.
         warmup_steps: int. The number of steps over which the learning rate rises at first.
         shuffle: bool. Whether the sentences are read in another order in each epoch, or in the
             order of the files, as by default in the original.
         zero_starts: bool. Whether a sentence at the start of a window starts from a zero state, as
-            sentences that are embedded do. The original always carries the state on, and never
-            learns to start from zeros.
+            sentences that are embedded do. The original always carries the state on.
         dtype: `"float32"`, or `"mixed_bfloat16"`, whose weights, softmax and sums stay float32.
         matmul_dtype: `None`, or `"bfloat16"` for the products of matrices alone, see `Elmo`.
         seed: int. The seed of the weights, the order of sentences, dropout and samples.
@@ -111,8 +113,7 @@ class TrainingOptions:
             if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
                 value = int(value) if is_integer(value) else float(value)
                 object.__setattr__(self, name, value)
-            is_left = value is None and name == "num_negatives"  # to `for_vocabulary`
-            if not is_left and not is_right(value):
+            if not is_right(value):
                 faults.append(f"`{name}` must be {rule}. Received: {short_repr(value)}")
         if faults:
             raise ValueError("\n".join(faults))

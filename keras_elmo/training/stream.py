@@ -19,13 +19,12 @@ class Stream:
     """Windows of a corpus for truncated back-propagation.
 
     A lane is a row of the batch (a stream in bilm-tf), which reads sentence after sentence. A
-    window holds the next `unroll_steps` tokens of every lane. A lane whose sentence ends within a
-    window continues with the next sentence of the corpus, and the first lane takes its sentence
-    first, as in the original. The backward direction reads the same sentences of the lane, each
-    from its end. The target of each token is the next token that the direction reads.
+    window holds the next `unroll_steps` tokens of every lane. When a sentence ends, the lane takes
+    the next one of the corpus, the first lane first, as in the original. The backward direction
+    reads each sentence of the lane from its end. The target of a token is the next token that the
+    direction reads.
 
-    For example, two lanes with windows of four tokens read the sentences "a b c", "d e", "f g h"
-    and "i" so:
+    Two lanes with windows of four tokens read the sentences "a b c", "d e", "f g h" and "i" so:
 
                                 window 0                window 1
         lane 0                  a b c                   i
@@ -40,8 +39,7 @@ class Stream:
                     targets     e     d     <S>   h     g     f     <S>   .
         starts_sentence         [True, True]            [True, False]
 
-    A dot means that the lane has ended. Only evaluation has such places, and masks them: training
-    reads the corpus again and again.
+    A dot means that the lane has ended: only in evaluation, which masks it.
 
     A batch is a dict of NumPy arrays:
 
@@ -49,10 +47,9 @@ class Stream:
     - `"words"` (objects, of `bytes`), `"inputs"` and, in evaluation, `"mask"`: see
       `BiLanguageModel.read_windows`.
     - `"targets"`: int32, (2, batch, tokens), like the inputs. The ids of the target words.
-    - `"starts_sentence"`: bool, (batch,). Whether a lane's window starts with the first token of a
-      sentence.
+    - `"starts_sentence"`: bool, (batch,). Whether a lane's window starts with a sentence.
     - `"negatives"`: int32, (2, num_negatives), and `"num_draws"`: int32, (2,). The samples of each
-      direction, see `Softmax.loss`. They are there if `num_negatives` is not 0.
+      direction, see `Softmax.loss`, unless `num_negatives` is 0.
 
     Args:
         vocabulary: a `Vocabulary`.

@@ -25,8 +25,7 @@ class Vocabulary:
             be among the words.
 
     Raises:
-        ValueError: a special word is missing; a word is empty, contains a space or occurs twice; or
-            the file cannot be decoded.
+        ValueError: a special word is missing; or a word is empty, holds a space or occurs twice.
 
     Reference: `Vocabulary` in bilm-tf's bilm/data.py.
     """

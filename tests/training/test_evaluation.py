@@ -1,18 +1,14 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 from training.letters import make_model
 
 from keras_elmo.training import evaluate
 
 
 @pytest.fixture(scope="module")
-def model():
-    """With biases, so that the words differ in their probabilities, and without traces."""
+def model(untraced_module):
+    """With biases, so that the words differ in their probabilities."""
     model = make_model()
-    model.kernel_rounding.traced = lambda step, **_: (
-        lambda batch, state: step(tf.nest.map_structure(tf.constant, batch), state)
-    )
     rng = np.random.default_rng(0)
     model.softmax.bias.assign(rng.normal(size=model.softmax.bias.shape))
     return model

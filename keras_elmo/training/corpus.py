@@ -159,9 +159,7 @@ def build_vocabulary(
                 check_signals()
         if not counts:
             raise ValueError("The text must have words. Received: none")
-        words = [
-            word for word, count in counts.items() if count >= min_count and word not in SPECIALS
-        ]
+        words = [word for word in counts.keys() - SPECIALS if counts[word] >= min_count]
         words.sort(key=lambda word: (-counts[word], word))
         if size is not None:
             del words[size - len(SPECIALS) :]

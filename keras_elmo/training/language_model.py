@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import is_integer, short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.models.contextual_model import (
     DEFAULT_INITIALIZER,
@@ -198,13 +198,12 @@ class BiLanguageModel(ContextualModel):
             TypeError: `sentence` is neither a string nor a list of strings.
         """
         self.check_softmax()
-        check_integers(1, k=k)
-        if k > len(self.vocabulary):
-            raise ValueError(
-                f"`k` must be at most the vocabulary's size, {len(self.vocabulary)}. Received: {k}"
-            )
+        size = len(self.vocabulary)
+        if not (is_integer(k) and 1 <= k <= size):
+            raise ValueError(f"`k` must be an integer from 1 to {size}. Received: {short_repr(k)}")
         (tokens,) = token_batches(self.tokenizer, [sentence], 1)
-        directions = self._traced_top(tokens.flat_values, tokens.row_lengths(), tf.constant(k))
+        num_words = tf.constant(k, tf.int32)
+        directions = self._traced_top(tokens.flat_values, tokens.row_lengths(), num_words)
         forward, backward = ([tensor.numpy() for tensor in direction] for direction in directions)
 
         def likely_words(values, word_ids, row):
@@ -367,18 +366,13 @@ class BiLanguageModel(ContextualModel):
             )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary": list(self.vocabulary.words),
-            "has_softmax": self.has_softmax,
-        }
+        own = {"vocabulary": list(self.vocabulary.words), "has_softmax": self.has_softmax}
+        return super().get_config() | own
 
     @classmethod
     def from_config(cls, config):
-        config = dict(config)
-        has_softmax = config.pop("has_softmax")
-        model = cls(**config)
-        model.has_softmax = has_softmax
+        model = cls(**{name: value for name, value in config.items() if name != "has_softmax"})
+        model.has_softmax = config["has_softmax"]
         return model
 
 

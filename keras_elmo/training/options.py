@@ -13,10 +13,7 @@ DTYPES = ("float32", "mixed_bfloat16")
 NUM_NEGATIVES = 1024  # if the vocabulary is large enough; the original's script has 8,192
 # The keys of options.json, and the arguments that they stand for.
 _KEYS = {
-    "batch_size": "batch_size",
-    "unroll_steps": "unroll_steps",
-    "dropout": "dropout",
-    "learning_rate": "learning_rate",
+    **{name: name for name in ("batch_size", "unroll_steps", "dropout", "learning_rate")},
     "all_clip_norm_val": "clip_norm",
     "n_negative_samples_batch": "num_negatives",
     "n_epochs": "epochs",
@@ -41,10 +38,7 @@ _RULES = {
     "optimizer": _one_of(OPTIMIZERS),
     "learning_rate": _POSITIVE,
     "clip_norm": ("positive, or None", is_clip),
-    "num_negatives": (
-        "an integer from 0, or None",
-        lambda value: value is None or is_integer(value) and value >= 0,
-    ),
+    "num_negatives": _at_least(0),
     "epochs": _POSITIVE,
     "schedule": _one_of(SCHEDULES),
     "warmup_steps": _at_least(0),
@@ -113,7 +107,8 @@ class TrainingOptions:
             if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
                 value = int(value) if is_integer(value) else float(value)
                 object.__setattr__(self, name, value)
-            if not is_right(value):
+            is_left = value is None and name == "num_negatives"  # to `for_vocabulary`
+            if not is_left and not is_right(value):
                 faults.append(f"`{name}` must be {rule}. Received: {short_repr(value)}")
         if faults:
             raise ValueError("\n".join(faults))

@@ -26,10 +26,7 @@ class TrainingStep:
         return self._traced(batch, state, learning_rate)
 
     def trace(self, batch_spec, state):
-        """Traces the step before its first call.
-
-        Otherwise the first steps would each trace it, since their numbers of words differ.
-        """
+        """Traces the step once: the first calls, of different numbers of words, each would."""
         state_spec = [tf.type_spec_from_value(tensor) for tensor in state]
         self._traced.get_concrete_function(batch_spec, state_spec, tf.TensorSpec((), tf.float32))
 
@@ -69,10 +66,7 @@ class TrainingStep:
         return losses, state
 
     def make_dropout(self, step):
-        """The dropout function of a step, see `BiLM.read_streams`.
-
-        Its noise follows from the seed and the step alone, so that a resumed run draws the same.
-        """
+        """See `BiLM.read_streams`. The noise follows from the seed and the step alone."""
         rate = self.options.dropout
         fold_in = tf.random.experimental.stateless_fold_in
         step_seed = fold_in([self.options.seed, 0], step)

@@ -115,8 +115,8 @@ def check_same_run(before, now, folder):
     ]
     if changes:
         raise ValueError(
-            f"The run must be that of the checkpoint in {folder}, or take another folder. "
-            f"Received: {'; '.join(changes)}"
+            f"A run in {folder} must be resumed with the settings that it began with; or take "
+            f"another folder. Received: {'; '.join(changes)}"
         )
     if steps != new_steps:
         warnings.warn(

@@ -1,5 +1,4 @@
 import dataclasses
-import errno
 import types
 
 import numpy as np
@@ -84,19 +83,6 @@ def test_a_checkpoint_that_is_cut_short_or_damaged(tmp_path):
             checkpoints.restore()
 
 
-def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch):
-    checkpoints = Checkpoints(tmp_path, make_variables(0))
-    checkpoints.write(1, {"step": 1}, [])
-
-    def fail(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(np.lib.format, "write_array", fail)
-    with pytest.raises(OSError, match="No space left.*step-0000000002.npz"):
-        checkpoints.write(2, {"step": 2}, [])
-    assert [path.name for path in tmp_path.iterdir()] == ["step-0000000001.npz"]
-
-
 @pytest.fixture
 def settings(corpus):
     def make(corpus=corpus, steps=9, **options):
@@ -112,34 +98,26 @@ def settings(corpus):
 def test_another_run_is_refused(settings, corpus, tmp_path):
     (tmp_path / "other.txt").write_text("a b c\n" * 9)
     before = settings()
-    assert before["corpus"] == [list(pair) for pair in corpus.file_counts()]
-    for name, value in {
-        "dropout": 0.5, "unroll_steps": 6, "batch_size": 3, "seed": 1, "shuffle": False,
-        "zero_starts": False, "optimizer": "adam", "dtype": "mixed_bfloat16",
-        "matmul_dtype": "bfloat16",
-    }.items():  # fmt: skip
-        expected = f"FOLDER.*{name}: {getattr(OPTIONS, name)!r} before, {value!r} now$"
-        with pytest.raises(ValueError, match=expected):
-            check_same_run(before, settings(**{name: value}), "FOLDER")
-    for now, name in [
-        (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus"),
-        (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding"),
-        (settings(corpus=Corpus(corpus.files, errors="replace")), "errors"),
-        ({**before, "vocabulary": "0" * 64}, "vocabulary"),
-        ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm"),
+    for now, received in [
+        (settings(dropout=0.5), "dropout: 0.1 before, 0.5 now$"),
+        (settings(seed=1, shuffle=False), "seed: 5 before, 1 now; shuffle: "),
+        (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus: "),
+        (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding: "),
+        (settings(corpus=Corpus(corpus.files, errors="replace")), "errors: "),
+        ({**before, "vocabulary": "0" * 64}, "vocabulary: "),
+        ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm: "),
     ]:
-        with pytest.raises(ValueError, match=f" {name}: "):
-            check_same_run(before, now, "run")
+        with pytest.raises(ValueError, match=f"FOLDER.* Received: {received}"):
+            check_same_run(before, now, "FOLDER")
 
 
 @pytest.mark.filterwarnings("error")
-def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(settings):
-    for schedule in ("constant", "linear", "cosine"):
-        before = settings(schedule=schedule)
-        check_same_run(before, settings(schedule=schedule, epochs=9), "run")  # as many steps
-        if schedule == "constant":
-            context = pytest.warns(UserWarning, match="begun with 9 steps, and now ends after 20")
-        else:
-            context = pytest.raises(ValueError, match="steps: 9 before, 20 now")
-        with context:
-            check_same_run(before, settings(schedule=schedule, epochs=9, steps=20), "run")
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+def test_only_with_a_constant_learning_rate_the_number_of_steps_may_change(settings, schedule):
+    before = settings(schedule=schedule)
+    check_same_run(before, settings(schedule=schedule, epochs=9), "run")  # as many steps
+    context = pytest.raises(ValueError, match="steps: 9 before, 20 now")
+    if schedule == "constant":
+        context = pytest.warns(UserWarning, match="begun with 9 steps, and now ends after 20")
+    with context:
+        check_same_run(before, settings(schedule=schedule, epochs=9, steps=20), "run")

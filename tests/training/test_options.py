@@ -1,19 +1,11 @@
 import dataclasses
 import json
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from keras_elmo import ElmoConfig
 from keras_elmo.training import TrainingOptions, read_options
-
-MODEL_OPTIONS = {
-    "lstm": {"dim": 12, "projection_dim": 6, "n_layers": 2, "use_skip_connections": True},
-    "char_cnn": {
-        "activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 4]],
-        "max_characters_per_token": 50, "n_characters": 261, "n_highway": 1,
-    },
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -24,7 +16,6 @@ MODEL_OPTIONS = {
         ({"learning_rate": 1.0, "schedule": "cosine"}, [0, 5], 10, [1.0, 0.5]),
         ({}, [10**6], 10, [0.2]),
         ({"optimizer": "adam"}, [0], 10, [0.001]),
-        ({"optimizer": "adam", "learning_rate": 0.5}, [0], 10, [0.5]),
     ],
 )  # fmt: skip
 def test_learning_rates(options, steps, num_steps, expected):
@@ -33,25 +24,18 @@ def test_learning_rates(options, steps, num_steps, expected):
     assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, Fraction])
-def test_numbers_of_any_kind_become_those_of_python(kind):
-    values = {"dropout": 0.25, "learning_rate": 0.5, "clip_norm": 2.0, "epochs": 3.0}
+def test_numbers_of_numpy_become_those_of_python():
     options = TrainingOptions(
-        **{name: kind(value) for name, value in values.items()}, batch_size=np.int64(8)
+        dropout=np.float32(0.25), epochs=np.float16(3), seed=np.int64(8), clip_norm=np.float64(2)
     )
-    assert options == TrainingOptions(**values, batch_size=8)
+    assert options == TrainingOptions(dropout=0.25, epochs=3.0, seed=8, clip_norm=2.0)
     json.dumps(dataclasses.asdict(options))  # a run's settings
-    for name in values:
-        with pytest.raises(ValueError, match=f"`{name}` must be"):
-            TrainingOptions(**{name: kind(-1)})
-    with pytest.raises(ValueError, match="dropout"):
-        TrainingOptions(dropout=np.float32("nan"))
     assert isinstance(TrainingOptions(epochs=3).epochs, int)
 
 
 def test_options_out_of_range_are_all_named():
     faults = {
-        "batch_size": 0, "unroll_steps": 2.5, "dropout": 1.0, "optimizer": "sgd",
+        "batch_size": 0, "unroll_steps": 2.5, "dropout": np.float32("nan"), "optimizer": "sgd",
         "learning_rate": -1, "clip_norm": 0, "num_negatives": -1, "epochs": float("inf"),
         "schedule": "step", "warmup_steps": -1, "shuffle": 1, "zero_starts": None,
         "dtype": "float16", "matmul_dtype": "float16", "seed": -1,
@@ -77,16 +61,12 @@ def test_options_of_the_original_trainer_are_read(tmp_path):
         "all_clip_norm_val": 5.0, "n_negative_samples_batch": 64, "n_epochs": 2,
         "n_tokens_vocab": 1503, "n_train_tokens": 48000, "bidirectional": True,
     }  # fmt: skip
-    path = tmp_path / "options.json"
-    path.write_text(json.dumps({**MODEL_OPTIONS, **training}))
-    config, arguments, num_words = read_options(path)
-    assert (config.units, config.projection_dim, config.num_layers) == (12, 6, 2)
-    assert num_words == 1503
-    assert arguments == {
+    config, path = ElmoConfig(12, 6, filters=[(1, 4)]), tmp_path / "options.json"
+    path.write_text(json.dumps({**config.to_options(), **training}))
+    arguments = {
         "batch_size": 16, "unroll_steps": 10, "dropout": 0.3, "learning_rate": 0.1,
         "clip_norm": 5.0, "num_negatives": 64, "epochs": 2,
     }  # fmt: skip
-    path.write_text(json.dumps({**MODEL_OPTIONS, **training, "sample_softmax": False}))
-    assert read_options(path)[1] == {**arguments, "num_negatives": 0}
-    path.write_text(json.dumps(MODEL_OPTIONS))
-    assert read_options(path) == (config, {}, None)
+    assert read_options(path) == (config, arguments, 1503)
+    path.write_text(json.dumps({**config.to_options(), "sample_softmax": False}))
+    assert read_options(path) == (config, {"num_negatives": 0}, None)

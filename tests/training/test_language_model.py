@@ -70,11 +70,8 @@ def test_scores_equal_the_reference(model, folder):
     np.testing.assert_allclose(outputs["forward"][2, :3], scores[2].forward, atol=1e-6)
     assert not outputs["forward"][2, 3:].numpy().any()
     losses = [-np.concatenate(values).mean() for values in zip(*scores, strict=True)]
-    assert model.perplexity(SENTENCES) == {
-        "forward": pytest.approx(np.exp(losses[0]), rel=1e-5),
-        "backward": pytest.approx(np.exp(losses[1]), rel=1e-5),
-        "perplexity": pytest.approx(np.exp(np.mean(losses)), rel=1e-5),
-    }
+    expected = np.exp([*losses, np.mean(losses)])
+    assert list(model.perplexity(SENTENCES).values()) == pytest.approx(expected, rel=1e-5)
 
 
 def test_top_words_are_the_most_likely(model):
@@ -97,75 +94,50 @@ def test_top_words_are_the_most_likely(model):
             model.top_words("the", k=k)
 
 
-def test_what_is_not_a_list_of_sentences_is_refused(model):
-    for method in (model.score, model.perplexity):
-        for sentences in ("the cat", None):
-            with pytest.raises(TypeError, match="`sentences`"):
-                method(sentences)
-    nested = [["the", "cat"]], np.array([["the"]]), tf.ragged.constant([["the"]])
-    for sentence in (None, 3, {"a": 1}, (word for word in "ab"), [3], *nested):
+@pytest.mark.parametrize("sentences", ["the cat", None])
+def test_what_is_not_a_list_of_sentences_is_refused(model, sentences):
+    with pytest.raises(TypeError, match="`sentences`"):
+        model.perplexity(sentences)
+
+
+def test_top_words_are_of_one_sentence(model):
+    expected = model.top_words("the cat", k=2)
+    for sentence in (b"the cat", tf.constant("the cat"), ("the", b"cat"), np.array(["the", "cat"])):
+        assert model.top_words(sentence, k=2) == expected
+    for sentence in (None, [3], [["the", "cat"]], tf.ragged.constant([["the"]])):
         with pytest.raises(TypeError, match="Received"):
             model.top_words(sentence, k=2)
     with pytest.raises(ValueError, match="the cat"):
         model.top_words(["the cat"], k=2)
 
 
-def test_top_words_of_one_sentence_in_any_form(model):
-    expected, words = model.top_words("the cat", k=2), np.array(["the", "cat"])
-    whole = [b"the cat", np.array("the cat"), tf.constant("the cat")]
-    split = [["the", "cat"], ("the", b"cat"), words, words.astype(object), tf.constant(words)]
-    for sentence in (*whole, *split):
-        assert model.top_words(sentence, k=2) == expected
-
-
 def test_windows_without_a_mask_equal_those_with_one(model):
     words = tf.constant(["the", "cat", "sat", "x"])
     inputs = tf.constant(np.random.randint(0, 6, (2, 3, 5)), tf.int32)
     state = [tf.constant(np.random.normal(size=x.shape), x.dtype) for x in model.bilm.zero_state(3)]
-    plain = model.read_windows(words, inputs, state, tf.ones((3, 5), tf.bool))
-    fast = model.read_windows(words, inputs, state)
-    for one, other in zip(tf.nest.flatten(fast), tf.nest.flatten(plain), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    # Two windows one after the other are the long one.
+    masked = model.read_windows(words, inputs, state, tf.ones((3, 5), tf.bool))
+    whole = model.read_windows(words, inputs, state)
     first, middle = model.read_windows(words, inputs[:, :, :2], state)
     second, end = model.read_windows(words, inputs[:, :, 2:], middle)
-    np.testing.assert_allclose(tf.concat([first, second], 2), fast[0], atol=1e-6)
-    np.testing.assert_allclose(end[0], fast[1][0], atol=1e-6)
-
-
-def test_a_window_of_one_sentence_gives_its_score(model):
-    words = ["the", "cat"]
-    outputs, _ = model.read_windows(
-        tf.constant(words), tf.constant([[[0, 2, 3]], [[1, 3, 2]]]), model.bilm.zero_state(1)
-    )
-    values = [
-        model.softmax.log_probabilities(outputs[direction, 0], tf.constant(targets))
-        for direction, targets in enumerate([[3, 4, 1], [4, 3, 0]])
-    ]
-    (score,) = model.score([words])
-    np.testing.assert_allclose(values[0], score.forward, atol=1e-5)
-    np.testing.assert_allclose(values[1][::-1], score.backward, atol=1e-5)
+    for found in (masked, (tf.concat([first, second], 2), end)):
+        for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(whole), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_files_there_and_back(model, folder):
     assert {path.name for path in folder.iterdir()} == {
         "README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
     }  # fmt: skip
-    loaded = BiLanguageModel.from_pretrained(folder)
-    assert loaded.vocabulary == VOCABULARY
-    for one, other in zip(loaded.variables, model.variables, strict=True):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
-    # The same biLM as ELMo's.
+    model.save(folder / "model.keras")
+    for load, path in (
+        (BiLanguageModel.from_pretrained, folder),
+        (keras.models.load_model, folder / "model.keras"),
+    ):
+        loaded = load(path)
+        assert loaded.vocabulary == VOCABULARY and loaded.has_softmax
+        assert all(map(np.array_equal, loaded.get_weights(), model.get_weights()))
     elmo = Elmo.from_pretrained(folder)
-    for one, other in zip(elmo.bilm.variables, model.bilm.variables, strict=True):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
-
-
-def test_keras_saves_it(model, tmp_path):
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    assert loaded.vocabulary == VOCABULARY and loaded.has_softmax
-    assert all(map(np.array_equal, loaded.get_weights(), model.get_weights()))
+    assert all(map(np.array_equal, elmo.bilm.get_weights(), model.bilm.get_weights()))
 
 
 def test_weights_without_a_softmax(folder, tmp_path):
@@ -174,16 +146,15 @@ def test_weights_without_a_softmax(folder, tmp_path):
         model = BiLanguageModel.from_pretrained(folder)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    for task in (model.score, model.perplexity, lambda x: model.top_words(x[0]), model, loaded):
+    for task in (model.perplexity, lambda x: model.top_words(x[0]), loaded):
         with pytest.raises(ValueError, match="must have a trained softmax"):
             task(SENTENCES)
     pair = (folder / "options.json", folder / "weights.hdf5")
     with pytest.warns(UserWarning):
         assert len(BiLanguageModel.from_pretrained(pair, VOCABULARY).vocabulary) == 8
-    with pytest.raises(ValueError, match="`vocabulary`"):
-        BiLanguageModel.from_pretrained(pair)
-    with pytest.raises(ValueError, match="`vocabulary`.*`keras-elmo train --init`.* in 'tiny'"):
-        BiLanguageModel.from_pretrained("tiny")
+    for source in (pair, "tiny"):
+        with pytest.raises(ValueError, match="`vocabulary`.*`keras-elmo train --init`"):
+            BiLanguageModel.from_pretrained(source)
 
 
 def test_a_softmax_of_another_vocabulary(folder):
@@ -191,10 +162,6 @@ def test_a_softmax_of_another_vocabulary(folder):
         with pytest.warns(UserWarning, match="holds no softmax .* for this vocab"):
             model = BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", *words])
         assert not model.has_softmax
-    # The new one is the same in every process.
-    with pytest.warns(UserWarning):
-        again = BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", *words])
-    np.testing.assert_array_equal(model.softmax.kernel.numpy(), again.softmax.kernel.numpy())
     model.save_pretrained(folder)  # the softmax that was there is not of this vocabulary
     assert not (folder / "softmax.hdf5").exists()
     (folder / "vocab.txt").unlink()
@@ -271,11 +238,6 @@ def test_files_with_the_originals_names(model, folder):
     for one, other in zip(loaded.softmax.weights, model.softmax.weights, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy()[order])
     assert all(map(np.array_equal, loaded.bilm.get_weights(), model.bilm.get_weights()))
-    with h5py.File(folder / "elmo_2x_softmax_weights.hdf5", "a") as file:
-        del file["softmax/b"]
-        file["softmax/b"] = softmax["softmax/b"][:-1]
-    with pytest.raises(ValueError, match=r"shape: softmax/b, expected \(8,\), in the file \(7,\)"):
-        BiLanguageModel.from_pretrained(folder)
 
 
 def test_the_originals_initial_weights():
@@ -297,7 +259,7 @@ def test_the_originals_initial_weights():
     assert np.all(encoder.highway_layers[1].carry_bias.numpy() == -2)
     assert not np.any(model.bilm.cells("forward")[0].bias.numpy())
     first = model.get_weights()
-    model.initialize(3)
-    assert all(map(np.array_equal, model.get_weights(), first))
-    model.initialize(4)
-    assert not np.array_equal(model.softmax.kernel.numpy(), first[-2])
+    for seed in (3, 4):
+        model.initialize(seed)
+        is_same = all(map(np.array_equal, model.get_weights(), first))
+        assert is_same == (seed == 3)

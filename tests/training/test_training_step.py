@@ -28,21 +28,16 @@ def test_sentences_that_begin_a_window_begin_from_zeros(corpus, options):
     trainer = make_trainer(corpus, options=options)
     batch = first_batch(trainer, lambda starts: 0 < starts.sum() < 4)
     ones = [tf.ones_like(tensor) for tensor in trainer.state]
-    after_zeros, after_ones = (
-        take_step(trainer, batch, state)[-1][0].numpy().astype(np.float32)
-        for state in (trainer.state, ones)
-    )
-    is_same = np.all(np.isclose(after_zeros, after_ones, atol=1e-6), axis=1)
+    states = [take_step(trainer, batch, state)[-1][0] for state in (trainer.state, ones)]
+    is_same = np.all(np.isclose(*(state.numpy().astype(float) for state in states), atol=1e-6), 1)
     assert is_same.tolist() == (batch["starts_sentence"] & options.zero_starts).tolist()
 
 
 def test_noise_follows_from_the_step_alone(corpus):
     trainer = make_trainer(corpus)
     batch = first_batch(trainer, np.any)
-    losses = [
-        take_step(trainer, {**batch, "step": np.array(step)})[0].numpy().tolist()
-        for step in (1, 2, 1)
-    ]
+    batches = [{**batch, "step": np.array(step)} for step in (1, 2, 1)]
+    losses = [take_step(trainer, batch)[0].numpy().tolist() for batch in batches]
     assert losses[0] == losses[2] and losses[0] != losses[1]
 
 

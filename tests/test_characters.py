@@ -14,13 +14,9 @@ BEGIN, END, PAD = 259, 260, 261
         ("cat", 50, [100, 98, 117]),
         ("", 50, []),
         ("a" * 48, 50, [98] * 48),  # fills the row
-        ("a" * 48 + "bcd", 50, [98] * 48),
         ("a" * 47 + "é", 50, [98] * 47 + [0xC3 + 1]),  # cut inside a character, C3 A9
-        ("naïve 猫", 50, [byte + 1 for byte in "naïve 猫".encode()]),
         (b"\xff\x00", 50, [256, 1]),
         (characters.BOS, 50, [61, 84, 63]),  # has no special meaning as a word
-        ("abc", 10, [98, 99, 100]),
-        ("abcdefghij", 10, range(98, 106)),
         ("ab", 3, [98]),
     ],
 )
@@ -54,12 +50,6 @@ def test_lone_surrogates_become_bytes_and_bytes_stay(text, data):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.binary(max_size=60))
-def test_any_bytes_survive_decoding_and_encoding(data):
-    assert text_to_bytes(data.decode("utf-8", "surrogateescape")) == data
-
-
-@settings(deadline=None, max_examples=100)
 @given(st.text(st.characters(exclude_categories=()), max_size=30))
 def test_any_str_has_bytes_surrogates_included(text):
     data = text_to_bytes(text)
@@ -68,10 +58,8 @@ def test_any_str_has_bytes_surrogates_included(text):
 
 @settings(deadline=None, max_examples=100)
 @given(st.binary(max_size=70), st.integers(3, 60))
-def test_row_holds_the_bytes_of_the_word_and_is_padded_to_its_length(word, size):
-    row = word_to_ids(word, size)
-    kept = word[: size - 2]
-    assert row[: len(kept) + 2] == [BEGIN, *(byte + 1 for byte in kept), END]
-    assert row[len(kept) + 2 :] == [PAD] * (size - 2 - len(kept))
-    assert 0 not in row
-    assert max(row) <= characters.NUM_CHARACTERS
+def test_any_bytes_survive(data, size):
+    word = data.decode("utf-8", "surrogateescape")
+    assert text_to_bytes(word) == data
+    row = [BEGIN, *(byte + 1 for byte in data[: size - 2]), END]
+    assert word_to_ids(word, size) == row + [PAD] * (size - len(row))

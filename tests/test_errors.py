@@ -38,13 +38,11 @@ def texts_of(node, constants):
 
 def assigned(nodes, constants):
     """The texts that are assigned to names."""
-    return {
-        target.id: texts_of(node.value, constants)
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    names = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names[node.targets[0].id] = texts_of(node.value, constants)
+    return names
 
 
 def raised(tree):

@@ -132,16 +132,6 @@ def graph_optimizer():
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Shows what tests noted with `record_property("log", line)`, also of parallel workers."""
-    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
-    lines = [v for report in reports for name, v in report.user_properties if name == "log"]
-    if lines:
-        terminalreporter.section("noted by tests")
-    for line in lines:
-        terminalreporter.write_line(line)
-
-
 @pytest.fixture
 def no_delay(monkeypatch):
     """Progress is shown of short work, too."""

@@ -62,26 +62,8 @@ def raised(tree):
     yield from visit(tree, None)
 
 
-def wrong_errors(source, gathered=()):
-    return [
-        (function, line, text)
-        for function, line, text in raised(ast.parse(source))
-        if function not in gathered and not ("must" in text and "Received: " in text)
-    ]
-
-
-def test_the_check_finds_errors_that_say_too_little():
-    for source, count in [
-        ('raise ValueError(f"`a` must be 1. Received: a={a}")', 0),
-        ('RULE = "It must be"\ndef f():\n    raise TypeError(f"{RULE} 1. Received: {a}")', 0),
-        ('def f():\n    x = f"{y} must be"\n    raise ValueError(f"{x} 1. Received: {a}")', 0),
-        ('def f():\n    raise ValueError(f"{a} is wrong. Received: {a}")', 1),
-        ('def f():\n    raise TypeError(f"`a` must be 1, and is {a}")', 1),
-    ]:
-        assert len(wrong_errors(source)) == count
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_errors_say_what_must_hold_and_what_was_received(file):
-    name = file.relative_to(PACKAGE).as_posix()
-    assert wrong_errors(file.read_text(encoding="utf-8"), GATHERED.get(name, ())) == []
+    gathered = GATHERED.get(file.relative_to(PACKAGE).as_posix(), ())
+    for function, line, text in raised(ast.parse(file.read_text(encoding="utf-8"))):
+        assert function in gathered or ("must" in text and "Received: " in text), (line, text)

@@ -23,17 +23,9 @@ def test_the_sampled_loss_and_its_gradients_are_those_of_tensorflow(has_targets)
         chances = np.log((k + 2) / (k + 1)) / np.log(num_words + 1)
         expected_count = tf.constant(-np.expm1(50 * np.log1p(-chances)), tf.float32)
         labels, sampled = tf.cast(targets, tf.int64)[:, None], tf.cast(negatives, tf.int64)
+        counts = (tf.gather(expected_count, ids) for ids in (labels, sampled))
         return tf.nn.sampled_softmax_loss(
-            *(variables[1:]),
-            labels,
-            x,
-            num_sampled=tf.size(negatives),
-            num_classes=num_words,
-            sampled_values=(
-                sampled,
-                tf.gather(expected_count, labels),
-                tf.gather(expected_count, sampled),
-            ),
+            *variables[1:], labels, x, 9, num_words, sampled_values=(sampled, *counts)
         )
 
     results = []

@@ -80,15 +80,6 @@ def test_windows_are_those_of_the_drawing():
         assert [" ".join(np.where(batch["mask"][lane], row, ".")) for row in found] == rows
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    rng = np.random.default_rng(0)
-    for k in range(3):
-        lines = [" ".join(rng.choice(list("abcdefghij"), rng.integers(1, 12))) for _ in range(20)]
-        (tmp_path / f"{k}.txt").write_text("\n".join(lines), encoding="utf-8")
-    return Corpus(str(tmp_path / "*.txt"))
-
-
 def take(batches, count):
     return list(itertools.islice(batches, count))
 

@@ -6,12 +6,7 @@ from keras_elmo.training import Trainer, TrainingOptions
 
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefghijklmnopqrstuvwx"]
 CONFIG = keras_elmo.ElmoConfig(
-    units=12,
-    projection_dim=6,
-    num_layers=1,
-    character_dim=4,
-    filters=[(1, 4), (2, 4)],
-    num_highway=1,
+    12, 6, num_layers=1, character_dim=4, filters=[(1, 4), (2, 4)], num_highway=1
 )
 OPTIONS = TrainingOptions(
     batch_size=4, unroll_steps=5, dropout=0.1, num_negatives=6, epochs=3, seed=5
@@ -45,14 +40,11 @@ def make_trainer(corpus, folder=None, options=OPTIONS, is_new=False, **kwargs):
     model = _traced[key][0] if key in _traced else make_model(options)
     model.initialize(options.seed)
     trainer = Trainer(model, corpus, options, folder, **kwargs)
-    _, shared_step = _traced.setdefault(key, (model, trainer.training_step))
-    for shared, new in zip(
-        shared_step.optimizer.accumulators,
-        trainer.training_step.optimizer.accumulators,
-        strict=True,
-    ):
-        shared.assign(new.numpy())
-    trainer.training_step = shared_step
+    new_step = trainer.training_step
+    _, trainer.training_step = _traced.setdefault(key, (model, new_step))
+    shared = trainer.training_step.optimizer.accumulators
+    for variable, value in zip(shared, new_step.optimizer.accumulators, strict=True):
+        variable.assign(value.numpy())
     return trainer
 
 
@@ -69,14 +61,11 @@ def run_losses(trainer):
     return losses
 
 
+def variables_of(trainer):
+    """All that a training step changes: weights and accumulators."""
+    step = trainer.training_step
+    return [*step.variables, *step.optimizer.accumulators]
+
+
 def values_of(trainer):
-    """Copies of all that a training step changes: weights and accumulators."""
-    step = trainer.training_step
-    return [variable.numpy() for variable in [*step.variables, *step.optimizer.accumulators]]
-
-
-def spoil(trainer):
-    """Changes the weights and the accumulators, so that only a checkpoint can bring them back."""
-    step = trainer.training_step
-    for variable in [*step.variables, *step.optimizer.accumulators]:
-        variable.assign_add(0.5 + variable)
+    return [variable.numpy() for variable in variables_of(trainer)]

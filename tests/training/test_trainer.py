@@ -7,7 +7,15 @@ import signal
 import numpy as np
 import pytest
 import tensorflow as tf
-from training.letters import OPTIONS, WORDS, make_model, make_trainer, run_losses, spoil, values_of
+from training.letters import (
+    OPTIONS,
+    WORDS,
+    make_model,
+    make_trainer,
+    run_losses,
+    values_of,
+    variables_of,
+)
 
 from keras_elmo import BiLanguageModel
 from keras_elmo.process.signals import Interrupted
@@ -39,26 +47,15 @@ def test_a_signal_while_it_traces_ends_it_after_the_only_trace(corpus, tmp_path,
     assert trainer.step == 5 and len(calls) == 1
 
 
-OTHER = {
-    "num_negatives": 0, "zero_starts": False, "optimizer": "adam", "learning_rate": 0.01,
-    "dtype": "mixed_bfloat16",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "change, share",
-    [({"learning_rate": 1.0}, 0.8), pytest.param(OTHER, 0.5, marks=pytest.mark.slow)],
-)
-def test_it_learns(corpus, change, share):
-    options = dataclasses.replace(OPTIONS, **change)
+def test_it_learns(corpus):
+    options = dataclasses.replace(OPTIONS, learning_rate=1.0)
     trainer = make_trainer(corpus, options=options, steps=250)
     lanes = options.batch_size, options.unroll_steps
     before = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     losses = run_losses(trainer)
     after = evaluate(trainer.model, corpus.sentences(), *lanes)["perplexity"]
     assert len(losses) == 250 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.3
-    assert 20 < before < 40 and after < before * share
-    assert trainer.model.bilm.cells("forward")[0].kernel.dtype == "float32"
+    assert 20 < before < 40 and after < before * 0.8
 
 
 def test_a_resumed_run_is_the_run_it_would_have_been(corpus, tmp_path):
@@ -75,7 +72,8 @@ def test_a_resumed_run_is_the_run_it_would_have_been(corpus, tmp_path):
     expected = values_of(whole)
     for broken_at in (1, 13, 20):
         resumed = make_trainer(corpus, tmp_path / f"{broken_at}", steps=24)
-        spoil(resumed)
+        for variable in variables_of(resumed):
+            variable.assign_add(0.5 + variable)  # only the checkpoint brings them back
         assert resumed.restore() and resumed.step == broken_at
         np.testing.assert_allclose(run_losses(resumed), losses[broken_at:], atol=1e-6)
         for found, wanted in zip(values_of(resumed), expected, strict=True):

@@ -5,8 +5,6 @@ import pytest
 import tensorflow as tf
 from training.letters import OPTIONS, make_trainer, values_of
 
-from keras_elmo.training import Stream
-
 pytestmark = pytest.mark.usefixtures("without_traces")
 FULL_SOFTMAX = dataclasses.replace(
     OPTIONS, num_negatives=0, zero_starts=False, optimizer="adam", dtype="mixed_bfloat16"
@@ -87,17 +85,6 @@ def test_a_step_equals_one_written_out(corpus):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
     for found, wanted in zip(values_of(trainer), [*expected, *accumulators], strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
-
-
-def test_a_sampled_step_reads_the_samples(corpus):
-    """The same batch with other samples, or a count of draws, has another loss."""
-    trainer = make_trainer(corpus)
-    batch = first_batch(trainer, np.any)
-    others = Stream(trainer.model.vocabulary, 4, 5, OPTIONS.num_negatives, sample_seed=99)
-    other = next(iter(others.training_batches(corpus)))
-    changes = [{}, {"negatives": other["negatives"]}, {"num_draws": batch["num_draws"] + 9}]
-    losses = [take_step(trainer, {**batch, **change})[0].numpy() for change in changes]
-    assert np.all(losses[0] != losses[1]) and np.all(losses[0] != losses[2])
 
 
 def test_a_step_with_bfloat16_products_is_near_one_without(corpus):

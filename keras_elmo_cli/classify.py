@@ -1,4 +1,7 @@
-"""`keras-elmo classify`: trains a classifier of texts, and labels texts with it."""
+"""Train a classifier of texts, or label texts with one.
+
+Trains a `TextClassifier` on files of texts with labels, and labels new texts.
+"""
 
 import collections
 import sys
@@ -8,13 +11,6 @@ from keras_elmo_cli.parsing import Subcommand, add_commands
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
-
-HELP = "train a classifier of texts, or label texts with one"
-DESCRIPTION = "Trains a `TextClassifier` on files of texts with labels, and labels new texts."
-EXAMPLES = (
-    "keras-elmo classify train train.tsv --dev dev.tsv -o reviews.keras",
-    "keras-elmo classify label new.txt -m reviews.keras",
-)
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
@@ -32,10 +28,20 @@ def _add_train_arguments(parser):
 
 
 def _train(options):
+    """Make a classifier from files.
+
+    Trains a classifier on texts with labels, and says how well it does on the dev and the test
+    file, beside a logistic regression on words and pairs of words (which needs scikit-learn;
+    without it, beside the most frequent label).
+
+        keras-elmo classify train train.tsv --dev dev.tsv -o reviews.keras
+        keras-elmo classify train a.csv --field text --label-field stars -o a.keras
+    """
     from keras_elmo.files.labelled_files import read_texts
     from keras_elmo.tasks import TextClassifier
 
     data = task_steps.read_parts(options, read_texts)
+    # Those of the other files too: a rare label may be in one of them alone.
     counts = collections.Counter(label for _, labels in data.values() for label in labels)
     firsts = collections.Counter(labels[0] for _, labels in data.values())
     for label, count in firsts.items():
@@ -45,7 +51,6 @@ def _train(options):
                 "columns, give --field, --label-field and --format tsv",
                 file=sys.stderr,
             )
-    # Those of the other files too: a rare label may be in one of them alone.
     task_steps.train(options, lambda elmo: TextClassifier(elmo, sorted(counts)), data, baseline)
 
 
@@ -63,7 +68,19 @@ def baseline(train, others):
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}
 
 
+def _add_label_arguments(parser):
+    task_steps.add_label_arguments(parser, "classifier")
+
+
 def _label(options):
+    """Label new texts.
+
+    Prints the label, its probability and the text, with tabs between them, a line for each text.
+    (Tabs and line ends within a text become spaces.)
+
+        keras-elmo classify label new.txt -m reviews.keras
+        keras-elmo classify label new.csv --field text -m a.keras
+    """
     from keras_elmo.tasks import TextClassifier
 
     model = TextClassifier.from_pretrained(options.model)
@@ -76,25 +93,7 @@ def _label(options):
             print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")
 
 
-STEPS = [
-    Subcommand(
-        "train",
-        "make a classifier from files",
-        "Trains a classifier on texts with labels, and says how well it does on the dev and the "
-        "test file, beside a logistic regression on words and pairs of words (which needs "
-        "scikit-learn; without it, beside the most frequent label).",
-        EXAMPLES[:1]
-        + ("keras-elmo classify train a.csv --field text --label-field stars -o a.keras",),
-        _add_train_arguments,
-        _train,
-    ),
-    Subcommand(
-        "label",
-        "label new texts",
-        "Prints the label, its probability and the text, with tabs between them, a line for each "
-        "text. (Tabs and line ends within a text become spaces.)",
-        EXAMPLES[1:] + ("keras-elmo classify label new.csv --field text -m a.keras",),
-        lambda parser: task_steps.add_label_arguments(parser, "classifier"),
-        _label,
-    ),
-]
+STEPS = {
+    "train": Subcommand(_train.__doc__, _add_train_arguments, _train),
+    "label": Subcommand(_label.__doc__, _add_label_arguments, _label),
+}

@@ -1,29 +1,25 @@
-"""`keras-elmo convert`: a checkpoint of the original trainer to a model folder."""
+"""Turn a TensorFlow 1 checkpoint of bilm-tf into a model.
+
+Writes the model of a checkpoint of the original trainer (bilm-tf): options.json and weights.hdf5,
+which the originals read too; with --vocab also vocab.txt and the softmax.
+
+    keras-elmo convert checkpoint my-elmo
+    keras-elmo convert checkpoint my-elmo --vocab vocab.txt
+"""
 
 import contextlib
 import os
-import sys
 
-HELP = "turn a TensorFlow 1 checkpoint of bilm-tf into a model"
-DESCRIPTION = (
-    "Writes the model of a checkpoint of the original trainer (bilm-tf): options.json and "
-    "weights.hdf5, which the originals read too; with --vocab also vocab.txt and the softmax."
-)
-EXAMPLES = (
-    "keras-elmo convert checkpoint my-elmo",
-    "keras-elmo convert checkpoint my-elmo --vocab vocab.txt",
-)
+from keras_elmo_cli.arguments import report
 
 
 def add_arguments(parser):
-    parser.set_defaults(input_names=("vocabulary",))
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="its folder, with options.json")
     parser.add_argument("folder", metavar="DIR", help="the folder to write")
-    parser.add_argument(
+    parser.add_input(
         "--vocab", dest="vocabulary", metavar="FILE", help="the vocabulary it was trained with"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a model in DIR")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when it is done")
+    parser.add_shared("--overwrite", "--quiet")
 
 
 def run(options):
@@ -50,5 +46,4 @@ def run(options):
         for name in (SOFTMAX_FILE, VOCABULARY_FILE):  # of the model that was there
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(options.folder, name))
-    if not options.quiet:
-        print(f"{options.folder}: {', '.join(sorted(os.listdir(options.folder)))}", file=sys.stderr)
+    report(options, f"{options.folder}: {', '.join(sorted(os.listdir(options.folder)))}")

@@ -1,59 +1,35 @@
-"""`keras-elmo evaluate`: the perplexity of text files."""
+"""Measure the perplexity of text files.
+
+Measures the perplexity that a biLM gives to text files (a sentence a line, tokens separated by
+spaces; *.gz too), by the full softmax. Of a stream of sentences each lane carries its LSTM state
+on, so the figure depends a little on the batch size. All words that the vocabulary does not have
+are one, which is easy to predict: compare models of the same share of unknown words.
+
+    keras-elmo evaluate my-elmo test.txt
+    keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64
+"""
 
 import os
 
-from keras_elmo_cli.arguments import (
-    add_matmul_dtype_argument,
-    check_readable,
-    open_model_argument,
-    reading_bar,
-)
-from keras_elmo_cli.parsing import pluralize
-from keras_elmo_cli.reading import add_encoding_arguments
-
-HELP = "measure the perplexity of text files"
-DESCRIPTION = (
-    "Measures the perplexity that a biLM gives to text files (a sentence a line, tokens separated "
-    "by spaces; *.gz too), by the full softmax. Of a stream of sentences each lane carries its "
-    "LSTM state on, so the figure depends a little on the batch size. All "
-    "words that the vocabulary does not have are one, which is easy to predict: compare models "
-    "of the same share of unknown words."
-)
-EXAMPLES = (
-    "keras-elmo evaluate my-elmo test.txt",
-    "keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64",
-)
+from keras_elmo_cli.arguments import open_model_argument, reading_bar
+from keras_elmo_cli.parsing import DECODING, INTEGER, pluralize
 
 
 def add_arguments(parser):
-    parser.set_defaults(input_names=("files", "vocabulary"))
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "model",
         metavar="MODEL",
         help="one with a softmax: a folder of `keras-elmo train`, or a checkpoint's; small, medium "
         "or original (which downloads at least 2 GB); or hf://user/model",
     )
-    parser.add_argument("files", nargs="+", metavar="FILES", help="text files, or patterns")
-    parser.add_argument(
+    parser.add_input("files", nargs="+", metavar="FILES", help="text files, or patterns")
+    parser.add_input(
         "--vocab", dest="vocabulary", metavar="FILE", help="where MODEL has no vocab.txt"
     )
-    parser.add_argument(
-        "--batch-size",
-        type=int,
-        default=32,
-        metavar="N",
-        help="lanes (%(default)s)",
-    )
-    parser.add_argument(
-        "--unroll-steps",
-        type=int,
-        default=20,
-        metavar="N",
-        help="tokens of a lane read at a time (%(default)s)",
-    )
-    add_encoding_arguments(parser)
-    add_matmul_dtype_argument(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    add("--batch-size", **INTEGER, default=32, help="lanes (%(default)s)")
+    add("--unroll-steps", **INTEGER, default=20, help="tokens of a lane at a time (%(default)s)")
+    parser.add_shared(*DECODING, "--matmul-dtype", "--quiet")
 
 
 def run(options):
@@ -66,8 +42,6 @@ def run(options):
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
-    if options.vocabulary:
-        check_readable(options.vocabulary)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
         names = ", ".join(filter(presets.has_softmax, presets.names()))
@@ -79,9 +53,9 @@ def run(options):
     if not options.vocabulary and find_file(folder, VOCABULARY_FILE) is None:
         own = os.path.join(options.model, VOCABULARY_FILE)
         raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
-    with open_model_argument(folder):
-        corpus = training.Corpus(options.files, options.encoding, options.errors)
-    with reading_bar(corpus.files, not options.quiet) as bar:
+    open_model_argument(folder)  # for the error of a model that is not whole
+    corpus = training.Corpus(options.files, options.encoding, options.errors)
+    with reading_bar(options, corpus.files) as bar:
         corpus.counts(bar.update)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(
         folder, options.vocabulary, matmul_dtype=options.matmul_dtype

@@ -1,13 +1,13 @@
-"""`keras-elmo info`: what a model is made of."""
+"""Show a model's options, parameters and sizes.
 
-from keras_elmo_cli.arguments import MODEL_HELP, open_model_argument
+Shows the options of a model, its parameters part by part, and its sizes.
 
-HELP = "show a model's options, parameters and sizes"
-DESCRIPTION = "Shows the options of a model, its parameters part by part, and its sizes."
-EXAMPLES = (
-    "keras-elmo info tiny",
-    "keras-elmo info my-elmo/options.json,my-elmo/weights.hdf5",
-)
+    keras-elmo info tiny
+    keras-elmo info my-elmo/options.json,my-elmo/weights.hdf5
+"""
+
+from keras_elmo_cli.arguments import open_model_argument
+from keras_elmo_cli.parsing import MODEL_HELP
 
 
 def add_arguments(parser):
@@ -17,8 +17,8 @@ def add_arguments(parser):
 def run(options):
     from keras_elmo.weights.model_files import weights_size
 
-    with open_model_argument(options.model) as (config, weights):
-        kind, size = weights_size(weights)
+    config, weights = open_model_argument(options.model)
+    kind, size = weights_size(weights)
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"
     rows = [
@@ -51,7 +51,6 @@ def _characters(config):
     """What the characters are, and whether there is a table of words."""
     if config.dictionary is None:
         return "bytes"
-    words = "no words"
-    if config.num_words is not None:
-        words = f"{config.num_words:,} words of {config.word_dim}"
+    has_words = config.num_words is not None
+    words = f"{config.num_words:,} words of {config.word_dim}" if has_words else "no words"
     return f"code points, a dictionary of {config.num_characters:,}; {words}"

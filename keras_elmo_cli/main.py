@@ -1,6 +1,5 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
-import argparse
 import contextlib
 import glob
 import importlib
@@ -12,7 +11,7 @@ import signal
 import sys
 import traceback
 
-from keras_elmo_cli.parsing import ExampleParser, Subcommand, add_commands, as_typed
+from keras_elmo_cli.parsing import SWITCH, CommandParser, Subcommand, add_commands, as_typed
 
 # Each is a module of this package.
 _COMMANDS = (
@@ -23,23 +22,20 @@ _COMMANDS = (
 # little memory. TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged
 # files. Other errors are faults of this program, and keep their traceback.
 _USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
-_ERROR_STATUS = 2
 # Where this environment variable is set, every error shows its traceback.
 _DEBUG = "KERAS_ELMO_DEBUG"
 
 
 def main(arguments=None):
-    """Runs the command line.
+    """Runs the command line, by default with the arguments of the process.
 
-    Args:
-        arguments: list of strings; `None`: those of the process.
-
-    Returns:
-        The exit status: 0; 2 after an error, with one line on standard error; 2 without a line if
-        the reader of the output has gone; 130 after Ctrl-C, and 143 after SIGTERM, which take
-        effect after the batch that is being computed. A second one ends the process at once.
+    Returns the exit status, as docs/reference/command-line.md says it. It is 2 without a line if
+    the reader of the output has gone.
     """
     options = make_parser().parse_args(arguments)
+    if options.version:
+        print(f"keras-elmo {importlib.metadata.version('keras-elmo')}")
+        return 0
     if not hasattr(options, "typed"):  # a command without its subcommand
         options.run(options)
     if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
@@ -54,7 +50,7 @@ def main(arguments=None):
         return 128 + number  # as a shell says it
     except BrokenPipeError:  # The reader has gone. What is still to be written goes nowhere.
         _discard_output()
-        return _ERROR_STATUS
+        return 2
     except Exception as error:
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
@@ -68,7 +64,7 @@ def main(arguments=None):
         lines = filter(None, map(str.strip, text.splitlines()))
         message = as_typed(" ".join(lines) or type(error).__name__, options.typed)
         print(f"{options.prog}: error: {message}", file=sys.stderr)
-        return _ERROR_STATUS
+        return 2
     return 0
 
 
@@ -111,34 +107,19 @@ def _discard_output():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _ShowVersion(argparse.Action):
-    """Prints the version that is installed."""
-
-    def __init__(self, option_strings, dest):
-        super().__init__(option_strings, dest, nargs=0, help="show the version")
-
-    def __call__(self, parser, *_):
-        print(f"keras-elmo {importlib.metadata.version('keras-elmo')}")
-        parser.exit()
-
-
 def make_parser():
     """The parser of the whole command line."""
-    parser = ExampleParser(
+    parser = CommandParser(
         prog="keras-elmo",
         description="ELMo: contextual word vectors from the original weights.",
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
         "its traceback stands above the line.",
     )
-    parser.set_defaults(input_names=())
-    parser.add_argument("-V", "--version", action=_ShowVersion)
+    parser.add_argument("-V", "--version", **SWITCH, help="show the version")
     subcommands = {}
     for name in _COMMANDS:
         module = importlib.import_module(f"keras_elmo_cli.{name.replace('-', '_')}")
-        run = getattr(module, "run", None)  # `plot` and `probe` have subcommands of their own
-        subcommands[name] = Subcommand(
-            name, module.HELP, module.DESCRIPTION, module.EXAMPLES, module.add_arguments, run
-        )
-    parser.examples = [subcommands[name].examples[0] for name in ("embed", "export")]
-    add_commands(parser, "COMMAND", subcommands.values())
+        run = getattr(module, "run", None)  # `plot` and others have subcommands of their own
+        subcommands[name] = Subcommand(module.__doc__, module.add_arguments, run)
+    add_commands(parser, "COMMAND", subcommands)
     return parser

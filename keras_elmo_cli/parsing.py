@@ -1,40 +1,116 @@
 """Adds subcommands to the parser, and words errors with the options that users type."""
 
 import argparse
+import inspect
+import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
+
+from keras_elmo_cli.choices import FORMATS, MATMUL_DTYPES, TOKENIZERS
+
+# What `add_argument` takes for a number and for a switch.
+INTEGER = {"type": int, "metavar": "N"}
+SWITCH = {"action": "store_true"}
+MODEL_HELP = (
+    "tiny (in the package), a published name, a folder, a zip or tar file, an address "
+    "(https://.../model.zip, hf://user/model), or OPTIONS,WEIGHTS: two files or addresses with a "
+    "comma between them"
+)
+ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
+DECODING = ("--encoding", "--errors")
+READING = ("--field", "--format", *DECODING)
+
+
+def check_encoding(name):
+    """An encoding as it is typed, if Python has it: the `type` of an option."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), name)
+    except (LookupError, ValueError):
+        raise argparse.ArgumentTypeError(f"there is no encoding {name!r}") from None
+    return name
+
+
+# Options that may be typed as their first letter, too.
+_WITH_LETTER = ("--layers", "--model", "--output", "--quiet", "--tokenizer")
+_SHARED = {
+    "--encoding": {
+        "default": "utf-8",
+        "type": check_encoding,
+        "help": "of the text (default: %(default)s), such as latin-1 or utf-16",
+    },
+    "--errors": {
+        "default": "strict",
+        "choices": ["strict", "replace"],
+        "help": "what to do with lines of another encoding: refuse them (strict, the default), or "
+        "replace what cannot be read by U+FFFD",
+    },
+    "--field": {
+        "metavar": "NAME",
+        "help": "the field or column that is the text, in JSON Lines (*.jsonl), CSV (*.csv) and "
+        "TSV (*.tsv), whose first line names the columns; in JSON Lines it may be a list of "
+        "tokens; FASTA (*.fasta, *.fa, *.faa) needs none, and its ids are kept",
+    },
+    "--format": {
+        "choices": FORMATS,
+        "help": "of the input, where its name does not say it, as of standard input; text reads "
+        "each line as it is",
+    },
+    "--layers": {
+        "metavar": "K,K",
+        "help": "numbers of layers with commas between them, as 1,2 (or --layers=-1: the last). "
+        "Default: all but layer 0, where a word has the same vector in every sentence",
+    },
+    "--matmul-dtype": {
+        "choices": MATMUL_DTYPES,
+        "help": "multiply matrices in bfloat16, and compute all else in float32: about twice as "
+        "fast on processors with AMX, and slower on most others",
+    },
+    "--model": {"required": True, "help": MODEL_HELP},
+    "--output": {"required": True},
+    "--overwrite": {**SWITCH, "help": "replace an existing output"},
+    "--quiet": {**SWITCH, "help": "show nothing but results and errors"},
+    "--tokenizer": {
+        "choices": TOKENIZERS,
+        "metavar": "NAME",
+        "help": "whitespace (default) for text that is tokenised; treebank for raw prose; space: "
+        "the ASCII space alone, as TF Hub's module does; characters: each one, as of proteins",
+    },
+}
 
 
 class Subcommand(NamedTuple):
-    """What the parser knows of a subcommand.
+    """What the parser knows of a subcommand; `run` is `None` if it has subcommands of its own.
 
-    Attributes:
-        name: str, as it is typed.
-        help: str. One line of the list of all subcommands.
-        description: str. What its own help begins with.
-        examples: sequence of strings. Two command lines, which its own help ends with.
-        add_arguments: function of its parser.
-        run: function of the parsed options; `None` where it has subcommands of its own.
+    `text` is a docstring: a line for the list of subcommands, a description, and perhaps two
+    examples, each on a line that is indented.
     """
 
-    name: str
-    help: str
-    description: str
-    examples: Sequence[str]
+    text: str
     add_arguments: Callable
     run: Callable | None
 
 
-class ExampleParser(argparse.ArgumentParser):
-    """A parser whose help ends with examples."""
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose help ends with examples, and which knows the files that a command reads."""
 
     examples = ()
+    input_names = ()
+
+    def add_input(self, *names, **kwargs):
+        """`add_argument` for a file to read, which `main` looks for before it runs the command."""
+        self.input_names += (self.add_argument(*names, **kwargs).dest,)
+
+    def add_shared(self, *names, **changes):
+        """Adds options that several subcommands have. Changes replace what `add_argument` gets."""
+        for name in names:
+            letter = [name[1:3]] if name in _WITH_LETTER else []
+            self.add_argument(*letter, name, **{**_SHARED[name], **changes})
 
     def set_run(self, run):
         """Sets what the parsed options say to run, and how their names are typed, for errors."""
         typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
-        self.set_defaults(run=run, typed=typed, prog=self.prog)
+        self.set_defaults(run=run, typed=typed, prog=self.prog, input_names=self.input_names)
 
     def format_help(self):
         lines = "".join(f"  {example}\n" for example in self.examples)
@@ -42,23 +118,22 @@ class ExampleParser(argparse.ArgumentParser):
 
 
 def add_commands(parser, metavar, subcommands):
-    """Makes a command take subcommands; without one, it shows its help, which lists them.
+    """Makes a command take subcommands, a dict by their names; without one, it shows its help.
 
-    Args:
-        parser: the parser of a command.
-        metavar: str. What the help calls the subcommands.
-        subcommands: list of `Subcommand`.
+    That help ends with examples of the first and the last of them.
     """
     parser.set_defaults(run=lambda _: parser.exit(2, parser.format_help()))
-    commands = parser.add_subparsers(metavar=metavar, parser_class=ExampleParser)
-    for subcommand in subcommands:
-        command = commands.add_parser(
-            subcommand.name, help=subcommand.help, description=subcommand.description
-        )
-        command.examples = subcommand.examples
-        subcommand.add_arguments(command)
-        if subcommand.run is not None:
-            command.set_run(subcommand.run)
+    commands = parser.add_subparsers(metavar=metavar, parser_class=CommandParser)
+    for name, (text, add_arguments, run) in subcommands.items():
+        help, _, text = inspect.cleandoc(text or "").partition("\n\n")  # no text with `python -OO`
+        description, *examples = text.split("\n    ")
+        command = commands.add_parser(name, help=help, description=description)
+        command.examples = examples
+        add_arguments(command)
+        if run is not None:
+            command.set_run(run)
+    first, *_, last = commands.choices.values()
+    parser.examples = (*first.examples[:1], *last.examples[:1])
 
 
 # An argument in backquotes that are not part of a path, and one with its value after "Received: ".
@@ -72,15 +147,11 @@ def pluralize(number, noun):
 
 
 def as_typed(message, options):
-    """An error of the library, with the options of the command line for Python's arguments.
+    """An error of the library, with options as they are typed for the names of arguments.
 
     Only `` `name` `` and `` `name=value` `` are translated, and name=value directly after
     "Received: ", if the message has the same name in backquotes. All other words may be a user's
     paths, such as runs/seed=1, and stay as they are.
-
-    Args:
-        message: str.
-        options: dict: by the name of an argument, how it is typed.
     """
     names = {match["name"] for match in _QUOTED.finditer(message)} & options.keys()
 

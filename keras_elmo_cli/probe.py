@@ -1,22 +1,15 @@
-"""`keras-elmo probe`: what each layer of a model knows."""
+"""Measure what each layer of a model knows of tags or word senses.
+
+Probes the layers of a model: a simple classifier reads the vectors of each layer, and its score
+says how plainly they hold the information.
+"""
 
 import json
 import os
 
-from keras_elmo_cli.arguments import MODEL_HELP, load_elmo
+from keras_elmo_cli.arguments import load_elmo
 from keras_elmo_cli.choices import TAG_COLUMNS
-from keras_elmo_cli.parsing import Subcommand, add_commands
-from keras_elmo_cli.reading import add_encoding_arguments
-
-HELP = "measure what each layer of a model knows of tags or word senses"
-DESCRIPTION = (
-    "Probes the layers of a model: a simple classifier reads the vectors of each layer, and its "
-    "score says how plainly they hold the information."
-)
-EXAMPLES = (
-    "keras-elmo probe tags train.conllu test.conllu -m tiny",
-    "keras-elmo probe senses coarse-wsd-20 -m tiny --json",
-)
+from keras_elmo_cli.parsing import DECODING, SWITCH, Subcommand, add_commands
 
 
 def add_arguments(parser):
@@ -24,9 +17,8 @@ def add_arguments(parser):
 
 
 def _add_tags_arguments(parser):
-    parser.set_defaults(input_names=("train", "tests"))
-    parser.add_argument("train", metavar="TRAIN", help="a CoNLL-U file")
-    parser.add_argument("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
+    parser.add_input("train", metavar="TRAIN", help="a CoNLL-U file")
+    parser.add_input("tests", nargs="+", metavar="TEST", help="CoNLL-U files")
     parser.add_argument(
         "--label-field",
         default="upos",
@@ -38,6 +30,15 @@ def _add_tags_arguments(parser):
 
 
 def _run_tags(options):
+    """Tags in CoNLL-U: the accuracy of a linear classifier.
+
+    Trains a logistic regression from the vectors of words to their tags, for each layer and for the
+    learned mix of all layers, and shows its accuracy on test files, in percent. Beside it stands
+    the accuracy of each word's most frequent tag, which no context helps.
+
+        keras-elmo probe tags train.conllu test.conllu -m tiny
+        keras-elmo probe tags train.conllu test.conllu -m tiny --label-field xpos
+    """
     from keras_elmo.analysis import probing
     from keras_elmo.files.labelled_files import read_conllu
 
@@ -49,12 +50,11 @@ def _run_tags(options):
     elmo = load_elmo(options, tokenizer=None)
     tests = dict(zip(options.tests, tests, strict=True))
     rows = probing.probe_tags(elmo, train, tests, progress=not options.quiet)
-    _report(options, "tags", rows, "test", "accuracy")
+    _show(options, "tags", rows, "test", "accuracy")
 
 
 def _add_senses_arguments(parser):
-    parser.set_defaults(input_names=("folder",))
-    parser.add_argument(
+    parser.add_input(
         "folder",
         metavar="FOLDER",
         help="like CoarseWSD-20's: train.data.txt, train.gold.txt, test.data.txt, test.gold.txt; "
@@ -64,6 +64,15 @@ def _add_senses_arguments(parser):
 
 
 def _run_senses(options):
+    """Word senses: the F1 of the nearest sense vector.
+
+    Gives an ambiguous word the sense whose mean vector over the training sentences is nearest, for
+    each layer and for the average of all layers, and shows the macro F1 in percent. Beside it
+    stands the F1 of the most frequent sense.
+
+        keras-elmo probe senses coarse-wsd-20 -m tiny --json
+        keras-elmo probe senses coarse-wsd-20/java -m original
+    """
     from keras_elmo.analysis import probing
 
     probing.check_scikit_learn()
@@ -72,30 +81,18 @@ def _run_senses(options):
     rows = probing.probe_senses(
         elmo, options.folder, not options.quiet, options.encoding, options.errors
     )
-    _report(options, "senses", rows, "word", "f1")
+    _show(options, "senses", rows, "word", "f1")
 
 
 def _add_common_arguments(parser):
-    parser.add_argument("-m", "--model", required=True, help=MODEL_HELP)
-    add_encoding_arguments(parser)
+    parser.add_shared("--model", *DECODING, "--quiet")
     parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print JSON, which `keras-elmo plot probe` reads, and not a table",
+        "--json", **SWITCH, help="print JSON, which `keras-elmo plot probe` reads, and not a table"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
-def _report(options, task, rows, data, metric):
-    """Prints the rows of a probe.
-
-    Args:
-        options: the arguments as they are typed.
-        task: `"tags"` or `"senses"`.
-        rows: what the probe gives.
-        data: the key of what was tested: a line of the table.
-        metric: the key of the score.
-    """
+def _show(options, task, rows, data, metric):
+    """Prints the rows of a probe, in which `data` is the key of what was tested."""
     if options.json:
         model = os.path.basename(os.path.normpath(options.model))
         print(json.dumps({"model": model, "task": task, "metric": metric, "rows": rows}, indent=1))
@@ -117,26 +114,7 @@ def _report(options, task, rows, data, metric):
             break
 
 
-TASKS = [
-    Subcommand(
-        "tags",
-        "tags in CoNLL-U: the accuracy of a linear classifier",
-        "Trains a logistic regression from the vectors of words to their tags, for each layer and "
-        "for the learned mix of all layers, and shows its accuracy on test files, in percent. "
-        "Beside it stands the accuracy of each word's most frequent tag, which no context helps.",
-        EXAMPLES[:1]
-        + ("keras-elmo probe tags train.conllu test.conllu -m tiny --label-field xpos",),
-        _add_tags_arguments,
-        _run_tags,
-    ),
-    Subcommand(
-        "senses",
-        "word senses: the F1 of the nearest sense vector",
-        "Gives an ambiguous word the sense whose mean vector over the training sentences is "
-        "nearest, for each layer and for the average of all layers, and shows the macro F1 in "
-        "percent. Beside it stands the F1 of the most frequent sense.",
-        EXAMPLES[1:] + ("keras-elmo probe senses coarse-wsd-20/java -m original",),
-        _add_senses_arguments,
-        _run_senses,
-    ),
-]
+TASKS = {
+    "tags": Subcommand(_run_tags.__doc__, _add_tags_arguments, _run_tags),
+    "senses": Subcommand(_run_senses.__doc__, _add_senses_arguments, _run_senses),
+}

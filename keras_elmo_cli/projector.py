@@ -1,33 +1,24 @@
-"""`keras-elmo projector`: vectors for TensorBoard's projector."""
+"""Write vectors that TensorBoard's projector shows.
 
-import sys
+Writes the vectors of words in a text, or of all its tokens, to a folder which `tensorboard --logdir
+FOLDER` shows under Projector, one tensor for each layer.
 
-from keras_elmo_cli.arguments import add_occurrence_arguments, add_text_argument, find
-from keras_elmo_cli.parsing import pluralize
+    keras-elmo projector sentences.txt bank -m tiny -o vectors
+    keras-elmo projector sentences.txt bank -m tiny -o vectors --senses senses.txt
+"""
 
-HELP = "write vectors that TensorBoard's projector shows"
-DESCRIPTION = (
-    "Writes the vectors of words in a text, or of all its tokens, to a folder which "
-    "`tensorboard --logdir FOLDER` shows under Projector, one tensor for each layer."
-)
-EXAMPLES = (
-    "keras-elmo projector sentences.txt bank -m tiny -o vectors",
-    "keras-elmo projector sentences.txt bank -m tiny -o vectors --senses senses.txt",
-)
+from keras_elmo_cli.arguments import add_occurrence_arguments, find, report
+from keras_elmo_cli.parsing import SWITCH, pluralize
 
 
 def add_arguments(parser):
-    parser.set_defaults(input_names=("file", "senses"))
-    add_text_argument(parser, has_senses=True)
+    add_occurrence_arguments(parser, has_senses=True)
     parser.add_argument("words", nargs="*", metavar="WORD", help="tokens; without any, all tokens")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="what to write")
+    parser.add_shared("--output", metavar="FOLDER", help="what to write")
     parser.add_argument(
-        "--tsv",
-        action="store_true",
-        help="write text files, as https://projector.tensorflow.org takes them",
+        "--tsv", **SWITCH, help="write text files, as https://projector.tensorflow.org takes them"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing folder")
-    add_occurrence_arguments(parser)
+    parser.add_shared("--overwrite")
 
 
 def run(options):
@@ -36,9 +27,6 @@ def run(options):
     check_folder(options.output, options.overwrite)
     found, layers, labels = find(options, options.words or None)
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)
-    if not options.quiet:
-        tokens = pluralize(len(found), "occurrence")
-        print(
-            f"{options.output}: {tokens}. To see them: tensorboard --logdir {options.output}",
-            file=sys.stderr,
-        )
+    tokens = pluralize(len(found), "occurrence")
+    hint = f"To see them: tensorboard --logdir {options.output}"
+    report(options, f"{options.output}: {tokens}. {hint}")

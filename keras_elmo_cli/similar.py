@@ -1,44 +1,30 @@
-"""`keras-elmo similar`: a word's occurrences, and the nearest contexts of each."""
+"""Show the contexts in which a word means the same.
+
+Finds every occurrence of a word in a text, and shows for each layer the other occurrences whose
+vectors are nearest, with the cosines. Occurrences in the same sense are near in the higher layers.
+
+    keras-elmo similar bank sentences.txt -m tiny
+    keras-elmo similar bank sentences.txt -m tiny --layers 2 --top 5 --json
+"""
 
 import json
 
-from keras_elmo_cli.arguments import add_occurrence_arguments, add_text_argument, find
-from keras_elmo_cli.parsing import pluralize
-
-HELP = "show the contexts in which a word means the same"
-DESCRIPTION = (
-    "Finds every occurrence of a word in a text, and shows for each layer the other occurrences "
-    "whose vectors are nearest, with the cosines. Occurrences in the same sense are near in the "
-    "higher layers."
-)
-EXAMPLES = (
-    "keras-elmo similar bank sentences.txt -m tiny",
-    "keras-elmo similar bank sentences.txt -m tiny --layers 2 --top 5 --json",
-)
+from keras_elmo_cli.arguments import add_occurrence_arguments, find
+from keras_elmo_cli.parsing import INTEGER, SWITCH, pluralize
 
 
 def add_arguments(parser):
-    parser.set_defaults(input_names=("file",))
     parser.add_argument("word", metavar="WORD", help="a token")
-    add_text_argument(parser)
-    parser.add_argument(
-        "-n", "--top", type=int, default=3, metavar="N", help="how many contexts (%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, and not a table")
     add_occurrence_arguments(parser)
+    parser.add_argument(  # whose `dest` is the name of the library, for its error
+        "-n", "--top", dest="count", **INTEGER, default=3, help="how many contexts (%(default)s)"
+    )
+    parser.add_argument("--json", **SWITCH, help="print JSON, and not a table")
 
 
 def run(options):
-    from keras_elmo.checks import check_integers
-
-    check_integers(1, top=options.top)
     found, layers, _ = find(options, options.word)
-    if len(found) < 2:
-        raise ValueError(
-            f"{options.file} must hold the word {options.word!r} at least twice. "
-            f"Received: one occurrence, in line {found.line_numbers[0]:,}"
-        )
-    nearest = {layer: found.nearest(layer, options.top) for layer in layers}
+    nearest = {layer: found.nearest(layer, options.count) for layer in layers}
     (_print_json if options.json else _print_table)(options.word, found, nearest)
 
 

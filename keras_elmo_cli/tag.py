@@ -1,17 +1,15 @@
-"""`keras-elmo tag`: trains a tagger of tokens, and tags texts with it."""
+"""Train a tagger of tokens, or tag texts with one.
+
+Trains a `Tagger` on files of tokens with tags, and tags new texts.
+"""
 
 import json
 
 from keras_elmo_cli import task_steps
+from keras_elmo_cli.arguments import chosen
 from keras_elmo_cli.choices import FORMATS
-from keras_elmo_cli.parsing import Subcommand, add_commands
+from keras_elmo_cli.parsing import SWITCH, Subcommand, add_commands
 
-HELP = "train a tagger of tokens, or tag texts with one"
-DESCRIPTION = "Trains a `Tagger` on files of tokens with tags, and tags new texts."
-EXAMPLES = (
-    "keras-elmo tag train train.conll --dev dev.conll -o entities.keras",
-    "keras-elmo tag label new.txt -m entities.keras --entities",
-)
 _FORMATS = ("conll", "conllu")  # of files with a token a line
 
 
@@ -30,9 +28,7 @@ def _add_train_arguments(parser):
         "column, from 0, or from -1, the last, which is the default",
         (*_FORMATS, *FORMATS[1:]),
     )
-    parser.add_argument(
-        "--no-crf", action="store_true", help="choose each tag by itself, which is faster"
-    )
+    parser.add_argument("--no-crf", **SWITCH, help="choose each tag by itself, which is faster")
 
 
 def _read(file, field=None, label_field=None, format=None, **decoding):
@@ -48,6 +44,15 @@ def _read(file, field=None, label_field=None, format=None, **decoding):
 
 
 def _train(options):
+    """Make a tagger from files.
+
+    Trains a tagger on tokens with tags, and says how well it does on the dev and the test file,
+    beside each word's most frequent tag: the accuracy of tokens and, for tags like B-PER, the F1
+    score of entities.
+
+        keras-elmo tag train train.conll --dev dev.conll -o entities.keras
+        keras-elmo tag train en.conllu --label-field xpos -o xpos.keras
+    """
     from keras_elmo.tasks import Tagger
 
     data = task_steps.read_parts(options, _read)
@@ -81,11 +86,11 @@ def _flat_pairs(*sides):
 
 
 def _add_label_arguments(parser):
-    name = ", or pos: universal parts of speech of English, in the package"
-    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS), name)
+    packaged = ", or pos: universal parts of speech of English, in the package"
+    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS), packaged)
     parser.add_argument(
         "--entities",
-        action="store_true",
+        **SWITCH,
         help="print the entities of each text as JSON, with their characters; of a list of tokens, "
         "with the numbers of its tokens",
     )
@@ -97,8 +102,8 @@ def _batches(options):
     from keras_elmo.files.records import suffix_of
 
     if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
-        decoding = {"encoding": options.encoding, "errors": options.errors}
-        yield _read(options.file, options.field, None, options.format, **decoding)[0]
+        tokens, _ = _read(options.file, **chosen(options, "field", "format", "encoding", "errors"))
+        yield tokens
         return
     for records in task_steps.batches_of_records(options):
         texts = [record.text for record in records]
@@ -106,6 +111,13 @@ def _batches(options):
 
 
 def _label(options):
+    """Tag new texts.
+
+    Prints a token and its tag on each line, and a blank line after each sentence.
+
+        keras-elmo tag label new.txt -m entities.keras --entities
+        keras-elmo tag label new.txt -m pos
+    """
     from keras_elmo.tasks import Tagger
 
     model = Tagger.from_pretrained(options.model)
@@ -121,23 +133,7 @@ def _label(options):
             print()
 
 
-STEPS = [
-    Subcommand(
-        "train",
-        "make a tagger from files",
-        "Trains a tagger on tokens with tags, and says how well it does on the dev and the test "
-        "file, beside each word's most frequent tag: the accuracy of tokens and, for tags like "
-        "B-PER, the F1 score of entities.",
-        EXAMPLES[:1] + ("keras-elmo tag train en.conllu --label-field xpos -o xpos.keras",),
-        _add_train_arguments,
-        _train,
-    ),
-    Subcommand(
-        "label",
-        "tag new texts",
-        "Prints a token and its tag on each line, and a blank line after each sentence.",
-        EXAMPLES[1:] + ("keras-elmo tag label new.txt -m pos",),
-        _add_label_arguments,
-        _label,
-    ),
-]
+STEPS = {
+    "train": Subcommand(_train.__doc__, _add_train_arguments, _train),
+    "label": Subcommand(_label.__doc__, _add_label_arguments, _label),
+}

@@ -1,4 +1,12 @@
-"""`keras-elmo train`: text files to a biLM."""
+"""Train a biLM on text files.
+
+Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR gets the
+model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs for TensorBoard.
+Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It trains on one device.
+
+    keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3
+    keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny
+"""
 
 import argparse
 import contextlib
@@ -9,78 +17,59 @@ import sys
 import time
 import warnings
 
-from keras_elmo_cli.arguments import (
-    MODEL_HELP,
-    add_matmul_dtype_argument,
-    model_source,
-    open_model_argument,
-    reading_bar,
-)
+from keras_elmo_cli.arguments import model_source, open_model_argument, reading_bar, report
 from keras_elmo_cli.choices import DTYPES, NUM_NEGATIVES, OPTIMIZERS, SCHEDULES
-from keras_elmo_cli.parsing import pluralize
-from keras_elmo_cli.reading import add_encoding_arguments
+from keras_elmo_cli.parsing import DECODING, INTEGER, MODEL_HELP, SWITCH, pluralize
 
-HELP = "train a biLM on text files"
-DESCRIPTION = (
-    "Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR "
-    "gets the model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs "
-    "for TensorBoard. Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It "
-    "trains on one device."
-)
-EXAMPLES = (
-    "keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3",
-    "keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny",
-)
 # The shape of the published model `small`: arguments of `ElmoConfig`.
 SMALL = {"units": 1024, "projection_dim": 128, "num_highway": 1}
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
-_INTEGER, _NUMBER = {"type": int, "metavar": "N"}, {"type": float, "metavar": "X"}
-_SWITCH = {"action": argparse.BooleanOptionalAction}
+_NUMBER = {"type": float, "metavar": "X"}
+_YES_OR_NO = {"action": argparse.BooleanOptionalAction}
 _RATES = ", ".join(f"{name}: {rate:g}" for name, rate in OPTIMIZERS.items())
 # The fields of `TrainingOptions` (without `matmul_dtype`, an option of other subcommands, too): how
 # they are read, their defaults, and their help, which says what the default `None` means.
 TRAINING_OPTIONS = {
     "epochs": (_NUMBER, 10, "times to read the corpus"),
-    "batch_size": (_INTEGER, 32, "lanes"),
-    "unroll_steps": (_INTEGER, 20, "tokens of a window"),
+    "batch_size": (INTEGER, 32, "lanes"),
+    "unroll_steps": (INTEGER, 20, "tokens of a window"),
     "dropout": (_NUMBER, 0.1, ""),
     "optimizer": ({"choices": tuple(OPTIMIZERS)}, "adagrad", "adagrad is the original's"),
     "learning_rate": (_NUMBER, None, f"({_RATES})"),
     "schedule": ({"choices": SCHEDULES}, "constant", "how it falls"),
-    "warmup_steps": (_INTEGER, 0, "steps it rises over"),
-    "shuffle": (_SWITCH, True, "read the sentences in another order in each epoch"),
+    "warmup_steps": (INTEGER, 0, "steps it rises over"),
+    "shuffle": (_YES_OR_NO, True, "read the sentences in another order in each epoch"),
     "zero_starts": (
-        _SWITCH,
+        _YES_OR_NO,
         True,
         "begin sentences that begin a window from a zero state, as embedding does",
     ),
     "clip_norm": (_NUMBER, 10.0, "of all gradients"),
     "num_negatives": (
-        _INTEGER,
+        INTEGER,
         None,
         "samples, at most half of the vocabulary's words; 0: the full softmax "
         f"({NUM_NEGATIVES}, or as many as there may be)",
     ),
     "dtype": ({"choices": DTYPES}, "float32", "of the arithmetic"),
-    "seed": (_INTEGER, 0, ""),
+    "seed": (INTEGER, 0, ""),
 }
 
 
 def add_arguments(parser):
-    parser.set_defaults(input_names=("train", "heldout", "vocabulary", "options"))
-    files = {"nargs": "+", "metavar": "FILES", "help": "text files, or patterns in quotes"}
-    parser.add_argument("--train", required=True, **files)
-    parser.add_argument("--heldout", **{**files, "help": "text to measure the perplexity of"})
-    add_encoding_arguments(parser)
-    parser.add_argument(
+    files = {"nargs": "+", "metavar": "FILES"}
+    parser.add_input("--train", required=True, **files, help="text files, or patterns in quotes")
+    parser.add_input("--heldout", **files, help="text to measure the perplexity of")
+    parser.add_shared(*DECODING)
+    parser.add_input(
         "--vocab",
         dest="vocabulary",
         metavar="FILE",
         help="from `keras-elmo vocabulary` (default: that of --init, whose softmax is trained on)",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
-    parser.add_argument(
+    parser.add_shared("--output", metavar="DIR", help="folder to write")
+    parser.add_input(
         "--options",
         metavar="FILE",
         help="an options.json: the model's shape, and options of the training, which those below "
@@ -92,32 +81,16 @@ def add_arguments(parser):
         help=f"start from the weights of {MODEL_HELP}; how it was trained, such as its dropout, is "
         "not taken from it",
     )
-    parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
-    _add_training_options(parser.add_argument_group("training"))
-    for name, default in (("checkpoint_every", 500), ("evaluate_every", 2000)):
-        parser.add_argument(
-            _option(name),
-            type=int,
-            default=default,
-            metavar="STEPS",
-            help="(%(default)s)",
-        )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-
-
-def _add_training_options(group):
-    """Adds the fields of `TrainingOptions`; one that is not typed is left to --options."""
-    group.add_argument("--steps", type=int, metavar="N", help="batches, in the place of epochs")
+    parser.add_argument("--resume", **SWITCH, help="resume from the last checkpoint")
+    parser.add_shared("--matmul-dtype", "--quiet")
+    add = parser.add_argument_group("training").add_argument
+    add("--steps", **INTEGER, help="batches, in the place of epochs")
     for name, (kind, default, text) in TRAINING_OPTIONS.items():
         if default is not None:
             text = f"{text} ({'yes' if default is True else default})".lstrip()
-        group.add_argument(_option(name), help=text, **kind)
-    add_matmul_dtype_argument(group)
-
-
-def _option(name):
-    """An argument's name as it is typed."""
-    return f"--{name.replace('_', '-')}"
+        add(f"--{name.replace('_', '-')}", help=text, **kind)  # not typed, it is that of --options
+    for name, default in (("--checkpoint-every", 500), ("--evaluate-every", 2000)):
+        add(name, type=int, default=default, metavar="STEPS", help="(%(default)s)")
 
 
 def run(options):
@@ -129,12 +102,11 @@ def run(options):
         for files in (options.train, options.heldout)
     )
     _check_output(options)
+    if options.init:
+        open_model_argument(options.init)  # for the error of a model that is not there
     if options.vocabulary is None:
         options.init, options.vocabulary = _find_vocabulary(options.init)
     settings = _settings(options)
-    if options.init:
-        with open_model_argument(options.init):
-            pass
     with making_folder(options.output), locked_folder(options.output):
         _check_output(options)  # another run may have ended there since
         _train(options, corpus, heldout, *settings)
@@ -145,9 +117,6 @@ def _find_vocabulary(init):
     from keras_elmo.weights import sources
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
-    if init:
-        with open_model_argument(init):  # for the error of a model that is not there
-            pass
     folder = init and sources.find_folder(model_source(init), with_softmax=True)
     file = folder and find_file(folder, VOCABULARY_FILE)
     if not file:
@@ -176,18 +145,17 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, config, arguments, vocabulary):
+def _train(options, corpus, heldout, config, training_options, vocabulary):
     from keras_elmo import training
     from keras_elmo.process.progress import ProgressBar
 
-    is_shown = not options.quiet
-    describe_corpus("training", corpus, vocabulary, is_shown)
+    _describe_corpus(options, "training", corpus, vocabulary)
     if heldout:
-        unknown = describe_corpus("held-out", heldout, vocabulary, is_shown)
+        unknown = _describe_corpus(options, "held-out", heldout, vocabulary)
     trainer = training.Trainer(
-        make_model(options, config, vocabulary, arguments),
+        make_model(options, config, vocabulary, training_options),
         corpus,
-        arguments,
+        training_options,
         options.output,
         heldout,
         options.steps,
@@ -198,48 +166,42 @@ def _train(options, corpus, heldout, config, arguments, vocabulary):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             is_resumed = trainer.restore()
-        if is_shown and not is_resumed:
-            print_status("no checkpoint yet: from step 0")
-        elif is_shown and trainer.step < trainer.num_steps:
-            print_status(f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
-        elif is_shown:
-            print_status(f"the run is at step {trainer.step:,} already; nothing is left to train")
+        if not is_resumed:
+            report(options, "no checkpoint yet: from step 0")
+        elif trainer.step < trainer.num_steps:
+            report(options, f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
+        else:
+            report(options, f"nothing is left to train: the run is at step {trainer.step:,}")
         for warning in caught:
-            print_status(f"warning: {warning.message}")
-    if is_shown and trainer.step < trainer.num_steps:
-        print_status(describe_work(trainer))
-        print_status("tracing the first step ...")
+            report(options, f"warning: {warning.message}")
+    if trainer.step < trainer.num_steps:
+        report(options, _describe_work(trainer))
+        report(options, "tracing the first step ...")
+    is_shown = not options.quiet
     with ProgressBar("training", trainer.num_steps, "steps", is_shown, initial=trainer.step) as bar:
         best = trainer.run(step_report(bar, trainer.tokens_per_step))
-    if is_shown:
-        end = f"{options.output}: {pluralize(trainer.step, 'step')}"
-        if heldout:
-            end += f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
-        print_status(end)
+    end = f"{options.output}: {pluralize(trainer.step, 'step')}"
+    if heldout:
+        end += f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
+    report(options, end)
 
 
-def describe_corpus(name, corpus, vocabulary, is_shown):
-    """Reads a corpus, checks it, and says what is in it, if `is_shown`.
-
-    Returns:
-        The share of its tokens that the vocabulary does not have, float.
-    """
-    if is_shown:
-        print_status(f"reading the {name} text ...")
-    with reading_bar(corpus.files, is_shown) as bar:
+def _describe_corpus(options, name, corpus, vocabulary):
+    """Reads and checks a corpus, says what is in it, and returns the share of unknown tokens."""
+    report(options, f"reading the {name} text ...")
+    with reading_bar(options, corpus.files) as bar:
         unknown = corpus.oov_rate(vocabulary, bar.update)
-    if is_shown:
-        sentences, tokens = corpus.counts()
-        print_status(
-            f"{name} text: {pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}, "
-            f"{unknown:.1%} of them not among the {pluralize(len(vocabulary), 'word')} of the "
-            "vocabulary"
-        )
+    sentences, tokens = corpus.counts()
+    report(
+        options,
+        f"{name} text: {pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}, "
+        f"{unknown:.1%} of them not among the {pluralize(len(vocabulary), 'word')} of the "
+        "vocabulary",
+    )
     return unknown
 
 
-def describe_work(trainer):
-    """A line that says how much a `Trainer` will do, before its first step."""
+def _describe_work(trainer):
     num_steps = trainer.num_steps - trainer.step
     num_parameters = sum(v.shape.num_elements() for v in trainer.training_step.variables)
     return (
@@ -251,7 +213,7 @@ def describe_work(trainer):
 
 
 def _describe_cost(num_steps, num_left, seconds, tokens_per_step):
-    """A line that says from the first steps how long a run will take, and its memory."""
+    """A line that says from the first steps, of `seconds`, how long a run will take."""
     memory = ""
     with contextlib.suppress(ImportError):  # Windows has no such module
         import resource
@@ -268,20 +230,18 @@ def _describe_cost(num_steps, num_left, seconds, tokens_per_step):
 
 def step_report(bar, tokens_per_step):
     """A function that shows the metrics of each step of a `Trainer` in a `ProgressBar`."""
-    mean_loss, began, is_estimated = None, None, False
+    mean_loss, began, is_estimated = 0.0, None, False
 
-    def report(metrics):
+    def show(metrics):
         nonlocal mean_loss, began, is_estimated
         step, loss, now = metrics["step"], metrics["loss"], time.monotonic()
-        mean_loss = (
-            loss if mean_loss is None else mean_loss + (1 - _LOSS_DECAY) * (loss - mean_loss)
-        )
+        if began is None:
+            mean_loss, began = loss, (now, step)  # after the first step, with its slow trace
+        mean_loss += (1 - _LOSS_DECAY) * (loss - mean_loss)
         perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
         note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
         bar.set_postfix_str(note, refresh=False)
         bar.update(step - bar.n)
-        if began is None:
-            began = now, step  # the first step, in which TensorFlow traces, is slow
         seconds, num_steps = now - began[0], step - began[1]
         if not is_estimated and seconds >= _ESTIMATE_AFTER and step < bar.total:
             is_estimated = True
@@ -294,12 +254,7 @@ def step_report(bar, tokens_per_step):
                 f"{result['oov_rate']:.1%} of its words unknown"
             )
 
-    return report
-
-
-def print_status(line):
-    """Writes a line to standard error."""
-    print(line, file=sys.stderr, flush=True)
+    return show
 
 
 def _settings(options):
@@ -315,46 +270,35 @@ def _settings(options):
     for name in (*TRAINING_OPTIONS, "matmul_dtype"):
         if getattr(options, name) is not None:
             known[name] = getattr(options, name)
-    arguments = training.TrainingOptions(**known)
+    training_options = training.TrainingOptions(**known)
     vocabulary = Vocabulary(options.vocabulary)
     if num_words not in (None, len(vocabulary)):
         raise ValueError(
             f"{options.vocabulary} must have as many words as {options.options} says. Received: "
             f"{pluralize(len(vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
-    try:
-        arguments.for_vocabulary(len(vocabulary))
-    except ValueError as error:  # there are too many samples
-        if options.num_negatives is not None:
-            raise
-        raise ValueError(
-            f"{options.options}: n_negative_samples_batch does not fit {options.vocabulary}, but "
-            f"--num-negatives replaces it. {error}"
-        ) from None
-    return config, arguments, vocabulary
+    training_options.for_vocabulary(len(vocabulary))  # or there are too many samples
+    return config, training_options, vocabulary
 
 
-def make_model(options, config, vocabulary, arguments):
+def make_model(options, config, vocabulary, training_options):
     """The `BiLanguageModel` that a training begins with.
 
-    Args:
-        options: the typed ones. `init`: str or `None`, as `--init`; `options`: path or `None`.
-        config: `ElmoConfig`, the shape that `options.options` says. `init` must have it, too.
-        vocabulary: a `Vocabulary`.
-        arguments: `TrainingOptions`.
+    `options.init` is a model as it is typed, or `None`. If `options.options` names a file, which
+    `config` is from, that model must have the same shape.
     """
     from keras_elmo.training import BiLanguageModel
 
     if not options.init:
-        bilm = BiLanguageModel(config, vocabulary, dtype=arguments.dtype)
-        bilm.initialize(arguments.seed)
+        bilm = BiLanguageModel(config, vocabulary, dtype=training_options.dtype)
+        bilm.initialize(training_options.seed)
         return bilm
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a new softmax is trained here
         source = model_source(options.init)
-        bilm = BiLanguageModel.from_pretrained(source, vocabulary, dtype=arguments.dtype)
+        bilm = BiLanguageModel.from_pretrained(source, vocabulary, dtype=training_options.dtype)
     if not bilm.has_softmax:
-        bilm.initialize_softmax(arguments.seed)
+        bilm.initialize_softmax(training_options.seed)
     if options.options and bilm.config != config:
         raise ValueError(
             f"The model of {options.init} must have the shape that {options.options} says. "

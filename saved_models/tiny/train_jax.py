@@ -435,8 +435,7 @@ def main(arguments=None):
     if values.options:
         config = ElmoConfig.from_options(values.options)
     elif values.init:
-        with open_model_argument(values.init) as (config, _):
-            pass
+        config, _ = open_model_argument(values.init)
     if config.dictionary or not (config.has_projection and config.has_token_projection):
         parser.error(
             "the model must read bytes, and have a projection in its LSTMs and in its character "

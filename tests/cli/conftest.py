@@ -21,23 +21,19 @@ OPTIONS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def from_files_once(shared_elmo, small_folder):
-    """`Elmo.from_files`, which loads each model once; that of `small_folder` is `shared_elmo`."""
-    load = functools.cache(Elmo.from_files)
-
-    def from_files(*files, **kwargs):
-        is_shared = kwargs == {"source": str(small_folder)}
-        return shared_elmo if is_shared else load(*files, **kwargs)
-
-    return from_files
+_load_once = functools.cache(Elmo.from_files)
 
 
 @pytest.fixture(scope="module")
-def loaded_once(from_files_once):
-    """The tests are many, and a model's graphs are kept."""
+def loaded_once(shared_elmo, small_folder):
+    """Each model is loaded once, and its graphs are kept; that of `small_folder` is shared."""
+
+    def from_files(*files, **kwargs):
+        is_shared = kwargs == {"source": str(small_folder)}
+        return shared_elmo if is_shared else _load_once(*files, **kwargs)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Elmo, "from_files", from_files_once)
+        patch.setattr(Elmo, "from_files", from_files)
         yield
 
 
@@ -74,8 +70,23 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture
-def corpus_copy(corpus, tmp_path, monkeypatch):
-    """A working folder that holds a copy of the corpus."""
-    shutil.copytree(corpus, tmp_path, dirs_exist_ok=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs a command: the status, and what it wrote to standard output and standard error."""
+
+    def run(*arguments):
+        return main([str(argument) for argument in arguments]), *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def corpus_copy(corpus, folder):
+    """A working folder that holds a copy of the corpus."""
+    return shutil.copytree(corpus, folder, dirs_exist_ok=True)

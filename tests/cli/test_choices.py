@@ -25,10 +25,8 @@ def test_the_choices():
     assert choices.FORMATS == records.FORMATS
     assert choices.TAG_COLUMNS == tuple(labelled_files.TAG_COLUMNS)
     assert choices.VECTOR_DTYPES == tuple(shards.DTYPES)
-    assert (choices.SHARD_SIZE, choices.POOLED_SHARD_SIZE) == (
-        run.SHARD_SIZE,
-        run.POOLED_SHARD_SIZE,
-    )
+    assert choices.SHARD_SIZE == run.SHARD_SIZE
+    assert choices.POOLED_SHARD_SIZE == run.POOLED_SHARD_SIZE
     assert choices.OPS == whitespace_tokenizer.OPS and choices.STORAGE == saved_model.STORAGE
     assert choices.INPUTS == tflite.INPUTS
     assert choices.QUANTIZATIONS == tuple(name or "float32" for name in tflite.QUANTIZATIONS)
@@ -60,7 +58,7 @@ def test_the_defaults(command, function):
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.default is not parameter.empty and name in typed
     }
-    given = {"layers", "quantize"}  # "all" and "float32", in other words
+    given = {"layers", "quantize", "batch"}  # "all", "float32" and 1, in other words
     assert len(defaults) > 1
     for name in defaults.keys() - given:
         value = tuple(typed[name]) if isinstance(typed[name], list) else typed[name]

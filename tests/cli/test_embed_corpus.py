@@ -9,7 +9,6 @@ import pytest
 
 from keras_elmo.corpora import embed_files
 from keras_elmo.process.progress import ProgressBar
-from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
@@ -17,26 +16,18 @@ LINES = ["The cat sat .", "Hello", "naïve 猫 😀", "", "The dog"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.txt").write_text("".join(f"{line}\n" for line in LINES[:3]), "utf-8")
+def embed(folder, one_layer_folder, run):
+    """Runs `embed-corpus` on two files: the status, and what it wrote to standard error."""
+    (folder / "a.txt").write_text("".join(f"{line}\n" for line in LINES[:3]), "utf-8")
     content = "".join(f"{line}\n" for line in LINES[3:]).encode()
-    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(content))
-    return tmp_path
+    (folder / "b.txt.gz").write_bytes(gzip.compress(content))
 
-
-@pytest.fixture
-def embed(folder, one_layer_folder, capsys):
-    """Runs `embed-corpus`: the status, and what it wrote to standard error."""
-
-    def run(*arguments, output="out", model=one_layer_folder):
-        command = ["embed-corpus", *arguments, "-o", output, "-m", str(model)]
-        status = main(command)
-        out, err = capsys.readouterr()
+    def embed(*arguments):
+        status, out, err = run("embed-corpus", *arguments, "-o", "out", "-m", one_layer_folder)
         assert out == ""
         return status, err
 
-    return run
+    return embed
 
 
 def test_files_and_patterns_become_a_folder(embed):
@@ -54,10 +45,12 @@ def test_files_and_patterns_become_a_folder(embed):
 
 def test_options_reach_the_run(embed, one_layer_folder, monkeypatch):
     calls, signature = [], inspect.signature(embed_files)
-    monkeypatch.setattr(
-        "keras_elmo.corpora.run.embed_files",
-        lambda *args, **kwargs: calls.append(signature.bind(*args, **kwargs).arguments),
-    )
+
+    def run(*args, **kwargs):
+        calls.append(signature.bind(*args, **kwargs).arguments)
+        return {"rows": 0, "shards": []}
+
+    monkeypatch.setattr("keras_elmo.corpora.run.embed_files", run)
     arguments = ["--layers", "elmo, -1", "--pooled", "--dtype", "float16", "-t", "treebank"]
     arguments += ["--matmul-dtype", "bfloat16", "--token-budget", "64", "--field", "text"]
     arguments += ["--keep", "id", "--keep", "n", "--format", "tsv", "--overwrite"]
@@ -88,7 +81,7 @@ def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
 
 
 def test_a_signal_before_the_first_shard(embed, monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("keras_elmo.corpora.run.embed_files", stop)

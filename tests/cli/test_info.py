@@ -4,19 +4,22 @@ import re
 import pytest
 
 from keras_elmo import ElmoConfig
-from keras_elmo_cli.main import main
 
 
-def short_repr(capsys, model):
+@pytest.fixture
+def info(run):
     """What `info` shows, as a dict."""
-    assert main(["info", str(model)]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return dict(re.split(r"  +", line, maxsplit=1) for line in out.splitlines())
+
+    def info(model):
+        status, out, err = run("info", model)
+        assert (status, err) == (0, "")
+        return dict(re.split(r"  +", line, maxsplit=1) for line in out.splitlines())
+
+    return info
 
 
 @pytest.mark.parametrize("form", ["folder", "pair"])
-def test_the_shape_the_parameters_and_the_size_are_shown(capsys, small_folder, small_config, form):
+def test_the_shape_the_parameters_and_the_size_are_shown(info, small_folder, small_config, form):
     model = small_folder
     if form == "pair":
         model = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
@@ -35,20 +38,20 @@ def test_the_shape_the_parameters_and_the_size_are_shown(capsys, small_folder, s
         "weight file": f"{size / 1e6:,.1f} MB",
         **{f"parameters: {part}": f"{count:,}" for part, count in parameters.items()},
     }
-    assert expected.items() <= short_repr(capsys, model).items()
+    assert expected.items() <= info(model).items()
 
 
-def test_size_of_a_checkpoint_is_that_of_its_files(capsys, shared):
+def test_size_of_a_checkpoint_is_that_of_its_files(info, shared):
     folder = shared / "fixtures/bilm-checkpoint/checkpoint"
-    rows = short_repr(capsys, folder)
+    rows = info(folder)
     size = sum(file.stat().st_size for file in folder.glob("model.ckpt-300.*"))
     assert "weight file" not in rows and rows["checkpoint"] == f"{size / 1e6:,.1f} MB"
 
 
-def test_model_without_a_projection_says_so(capsys, tmp_path):
+def test_model_without_a_projection_says_so(info, tmp_path):
     config = ElmoConfig(units=8, projection_dim=8, use_skip_connections=False, cell_clip=None)
     (tmp_path / "options.json").write_text(json.dumps(config.to_options()))
     (tmp_path / "weights.hdf5").write_bytes(b"")
-    rows = short_repr(capsys, tmp_path)
+    rows = info(tmp_path)
     shown = [rows[name] for name in ("projection", "skip connections", "clips")]
     assert shown == ["8 (no projection)", "no", "cell None, projection 3.0"]

@@ -8,7 +8,6 @@ import pytest
 from manylangs_models import architecture, write_model
 
 from keras_elmo import BiLanguageModel, Elmo, training
-from keras_elmo_cli.main import main
 
 SENTENCE = ["The", "cat", "今天"]
 
@@ -24,29 +23,26 @@ def model(tmp_path_factory):
     return folder, folder.parent / "144.zip", reference
 
 
-def test_info(model, capsys):
+def test_info(model, run):
     folder, archive, _ = model
-    shown = []
-    for source in (folder, archive):
-        assert main(["info", str(source)]) == 0
-        shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1]
-    rows = dict(re.split(r"  +", line, maxsplit=1) for line in shown[0].splitlines())
+    status, out, _ = run("info", folder)
+    assert status == 0 and run("info", archive) == (0, out, "")
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in out.splitlines())
     assert rows["characters"] == "code points, a dictionary of 26; 10 words of 4"
     assert rows["parameters: words"] == "40"
     size = sum((folder / f"{name}.pkl").stat().st_size for name in ("token_embedder", "encoder"))
     assert rows["weight files"] == f"{size / 1e6:,.1f} MB"
 
 
-def test_training_begins_from_its_weights(model, eager_training, tmp_path, monkeypatch, capsys):
+def test_training_begins_from_its_weights(model, eager_training, folder, monkeypatch, run):
     """And writes a model of this package, which embeds and goes on training."""
     _, archive, reference = model
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text(f"{' '.join(SENTENCE)}\n" * 20, encoding="utf-8")
-    assert main(["vocabulary", "text.txt", "-o", "vocab.txt"]) == 0
-    command = ["train", "--train", "text.txt", "--vocab", "vocab.txt", "--init", str(archive)]
-    command += ["-o", "tuned", "--batch-size", "4", "--unroll-steps", "4", "--dropout", "0"]
-    assert main([*command, "--steps", "2", "--learning-rate", "1e-4"]) == 0
+    (folder / "text.txt").write_text(f"{' '.join(SENTENCE)}\n" * 20, encoding="utf-8")
+    assert run("vocabulary", "text.txt", "-o", "vocab.txt")[0] == 0
+    command = ["train", "--train", "text.txt", "--vocab", "vocab.txt", "--init", archive]
+    command += ["-o", "tuned", "--batch-size", 4, "--unroll-steps", 4, "--dropout", 0]
+    command += ["--learning-rate", 1e-4]
+    assert run(*command, "--steps", 2)[0] == 0
     tuned = Elmo.from_pretrained("tuned")
     (layers,) = tuned.embed([SENTENCE], "all")
     np.testing.assert_allclose(layers, reference.sentence(SENTENCE), atol=5e-3)
@@ -55,5 +51,5 @@ def test_training_begins_from_its_weights(model, eager_training, tmp_path, monke
     assert len(moved) > 15 and 0 < min(moved) and max(moved) < 3e-4
     assert BiLanguageModel.from_pretrained("tuned").has_softmax
     monkeypatch.setattr(training.Trainer, "run", lambda self, report: None)
-    assert main([*command, "--steps", "4", "--learning-rate", "1e-4", "--resume"]) == 0
-    assert "resuming from step 2 of 4" in capsys.readouterr().err
+    status, _, err = run(*command, "--steps", 4, "--resume")
+    assert status == 0 and "resuming from step 2 of 4" in err

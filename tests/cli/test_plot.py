@@ -6,50 +6,45 @@ import pytest
 import keras_elmo
 from keras_elmo.analysis import plot
 from keras_elmo.training.events import event_log
-from keras_elmo_cli.main import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 @pytest.fixture
-def draw(tmp_path, monkeypatch, capsys):
-    """Runs `plot`: the status, the error, and the figure that it wrote."""
-    monkeypatch.chdir(tmp_path)
-    figures = []
-    save = plot.save_figure
-    monkeypatch.setattr(
-        plot, "save_figure", lambda figure, path: (figures.append(figure), save(figure, path))
-    )
-    (tmp_path / "text.txt").write_text("the bank\nno word\nby the bank\na bank and a bank\n")
+def draw(folder, monkeypatch, run):
+    """Runs `plot`, which must succeed: the figure that it wrote."""
+    save, figures = plot.save_figure, []
+    monkeypatch.setattr(plot, "save_figure", lambda *args: (figures.append(args[0]), save(*args)))
+    (folder / "text.txt").write_text("the bank\nno word\nby the bank\na bank and a bank\n")
 
-    def run(*arguments):
-        status = main(["plot", *arguments])
-        out, err = capsys.readouterr()
-        assert out == ""
-        return status, err, figures[-1] if figures else None
+    def draw(*arguments):
+        quiet = ["-q"] * ("-m" in arguments)
+        err = "" if quiet else "a.png\n"
+        assert run("plot", *arguments, "-o", "a.png", *quiet) == (0, "", err)
+        return figures.pop()
 
-    return run
+    return draw
 
 
-def test_word_with_senses(draw, small_folder, tmp_path):
+def texts(legend):
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_word_with_senses(draw, run, small_folder, tmp_path):
     (tmp_path / "senses.txt").write_text("river\nnone\nmoney\nmoney\n")
-    command = ["word", "bank", "text.txt", "-m", str(small_folder), "-q"]
-    status, err, figure = draw(*command, "-o", "a.png", "--senses", "senses.txt")
-    assert (status, err) == (0, "")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["money", "river"]
+    command = ["word", "bank", "text.txt", "-m", small_folder]
+    figure = draw(*command, "--senses", "senses.txt")
+    assert texts(figure.legends[0]) == ["money", "river"]
     assert [panel.get_title() for panel in figure.axes] == ["layer 1", "layer 2"]
     assert (tmp_path / "a.png").stat().st_size > 1000
-    assert draw(*command, "-o", "a.png")[:2] == (
-        2,
-        "keras-elmo plot word: error: a.png exists already; give --overwrite to replace it, or "
-        "name another file\n",
-    )
+    error = "a.png exists already; give --overwrite to replace it, or name another file"
+    shown = f"keras-elmo plot word: error: {error}\n"
+    assert run("plot", *command, "-o", "a.png") == (2, "", shown)
 
 
 def test_cosines_without_the_mean_of_the_text(draw, small_folder, elmo):
-    command = ["cosines", "the bank", "by a bank", "-m", str(small_folder), "-o", "a.png", "-q"]
-    status, err, figure = draw(*command, "--text", "text.txt", "-l", "0")
-    assert (status, err) == (0, "")
+    command = ["cosines", "the bank", "by a bank", "-m", small_folder]
+    figure = draw(*command, "--text", "text.txt", "-l", "0")
     (image,) = figure.axes[0].images
     assert image.get_array().shape == (2, 3)
     tokens = "the bank no word by the bank a bank and a bank".split()
@@ -66,24 +61,21 @@ def test_mixes_of_files_and_folders(draw, tmp_path):
     keras.Model(inputs, outputs).save("one.keras")
     (tmp_path / "models").mkdir()
     keras.Model(inputs, outputs).save("models/two.keras")
-    status, _, figure = draw("mix", "one.keras", "models", "-o", "a.png")
-    assert status == 0
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+    figure = draw("mix", "one.keras", "models")
+    assert texts(figure.legends[0]) == ["one", "two"]
 
 
 def test_probe(draw, tmp_path):
     rows = [{"test": "a/t.conllu", "vectors": name, "accuracy": 0.5} for name in ("b", "layer 0")]
     result = {"model": "tiny", "task": "tags", "metric": "accuracy", "rows": rows}
     (tmp_path / "rows.json").write_text(json.dumps(result))
-    status, _, figure = draw("probe", "rows.json", "-o", "a.png")
-    assert status == 0
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == ["b (50.0)", "tiny"]
+    figure = draw("probe", "rows.json")
+    assert texts(figure.legends[0]) == ["b (50.0)", "tiny"]
 
 
 def test_training(draw, tmp_path):
     with event_log(tmp_path / "run" / "logs") as log:
         for step in (1, 2, 3):
             log({"step": step, "loss": 5 - step, "perplexity": 9, "norm": 1, "learning_rate": 1})
-    status, _, figure = draw("training", "run", "-o", "a.png")
-    assert status == 0 and figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]
+    figure = draw("training", "run")
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]

@@ -19,15 +19,11 @@ EARLY = [
     ("classify train in.tsv -o c.bin", "a *.keras file. Received: --output c.bin"),
     ("classify train in.tsv -o damaged/in.keras", "damaged/in.keras exists already; give --over"),
     ("classify train damaged/in.csv -o c.keras", "--field must name the field of damaged/in.csv"),
-    ("classify label damaged/in.csv -m in.txt", "--field must name the field of damaged/in.csv"),
     ("classify label in.tsv --format text -m in.txt", "must be a text without tabs."),
     ("convert nothing out", "nothing must be a folder with a TensorFlow checkpoint"),
-    ("convert damaged out", "damaged must be a folder with a TensorFlow checkpoint"),
     (f"{EMBED} -o out.txt", "*.hdf5, *.h5 or *.npz"),
     (f"{EMBED} -o out.npz -l 3", "a number from -3 to 2"),
     (f"{EMBED} -o out.npz --use-sentence-keys", "*.hdf5 or *.h5"),
-    (f"{EMBED} -o out.npz --token-budget 0", "--token-budget 0"),
-    (f"{EMBED} -o nowhere/out.npz", "nowhere must be an existing folder"),
     (f"{EMBED} -o folder.h5", "not a folder. Received: folder.h5"),
     (f"{EMBED} -o old.npz", "old.npz exists already; give --overwrite"),
     (f"{EMBED} -o model/weights.hdf5", "must not lie in the model's folder"),
@@ -40,9 +36,6 @@ EARLY = [
     ("embed latin.txt -m model -o out.npz", "latin.txt must be utf-8, and is not"),
     (f"{CORPUS} -", "standard input"),
     (f"{CORPUS} --layers top,default", '--layers must not be "default"'),
-    (f"{CORPUS} damaged/in.csv", "--field must name the field of damaged/in.csv that is the t"),
-    (f"{CORPUS} --shard-size 0", "--shard-size 0"),
-    ("embed-corpus -m model -o out café.txt --encoding ascii", "café.txt must be ascii"),
     ("evaluate model latin.txt --vocab vocab.txt --encoding ascii", "latin.txt must be ascii"),
     ("evaluate nosuch heldout.txt", "Received: nosuch"),
     ("evaluate tiny heldout.txt", "original without --vocab. Received: tiny"),
@@ -54,7 +47,6 @@ EARLY = [
     ("export damaged/in.keras out -t space", "--tokenizer must not be given: the model has its"),
     ("tflite damaged/in.keras out.tflite", "file with a model of the class Elmo or Te"),
     ("info no-such-model", "names: tiny, "),
-    ("info bad-options", "cannot be read"),
     ("plot mix . -o out.png", ". must be a *.keras file, or hold such files"),
     ("plot probe in.txt -o out.png", "must be what `keras-elmo probe --json` printed"),
     ("plot probe deep.json -o out.png", "must be what `keras-elmo probe --json` printed"),
@@ -62,28 +54,23 @@ EARLY = [
     ("plot training . -o out.pdf", "*.png or *.svg"),
     ("probe tags train.conllu train.conllu --label-field xpos -m model", "words with xpos tags"),
     ("probe senses absent -m model", "directory: 'absent'"),
-    ("projector absent.txt -m model -o out", "directory: 'absent.txt'"),
     ("similar cat in.txt -m model --layers 1,3", "--layers [1, 3]"),
-    ("similar cat in.txt -m model --top 0", "--top must be"),
-    ("similar cat damaged/in.csv -m model", "--field must name the field of damaged/in.csv that"),
     ("plot word cat empty -m model -o out.png --field text", "must be a text file. Received: a f"),
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
-    ("tag train train.conllu --label-field x -o new.keras", "--label-field must be one of ['upos'"),
     ("tag train in.conll -o new.keras --epochs 0", "--epochs must be an integer of at least 1"),
     ("tflite model model.txt", "*.tflite"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),
     (f"{TRAIN} train-* --steps 0", "--steps must be an integer of at least 1"),
-    (f"{TRAIN} nothing*", "no file nothing"),
     (f"{TRAIN} seed=1,dropout=0.1/steps=2", "directory: 'seed=1,dropout=0.1/steps=2'"),
     (f"{TRAIN} train-* --heldout word.txt", "held-out text must have at least a window"),
-    (f"{TRAIN} latin.txt --encoding ascii", "latin.txt must be ascii"),
-    (f"{TRAIN} train-* --heldout latin.txt --encoding ascii", "latin.txt must be ascii"),
     (f"{TRAIN} train-* --options sized.json", "22 words, and n_tokens_vocab=99"),
     ("vocabulary in.txt -o vocab.txt", "vocab.txt exists already; give --overwrite"),
     ("vocabulary in.txt -o words.txt --size 3", "--size must be an integer of at least 4"),
 ]
 LATE = [
-    ("similar once in.txt -m model", "at least twice. Received: one occurrence, in line 3"),
+    ("similar once in.txt -m model", "at least two occurrences. Received: 1 in this text"),
+    ("similar cat in.txt -m model --top 0", "--top must be an integer of at least 1"),
+    (f"{EMBED} -o out.npz --token-budget 0", "--token-budget 0"),
     ("embed in.txt -m bad-weights -o out.npz", "must be a whole HDF5 file"),
     ("plot word cat in.txt -m model -o out.png --senses word.txt", "1 senses for 3 lines"),
     ("plot cosines a blank -m model -o out.png", "a sentence without any"),
@@ -96,7 +83,7 @@ def inputs(corpus, small_folder, tmp_path_factory):
     """A folder with inputs, right ones and wrong ones, and a model, which no test changes."""
     folder = shutil.copytree(corpus, tmp_path_factory.mktemp("refusals") / "inputs")
     shutil.copytree(small_folder, folder / "model")
-    for name in ("empty", "damaged", "bad-options", "bad-weights", "folder.h5"):
+    for name in ("empty", "damaged", "bad-weights", "folder.h5"):
         (folder / name).mkdir()
     shutil.copy(folder / "model/options.json", folder / "bad-weights")
     options = json.loads((folder / "options.json").read_text())
@@ -109,15 +96,12 @@ def inputs(corpus, small_folder, tmp_path_factory):
         "damaged/in.keras": "no model",
         "blank.txt": "\n",
         "word.txt": "a\n",
-        "café.txt": "café\n",
         "latin.txt": b"caf\xe9\n",
         "old.npz": "old",
         "train.conllu": "1\tone\t_\tNUM" + "\t_" * 6 + "\n",
         "deep.json": "[" * 100_000,
         "sized.json": json.dumps({**options, "n_tokens_vocab": 99}),
         "damaged/checkpoint": 'model_checkpoint_path: "model.ckpt-1"\n',
-        "bad-options/options.json": "{}",
-        "bad-options/weights.hdf5": "",
         "bad-weights/weights.hdf5": "x",
     }.items():
         content = content.encode() if isinstance(content, str) else content

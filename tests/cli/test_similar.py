@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_elmo_cli import arguments
-from keras_elmo_cli.main import main, make_parser
+from keras_elmo_cli.main import make_parser
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
@@ -14,22 +14,20 @@ TEXT = "by the bank of it\n\na bank , the BANK .\nbanks and banks and once\n"
 
 
 @pytest.fixture
-def similar(tmp_path, monkeypatch, small_folder, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text(TEXT)
+def similar(folder, run, small_folder):
+    """Runs `similar`, which must succeed: what it prints."""
+    (folder / "text.txt").write_text(TEXT)
 
-    def run(*arguments, file="text.txt"):
-        word, *rest = arguments
-        status = main(["similar", word, file, "-m", str(small_folder), "-q", *rest])
-        return status, *capsys.readouterr()
+    def similar(word, *arguments, file="text.txt"):
+        status, out, err = run("similar", word, file, "-m", small_folder, "-q", *arguments)
+        assert (status, err) == (0, "")
+        return out
 
-    return run
+    return similar
 
 
 def test_the_table_shows_each_occurrence(similar):
-    status, out, err = similar("bank", "--ignore-case", "-n", "1")
-    assert (status, err) == (0, "")
-    head, *lines = out.splitlines()
+    head, *lines = similar("bank", "--ignore-case", "-n", "1").splitlines()
     assert head.startswith("3 occurrences of 'bank'")
     own = [line.split()[0] for line in lines if line and not line.startswith("layer")]
     assert own == ["1", "3", "3"]
@@ -38,12 +36,6 @@ def test_the_table_shows_each_occurrence(similar):
     assert lines[1] == f"{1:>22}  by the [bank] of it"
     contexts = {line[24:] for line in lines if line}
     assert contexts == {"by the [bank] of it", "a [bank] , the BANK .", "a bank , the [BANK] ."}
-
-
-def test_the_text_may_be_a_field(similar, tmp_path):
-    (tmp_path / "text.csv").write_text('id,text\n1,"a bank , or"\n2,no\n3,the bank\n')
-    status, out, _ = similar("bank", "--field", "text", "--layers", "1", file="text.csv")
-    assert status == 0 and out.startswith("2 occurrences of 'bank'") and "  3  " in out
 
 
 def test_the_text_may_be_a_folder_with_senses(tmp_path):
@@ -59,9 +51,8 @@ def test_the_text_may_be_a_folder_with_senses(tmp_path):
 
 
 def test_json_holds_the_cosines(similar, elmo):
-    status, out, _ = similar("bank", "-i", "--json", "--layers", "0,2", "--top", "9")
-    result = json.loads(out)
-    assert status == 0 and result["word"] == "bank"
+    result = json.loads(similar("bank", "-i", "--json", "--layers", "0,2", "--top", "9"))
+    assert result["word"] == "bank"
     places = [(row["line"], row["token"]) for row in result["occurrences"]]
     assert places == [(1, 2), (3, 1), (3, 4)]
     assert result["occurrences"][1]["tokens"] == "a bank , the BANK .".split()
@@ -77,5 +68,5 @@ def test_json_holds_the_cosines(similar, elmo):
 
 def test_standard_input_and_limit(similar, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a a a\nb\na")))
-    status, out, _ = similar("a", "--limit", "2", "--json", file="-")
-    assert status == 0 and [row["line"] for row in json.loads(out)["occurrences"]] == [1, 1]
+    result = json.loads(similar("a", "--limit", "2", "--json", file="-"))
+    assert [row["line"] for row in result["occurrences"]] == [1, 1]

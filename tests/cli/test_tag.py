@@ -4,13 +4,14 @@ import gzip
 import io
 import json
 import pathlib
+from unittest import mock
 
 import pytest
 
 from keras_elmo import Tagger
 from keras_elmo.files.labelled_files import read_texts
 from keras_elmo_cli import classify, tag, task_steps
-from keras_elmo_cli.main import main, make_parser
+from keras_elmo_cli.main import make_parser
 
 pytestmark = [
     pytest.mark.usefixtures("without_traces"),
@@ -21,80 +22,45 @@ TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 2
 TEXTS = "id,text,stars\n" + 2 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("a.conll", TOKENS), ("a.csv", TEXTS)):
-        (tmp_path / name).write_text(text)
-    (tmp_path / "new.txt").write_text("Ada  in London\n\ngood\n")
-    return tmp_path
-
-
-def run(*arguments):
-    return main(list(map(str, arguments)))
-
-
-def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, capsys, monkeypatch):
+def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monkeypatch):
+    (folder / "a.conll").write_text(TOKENS)
+    (folder / "new.txt").write_text("Ada  in London\n\ngood\n")
     files = ["a.conll", "--dev", "a.conll", "-o", "t.keras"]
-    assert run("tag", "train", *files, "-m", one_layer_folder, "--epochs", 1) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("dev: accuracy ")
+    status, out, err = run("tag", "train", *files, "-m", one_layer_folder, "--epochs", 1)
+    assert status == 0 and out.startswith("dev: accuracy ")
     assert out.endswith("each word's most frequent tag: accuracy 100.0 %, f1 100.0 %\n")
     assert "val_f1" in err.splitlines()[-1]
     model = Tagger.from_pretrained("t.keras")
     assert model.labels == ["B-LOC", "B-PER", "O"]
     monkeypatch.setattr(Tagger, "from_pretrained", lambda _: model)
-    assert run("tag", "label", "new.txt", "-m", "t.keras") == 0
-    out = capsys.readouterr().out
+    _, out, _ = run("tag", "label", "new.txt", "-m", "t.keras")
     rows = [[line.split("\t")[0] for line in part.splitlines()] for part in out.split("\n\n")]
     assert rows == [["Ada", "in", "London"], ["", "good"], []]
-    assert run("tag", "label", "new.txt", "-m", "t.keras", "--entities") == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    _, out, _ = run("tag", "label", "new.txt", "-m", "t.keras", "--entities")
+    lines = [json.loads(line) for line in out.splitlines()]
     assert [line["text"] for line in lines] == ["Ada  in London", "", "good"]
     expected = model.entities(["Ada  in London"])[0]
     assert lines[0]["entities"] == [entity._asdict() for entity in expected]
     # The file of the training has tokens and tags, which are no texts.
-    assert run("tag", "label", "a.conll", "-m", "t.keras") == 0
-    rows = [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()]
+    _, out, _ = run("tag", "label", "a.conll", "-m", "t.keras")
+    rows = [line.partition("\t")[0] for line in out.splitlines()]
     assert rows[:7] == ["Ada", "met", "Charles", "", "in", "London", ""]
 
 
-def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, capsys, monkeypatch):
+def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, monkeypatch):
+    (folder / "a.csv").write_text(TEXTS)
     fields = ["--field", "text", "--label-field", "stars"]
     files = ["a.csv", "--test", "a.csv", "-o", "c.keras", "--epochs", 1, "-q", *fields]
-    assert run("classify", "train", *files, "-m", one_layer_folder) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("test: accuracy ") and err == ""
+    status, out, err = run("classify", "train", *files, "-m", one_layer_folder)
+    assert (status, err) == (0, "") and out.startswith("test: accuracy ")
     assert out.endswith("a bag of words: accuracy 100.0 %\n")
     content = b'text,id\ngood,1\n"very\r\nawful\tone",2\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     reading = ["--format", "csv", "--field", "text"]
-    assert run("classify", "label", "-", *reading, "-m", "c.keras") == 0
-    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    _, out, _ = run("classify", "label", "-", *reading, "-m", "c.keras")
+    rows = [line.split("\t") for line in out.splitlines()]
     assert [row[2] for row in rows] == ["good", "very  awful one"]
     assert all(row[0] in ("1", "5") and 0.5 <= float(row[1]) <= 1 for row in rows)
-
-
-class FakeModel:
-    """Notes how it is trained."""
-
-    trainable_part = "mix"
-
-    def __init__(self):
-        self.calls = []
-
-    def fit(self, texts, labels, callbacks, **options):
-        print("Epoch")
-        self.calls.append((self.trainable_part, texts, labels, len(callbacks), options))
-
-    def early_stopping(self):
-        return "early stopping"
-
-    def evaluate(self, texts, labels, **options):
-        return {"loss": 1.0, "accuracy": 0.5}
-
-    def save(self, path):
-        pathlib.Path(path).write_text("a model")
 
 
 def test_arguments_reach_the_training(folder, capsys, monkeypatch):
@@ -103,11 +69,19 @@ def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     (folder / "c.keras").write_text("old")
     line = "classify train a.csv --dev b.csv -o c.keras --overwrite --fine-tune --epochs 3"
     options = make_parser().parse_args(f"{line} --batch-size 5".split())
-    model, pair = FakeModel(), (["a", "b"], ["x", "y"])
+    model, pair, calls = mock.Mock(trainable_part="mix"), (["a", "b"], ["x", "y"]), []
+
+    def fit(*texts, callbacks, **given):
+        print("Epoch")
+        calls.append((model.trainable_part, texts, len(callbacks), given))
+
+    model.fit = fit
+    model.evaluate.return_value = {"loss": 1.0, "accuracy": 0.5}
+    model.save = lambda path: pathlib.Path(path).write_text("a model")
     data = {"train": pair, "dev": (["c"], ["x"])}
     task_steps.train(options, lambda elmo: model, data, lambda *_: ("a coin", {"accuracy": 0.25}))
     given = {"epochs": 3, "batch_size": 5, "validation_data": (["c"], ["x"]), "verbose": 2}
-    assert model.calls == [("mix", *pair, 2, given), ("all", *pair, 2, given)]
+    assert calls == [("mix", pair, 2, given), ("all", pair, 2, given)]
     out, err = capsys.readouterr()
     assert out == "dev: accuracy 50.0 %; a coin: accuracy 25.0 %\n"
     assert err == "Epoch\nAll of ELMo trains now.\nEpoch\n"
@@ -139,28 +113,24 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("form", ["", "bom", "gz", "latin-1", "utf-16", "-"])
+@pytest.mark.parametrize("is_input", [False, True], ids=["file", "stdin"])
 @pytest.mark.parametrize("name", TABLES)
-def test_train_and_label_read_the_same_texts(folder, monkeypatch, name, form):
-    encoding = form if form in ("latin-1", "utf-16") else "utf-8"
-    content = (form == "bom") * b"\xef\xbb\xbf" + TABLES[name].encode(encoding)
-    file = f"b{name}.gz" if form == "gz" else f"b{name}"
-    (folder / file).write_bytes(gzip.compress(content) if form == "gz" else content)
-    options = f"--field text --encoding {encoding}"
-    if form == "-":
-        options += f" --format {name[2:]}"
-        file = "-"
+def test_train_and_label_read_the_same_texts(folder, monkeypatch, name, is_input):
+    """Of a compressed file, or of standard input, whose format is typed."""
+    content = TABLES[name].encode("latin-1")
+    (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+    source = f"- --format {name[2:]}" if is_input else f"{name}.gz"
+    source += " --field text --encoding latin-1"
 
     def read(step, line):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
         return step(line)
 
     texts = ["caf\xe9 au", "lait"]
-    train = f"{file} {options} --label-field y"
-    assert read(read_train_step, f"classify train {train}") == (texts, ["x", "x"])
-    assert read(read_label_step, f"classify label {file} {options}") == texts
+    assert read(read_train_step, f"classify train {source} --label-field y") == (texts, ["x", "x"])
+    assert read(read_label_step, f"classify label {source}") == texts
     last = ["lait"] if name == "a.jsonl" else "lait"
-    assert read(read_label_step, f"tag label {file} {options}") == ["caf\xe9 au", last]
+    assert read(read_label_step, f"tag label {source}") == ["caf\xe9 au", last]
 
 
 COLUMNS = "caf\xe9\tx\nau\ty\n\nlait\tx\n"
@@ -169,30 +139,23 @@ TOKEN_LISTS = '{"t": ["caf\xe9", "au"], "y": ["x", "y"]}\n{"t": ["lait"], "y": [
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "tags"),
+    ("name", "content", "options", "label_field", "tags"),
     [
-        ("b.conll", COLUMNS, "", [["x", "y"], ["x"]]),
-        ("b.tsv", COLUMNS, "--format conll", [["x", "y"], ["x"]]),
-        ("b.conllu", CONLLU, "", [["NOUN"], ["NOUN"]]),
-        ("b.txt", CONLLU, "--format conllu", [["NOUN"], ["NOUN"]]),
-        ("b.jsonl", TOKEN_LISTS, "--field t", [["x", "y"], ["x"]]),
+        ("b.conll", COLUMNS, "", None, [["x", "y"], ["x"]]),
+        ("b.tsv", COLUMNS, "--format conll", "1", [["x", "y"], ["x"]]),
+        ("b.conllu", CONLLU, "", None, [["NOUN"], ["NOUN"]]),
+        ("b.txt", CONLLU, "--format conllu", "xpos", [["NN"], ["NN"]]),
+        ("b.jsonl", TOKEN_LISTS, "--field t", "y", [["x", "y"], ["x"]]),
     ],
 )
-def test_tag_reads_the_same_tokens(folder, name, content, options, tags):
+def test_tag_reads_the_same_tokens(folder, name, content, options, label_field, tags):
     (folder / f"{name}.gz").write_bytes(gzip.compress(content.encode("latin-1")))
     options = f"{name}.gz --encoding latin-1 {options}"
-    labels = " --label-field y" if "--field" in options else ""
+    labels = f" --label-field {label_field}" if label_field else ""
     sentences, found = read_train_step(f"tag train {options}{labels}")
     assert found == tags
     assert read_label_step(f"tag label {options}") == sentences
     assert [words[0] for words in sentences] == ["caf\xe9", "lait"]
-
-
-def test_another_column_of_tags(folder):
-    (folder / "b.conllu").write_text(CONLLU)
-    assert read_train_step("tag train b.conllu --label-field xpos")[1] == [["NN"], ["NN"]]
-    (folder / "b.conll").write_text("a x 1\n")
-    assert read_train_step("tag train b.conll --label-field 1")[1] == [["x"]]
 
 
 def test_a_batch_holds_texts_or_tokens(folder):
@@ -203,21 +166,16 @@ def test_a_batch_holds_texts_or_tokens(folder):
     assert list(tag._batches(options)) == [["a b"], [["New\u00a0York"], ["c"]], ["d"]]
 
 
-def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, capsys):
+def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, run):
     labels = []
-
-    def make_classifier(elmo, names):
-        labels.append(names)
-
-    monkeypatch.setattr("keras_elmo.tasks.TextClassifier", make_classifier)
+    monkeypatch.setattr("keras_elmo.tasks.TextClassifier", lambda _, names: labels.append(names))
     monkeypatch.setattr(task_steps, "train", lambda options, make, data, baseline: make(None))
     (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
     (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
-    assert run("classify", "train", "a.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    files = ["--dev", "b.tsv", "-o", "c.keras"]
+    (line,) = run("classify", "train", "a.tsv", *files)[2].splitlines()
     assert line.startswith("Only the first line of a file has the label 'label'. If that line ")
-    assert run("classify", "train", "b.tsv", "--dev", "b.tsv", "-o", "c.keras") == 0
-    assert capsys.readouterr().err == ""
+    assert run("classify", "train", "b.tsv", *files) == (0, "", "")
     assert labels == [["+", "-", "0", "label"], ["+", "-", "0"]]
 
 

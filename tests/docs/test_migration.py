@@ -20,8 +20,11 @@ LETTERS = "a b c d e f g h i j".split()
 @pytest.fixture
 def folder(tmp_path):
     """A folder with the files that the pages name: a model, sentences and a vocabulary."""
+    (tmp_path / "elmo-model").mkdir()
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(TINY / name, tmp_path)
+        shutil.copy(TINY / name, tmp_path / "elmo-model" / name.replace("weights", "model"))
+    shutil.copytree(ROOT / "examples/data", tmp_path / "examples/data")
     (tmp_path / "sentences.txt").write_text("First sentence .\nHello\n")
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     return tmp_path
@@ -37,30 +40,13 @@ def test_old_code_stands_beside_new_code(page):
 
 
 @pytest.mark.slow
-def test_allennlp(folder):
-    run_page(PAGES / "allennlp.md", folder)
-
-
-@pytest.mark.slow
-def test_delft_and_flair(folder):
-    shutil.copytree(ROOT / "examples/data", folder / "examples/data")
-    run_page(PAGES / "delft-flair.md", folder)
-
-
-@pytest.mark.slow
-def test_simple_elmo(folder, small_config):
-    (folder / "elmo-model").mkdir()
-    shutil.move(folder / "options.json", folder / "elmo-model")
-    shutil.move(folder / "weights.hdf5", folder / "elmo-model/model.hdf5")
+@pytest.mark.parametrize("page", ["allennlp", "delft-flair", "simple-elmo", "tf-hub"])
+def test_new_code_runs(folder, small_config, page):
+    if page == "tf-hub":
+        pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     bilm = keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"])
     bilm.save_pretrained(folder / "my-elmo")
-    run_page(PAGES / "simple-elmo.md", folder)
-
-
-@pytest.mark.slow
-def test_tf_hub(folder):
-    pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
-    run_page(PAGES / "tf-hub.md", folder)
+    run_page(PAGES / f"{page}.md", folder)
 
 
 @pytest.mark.slow

@@ -15,11 +15,6 @@ WITH_CODE = [page for page in PAGES if any(block.runs for block in read_blocks(p
 SENTENCES = ["the cat sat on the mat .", "a dog ran in the park .", "The cat sat ."]
 
 
-def test_pages_are_found():
-    names = {page.name for page in WITH_CODE}
-    assert {"tutorial.md", "embedding.md", "classifiers.md", "serving.md"} <= names
-
-
 @pytest.fixture
 def folder(tmp_path):
     """What the pages take for granted: the examples, prose, and text to train on."""

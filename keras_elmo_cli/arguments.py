@@ -1,4 +1,4 @@
-"""Arguments that several subcommands have, and what these arguments name."""
+"""Groups of arguments that several subcommands have, and what such arguments name."""
 
 import os
 import re
@@ -179,11 +179,7 @@ def check_overwrite(options, output):
 
 
 def find(options, words):
-    """Finds words in the text.
-
-    Returns the `Occurrences`, the layers to show (a list of ints), and the sense of each occurrence
-    (a list of strings, or `None`).
-    """
+    """The `Occurrences` of words in the text, the layers to show, and the senses (or `None`)."""
     from keras_elmo.analysis.occurrences import find_occurrences
 
     sentences, senses = _read_sentences_and_senses(options)

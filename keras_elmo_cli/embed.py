@@ -53,9 +53,9 @@ def run(options):
     # What can be wrong is found before a model is loaded.
     check_output(options)
     is_hdf5 = not options.output.endswith(".npz")
-    has_index = is_hdf5 and not options.no_sentence_index
-    sentences = [] if has_index or options.use_sentence_keys else None
-    check = _key_check(input_name(options.input)) if options.use_sentence_keys else None
+    keys = options.use_sentence_keys
+    sentences = [] if keys or (is_hdf5 and not options.no_sentence_index) else None
+    check = _key_check(input_name(options.input)) if keys else None
     records = arguments.read_records(options, options.input, check=check, lines=sentences)
     with replacing_file(options.output) as temporary:
         config, load = arguments.find_elmo(options)
@@ -68,7 +68,6 @@ def run(options):
         arrays = load().embed_stream(texts, layers, options.token_budget, not options.quiet)
         with contextlib.closing(arrays):  # its progress bar ends before a message
             if is_hdf5:
-                keys = options.use_sentence_keys
                 count, tokens = write_hdf5(temporary, arrays, sentences, keys, records.kept)
             else:
                 count, tokens = write_npz(temporary, arrays, records.kept)

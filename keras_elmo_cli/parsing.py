@@ -1,4 +1,4 @@
-"""Adds subcommands to the parser, and words errors with the options that users type."""
+"""The options that subcommands share, the parsers, and errors with the options that users type."""
 
 import argparse
 import inspect

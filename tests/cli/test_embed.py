@@ -111,7 +111,6 @@ def test_arrays_may_be_named_by_their_sentences(embed, elmo):
     [
         ("a b\nc\na b \n", "in.txt, line 3, whose sentence is that of line 1 again: 'a b'"),
         ("a\n\n", "in.txt, line 2, whose sentence is empty or a dot alone"),
-        (".\n", "in.txt, line 1, whose sentence is empty or a dot alone"),
         ("he / she\n", "in.txt, line 1, whose sentence holds a / or a NUL"),
         ("a\0b\n", "in.txt, line 1, whose sentence holds a / or a NUL"),
     ],

@@ -18,11 +18,8 @@ def info(run):
     return info
 
 
-@pytest.mark.parametrize("form", ["folder", "pair"])
-def test_the_shape_the_parameters_and_the_size_are_shown(info, small_folder, small_config, form):
-    model = small_folder
-    if form == "pair":
-        model = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
+def test_the_shape_the_parameters_and_the_size_are_shown(info, small_folder, small_config):
+    model = f"{small_folder}/options.json,{small_folder}/weights.hdf5"
     size = (small_folder / "weights.hdf5").stat().st_size
     parameters = small_config.num_parameters()
     expected = {

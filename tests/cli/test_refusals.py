@@ -59,6 +59,8 @@ EARLY = [
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
     ("tag train in.conll -o new.keras --epochs 0", "--epochs must be an integer of at least 1"),
     ("tflite model model.txt", "*.tflite"),
+    ("train --train train-* -o new", "There must be --vocab FILE, or --init with a model that has"),
+    ("train --train train-* -o new --init tiny", "Received: --init tiny, which has none in a f"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),
     (f"{TRAIN} train-* --steps 0", "--steps must be an integer of at least 1"),
     (f"{TRAIN} seed=1,dropout=0.1/steps=2", "directory: 'seed=1,dropout=0.1/steps=2'"),

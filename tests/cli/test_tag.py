@@ -9,7 +9,6 @@ from unittest import mock
 import pytest
 
 from keras_elmo import Tagger
-from keras_elmo.files.labelled_files import read_texts
 from keras_elmo_cli import classify, tag, task_steps
 from keras_elmo_cli.main import make_parser
 
@@ -63,12 +62,16 @@ def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, 
     assert all(row[0] in ("1", "5") and 0.5 <= float(row[1]) <= 1 for row in rows)
 
 
+def parse(line):
+    return make_parser().parse_args(line.split())
+
+
 def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     """And with `--fine-tune` all of ELMo trains after the head. What is written is whole."""
     monkeypatch.setattr(task_steps, "load_elmo", lambda options: None)
     (folder / "c.keras").write_text("old")
     line = "classify train a.csv --dev b.csv -o c.keras --overwrite --fine-tune --epochs 3"
-    options = make_parser().parse_args(f"{line} --batch-size 5".split())
+    options = parse(f"{line} --batch-size 5")
     model, pair, calls = mock.Mock(trainable_part="mix"), (["a", "b"], ["x", "y"]), []
 
     def fit(*texts, callbacks, **given):
@@ -87,50 +90,6 @@ def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     assert err == "Epoch\nAll of ELMo trains now.\nEpoch\n"
     assert (folder / "c.keras").read_text() == "a model"
     assert not list(folder.glob("*.part*"))
-
-
-def read_label_step(line):
-    """The texts that `classify label` or `tag label` reads."""
-    command, *_ = line.split()
-    options = make_parser().parse_args([*line.split(), "-m", "model.keras"])
-    if command == "tag":
-        return [text for texts in tag._batches(options) for text in texts]
-    return [record.line for records in task_steps.batches_of_records(options) for record in records]
-
-
-def read_train_step(line):
-    """The texts and the labels that `classify train` or `tag train` reads."""
-    command, *_ = line.split()
-    options = make_parser().parse_args([*line.split(), "-o", "model.keras"])
-    read = tag._read if command == "tag" else read_texts
-    return task_steps.read_parts(options, read)["train"]
-
-
-TABLES = {
-    "a.csv": "id,text,y\n1,caf\xe9 au,x\n2,lait,x\n",
-    "a.tsv": "id\ty\ttext\n1\tx\tcaf\xe9 au\n2\tx\tlait\n",
-    "a.jsonl": '{"text": "caf\xe9 au", "y": "x"}\n{"y": "x", "text": ["lait"]}\n',
-}
-
-
-@pytest.mark.parametrize("is_input", [False, True], ids=["file", "stdin"])
-@pytest.mark.parametrize("name", TABLES)
-def test_train_and_label_read_the_same_texts(folder, monkeypatch, name, is_input):
-    """Of a compressed file, or of standard input, whose format is typed."""
-    content = TABLES[name].encode("latin-1")
-    (folder / f"{name}.gz").write_bytes(gzip.compress(content))
-    source = f"- --format {name[2:]}" if is_input else f"{name}.gz"
-    source += " --field text --encoding latin-1"
-
-    def read(step, line):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return step(line)
-
-    texts = ["caf\xe9 au", "lait"]
-    assert read(read_train_step, f"classify train {source} --label-field y") == (texts, ["x", "x"])
-    assert read(read_label_step, f"classify label {source}") == texts
-    last = ["lait"] if name == "a.jsonl" else "lait"
-    assert read(read_label_step, f"tag label {source}") == ["caf\xe9 au", last]
 
 
 COLUMNS = "caf\xe9\tx\nau\ty\n\nlait\tx\n"
@@ -152,17 +111,18 @@ def test_tag_reads_the_same_tokens(folder, name, content, options, label_field, 
     (folder / f"{name}.gz").write_bytes(gzip.compress(content.encode("latin-1")))
     options = f"{name}.gz --encoding latin-1 {options}"
     labels = f" --label-field {label_field}" if label_field else ""
-    sentences, found = read_train_step(f"tag train {options}{labels}")
+    train = parse(f"tag train {options}{labels} -o t.keras")
+    sentences, found = task_steps.read_parts(train, tag._read)["train"]
     assert found == tags
-    assert read_label_step(f"tag label {options}") == sentences
+    batches = tag._batches(parse(f"tag label {options} -m t.keras"))
+    assert [text for texts in batches for text in texts] == sentences
     assert [words[0] for words in sentences] == ["caf\xe9", "lait"]
 
 
 def test_a_batch_holds_texts_or_tokens(folder):
     rows = [{"t": text} for text in ("a b", ["New York"], ["c"], "d")]
     (folder / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    line = "tag label b.jsonl --field t -m t.keras"
-    options = make_parser().parse_args(line.split())
+    options = parse("tag label b.jsonl --field t -m t.keras")
     assert list(tag._batches(options)) == [["a b"], [["New\u00a0York"], ["c"]], ["d"]]
 
 

@@ -67,14 +67,9 @@ def test_steps_are_shown_with_the_mean_of_the_loss(no_delay, capsys):
     with ProgressBar("training", 3, "steps") as bar:
         report = train.step_report(bar, tokens_per_step=640)
         report({"step": 1, "loss": 1.0})
-        result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "oov_rate": 0.25}
-        report({"step": 2, "loss": 1.0, "evaluation": result})
+        report({"step": 2, "loss": 1.0})
         report({"step": 3, "loss": 2.0})
     err = capsys.readouterr().err
-    assert (
-        "\rstep 2: held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words "
-        "unknown\n"
-    ) in err
     assert "2/3" in err and ", loss 1.000, training perplexity 2.7]" in err
     last = err.split("\r")[-1]
     assert "3/3" in last and last.endswith(", loss 1.020, training perplexity 2.8]\n")
@@ -103,9 +98,8 @@ def test_best_model_is_in_the_folder(trained, run_copy, run, untraced):
     """And `evaluate` measures what `train` did."""
     best = float(re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)", trained[1])[0])
     sizes = "--batch-size", 4, "--unroll-steps", 3
-    (measured,) = re.findall(
-        r"^perplexity ([\d.]+) \(forward", run("evaluate", "model", "heldout.txt", *sizes)[1]
-    )
+    _, out, _ = run("evaluate", "model", "heldout.txt", *sizes)
+    (measured,) = re.findall(r"^perplexity ([\d.]+) \(forward", out)
     assert float(measured) == pytest.approx(best, abs=0.006)
 
 
@@ -158,13 +152,6 @@ def test_it_begins_from_another_model(corpus_copy, trainers, run):
         assert all(np.array_equal(value, before) for value, before in pairs)
         is_same = np.array_equal(trainer.model.softmax.kernel, first.softmax.kernel)
         assert is_same == has_softmax
-    for init, received in (
-        ([], "neither"),
-        (["--init", "tiny"], "--init tiny, which has none in a folder"),
-    ):
-        status, _, err = run(*without, "-o", "third", *init)
-        assert status == 2 and err.startswith("keras-elmo train: error: There must be --vocab FILE")
-        assert err.endswith(f"Received: {received}\n")
 
 
 def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, trainers):
@@ -239,8 +226,5 @@ def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy):
     assert not (corpus_copy / "broken/weights.hdf5").exists()
     subprocess.run([*command, "broken", "--resume"], check=True, **quiet)
     models = [BiLanguageModel.from_pretrained(corpus_copy / name) for name in ("whole", "broken")]
-    sentences = (corpus_copy / "heldout.txt").read_text().split("\n")
-    one, other = (np.log(model.perplexity(sentences)["perplexity"]) for model in models)
-    assert one == pytest.approx(other, abs=1e-6)
     for variable, same in zip(*(model.variables for model in models), strict=True):
         np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)

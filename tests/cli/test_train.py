@@ -67,9 +67,12 @@ def test_steps_are_shown_with_the_mean_of_the_loss(no_delay, capsys):
     with ProgressBar("training", 3, "steps") as bar:
         report = train.step_report(bar, tokens_per_step=640)
         report({"step": 1, "loss": 1.0})
-        report({"step": 2, "loss": 1.0})
+        result = {"perplexity": 12.0, "forward": 11.0, "backward": 13.0, "oov_rate": 0.25}
+        report({"step": 2, "loss": 1.0, "evaluation": result})
         report({"step": 3, "loss": 2.0})
     err = capsys.readouterr().err
+    shown = "held-out perplexity 12.00 (forward 11.00, backward 13.00), 25.0% of its words unknown"
+    assert f"\rstep 2: {shown}\n" in err
     assert "2/3" in err and ", loss 1.000, training perplexity 2.7]" in err
     last = err.split("\r")[-1]
     assert "3/3" in last and last.endswith(", loss 1.020, training perplexity 2.8]\n")

@@ -32,10 +32,9 @@ def _picture(add_input_arguments, draw):
         parser.add_shared("--overwrite")
 
     def run(options):
-        from keras_elmo.analysis.plot import check_matplotlib, check_picture, save_figure
+        from keras_elmo.analysis.plot import check_picture, save_figure
 
-        check_matplotlib()  # before anything is computed
-        check_picture(options.output)
+        check_picture(options.output)  # before anything is computed
         arguments.check_overwrite(options, options.output)
         save_figure(draw(options), options.output)
         arguments.report(options, options.output)

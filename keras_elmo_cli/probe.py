@@ -42,7 +42,7 @@ def _run_tags(options):
     from keras_elmo.analysis import probing
     from keras_elmo.files.labelled_files import read_conllu
 
-    probing.check_scikit_learn()
+    probing.check_library("sklearn", "scikit-learn", "probe")
     train, *tests = (  # before a model is loaded
         read_conllu(path, options.label_field, options.encoding, options.errors)
         for path in (options.train, *options.tests)
@@ -75,7 +75,7 @@ def _run_senses(options):
     """
     from keras_elmo.analysis import probing
 
-    probing.check_scikit_learn()
+    probing.check_library("sklearn", "scikit-learn", "probe")
     probing.sense_folders(options.folder)  # before a model is loaded
     elmo = load_elmo(options, tokenizer=None)
     rows = probing.probe_senses(

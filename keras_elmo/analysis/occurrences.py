@@ -1,6 +1,7 @@
 """The occurrences of words in a text, and their vectors."""
 
 import dataclasses
+import importlib
 
 import numpy as np
 
@@ -14,23 +15,13 @@ _CONTEXT_TOKENS = 8  # on each side of a token, where its context is shown
 
 @dataclasses.dataclass
 class Occurrences:
-    """Occurrences of words in a text.
+    """Occurrences of words in a text. The lists of ints have one item for each occurrence."""
 
-    Attributes:
-        sentences: list of lists of strings. The tokens of each sentence with an occurrence.
-        sentence_index: list of ints. For each occurrence, the index of its sentence in
-            `sentences`.
-        token_index: list of ints. For each occurrence, the index of its token in the sentence.
-        line_numbers: list of ints. For each occurrence, the number of its sentence in the text,
-            from 1.
-        vectors: float32, (num_layers + 1, occurrences, D). Each layer.
-    """
-
-    sentences: list
-    sentence_index: list
-    token_index: list
-    line_numbers: list
-    vectors: np.ndarray
+    sentences: list  # of the tokens of each sentence with an occurrence, lists of strings
+    sentence_index: list  # in `sentences`
+    token_index: list  # in the sentence
+    line_numbers: list  # of the sentence in the text, from 1
+    vectors: np.ndarray  # float32, (num_layers + 1, occurrences, D)
 
     def __len__(self):
         return len(self.token_index)
@@ -48,11 +39,7 @@ class Occurrences:
         return printable(" ".join(tokens))
 
     def nearest(self, layer, count=1):
-        """The nearest other occurrences of each occurrence, by the cosine of their vectors.
-
-        Args:
-            layer: int. The number of a layer.
-            count: int. How many neighbours, at most.
+        """The `count` nearest other occurrences of each, by the cosine of their vectors in a layer.
 
         Returns:
             A pair of arrays, (occurrences, count): the numbers of the neighbours, nearest first,
@@ -63,9 +50,7 @@ class Occurrences:
         """
         check_integers(1, count=count)
         if len(self) < 2:
-            raise ValueError(
-                f"There must be at least two occurrences. Received: {len(self)} in this text"
-            )
+            raise ValueError(f"There must be at least two occurrences. Received: {len(self)}")
         count = min(count, len(self) - 1)
         vectors = unit_vectors(self.vectors[layer])
         neighbours, nearest_cosines = [], []
@@ -83,6 +68,23 @@ def printable(text):
     """A text without control characters and invalid UTF-8, which fits into one cell of a table."""
     text = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def check_labels(labels, count):
+    """Raises a `ValueError` if there are labels, and not one for each of `count` occurrences."""
+    if labels is not None and len(labels) != count:
+        raise ValueError(
+            "There must be one label for each occurrence. "
+            f"Received: {len(labels):,} labels for {count:,} occurrences"
+        )
+
+
+def check_library(module, name, extra):
+    """Raises an `ImportError` that says what to install, if a library is not there."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"') from None
 
 
 def unit_vectors(vectors):
@@ -103,7 +105,9 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
         progress: bool. Show a progress bar on standard error.
 
     Returns:
-        An `Occurrences`.
+        An `Occurrences`. It has `vectors`, float32, (num_layers + 1, occurrences, D), and
+        `line_numbers`, a list of ints, from 1. `context(k)` gives the tokens around an occurrence,
+        and `nearest(layer, count)` those with the nearest vectors.
 
     Raises:
         ValueError: one of the words does not occur, or there are no tokens at all.
@@ -121,13 +125,13 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
     if limit is not None:
         check_integers(1, limit=limit)
     found = Occurrences([], [], [], [], None)
-    missed = set()  # words that occur in another case only
+    missed = set()  # words that occur in some case
     is_cut = False
     tokenized = tokenize(elmo.tokenizer, sentences, elmo.max_tokens)
     for line_number, tokens in enumerate(tokenized, start=1):
         indices = [k for k, token in enumerate(tokens) if wanted is None or fold(token) in wanted]
-        if wanted is not None and not ignore_case:
-            missed.update(token.casefold() for token in tokens)
+        if wanted is not None:
+            missed.update(map(str.casefold, tokens))
         if limit is not None and len(found) + len(indices) >= limit:
             indices, is_cut = indices[: limit - len(found)], True
         if indices:
@@ -137,35 +141,30 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
             found.sentences.append(tokens)
         if is_cut:
             break
-    _check_found(found, wanted, missed, fold, is_cut)
+    if not is_cut:
+        _check_found(found, wanted, missed, fold)
     # As a tensor, the tokens are not checked for whitespace once more.
     tokens = text.strings(found.sentences)
-    vectors = elmo.embed_stream(tokens, layers="all", progress=progress)
-    counts = np.bincount(found.sentence_index)
-    ends = np.cumsum(counts)
-    rows = [
-        layers[:, found.token_index[end - count : end]]
-        for layers, count, end in zip(vectors, counts, ends, strict=True)
-    ]
+    stream = elmo.embed_stream(tokens, layers="all", progress=progress)
+    ends = np.cumsum(np.bincount(found.sentence_index))
+    indices = np.split(found.token_index, ends[:-1])  # of each sentence
+    rows = [layers[:, index] for layers, index in zip(stream, indices, strict=True)]
     found.vectors = np.concatenate(rows, axis=1)
     return found
 
 
-def _check_found(found, wanted, missed, fold, is_cut):
+def _check_found(found, wanted, missed, fold):
     """Raises an error if there are no occurrences, or none of one of the words."""
-    if wanted is None:
-        if not len(found):
-            raise ValueError("The text must hold tokens. Received: a text without any")
-        return
-    contexts = (found.context(k) for k in range(len(found)))
-    absent = wanted - {fold(token) for _, token, _ in contexts}
-    if not absent or (is_cut and len(found)):
-        return
-    word = min(absent)
-    if word.casefold() in missed:
-        hint = f"{short_repr(word)} occurs in another case only; `ignore_case=True` finds it"
-    elif len(word.split()) != 1:
-        hint = f"{short_repr(word)} is not one token"
-    else:
-        hint = f"{short_repr(word)} does not occur; look how the tokenizer splits the text"
-    raise ValueError(f"The text must hold the word as a token. Received: {hint}")
+    absent = set(wanted or ()) - {fold(found.context(k)[1]) for k in range(len(found))}
+    if absent:
+        word = min(absent)
+        reason = "does not occur; look how the tokenizer splits the text"
+        if word.casefold() in missed:
+            reason = "occurs in another case only; `ignore_case=True` finds it"
+        elif len(word.split()) != 1:
+            reason = "is not one token"
+        raise ValueError(
+            f"The text must hold the word as a token. Received: {short_repr(word)} {reason}"
+        )
+    if not len(found):
+        raise ValueError("The text must hold tokens. Received: a text without any")

@@ -1,9 +1,8 @@
 """Pictures of vectors, mixes, probes and trainings, as Matplotlib figures.
 
-Every function takes arrays or plain rows and returns a `matplotlib.figure.Figure`, 800 pixels wide,
-which a notebook shows and `save_figure` writes. No global state of `matplotlib.pyplot` is used.
-Colours are those of Okabe and Ito, which people of any colour vision tell apart; markers and
-hatches differ, too. Matplotlib is needed: `pip install "keras-elmo[plot]"`.
+Every function returns a `matplotlib.figure.Figure`, 800 pixels wide, which a notebook shows and
+`save_figure` writes. `matplotlib.pyplot`, which keeps every figure, is not used. Markers and
+hatches differ, as colours do. Matplotlib is needed: `pip install "keras-elmo[plot]"`.
 """
 
 import io
@@ -12,51 +11,39 @@ import os
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import unit_vectors
-from keras_elmo.checks import check_choice, short_repr
+from keras_elmo.analysis.occurrences import check_labels, check_library, unit_vectors
+from keras_elmo.checks import check_choice
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
 
-# Okabe and Ito's palette, without yellow, which is hard to see on white.
+# Okabe and Ito's palette, which people of any colour vision tell apart, without yellow, which is
+# hard to see on white.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "--", "oo")
 _WIDTH = 8.0  # inches, of 100 pixels each
 _MAX_SIDE_BY_SIDE = 12  # tokens of a sentence: with more, panels stand one below the other
 _LABEL_LENGTH = 28  # characters of a name in a legend
-_SUFFIXES = (".png", ".svg")
 
 
 def check_picture(path):
-    """Raises a `ValueError` if a picture cannot be written under such a name."""
-    if os.path.splitext(os.fspath(path))[1] not in _SUFFIXES:
+    """Raises an error if no picture can be drawn, or be written under such a name."""
+    check_library("matplotlib", "Matplotlib", "plot")
+    if not os.fspath(path).endswith((".png", ".svg")):
         raise ValueError(f"A picture must be named *.png or *.svg. Received: {os.fspath(path)}")
 
 
-def check_matplotlib():
-    """Raises an `ImportError` that says what to install, if Matplotlib is not there."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError('Pictures need Matplotlib: pip install "keras-elmo[plot]"') from None
-
-
 def save_figure(figure, path):
-    """Writes a figure to a file, which appears only when it is complete.
-
-    Args:
-        figure: a Matplotlib figure.
-        path: the file: `*.png` or `*.svg`.
-    """
+    """Writes a figure to the file `path`, `*.png` or `*.svg`, which appears when it is complete."""
     check_picture(path)
-    suffix = os.path.splitext(os.fspath(path))[1][1:]
+    suffix = os.fspath(path)[-3:]
     with replacing_file(path) as temporary:
         # Without a date, the same figure gives the same file.
         figure.savefig(temporary, format=suffix, metadata={"Date": None} if suffix == "svg" else {})
 
 
 def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
-    """The vectors of a word's occurrences in the plane, one panel for each layer.
+    """A figure of a word's occurrences in the plane, with a panel for each layer.
 
     Args:
         vectors: float, (layers, occurrences, D).
@@ -64,12 +51,9 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
             label has a colour and a marker.
         layers: sequence of ints, which of `vectors` to show; `None`: all.
         method: `"pca"`: the first two principal components, whose shares of the variance label the
-            axes; or `"tsne"`: t-SNE on cosines (scikit-learn), which shows groups more clearly, but
-            whose distances mean little.
+            axes; or `"tsne"`: t-SNE on cosines, whose groups are clearer, but whose distances mean
+            little (scikit-learn).
         title: str or `None`.
-
-    Returns:
-        A `matplotlib.figure.Figure`.
 
     Raises:
         ImportError: a library is not installed.
@@ -80,39 +64,27 @@ def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
     if count < 3:
         raise ValueError(f"There must be at least three occurrences. Received: {count}")
     check_choice(("pca", "tsne"), method=method)
-    if labels is not None and len(labels) != count:
-        raise ValueError(
-            "There must be one label for each occurrence. "
-            f"Received: {len(labels):,} labels for {count:,} occurrences"
-        )
+    check_labels(labels, count)
     layers = range(len(vectors)) if layers is None else layers
-    names = sorted(set(labels)) if labels is not None else [None]
-    if len(names) > len(_COLORS):
-        raise ValueError(
-            f"There must be at most {len(_COLORS)} labels. Received: {len(names):,} labels, "
-            f"such as {short_repr(names[0])}"
-        )
-    rows = np.array([names.index(label) for label in labels]) if labels is not None else 0
-    rows = np.broadcast_to(rows, count)
-    figure, panels = _panels(len(layers), height=3.6)
+    names, rows = [None], np.zeros(count, int)
+    if labels is not None:
+        names, rows = np.unique(labels, return_inverse=True)
+    _check_colors(names, "labels")
+    figure, panels = _panels(len(layers), 3.6, title)
     for panel, layer in zip(panels, layers, strict=True):
         points, axes = (_principal if method == "pca" else _neighbour_embedding)(vectors[layer])
         # In a random order, so that no label hides the others.
         for k in np.random.default_rng(0).permutation(count):
             style = {"c": _COLORS[rows[k]], "marker": _MARKERS[rows[k]]}
             panel.scatter(*points[k], s=22, alpha=0.75, linewidths=0, **style)
-        panel.set_title(f"layer {layer}")
-        panel.set_xlabel(axes[0])
-        panel.set_ylabel(axes[1])
-        panel.set_xticks([])
-        panel.set_yticks([])
+        panel.set(title=f"layer {layer}", xlabel=axes[0], ylabel=axes[1], xticks=[], yticks=[])
     if labels is not None:
         handles = [
             panels[0].scatter([], [], c=_COLORS[k], marker=_MARKERS[k], label=_short(name))
             for k, name in enumerate(names)
         ]
         _legend(figure, handles)
-    return _titled(figure, title)
+    return figure
 
 
 def _principal(vectors):
@@ -124,34 +96,27 @@ def _principal(vectors):
 
 
 def _neighbour_embedding(vectors):
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError:
-        raise ImportError('t-SNE needs scikit-learn: pip install "keras-elmo[probe]"') from None
+    check_library("sklearn", "scikit-learn", "probe")
+    from sklearn.manifold import TSNE
+
     perplexity = min(30, (len(vectors) - 1) / 3)
     method = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
     return method.fit_transform(vectors), ["t-SNE 1", "t-SNE 2"]
 
 
 def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=None, title=None):
-    """The cosines between the tokens of two sentences, one panel for each layer.
+    """A figure of the cosines between the tokens of two sentences, with a panel for each layer.
 
     Args:
-        vectors: float, (layers, tokens, D). The first sentence, whose tokens are the rows.
-        tokens: list of strings.
-        other_vectors: float, (layers, other tokens, D). The second one, whose tokens are the
-            columns.
-        other_tokens: list of strings.
-        mean: float, (layers, D). The mean vector of a text, which is subtracted first. All vectors
-            of a model have a large common part, so that without this all cosines are high.
+        vectors, tokens: float, (layers, tokens, D), and a list of strings. The sentence whose
+            tokens are the rows.
+        other_vectors, other_tokens: the sentence whose tokens are the columns.
+        mean: float, (layers, D). The mean vector of a text, which is subtracted first: without
+            this all cosines are high.
         layers: sequence of ints, which layers to show; `None`: all.
         title: str or `None`.
 
-    Returns:
-        A `matplotlib.figure.Figure`.
-
     Raises:
-        ImportError: Matplotlib is not installed.
         ValueError: a sentence has no tokens.
     """
     if not tokens or not other_tokens:
@@ -164,34 +129,21 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
     size = 0.22 if is_wide else min(2.1 / len(other_tokens), 0.5)  # of a cell, in inches
     labels = 0.08 * max(map(len, other_tokens)) + 0.5
     height = max(size * len(tokens), 1.2) + labels
-    figure, panels = _panels(len(layers), height, columns=1 if is_wide else None, sharey=True)
+    figure, panels = _panels(len(layers), height, title, 1 if is_wide else 3, sharey=True)
     for panel, layer in zip(panels, layers, strict=True):
         image = panel.imshow(a[layer] @ b[layer].T, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
         panel.set_title(f"layer {layer}")
         panel.set_xticks(range(len(other_tokens)), other_tokens, rotation=90, fontsize=9)
         panel.set_yticks(range(len(tokens)), tokens, fontsize=9)
     figure.colorbar(image, ax=list(panels), label="cosine", pad=0.02)
-    return _titled(figure, title)
+    return figure
 
 
 def mix_weights(model):
-    """The weights of every `ScalarMix` of a model.
-
-    Args:
-        model: a Keras model, or an `Elmo`.
-
-    Returns:
-        A dict from the names of the mixes to their weights, lists of floats that add up to 1.
-
-    Raises:
-        ValueError: the model has no `ScalarMix`.
-    """
+    """The weights of every `ScalarMix` of a Keras model, lists of floats, by the mixes' names."""
     mixes = [layer for layer in model._flatten_layers() if isinstance(layer, ScalarMix)]
     if not mixes:
-        raise ValueError(
-            f"The model must have a ScalarMix. Received: {type(model).__name__} {model.name!r} "
-            "without any"
-        )
+        raise ValueError(f"The model must have a ScalarMix. Received: {model.name!r} without any")
     weights = {}
     for mix in mixes:
         name = mix.name if mix.name not in weights else mix.path
@@ -200,39 +152,29 @@ def mix_weights(model):
 
 
 def plot_mix(mixes, title=None):
-    """The weights of the layers in one or several mixes, as bars.
+    """A figure of the weights of the layers in one or several mixes, as bars.
 
     Args:
-        mixes: dict of what `mix_weights` gives: names, and lists of a weight for each layer.
+        mixes: dict of names, and lists of a weight for each layer.
         title: str or `None`.
-
-    Returns:
-        A `matplotlib.figure.Figure`.
     """
-    if not mixes:
-        raise ValueError("There must be a mix to show. Received: none")
-    num_layers = max(map(len, mixes.values()))
-    groups = [f"layer {k}" for k in range(num_layers)]
-    bars = {
-        name: [*weights, *[np.nan] * (num_layers - len(weights))] for name, weights in mixes.items()
-    }
-    figure, (panel,) = _panels(1, height=3.6)
+    _check_colors(mixes, "mixes")
+    groups = [f"layer {k}" for k in range(max(map(len, mixes.values())))]
+    bars = {name: dict(zip(groups, weights, strict=False)) for name, weights in mixes.items()}
+    figure, (panel,) = _panels(1, 3.6, title)
     _bars(figure, panel, groups, bars, "{:.2f}")
     panel.set_ylabel("weight in the mix")
-    return _titled(figure, title)
+    return figure
 
 
 def plot_probe(results, title=None):
-    """The scores of a probe for each layer, as bars, with the baseline as a line.
+    """A figure of the scores of a probe for each layer, as bars, with the baseline as a line.
 
     Args:
         results: list of dicts, as `keras-elmo probe --json` prints them: `"model"`, a name;
             `"metric"`, the key of the score; and `"rows"`, the results of `probing`. If there are
             rows of the word `"mean"`, only those are shown.
         title: str or `None`.
-
-    Returns:
-        A `matplotlib.figure.Figure`.
 
     Raises:
         ValueError: there are no results, or they are of different probes.
@@ -246,25 +188,25 @@ def plot_probe(results, title=None):
     (metric,) = metrics
     tables = [(result["model"], *table) for result in results for table in _tables(result)]
     has_one_test = len({data for _, data, _ in tables}) == 1
-    bars, baselines = {}, {}
+    bars, baselines = {}, []
     for number, (model, data, scores) in enumerate(tables, start=1):
         name = model if has_one_test else f"{model}, {os.path.basename(data)}"
         name = name if name not in bars else f"{name} ({number})"
         baseline = next(iter(scores))  # the first row knows no context
-        baselines[name] = baseline, scores.pop(baseline)
+        baselines.append((baseline, scores.pop(baseline)))
         bars[name] = scores
+    _check_colors(bars, "models or tests")
     groups = list(dict.fromkeys(group for scores in bars.values() for group in scores))
-    bars = {name: [scores.get(group, np.nan) for group in groups] for name, scores in bars.items()}
-    figure, (panel,) = _panels(1, height=4.0)
+    figure, (panel,) = _panels(1, 4.0, title)
     handles = []
-    for k, (baseline, score) in enumerate(dict.fromkeys(baselines.values())):
-        color = _COLORS[k % len(_COLORS)] if len(set(baselines.values())) > 1 else "black"
+    for k, (baseline, score) in enumerate(dict.fromkeys(baselines)):
+        color = _COLORS[k] if len(set(baselines)) > 1 else "black"
         label = f"{baseline} ({score:.1f})"
         handles.append(panel.axhline(score, color=color, linestyle="--", lw=1.2, label=label))
     _bars(figure, panel, groups, bars, "{:.1f}", handles)
     panel.set_ylabel("macro F1 (%)" if metric == "f1" else f"{metric} (%)")
     panel.set_ylim(0, 105)
-    return _titled(figure, title)
+    return figure
 
 
 def _tables(result):
@@ -277,30 +219,20 @@ def _tables(result):
 
 
 def _bars(figure, panel, groups, bars, form, handles=()):
-    """Groups of bars, with their values above them if there is room."""
-    if len(bars) > len(_COLORS):
-        raise ValueError(
-            f"There must be at most {len(_COLORS)} groups of bars. Received: {len(bars)}"
-        )
+    """Groups of bars, with their values above them if there is room.
+
+    `bars` has the values of each colour by the group. Where a group is missing, there is no bar.
+    """
     width = 0.8 / len(bars)
     drawn = []
-    for k, (name, values) in enumerate(bars.items()):
+    for k, (name, value_of) in enumerate(bars.items()):
+        values = [value_of.get(group, np.nan) for group in groups]
         x = np.arange(len(groups)) + (k - (len(bars) - 1) / 2) * width
         style = {"color": _COLORS[k], "hatch": _HATCHES[k], "edgecolor": "white"}
         drawn.append(panel.bar(x, values, width, label=_short(name), zorder=2, **style))
         if len(bars) * len(groups) <= 16:  # with more, the values would touch each other
-            for place, value in zip(x, values, strict=True):
-                if not np.isnan(value):
-                    panel.annotate(
-                        form.format(value),
-                        (place, value),
-                        (0, 2),
-                        textcoords="offset points",
-                        ha="center",
-                        fontsize=9,
-                        zorder=4,
-                        bbox={"fc": "white", "ec": "none", "pad": 0.5},
-                    )
+            box = {"fc": "white", "ec": "none", "pad": 0.5}
+            panel.bar_label(drawn[-1], fmt=form, padding=2, fontsize=9, zorder=4, bbox=box)
     panel.set_xticks(range(len(groups)), groups)
     panel.spines[["top", "right"]].set_visible(False)
     panel.margins(y=0.12)
@@ -308,27 +240,23 @@ def _bars(figure, panel, groups, bars, form, handles=()):
 
 
 def plot_training(runs, title=None):
-    """The curves of one or several trainings: the loss, and the perplexity of held-out text.
+    """A figure of one or several trainings: the loss, and the perplexity of held-out text.
 
     Args:
         runs: dict from the names of the runs to their scalars, as
             `keras_elmo.training.read_event_log` returns them.
         title: str or `None`.
 
-    Returns:
-        A `matplotlib.figure.Figure`.
-
     Raises:
         ValueError: there are no runs, or one has no curve of the loss.
     """
-    if not runs or len(runs) > len(_COLORS):
-        raise ValueError(f"There must be 1 to {len(_COLORS)} runs. Received: {len(runs)}")
+    _check_colors(runs, "runs")
     tags = {"train/loss": "training loss", "heldout/perplexity": "held-out perplexity"}
     for name, scalars in runs.items():
         if "train/loss" not in scalars:
             raise ValueError(f"The run must have a loss. Received: {name}, without train/loss")
     tags = {tag: label for tag, label in tags.items() if any(tag in run for run in runs.values())}
-    figure, panels = _panels(len(tags), height=3.8)
+    figure, panels = _panels(len(tags), 3.8, title)
     handles = []
     for panel, (tag, name_of_tag) in zip(panels, tags.items(), strict=True):
         for k, (name, scalars) in enumerate(runs.items()):
@@ -354,31 +282,35 @@ def plot_training(runs, title=None):
             panel.yaxis.get_minor_locator().set_params(subs=(2, 3, 5))
             panel.yaxis.set_minor_formatter("{x:.0f}")
             panel.tick_params(axis="y", which="minor", labelsize=8)
-        panel.set_title(name_of_tag)
-        panel.set_xlabel("step")
+        panel.set(title=name_of_tag, xlabel="step")
         panel.xaxis.get_major_locator().set_params(nbins=4)
         panel.xaxis.set_major_formatter("{x:,.0f}")
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     _legend(figure, handles)
-    return _titled(figure, title)
+    return figure
 
 
 # What all figures share
 
 
-def _panels(count, height, columns=None, sharey=False):
-    """A figure with panels of equal height: the figure, and a list of its axes."""
-    check_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _check_colors(names, things):
+    if not 0 < len(names) <= len(_COLORS):
+        raise ValueError(f"There must be 1 to {len(_COLORS)} {things}. Received: {len(names):,}")
+
+
+def _panels(count, height, title, max_columns=3, sharey=False):
+    """A figure with panels of equal height (in inches): the figure, and a list of its axes."""
+    check_library("matplotlib", "Matplotlib", "plot")
     from matplotlib.figure import Figure
 
-    columns = columns or min(count, 3)
+    columns = min(count, max_columns)
     lines = -(-count // columns)
     figure = Figure(figsize=(_WIDTH, 0.3 + height * lines), dpi=100, layout="constrained")
-    FigureCanvasAgg(figure)
     # Without this, notebooks do not display figures that were made without pyplot.
     figure._repr_png_ = lambda: _png(figure)
+    if title:
+        figure.suptitle(title)
     axes = figure.subplots(lines, columns, squeeze=False, sharey=sharey).ravel()
     for panel in axes[count:]:
         panel.remove()
@@ -392,14 +324,8 @@ def _png(figure):
 
 
 def _legend(figure, handles):
-    columns = max(1, min(len(handles), 3))
+    columns = min(len(handles), 3)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
-
-
-def _titled(figure, title):
-    if title:
-        figure.suptitle(title)
-    return figure
 
 
 def _short(name):

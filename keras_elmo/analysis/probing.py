@@ -1,10 +1,8 @@
 """Probing: what each layer of a model knows of tags and of word senses.
 
 A probe is a simple classifier on frozen vectors. If it is right more often with one layer than with
-another, that layer holds the information in a plainer form.
-
-Both probes return plain rows, a list of dicts that `pandas.DataFrame(rows)` takes.
-They need scikit-learn: `pip install "keras-elmo[probe]"`.
+another, that layer holds the information in a plainer form. Both probes return rows that
+`pandas.DataFrame(rows)` takes. They need scikit-learn: `pip install "keras-elmo[probe]"`.
 """
 
 import collections
@@ -15,13 +13,10 @@ import warnings
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import unit_vectors
+from keras_elmo.analysis.occurrences import check_library, unit_vectors
 from keras_elmo.files.labelled_files import read_conllu, read_senses
 from keras_elmo.layers import ScalarMix
 from keras_elmo.process.signals import check_signals
-
-TAG_BASELINE = "most frequent tag"
-SENSE_BASELINE = "most frequent sense"
 
 # The learned mix: enough steps for its weights to settle. A small text is seen several times.
 _MIX_STEPS = 500
@@ -29,17 +24,13 @@ _MIX_BATCH = 1024
 _MIX_LEARNING_RATE = 1e-2
 
 
-# Tags
-
-
 def probe_tags(elmo, train, test, label_field="upos", progress=False):
     """What each layer knows of the tags of words: the accuracy of a linear classifier.
 
     For each layer, a logistic regression learns the tag of a word from its vector. The row `"mix"`
-    is of the learned mix of all layers: a `ScalarMix` learns its weights below a linear classifier,
-    and the same logistic regression reads the mixed vectors. The row `"most frequent tag"` is a
-    baseline that knows no sentence: each word gets the tag that it has most often in `train`, and a
-    word that is not there the most frequent tag of all.
+    is of a `ScalarMix` of all layers, which learned its weights below a linear classifier. The row
+    `"most frequent tag"` is a baseline that knows no sentence: each word gets the tag that it has
+    most often in `train`, and a word that is not there the most frequent tag of all.
 
     Args:
         elmo: an `Elmo`.
@@ -68,7 +59,7 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
     >>> rows = probe_tags(elmo, "train.conllu", "test.conllu")
     >>> [(row["vectors"], round(row["accuracy"], 3)) for row in rows]
     """
-    check_scikit_learn()
+    check_library("sklearn", "scikit-learn", "probe")
     if not isinstance(test, dict):
         test = {os.fspath(test) if isinstance(test, str | os.PathLike) else "test": test}
     texts = {None: _tagged(train, label_field)}
@@ -76,11 +67,9 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
     words = {name: _tagged_words(text) for name, text in texts.items()}
     labels = {name: np.array([tag for _, tag in pairs], str) for name, pairs in words.items()}
     if len(set(labels[None])) < 2:
-        raise ValueError(
-            "The training text must have at least two tags. "
-            f"Received: {', '.join(set(labels[None])) or 'no tags'}"
-        )
-    scores = {TAG_BASELINE: _baseline_scores(words)}
+        received = ", ".join(set(labels[None])) or "no tags"
+        raise ValueError(f"The training text must have at least two tags. Received: {received}")
+    scores = {"most frequent tag": _baseline_scores(words)}
     vectors = {name: _vectors(elmo, text, progress) for name, text in texts.items()}
     num_layers = len(vectors[None])
     kinds = {f"layer {k}": np.eye(num_layers)[k] for k in range(num_layers)}
@@ -101,14 +90,13 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
 
 
 def _tagged(data, label_field):
-    """The sentences and the tags of a file, or of a pair."""
     if isinstance(data, str | os.PathLike):
         return read_conllu(data, label_field)
     sentences, tags = ([list(row) for row in rows] for rows in data)
     if [len(row) for row in sentences] != [len(row) for row in tags]:
+        num_tokens, num_tags = (sum(map(len, rows)) for rows in (sentences, tags))
         raise ValueError(
-            "Each token must have one tag. Received: sentences of "
-            f"{sum(map(len, sentences)):,} tokens, with {sum(map(len, tags)):,} tags"
+            f"Each token must have one tag. Received: {num_tokens:,} tokens and {num_tags:,} tags"
         )
     return sentences, tags
 
@@ -136,13 +124,9 @@ def _vectors(elmo, text, progress):
 
 
 def most_frequent_tags(pairs):
-    """Each word's most frequent tag.
+    """A function that gives each word's most frequent tag; for other words, that of all words.
 
-    Args:
-        pairs: list of pairs of a word and its tag.
-
-    Returns:
-        A function of a word that gives its tag; of other words, the most frequent tag of all.
+    `pairs` is a list of pairs of a word and its tag.
     """
     counts = collections.defaultdict(collections.Counter)
     for word, tag in pairs:
@@ -153,7 +137,6 @@ def most_frequent_tags(pairs):
 
 
 def _baseline_scores(words):
-    """The accuracy of each word's most frequent tag, for each text."""
     tag_of = most_frequent_tags(words[None])
     return {
         name: sum(tag_of(word) == tag for word, tag in pairs) / len(pairs)
@@ -217,24 +200,19 @@ def _linear_scores(vectors, labels, weights):
     }
 
 
-# Senses
-
-
 def probe_senses(elmo, folder, progress=False, encoding="utf-8", errors="strict"):
     """What each layer knows of the senses of words: the F1 of the nearest sense vector.
 
     A sense vector is the mean of the word's vectors over the training sentences with that sense.
     In a test sentence, the word gets the sense whose vector is nearest, by the cosine (of equally
-    near ones, the more frequent). The row `"average"` is of the plain average of all layers. The
-    row `"most frequent sense"` is a baseline, where every sentence gets the sense that is most
-    frequent in the training part.
+    near ones, the more frequent). The row `"average"` is of the plain average of all layers. In the
+    baseline `"most frequent sense"` every sentence gets that of the training part.
 
     Args:
         elmo: an `Elmo`.
-        folder: a folder like CoarseWSD-20's, with a folder for each word; or the folder of one
-            word. See `read_senses`.
+        folder: a folder like CoarseWSD-20's, with a folder for each word; or that of one word.
         progress: bool. Show progress bars on standard error.
-        encoding, errors: see `read_senses`.
+        encoding, errors: of the files, as in `open`.
 
     Returns:
         A list of dicts, one for each word and each kind of vectors. If there are several words,
@@ -250,37 +228,28 @@ def probe_senses(elmo, folder, progress=False, encoding="utf-8", errors="strict"
         ImportError: scikit-learn is not installed.
         ValueError: there is no such folder of a word, or a file cannot be read.
     """
-    check_scikit_learn()
+    check_library("sklearn", "scikit-learn", "probe")
     words = sense_folders(folder)
-    parts = {
-        (word, part): read_senses(word, part, encoding, errors)
-        for word in words
-        for part in ("train", "test")
-    }
+    # All files are read before the first word is probed.
+    data = [
+        [read_senses(word, part, encoding, errors) for part in ("train", "test")] for word in words
+    ]
     rows = []
-    for word in words:
-        rows += _probe_word(elmo, word.name, parts[word, "train"], parts[word, "test"], progress)
+    for word, (train, test) in zip(words, data, strict=True):
+        rows += _probe_word(elmo, word.name, train, test, progress)
     if len(words) > 1:
-        rows += _mean_rows(rows, len(words))
+        rows += _mean_rows(rows)
     return rows
 
 
 def sense_folders(folder):
-    """The folders of the words below a folder, which may be that of a word itself.
-
-    Raises:
-        FileNotFoundError: there is no such folder.
-        ValueError: there is no folder of a word.
-    """
-    folder = pathlib.Path(folder)
-    if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder}")
-    words = [folder] if (folder / "train.data.txt").exists() else sorted(folder.iterdir())
+    """The folders of the words below a folder, which may be that of a word itself."""
+    words = [pathlib.Path(folder), *sorted(pathlib.Path(folder).iterdir())]
     words = [word for word in words if (word / "train.data.txt").exists()]
     if not words:
         raise ValueError(
             f"{folder} must hold train.data.txt, train.gold.txt, test.data.txt and test.gold.txt, "
-            "or folders with such files. Received: a folder without any"
+            "or folders of these"
         )
     return words
 
@@ -292,21 +261,19 @@ def _probe_word(elmo, word, train, test, progress):
     number_of = {sense: number for number, sense in enumerate(senses)}
     truth = np.array([number_of.get(sense, -1) for sense in test[2]])
     vectors, tested = (_sense_vectors(elmo, *part[:2], progress) for part in (train, test))
-    usual = np.bincount(labels).argmax()
-    predictions = {SENSE_BASELINE: np.full(len(truth), usual)}
+    order = np.argsort(-np.bincount(labels), kind="stable")  # the most frequent sense first
+    predictions = {"most frequent sense": np.full(len(truth), order[0])}
     for number, name in enumerate([*(f"layer {k}" for k in range(len(vectors) - 1)), "average"]):
         means = np.stack([vectors[number][labels == k].mean(axis=0) for k in range(len(senses))])
         cosines = unit_vectors(tested[number]) @ unit_vectors(means).T
         # In layer 0 all vectors of a word are equal up to rounding; rounding makes ties.
-        order = np.argsort(-np.bincount(labels), kind="stable")
         predictions[name] = order[np.round(cosines, 5)[:, order].argmax(axis=1)]
+    options = {"labels": range(len(senses)), "average": "macro", "zero_division": 0}
     return [
         {
             "word": word,
             "vectors": name,
-            "f1": float(
-                f1_score(truth, found, labels=range(len(senses)), average="macro", zero_division=0)
-            ),
+            "f1": float(f1_score(truth, found, **options)),
             "senses": len(senses),
             "sentences": len(truth),
         }
@@ -322,24 +289,17 @@ def _sense_vectors(elmo, sentences, indices, progress):
     return np.concatenate([layers, layers.mean(axis=0, keepdims=True)])
 
 
-def _mean_rows(rows, num_words):
-    names = [row["vectors"] for row in rows[: len(rows) // num_words]]
-    of = {name: [row for row in rows if row["vectors"] == name] for name in names}
+def _mean_rows(rows):
+    rows_of = collections.defaultdict(list)
+    for row in rows:
+        rows_of[row["vectors"]].append(row)
     return [
         {
             "word": "mean",
             "vectors": name,
-            "f1": float(np.mean([row["f1"] for row in of[name]])),
+            "f1": float(np.mean([row["f1"] for row in rows])),
             "senses": None,
-            "sentences": sum(row["sentences"] for row in of[name]),
+            "sentences": sum(row["sentences"] for row in rows),
         }
-        for name in names
+        for name, rows in rows_of.items()
     ]
-
-
-def check_scikit_learn():
-    """Raises an `ImportError` that says what to install, if scikit-learn is not there."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise ImportError('Probing needs scikit-learn: pip install "keras-elmo[probe]"') from None

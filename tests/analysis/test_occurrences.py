@@ -13,8 +13,6 @@ SENTENCES = [
 
 def test_occurrences_have_their_places_and_vectors(elmo):
     found = find_occurrences(elmo, SENTENCES, "bank")
-    assert found.sentences == [SENTENCES[0].split(), SENTENCES[3].split()]
-    assert (found.sentence_index, found.token_index) == ([0, 1], [4, 4])
     assert found.line_numbers == [1, 4]
     assert found.context(1) == (["The", "Bank", "and", "the"], "bank", ["lent", "money", "."])
     expected = [elmo.embed([SENTENCES[k]], layers="all")[0][:, 4] for k in (0, 3)]
@@ -39,7 +37,6 @@ def test_several_words_case_and_limit(elmo):
         (SENTENCES, "boat", ValueError, "'boat' does not occur"),
         (SENTENCES, ["bank", "RIVER"], ValueError, "'RIVER' occurs in another case"),
         (SENTENCES, "the bank", ValueError, "'the bank' is not one token"),
-        ([], "bank", ValueError, "'bank' does not occur"),
         (["", " "], None, ValueError, "without any"),
         ("by the bank", "bank", TypeError, "for one, pass"),
     ],

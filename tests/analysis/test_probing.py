@@ -1,3 +1,4 @@
+import itertools
 import sys
 
 import numpy as np
@@ -34,9 +35,8 @@ def test_tags_are_known_where_the_vectors_tell_them():
     test = tagged(1)
     rows = probing.probe_tags(Model(), tagged(0), {"one": test, "two": test})
     kinds = ["most frequent tag", "layer 0", "layer 1", "layer 2", "mix"]
-    assert [(row["test"], row["vectors"]) for row in rows] == [
-        (name, kind) for name in ("one", "two") for kind in kinds
-    ]
+    names = itertools.product(("one", "two"), kinds)
+    assert [(row["test"], row["vectors"]) for row in rows] == list(names)
     scores = {row["vectors"]: row["accuracy"] for row in rows}
     usual = max(np.mean([tags[1] == tag for tags in test[1]]) for tag in ("VERB", "NOUN"))
     baseline = scores["most frequent tag"]
@@ -58,17 +58,10 @@ def test_words_without_a_tag_are_not_counted(monkeypatch):
     assert rows[0]["tokens"] == 60 and rows[0]["test"] == "test"
 
 
-@pytest.mark.parametrize(
-    "train, message",
-    [
-        (([["a", "b"]], [["X"]]), "1 tags"),
-        (([["a", "b"]], [["X", "X"]]), "two tags"),
-        (([], []), "no tags"),
-    ],
-)
-def test_texts_without_tags_are_refused(train, message):
-    with pytest.raises(ValueError, match=message):
-        probing.probe_tags(Model(), train, tagged(1))
+def test_texts_without_tags_are_refused():
+    for tags, message in ([["X"]], "1 tags"), ([["X", "X"]], "two tags"), ([["_", "_"]], "no tags"):
+        with pytest.raises(ValueError, match=message):
+            probing.probe_tags(Model(), ([["a", "b"]], tags), tagged(1))
 
 
 def write_word(folder, golds):
@@ -85,9 +78,8 @@ def test_senses_are_known_where_the_vectors_tell_them(tmp_path):
     (tmp_path / "README.txt").write_text("no word")
     rows = probing.probe_senses(Model(), tmp_path)
     kinds = ["most frequent sense", "layer 0", "layer 1", "layer 2", "average"]
-    assert [(row["word"], row["vectors"]) for row in rows] == [
-        (word, kind) for word in ("run", "walk", "mean") for kind in kinds
-    ]
+    names = list(itertools.product(("run", "walk", "mean"), kinds))
+    assert [(row["word"], row["vectors"]) for row in rows] == names
     scores = {(row["word"], row["vectors"]): row["f1"] for row in rows}
     # Every sentence gets the sense that four of six have: its F1 is 0.8, and the other's is 0.
     assert scores["run", "most frequent sense"] == pytest.approx(0.4)
@@ -102,8 +94,6 @@ def test_senses_are_known_where_the_vectors_tell_them(tmp_path):
 def test_folders_without_words_are_refused(tmp_path):
     with pytest.raises(ValueError, match="train.data.txt"):
         probing.probe_senses(Model(), tmp_path)
-    with pytest.raises(FileNotFoundError):
-        probing.probe_senses(Model(), tmp_path / "absent")
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch, tmp_path):

@@ -8,10 +8,9 @@ table; `--tables` measures some of them anew and leaves the others as they are.
 
 import contextlib
 import dataclasses
-import datetime
+import functools
 import os
 import pathlib
-import sys
 import tempfile
 
 import keras_elmo
@@ -38,7 +37,7 @@ def arguments():
 
 def main():
     options = arguments()
-    sentences = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line]
+    sentences = report.read_lines(options.text)
     measure.REPEATS = 1 if options.small else options.repeats
     if options.small:
         sentences = sentences[:24]
@@ -49,7 +48,6 @@ def main():
         if options.model:
             config = keras_elmo.ElmoConfig.from_options(os.path.join(model, "options.json"))
         tables = plan(options.small, model, config, sentences, folder, others)
-        chosen = report.chosen_tables(options, tables)
         if not options.model:
             keras_elmo.Elmo(config).save_pretrained(model)
         results = {
@@ -58,36 +56,32 @@ def main():
             "model": config.to_options(),
             "tables": {},
         }
-        if options.tables:
-            same = ("machine", "text", "model")
-            results["tables"] = report.earlier_tables(options.output, "inference", results, same)
-        for name in chosen:
-            print(f"{name} ...", file=sys.stderr, flush=True)
+
+        def table(measured):
             with measure.Worker("keras_elmo", model) as worker:
                 peak = worker.ask("peak")["value"]
-            results["tables"][name] = {
-                "date": datetime.date.today().isoformat(),
+            return {
+                "date": report.today(),
                 "peak of a matrix product (GFLOP/s)": peak,
-                "rows": tables[name](peak),
+                "rows": measured(peak),
             }
-            text = report.write(options.output, "inference", results, head(results))
-    print(text)
+
+        tables = {name: functools.partial(table, rows) for name, rows in tables.items()}
+        same = ("machine", "text", "model")
+        report.measure_tables(options, "inference", results, tables, head, same)
 
 
 def head(results):
     text = results["text"]
     return (
-        f"Measured {report.where(results['machine'])}; {text['sentences']} sentences, "
+        f"Measured {report.where(results)}; {text['sentences']} sentences, "
         f"{text['tokens']:,} tokens. The peak is that of a large float32 matrix product just "
         "before each table."
     )
 
 
 def plan(is_small, model, config, sentences, folder, others):
-    """Every table by its name: a function of the peak (GFLOP/s) to a list of rows.
-
-    `folder` is for files that the systems read, and `others` is what `peers.pythons` returns.
-    """
+    """Every table by its name: a function of the peak (GFLOP/s) to a list of rows."""
     file = os.path.join(folder, "words.tflite")
     systems = [("keras_elmo", model), ("keras_elmo_lite, int8", file)]
     systems += [(name, model, python) for name, python in others.items()]

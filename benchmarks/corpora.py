@@ -6,7 +6,7 @@ is installed. The file is written after each table; `--tables` measures some of 
 
 import contextlib
 import cProfile
-import datetime
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -42,39 +42,31 @@ def arguments():
 
 def main():
     options = arguments()
-    lines = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line]
-    tables = plan(options, lines)
-    chosen = report.chosen_tables(options, tables)
-    results = {"machine": report.machine(), "versions": versions(), "tables": {}}
-    if options.tables:
-        results["tables"] = report.earlier_tables(options.output, "corpora", results)
-    for name in chosen:
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            rows = tables[name](pathlib.Path(folder))
-        load = os.getloadavg()[1]
-        for row in rows:
-            row.update({"date": datetime.date.today().isoformat(), "load": load})
-        results["tables"][name] = rows
-        text = report.write(options.output, "corpora", results, head(results))
-    print(text)
-
-
-def versions():
-    """The versions of what is measured: a list of strings."""
-    names = ("tensorflow", "keras", "pyarrow", "apache-beam")
-    return [
+    lines = report.read_lines(options.text)
+    versions = [
         f"{name} {importlib.metadata.version(name)}"
-        for name in names
+        for name in ("tensorflow", "keras", "pyarrow", "apache-beam")
         if importlib.util.find_spec(name.replace("-", "_"))
     ]
+    results = {"machine": report.machine(), "versions": versions, "tables": {}}
+
+    def rows_of(measured):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = measured(pathlib.Path(folder))
+        now = {"date": report.today(), "load": os.getloadavg()[1]}
+        return [{**row, **now} for row in rows]
+
+    tables = {
+        name: functools.partial(rows_of, measured)
+        for name, measured in plan(options, lines).items()
+    }
+    report.measure_tables(options, "corpora", results, tables, head)
 
 
 def head(results):
-    place = report.where(results["machine"], *results["versions"])
     return (
-        f"Measured {place}. The load is the machine's average over the five minutes before the end "
-        "of a table: beyond the number of cores, other programs ran."
+        f"Measured {report.where(results)}. The load is the machine's average over the five "
+        "minutes before the end of a table: beyond the number of cores, other programs ran."
     )
 
 
@@ -84,6 +76,7 @@ def plan(options, lines):
     original = SMALL if small else keras_elmo.ElmoConfig()
     count = 40 if small else options.sentences
     sizes = [200, 400] if small else [size for size in (100_000, options.most_lines) if size]
+    values = LENGTHS[:2] if small else LENGTHS
 
     def of_original(folder):
         keras_elmo.Elmo(original).save_pretrained(folder / "model")
@@ -93,9 +86,7 @@ def plan(options, lines):
     return {
         "formats, tiny": lambda folder: formats(folder, "tiny", repeat(lines, count), small),
         "formats, the original's shape": of_original,
-        "time of a token by sentence length": lambda folder: lengths(
-            folder, original, lines, LENGTHS[:2] if small else LENGTHS
-        ),
+        "time of a token by sentence length": lambda f: lengths(f, original, lines, values),
         "share of Python, tiny": lambda folder: python_share(lines, 40 if small else 1024),
         "memory, a small model": lambda folder: memory(folder, lines, sizes),
     }
@@ -105,20 +96,24 @@ def repeat(lines, count):
     return [lines[index % len(lines)] for index in range(count)]
 
 
+def short_sentences(lines, count):
+    """Random sentences of 1 to 5 tokens of the text."""
+    words = [word for line in lines for word in line.split()]
+    chance = random.Random(0)
+    for _ in range(count):
+        yield " ".join(chance.choices(words, k=chance.randint(1, 5)))
+
+
 class Measured:
     """A command that was run: its seconds, and the most memory of all its processes together."""
 
     def __init__(self, command):
         self.memory = 0
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(report.ROOT)}
+        outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         start = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, *map(str, command)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
+        command = [sys.executable, *map(str, command)]
+        process = subprocess.Popen(command, env=environment, **outputs)
         watching = threading.Thread(target=self._watch, args=(process,), daemon=True)
         watching.start()
         err = process.communicate()[1]
@@ -134,7 +129,6 @@ class Measured:
 
 
 def _family(pid):
-    """A process and all that it started."""
     family = [pid]
     for parent in family:
         with contextlib.suppress(OSError):
@@ -152,33 +146,27 @@ def _memory_of(pid):
 
 
 def formats(folder, model, lines, is_small):
-    """Sentences a second and memory of each format; the start of each command is taken off.
-
-    Of few lines it is not (`is_small`): the difference would be noise.
-    """
+    """Sentences a second and memory of each format, without the start except of few lines."""
     one, text = folder / "one.txt", folder / "text.txt"
     one.write_text(f"{lines[0]}\n", encoding="utf-8")
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     embed = ["-m", "keras_elmo", "embed", "-m", model, "-q"]
     embed_corpus = ["-m", "keras_elmo", "embed-corpus", "-m", model, "-q"]
     pooled = ["--pooled", "--layers", "elmo"]
-    beam = [_EXAMPLE, "--model", model]
-    workers = ["--direct_running_mode", "multi_processing", "--direct_num_workers"]
     commands = {
         "HDF5, all layers": lambda source, out: [*embed, source, "-o", f"{out}.hdf5"],
         "Parquet, all layers": lambda source, out: [*embed_corpus, source, "-o", out],
         "Parquet, pooled": lambda source, out: [*embed_corpus, source, "-o", out, *pooled],
     }
     if importlib.util.find_spec("apache_beam"):
-        one_process = ["--runner", "FnApiRunner"]
-        commands["Beam, pooled, 1 process"] = lambda source, out: [
-            *[*beam, source, f"{out}/part"],
-            *one_process,
-        ]
-        commands["Beam, pooled, 2 processes"] = lambda source, out: [
-            *[*beam, source, f"{out}/part"],
-            *[*workers, "2"],
-        ]
+        runners = {
+            "1 process": ["--runner", "FnApiRunner"],
+            "2 processes": "--direct_running_mode multi_processing --direct_num_workers 2".split(),
+        }
+        for name, workers in runners.items():
+            commands[f"Beam, pooled, {name}"] = lambda source, out, workers=workers: [
+                *(_EXAMPLE, "--model", model, source, f"{out}/part", *workers)
+            ]
     rows = []
     for index, (name, command) in enumerate(commands.items()):
         start = Measured(command(one, folder / f"one-{index}"))
@@ -210,8 +198,7 @@ def formats(folder, model, lines, is_small):
 def lengths(folder, config, lines, values):
     """Tokens a second of `embed` by sentence length, with the default batches.
 
-    The lengths are measured in turn, each in a process of its own, and the medians are taken: how
-    fast a machine is can change within minutes.
+    They are measured in turn, since how fast a machine is can change within minutes.
     """
     keras_elmo.Elmo(config).save_pretrained(folder / "model")
     vocabulary = sorted({word for line in lines for word in line.split()})
@@ -226,23 +213,18 @@ def lengths(folder, config, lines, values):
             workers[-1].ask("embed", texts[-1][:2], layers="top")
         for _ in range(3):
             peaks.append(workers[0].ask("peak")["value"])
-            seconds.append(
-                [
-                    worker.ask("embed", text, layers="top")["seconds"]
-                    for worker, text in zip(workers, texts, strict=True)
-                ]
-            )
+            pairs = zip(workers, texts, strict=True)
+            seconds.append([w.ask("embed", text, layers="top")["seconds"] for w, text in pairs])
+        peak = statistics.median(peaks)
         for length, text, worker, *times in zip(values, texts, workers, *seconds, strict=True):
+            median = statistics.median(times)
             rows.append(
                 {
                     "tokens a sentence": length,
                     "sentences": len(text),
-                    "tokens/s": len(text) * length / statistics.median(times),
-                    "peak of a matrix product (GFLOP/s)": statistics.median(peaks),
-                    "share of the peak": measure.needed(text, config)
-                    / statistics.median(times)
-                    / 1e9
-                    / statistics.median(peaks),
+                    "tokens/s": len(text) * length / median,
+                    "peak of a matrix product (GFLOP/s)": peak,
+                    "share of the peak": measure.needed(text, config) / median / 1e9 / peak,
                     "peak memory (MB)": worker.memory / 1e6,
                 }
             )
@@ -254,18 +236,14 @@ def lengths(folder, config, lines, values):
 def python_share(lines, count):
     """The share of the time of `embed_stream` that is spent outside of TensorFlow's operations."""
     elmo = keras_elmo.Elmo.from_pretrained("tiny")
-    words = [word for line in lines for word in line.split()]
-    chance = random.Random(0)
-    short = [" ".join(chance.choices(words, k=chance.randint(1, 5))) for _ in range(4 * count)]
+    short = list(short_sentences(lines, 4 * count))
     rows = []
     for name, sentences in {"as in the text": repeat(lines, count), "1 to 5 tokens": short}.items():
         for layers in ("default", "all"):
             list(elmo.embed_stream(sentences, layers))  # traces
-            profile = cProfile.Profile()
-            profile.enable()
-            for _ in elmo.embed_stream(sentences, layers):
-                pass
-            profile.disable()
+            with cProfile.Profile() as profile:
+                for _ in elmo.embed_stream(sentences, layers):
+                    pass
             stats = pstats.Stats(profile)
             inside = sum(
                 times[2]  # seconds in the function itself
@@ -287,14 +265,11 @@ def python_share(lines, count):
 def memory(folder, lines, sizes):
     """Peak memory by the number of short sentences: writing pooled vectors, and reading them."""
     keras_elmo.Elmo(SMALL).save_pretrained(folder / "model")
-    words = [word for line in lines for word in line.split()]
     rows = []
     for size in sizes:
         text, out = folder / f"{size}.txt", folder / f"out-{size}"
-        chance = random.Random(0)
         with open(text, "w", encoding="utf-8") as file:
-            for _ in range(size):
-                file.write(" ".join(chance.choices(words, k=chance.randint(1, 5))) + "\n")
+            file.writelines(f"{line}\n" for line in short_sentences(lines, size))
         command = ["-m", "keras_elmo", "embed-corpus", text, "-o", out, "-m", folder / "model"]
         written = Measured([*command, "-q", "--pooled"])
         read = Measured(["-m", "benchmarks.corpora", "--read", out])
@@ -313,7 +288,6 @@ def memory(folder, lines, sizes):
 
 
 def read(folder):
-    """Reads a folder to its end, for `memory`."""
     count = sum(len(batch["id"]) for batch in VectorDataset(folder, shuffle=True, batch_size=256))
     if count != read_manifest(folder)["rows"]:
         raise RuntimeError(f"{folder} must have as many rows as its manifest. Received: {count}")

@@ -13,11 +13,9 @@ GPUs can round the factors of float32 products to TensorFloat-32, whose mantissa
 place of 23. "float32" is without this rounding.
 """
 
-import datetime
 import gc
 import os
 import statistics
-import time
 
 os.environ["KERAS_BACKEND"] = "jax"
 
@@ -47,21 +45,10 @@ COMPARED = 32  # sentences
 def build(config, dtype):
     """A Keras model from character ids to the layers of the biLM, and then to their mean."""
     ids = keras.Input((None, config.max_characters), dtype="int32")
-    tokens = CharCNNEmbedding(
-        config.filters,
-        config.character_dim,
-        config.num_highway,
-        config.projection_dim,
-        dtype=dtype,
-    )(ids)
-    layers = BiLM(
-        config.units,
-        config.projection_dim,
-        config.num_layers,
-        config.cell_clip,
-        config.projection_clip,
-        dtype=dtype,
-    )(tokens)
+    sizes = config.filters, config.character_dim, config.num_highway, config.projection_dim
+    tokens = CharCNNEmbedding(*sizes, dtype=dtype)(ids)
+    sizes = config.units, config.projection_dim, config.num_layers
+    layers = BiLM(*sizes, config.cell_clip, config.projection_clip, dtype=dtype)(tokens)
     labels = keras.layers.Dense(2)(MaskedMean()(ScalarMix()(layers)))
     return keras.Model(ids, layers), keras.Model(ids, labels)
 
@@ -91,12 +78,7 @@ def agreement(layers, expected, ids):
 
 def tokens_a_second(task, ids, repeats):
     """The median of some calls, after one that is not counted."""
-    seconds = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        task()
-        seconds.append(time.perf_counter() - start)
-    return int(ids.any(-1).sum()) / statistics.median(seconds[1:])
+    return int(ids.any(-1).sum()) / statistics.median(measure.seconds_of(task, repeats + 1)[1:])
 
 
 def compiled(model):
@@ -147,16 +129,14 @@ def main():
         weights = classifier.get_weights()
     device = jax.devices()[0].device_kind
     results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": [f"JAX {jax.__version__}", f"Keras {keras.__version__}"],
+        **report.context([f"JAX {jax.__version__}", f"Keras {keras.__version__}"]),
         "device": device,
         "text": {size: int(ids.any(-1).sum()) for size, ids in batches.items()},
         "tables": {NUMBERS: [], SPEED: [], TRAINING: []},
     }
     tokens = ", ".join(f"{count:,} ({size})" for size, count in results["text"].items())
-    place = report.where(results["machine"], *results["versions"])
-    head = f"{device}. Tokens (of sentences): {tokens}. Measured {results['date']} {place}."
+    place = f"{results['date']} {report.where(results)}"
+    head = f"{device}. Tokens (of sentences): {tokens}. Measured {place}."
     for name in ARITHMETIC:
         print(name, flush=True)
         rows = rows_of(name, config, weights, expected, batches, 2 if options.small else 10)

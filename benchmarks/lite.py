@@ -6,7 +6,6 @@ names the Python of an environment with NumPy and LiteRT alone for it. `python -
 measures its speed.
 """
 
-import datetime
 import os
 import statistics
 import subprocess
@@ -31,10 +30,9 @@ def start(python, files):
     seconds = {weights: [] for weights in files}
     for repeat in range(measure.REPEATS + 1):
         for weights, file in files.items():
+            command = [python, "-c", START, file, measure.ONE]
             begin = time.perf_counter()
-            subprocess.run(
-                [python, "-c", START, file, measure.ONE], check=True, capture_output=True
-            )
+            subprocess.run(command, check=True, capture_output=True)
             if repeat:  # the first reads the files from the disk
                 seconds[weights].append(time.perf_counter() - begin)
     return [
@@ -66,10 +64,9 @@ def distances(model, files, sentences):
 
 
 def head(results):
-    versions = [f"{name} {version}" for name, version in results["versions"].items()]
     text = results["text"]
     return (
-        f"Measured {results['date']} {report.where(results['machine'], *versions)}; "
+        f"Measured {results['date']} {report.where(results)}; "
         f"{text['sentences']} sentences, {text['tokens']:,} tokens; medians of "
         f"{results['repeats']}."
     )
@@ -81,10 +78,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=measure.REPEATS, help="(%(default)s)")
     options = parser.parse_args()
     measure.REPEATS = 1 if options.small else options.repeats
-    path = report.SHARED / "bench/sentences-512.txt"
     sentences = [measure.ONE] * 12
     if not options.small:
-        sentences = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+        sentences = report.read_lines(report.SHARED / "bench/sentences-512.txt")
     config = SMALL if options.small else keras_elmo.ElmoConfig()
     with tempfile.TemporaryDirectory() as folder:
         elmo = keras_elmo.Elmo(config)
@@ -101,9 +97,7 @@ def main():
         }
     names = ("tensorflow", "keras", "ai-edge-litert")
     results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": {name: metadata.version(name) for name in names},
+        **report.context({name: metadata.version(name) for name in names}),
         "text": {"sentences": len(sentences), "tokens": measure.count(sentences)},
         "repeats": measure.REPEATS,
         "tables": tables,

@@ -24,26 +24,17 @@ ONE = "The cat sat on the mat and looked at the old dog ."  # 12 tokens
 
 
 class Worker:
-    """A system in its process. `ready` holds its start: seconds and bytes.
+    """One of `benchmarks.worker.SYSTEMS` in its process. `ready` holds its start: seconds, bytes.
 
-    Args:
-        system: string, see `benchmarks.worker.SYSTEMS`.
-        model: path of a folder, or of a TFLite file.
-        python: path of the Python that runs it.
+    The model is the path of a folder, or of a TFLite file.
     """
 
     def __init__(self, system, model, python=sys.executable):
         self.system = system
         command = [python, "-m", "benchmarks.worker", system, model]
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=environment,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, text=True, env=environment, **pipes)
         self.ready = self._answer()
 
     def _answer(self):
@@ -60,15 +51,22 @@ class Worker:
         print(json.dumps(task), file=self.process.stdin, flush=True)
         return self._answer()
 
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.close()
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def seconds_of(task, repeats):
+    """The seconds of each of some calls of a function without arguments."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        seconds.append(time.perf_counter() - start)
+    return seconds
 
 
 def median(worker, do, *args, repeats=REPEATS, **kwargs):
@@ -86,17 +84,14 @@ def count(sentences):
 
 
 def least_cosine(one, other):
-    """The least cosine of two vectors of a token: a float. Both are floats, (tokens, D)."""
+    """The least cosine of two vectors of a token. Both are floats, (tokens, D)."""
     a, b = one.astype("float64"), other.astype("float64")
     norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     return float(np.min(np.sum(a * b, axis=-1) / norms))
 
 
 def needed(sentences, config):
-    """Operations that the sentences need: real tokens, and each distinct word once.
-
-    A word counts in full, with all its characters, as in the published yardstick.
-    """
+    """Operations that the sentences need: real tokens, and each distinct word once and in full."""
     parameters = config.num_parameters()
     windows = sum(
         2 * width * config.character_dim * filters * (config.max_characters - width + 1)
@@ -108,11 +103,7 @@ def needed(sentences, config):
 
 
 def start(systems):
-    """Start, load and memory: medians over fresh processes, the systems in turn.
-
-    Args:
-        systems: list of tuples, the arguments of `Worker`.
-    """
+    """Start, load and memory of systems, the arguments of `Worker`: medians of fresh processes."""
     runs = {system: [] for system, *_ in systems}
     for _ in range(REPEATS):
         for system in systems:
@@ -134,22 +125,13 @@ def start(systems):
 
 
 def compare(workers, peak, sentences, config):
-    """The systems in turn: all sentences, batches of 32 in file order, one of 12 tokens.
-
-    The ratios are to the first system.
-    """
-    seconds = {worker.system: {"all": [], "32": [], "one": []} for worker in workers}
-    for repeat in range(REPEATS + 1):
-        for worker in workers:
-            times = _tasks(worker, sentences)
-            if repeat:  # the first is not counted
-                for name, value in times.items():
-                    seconds[worker.system][name].append(value)
+    """The systems in turn: all sentences, batches of 32 in file order, one of 12 tokens."""
+    workers = {worker.system: worker for worker in workers}
+    times = _in_turn(workers, sentences)
     tokens, work = count(sentences), needed(sentences, config)
-    memory = {worker.system: worker.memory for worker in workers}
     rows = []
-    for system, times in seconds.items():
-        medians = {name: statistics.median(values) for name, values in times.items()}
+    for system, worker in workers.items():
+        medians = _medians(times[system])
         rows.append(
             {
                 "system": system,
@@ -157,36 +139,27 @@ def compare(workers, peak, sentences, config):
                 "share of the peak": work / medians["all"] / 1e9 / peak,
                 "batches of 32, file order (tokens/s)": tokens / medians["32"],
                 "one sentence (ms)": 1e3 * medians["one"],
-                "peak memory (MB)": memory[system] / 1e6,
+                "peak memory (MB)": worker.memory / 1e6,
             }
         )
     for row in rows:
         for name in list(row)[1:]:
             if name != "share of the peak":
-                ratio = row[name] / rows[0][name]
-                row[f"{name.split(' (')[0]}, ratio"] = ratio
+                row[f"{name.split(' (')[0]}, ratio"] = row[name] / rows[0][name]
     return rows
 
 
 def shapes(models, peak, sentences, configs):
-    """Models of other shapes beside the first, in turn; see `compare`.
-
-    Args:
-        models: dict of the models' folders by what the rows call them.
-        configs: dict of their configs.
-    """
+    """Folders of models of other shapes beside the first, in turn; see `compare`."""
     with contextlib.ExitStack() as stack:
         workers = {
             name: stack.enter_context(Worker("keras_elmo", folder))
             for name, folder in models.items()
         }
-        times = {name: [] for name in workers}
-        for _ in range(REPEATS + 1):
-            for name, worker in workers.items():
-                times[name].append(_tasks(worker, sentences))
+        times = _in_turn(workers, sentences)
     rows, tokens = [], count(sentences)
-    for name, (_, *counted) in times.items():  # the first is not counted
-        medians = {task: statistics.median(t[task] for t in counted) for task in counted[0]}
+    for name, counted in times.items():
+        medians = _medians(counted)
         rows.append(
             {
                 "model": name,
@@ -196,14 +169,27 @@ def shapes(models, peak, sentences, configs):
                 "one sentence (ms)": 1e3 * medians["one"],
             }
         )
-    first = times[next(iter(times))][1:]
+    first = times[next(iter(times))]
     for row in rows:
         for task in ("all", "32", "one"):
             # The machine's speed changes from minute to minute: each time is compared with the one
             # of the first model that was measured just before it.
-            pairs = zip(first, times[row["model"]][1:], strict=True)
+            pairs = zip(first, times[row["model"]], strict=True)
             row[f"{task}: seconds, ratio"] = statistics.median(b[task] / a[task] for a, b in pairs)
     return rows
+
+
+def _in_turn(workers, sentences):
+    """For each worker a list of what `_tasks` gives, measured in turn."""
+    times = {name: [] for name in workers}
+    for _ in range(REPEATS + 1):
+        for name, worker in workers.items():
+            times[name].append(_tasks(worker, sentences))
+    return {name: counted for name, (_, *counted) in times.items()}  # the first is not counted
+
+
+def _medians(times):
+    return {task: statistics.median(each[task] for each in times) for task in times[0]}
 
 
 def _tasks(worker, sentences):
@@ -222,8 +208,7 @@ def precisions(model, sentences, dtypes=DTYPES):
     for arguments in dtypes:
         with Worker("keras_elmo", model) as worker:
             value = worker.ask("cast", arguments, sentences[:128])["value"]
-            times = [_tasks(worker, sentences[:128]) for _ in range(4)][1:]
-        medians = {name: statistics.median(t[name] for t in times) for name in times[0]}
+            medians = _medians([_tasks(worker, sentences[:128]) for _ in range(4)][1:])
         tokens = count(sentences[:128])
         rows.append(
             {
@@ -270,8 +255,7 @@ def stream(model, sentences, values):
         if status:
             raise RuntimeError(f"keras-elmo embed ended with status {status}")
         memory = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        row = {"sentences": size, "peak memory (MB)": memory / 1e6, "seconds": seconds}
-        rows.append(row)
+        rows.append({"sentences": size, "peak memory (MB)": memory / 1e6, "seconds": seconds})
     return rows
 
 
@@ -303,7 +287,7 @@ def lengths(worker, peak, vocabulary, config, values, budget, repeats=3):
     rows = []
     for length in values:
         count = max(1, budget // (length + 2))
-        words = _words(vocabulary, count * length)
+        words = random.Random(0).choices(vocabulary, k=count * length)
         starts = range(0, len(words), length)
         sentences = [" ".join(words[start : start + length]) for start in starts]
         worker.ask("embed", sentences[:2], token_budget=budget)
@@ -327,13 +311,8 @@ def distinct(worker, peak, config, values, tokens=2048):
 
 
 def stages(worker, peak, sentences):
-    """Seconds of each stage of one batch."""
     seconds = worker.ask("stages", sentences)["value"]
     return [{"stage": name, "ms": 1e3 * value} for name, value in seconds.items()]
-
-
-def _words(vocabulary, tokens):
-    return random.Random(0).choices(vocabulary, k=tokens)
 
 
 def _throughput(row, sentences, seconds, peak, config):

@@ -15,14 +15,7 @@ _ENVIRONMENTS = {
 
 
 def pythons(folder):
-    """The Python of each peer's environment, which is made in a folder if it is not there.
-
-    Args:
-        folder: path.
-
-    Returns:
-        dict of paths by the names of `benchmarks.worker.SYSTEMS`.
-    """
+    """The path of the Python of each peer's environment, which is made if it is not there."""
     found = {}
     for name, (python, packages) in _ENVIRONMENTS.items():
         environment = (folder / name).absolute()

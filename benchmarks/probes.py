@@ -9,6 +9,7 @@
 import pathlib
 
 import numpy as np
+import tensorflow as tf
 
 import keras_elmo
 from benchmarks import report
@@ -94,8 +95,6 @@ def main():
     tables["parts of speech"] = speech(elmo, ewt, most=50) if options.small else speech(elmo, ewt)
     nouns = options.data / "coarse-wsd-20"
     tables["senses"] = senses(elmo, nouns / "digit" if options.small else nouns)
-    import tensorflow as tf
-
     results = report.results_of_model(options.model, [f"TensorFlow {tf.__version__}"])
     results["tables"] = tables
     print(report.write(options.output, "probes", results, report.head_of_model(results)))

@@ -38,7 +38,6 @@ def parser(module, description, name, small):
 
 
 def add_text(parser):
-    """Gives a parser the option `--text`."""
     parser.add_argument(
         "--text",
         type=pathlib.Path,
@@ -47,20 +46,42 @@ def add_text(parser):
     )
 
 
+def read_lines(path):
+    """The lines of a text that are not empty."""
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
 def add_tables(parser):
-    """Gives a parser the option `--tables`, see `chosen_tables`."""
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="only these")
 
 
-def chosen_tables(options, tables):
-    """The names of the tables that are measured. Ends the program if there is no such table."""
+def measure_tables(options, name, results, tables, head, same=("machine", "versions")):
+    """Measures the tables that are chosen, writes all after each one, and prints them.
+
+    `tables` has functions without arguments, and `head` is a function of the results. Tables that
+    are not measured stay, see `earlier_tables`.
+    """
     if unknown := set(options.tables or ()) - set(tables):
         sys.exit(f"--tables must be of {list(tables)}. Received: {sorted(unknown)}")
-    return options.tables or list(tables)
+    if options.tables:
+        results["tables"] = earlier_tables(options.output, name, results, same)
+    for title in options.tables or tables:
+        print(f"{title} ...", file=sys.stderr, flush=True)
+        results["tables"][title] = tables[title]()
+        text = write(options.output, name, results, head(results))
+    print(text)
+
+
+def today():
+    return datetime.date.today().isoformat()
+
+
+def context(versions):
+    """When and where it was measured: the first items of the results."""
+    return {"date": today(), "machine": machine(), "versions": versions}
 
 
 def machine():
-    """Where it was measured: a dict."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -81,55 +102,34 @@ def _processor():
     return ", ".join([of.get("model name", platform.processor()), *found[:1]])
 
 
-def where(machine, *versions):
-    """The same as a phrase."""
+def where(results):
+    """The machine and the versions (a list, or a dict) of results as a phrase."""
+    machine, versions = results["machine"], results.get("versions", [])
+    if isinstance(versions, dict):
+        versions = [f"{name} {version}" for name, version in versions.items()]
     parts = [f"on {machine['cores']} cores ({machine['processor']})", machine["system"]]
     return ", ".join([*parts, f"Python {machine['python']}", *versions])
 
 
 def results_of_model(model, versions):
-    """The results of a benchmark of one model, without its tables yet: a dict.
-
-    Args:
-        model: string. What `Elmo.from_pretrained` takes.
-        versions: list of strings.
-    """
-    return {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine(),
-        "versions": versions,
-        "model": f"`{os.path.basename(os.path.normpath(model))}`",
-        "tables": {},
-    }
+    """The results of a benchmark of one model, without its tables yet."""
+    name = os.path.basename(os.path.normpath(model))
+    return {**context(versions), "model": f"`{name}`", "tables": {}}
 
 
 def head_of_model(results):
-    """The first line of such results."""
-    place = where(results["machine"], *results["versions"])
-    return f"{results['model']}. Measured {results['date']} {place}."
+    return f"{results['model']}. Measured {results['date']} {where(results)}."
 
 
 class Tables:
     """The tables of a benchmark, which are written after each row.
 
-    The rows of the file stay where some are named or the benchmark is resumed: on any machine, but
-    of the same versions and model.
-
-    Args:
-        folder: path.
-        name: str. The files are `name`.json and `name`.md in the folder.
-        results: see `results_of_model`.
-        name_of: function of a row that returns its name.
-        rows: list of names, the only rows that are measured; `None`: all.
-        resume: bool. Whether a row that is in the file is not measured again.
-        keep: bool. Whether the rows of the file stay in any case.
-        order: function of a name. The rows are sorted by what it returns. `None`: a new row is the
-            last.
+    The rows of the file stay if only some `rows` are measured, or (`resume`) only missing ones, or
+    with `keep` in any case: on any machine, but of the same versions and model. `name_of` gives a
+    row's name, and `order` what the rows are sorted by, from a name.
     """
 
-    def __init__(
-        self, folder, name, results, name_of, rows=None, resume=False, keep=False, order=None
-    ):
+    def __init__(self, folder, name, results, name_of, order, rows, resume, keep):
         self.results = results
         self._folder, self._name, self._name_of, self._order = folder, name, name_of, order
         self._rows, self._resume = rows, resume
@@ -145,27 +145,16 @@ class Tables:
         """Puts a row into a table, in the place of one of the same name, and writes all."""
         print(json.dumps(row), flush=True)
         rows = self.results["tables"].setdefault(title, [])
-        names = [self._name_of(each) for each in rows]
-        name = self._name_of(row)
-        if name in names:
-            rows[names.index(name)] = row
-        else:
-            rows.append(row)
-        if self._order is not None:
-            rows.sort(key=lambda each: self._order(self._name_of(each)))
+        rows[:] = [each for each in rows if self._name_of(each) != self._name_of(row)] + [row]
+        rows.sort(key=lambda each: self._order(self._name_of(each)))
         write(self._folder, self._name, self.results, head_of_model(self.results))
 
     def text(self):
-        """The tables in Markdown."""
         return (self._folder / f"{self._name}.md").read_text(encoding="utf-8")
 
 
-def earlier_tables(folder, name, results, same=("machine", "versions", "model")):
-    """The tables that `name`.json holds.
-
-    It ends the program where they were measured elsewhere, that is, with another value of one of
-    the keys `same`.
-    """
+def earlier_tables(folder, name, results, same):
+    """The tables that `name`.json holds. It ends the program if a value of `same` is another."""
     file = folder / f"{name}.json"
     if not file.exists():
         return {}

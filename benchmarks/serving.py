@@ -9,7 +9,6 @@ It ends with status 1 unless every answer was right.
 """
 
 import contextlib
-import datetime
 import json
 import os
 import pathlib
@@ -31,7 +30,7 @@ import tensorflow as tf
 import keras_elmo
 from benchmarks import report
 from benchmarks.__main__ import SMALL as TINY
-from benchmarks.measure import ONE
+from benchmarks.measure import ONE, seconds_of
 
 FOLDER = report.ROOT / "examples/serving"
 sys.path.insert(0, str(FOLDER))
@@ -52,11 +51,10 @@ SIGNATURES = [
 class Server:
     """server.py as a process."""
 
-    def __init__(self, model, environment):
+    def __init__(self, model, **environment):
         command = [sys.executable, str(FOLDER / "server.py"), str(model), "--port", "0"]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
-        )
+        environment = {**os.environ, **environment}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
     def __enter__(self):
         line = self.process.stdout.readline()
@@ -99,7 +97,7 @@ class Pool:
             self.expected += serving.cut({name: value.numpy() for name, value in outputs.items()})
 
     def requests(self, number, seed):
-        """Random requests: `(signature, rows of the pool)`."""
+        """Random requests: pairs of a signature and rows of the pool."""
         rng = random.Random(seed)
         return [
             (rng.choice(SIGNATURES), rng.choices(range(len(self.texts)), k=rng.randint(1, 8)))
@@ -113,24 +111,17 @@ class Pool:
             return float("inf")
         for row, outputs in zip(rows, received, strict=True):
             for name, value in outputs.items():
-                right = self.expected[row][name]
-                if value.shape != right.shape:
+                right, is_float = self.expected[row][name], value.dtype.kind == "f"
+                if value.shape != right.shape or not (is_float or np.array_equal(value, right)):
                     return float("inf")
-                if value.dtype.kind != "f":
-                    error = 0.0 if np.array_equal(value, right) else float("inf")
-                else:
-                    error = float(np.abs(value - right).max(initial=0.0))
-                largest = max(largest, error if error == error else float("inf"))
+                if is_float:
+                    errors = np.nan_to_num(np.abs(value - right), nan=np.inf)
+                    largest = max(largest, float(errors.max(initial=0.0)))
         return largest
 
 
 class Run:
-    """Clients that work through requests, or the model in Python; and what came of it.
-
-    Args:
-        pool: a `Pool`.
-        requests: list of pairs, as `Pool.requests` gives them.
-    """
+    """Clients that work through the requests of a pool, or the model in Python."""
 
     def __init__(self, pool, requests):
         self.pool, self.number = pool, len(requests)
@@ -142,7 +133,6 @@ class Run:
         self.started = time.perf_counter()
 
     def start(self, server, clients=CLIENTS):
-        """Starts threads with a client each."""
         self.threads = [
             # Daemons do not keep a process that gave up.
             threading.Thread(target=self._work, args=(server.client(),), daemon=True)
@@ -153,7 +143,6 @@ class Run:
         return self
 
     def wait_for(self, number):
-        """Waits until so many requests are done."""
         while len(self.answers) + len(self.failures) < number:
             time.sleep(0.005)
 
@@ -164,7 +153,6 @@ class Run:
         return self
 
     def in_python(self, elmo):
-        """Calls the model with the same texts, one request after another."""
         while not self.todo.empty():
             _, rows = self.todo.get()
             start = time.perf_counter()
@@ -187,14 +175,13 @@ class Run:
                     self.failures.append(repr(error))
 
     def _count(self, seconds, rows, received):
-        """Compares an answer, and keeps how long it took."""
         tokens = sum(len(self.pool.tokens[row]) for row in rows)
         size = sum(value.nbytes for row in received for value in row.values())
         error = self.pool.error(rows, received)
         self.answers.append((seconds, len(rows), tokens, size, error))
 
     def wrong(self):
-        return sum(answer[4] > TOLERANCE for answer in self.answers)
+        return sum(error > TOLERANCE for *_, error in self.answers)
 
     def row(self, name):
         seconds, sentences, tokens, size, errors = zip(*self.answers, strict=True)
@@ -228,7 +215,6 @@ def load(server, pool, requests):
 
 
 def alone(server, elmo, repeats):
-    """One sentence of 12 tokens, one client: the model in Python, and over the network."""
     with server.client() as client:
         asking = {
             "in Python, without a network": lambda: elmo([ONE])["elmo"].numpy(),
@@ -236,12 +222,7 @@ def alone(server, elmo, repeats):
         }
         rows = []
         for name, ask in asking.items():
-            seconds = []
-            for turn in range(repeats + 3):
-                start = time.perf_counter()
-                ask()
-                if turn >= 3:  # the first are not counted
-                    seconds.append(time.perf_counter() - start)
+            seconds = seconds_of(ask, repeats + 3)[3:]  # the first are not counted
             p50, p99 = (1e3 * float(np.percentile(seconds, q)) for q in (50, 99))
             rows.append({"": name, "requests": repeats, "p50 (ms)": p50, "p99 (ms)": p99})
     return rows
@@ -254,7 +235,7 @@ def run_all(elmo, number, is_small):
         keras_elmo.export_saved_model(elmo, os.path.join(folder, "1"), max_tokens=MAX_TOKENS)
         pool = Pool(elmo, 24 if is_small else 200)
         requests = pool.requests(number, 1)
-        with Server(folder, {}) as server:
+        with Server(folder) as server:
             runs["gRPC"], tables["memory of the server"] = load(server, pool, requests)
             tables["one sentence of 12 tokens"] = alone(server, elmo, 5 if is_small else 50)
         plain = Run(pool, pool.requests(max(20, number // 4), 2)).in_python(elmo)
@@ -265,7 +246,7 @@ def run_all(elmo, number, is_small):
         tables = {"load": rows, **tables}
         if not is_small:
             name = "gRPC without oneDNN"
-            with Server(folder, {"TF_ENABLE_ONEDNN_OPTS": "0"}) as server:
+            with Server(folder, TF_ENABLE_ONEDNN_OPTS="0") as server:
                 runs[name], memory = load(server, pool, requests)
             tables[f"{name} (TF_ENABLE_ONEDNN_OPTS=0)"] = [runs[name].row(name)]
             tables[f"memory of the server, {name}"] = memory
@@ -278,14 +259,13 @@ def run_all(elmo, number, is_small):
 
 
 def head(results):
-    where = report.where(results["machine"], *results["versions"])
     return (
-        f"Measured {results['date']} {where}. {results['model']}. Clients and server share the "
-        "machine; the server is examples/serving/server.py, not TensorFlow Serving, which was not "
-        f"run. {results['requests']:,} requests by gRPC (a quarter of it in Python), of 1 to 8 "
-        f"sentences of 1 to {MAX_TOKENS} tokens, all signatures at random. Seconds are the "
-        "client's, from a list of strings to NumPy arrays; an answer is wrong if a number is more "
-        f"than {TOLERANCE} from the model's in Python."
+        f"Measured {results['date']} {report.where(results)}. {results['model']}. Clients and "
+        "server share the machine; the server is examples/serving/server.py, not TensorFlow "
+        f"Serving, which was not run. {results['requests']:,} requests by gRPC (a quarter of it in "
+        f"Python), of 1 to 8 sentences of 1 to {MAX_TOKENS} tokens, all signatures at random. "
+        "Seconds are the client's, from a list of strings to NumPy arrays; an answer is wrong if a "
+        f"number is more than {TOLERANCE} from the model's in Python."
     )
 
 
@@ -301,9 +281,7 @@ def main():
     elmo = keras_elmo.Elmo(config, kernel_initializer=keras.initializers.VarianceScaling(1.0))
     tables, faults = run_all(elmo, number, options.small)
     results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": [f"TensorFlow {tf.__version__}", f"grpcio {grpc.__version__}"],
+        **report.context([f"TensorFlow {tf.__version__}", f"grpcio {grpc.__version__}"]),
         "model": f"A random model of {config.units} units and projection {config.projection_dim}",
         "requests": number,
         "tables": tables,

@@ -59,25 +59,14 @@ GLOVE = report.SHARED / "peers/glove/glove-6b-50d-60000.npz"
 
 
 class Task(typing.NamedTuple):
-    """A table of results.
-
-    Attributes:
-        title: string.
-        score: string. What is measured.
-        read: function of nothing that returns the data: a dict of `PARTS` to texts and labels.
-        read_examples: the same of the examples of this repository, which are few.
-        make: `TextClassifier` or `Tagger`, perhaps with arguments.
-        baseline: the function of the command line: training data and others to a name and scores.
-        tokenizer: what splits the texts.
-        epochs: int.
-    """
+    """A table of results."""
 
     title: str
-    score: str
-    read: typing.Callable
-    read_examples: typing.Callable
-    make: typing.Callable
-    baseline: typing.Callable
+    score: str  # what is measured
+    read: typing.Callable  # returns a dict of `PARTS` to texts and labels
+    read_examples: typing.Callable  # the same of the examples of this repository, which are few
+    make: typing.Callable  # `TextClassifier` or `Tagger`, perhaps with arguments
+    baseline: typing.Callable  # of the command line: training data, others to a name and scores
     tokenizer: str | None
     epochs: int = EPOCHS
 
@@ -87,39 +76,26 @@ def tasks(folder):
     partial = functools.partial
     reviews = partial(read_parts, DATA / "reviews.{}.tsv", read_texts)
     entities = partial(read_parts, DATA / "entities.{}.txt", read_tagged)
+    sentences = partial(read_parts, folder / "sst2/{}.tsv", read_texts)
+    wnut17 = partial(read_parts, folder / "wnut17/{}.conll", read_tagged)
+    ewt = partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_conllu)
     texts = reviews, TextClassifier, classify.baseline, "whitespace"
     crf = entities, Tagger, tag.baseline, None
     softmax = entities, partial(Tagger, crf=False), tag.baseline, None
     return {
-        "sentiment": Task(
-            "Sentiment (SST-2)",
-            "accuracy (%)",
-            partial(read_parts, folder / "sst2/{}.tsv", read_texts),
-            *texts,
-        ),
+        "sentiment": Task("Sentiment (SST-2)", "accuracy (%)", sentences, *texts),
         "phrases": Task(
             "Sentiment (SST-2's phrases; tested on its dev sentences)",
             "accuracy (%)",
             partial(read_phrases, folder),
             *texts,
         ),
-        "entities": Task(
-            "Named entities (WNUT17)",
-            "F1 (%)",
-            partial(read_parts, folder / "wnut17/{}.conll", read_tagged),
-            *crf,
-        ),
-        "speech": Task(
-            "Parts of speech (UD English EWT)",
-            "accuracy (%)",
-            partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_conllu),
-            *softmax,
-        ),
+        "entities": Task("Named entities (WNUT17)", "F1 (%)", wnut17, *crf),
+        "speech": Task("Parts of speech (UD English EWT)", "accuracy (%)", ewt, *softmax),
     }
 
 
 def tasks_of_conll(argument):
-    """The two tables of `NAME=TRAIN,DEV,TEST` by their names."""
     name, _, paths = argument.partition("=")
     paths = paths.split(",")
     if not name or len(paths) != len(PARTS) or "" in paths:
@@ -133,18 +109,12 @@ def tasks_of_conll(argument):
         return {**data, "train": (sentences[:count], tags[:count])}
 
     shares = {name: 1, f"{name}, the first tenth of the training sentences": 0.1}
-    return {
-        title: Task(
-            title,
-            "F1 (%)",
-            *2 * [functools.partial(read, share)],
-            Tagger,
-            tag.baseline,
-            None,
-            EPOCHS_OF_CONLL,
-        )
-        for title, share in shares.items()
-    }
+    found = {}
+    for title, share in shares.items():
+        readers = [functools.partial(read, share)] * 2
+        of = Tagger, tag.baseline, None, EPOCHS_OF_CONLL
+        found[title] = Task(title, "F1 (%)", *readers, *of)
+    return found
 
 
 def read_parts(pattern, read):
@@ -164,22 +134,16 @@ def read_phrases(folder):
 
 
 def read_labels_first(path):
-    """A gzipped file of a label, a tab and a text on each line, as `read_texts` gives it."""
+    """A file of a label, a tab and a text on each line, as `read_texts` gives it."""
     rows = [line.partition("\t") for line in read_lines(path)]
     return [text for _, _, text in rows], [label for label, _, _ in rows]
 
 
 def train(make, data, epochs, seed, parts):
-    """Trains a model part after part of its ELMo, and measures it after each.
+    """Trains a model part after part of its ELMo (`None`: as it is made), and measures after each.
 
-    Args:
-        make: function without arguments that makes a `TextClassifier` or a `Tagger`.
-        data: dict of texts and labels, `"train"`, `"dev"` and `"test"`.
-        parts: list of values of `trainable_part`; `None`: as the model is made.
-
-    Returns:
-        For each part a triple: the score (%), the seconds of training and the texts a second; and
-        the shares of the layers in the mix.
+    Returns a triple for each part, the score (%), the seconds of training and the texts a second;
+    and the shares of the layers in the mix.
     """
     gc.collect()  # the model of the seed before, with the vectors that its `fit` kept
     keras.utils.set_random_seed(seed)
@@ -188,13 +152,8 @@ def train(make, data, epochs, seed, parts):
         if part is not None:
             model.trainable_part = part
         start = time.perf_counter()
-        model.fit(
-            *data["train"],
-            validation_data=data["dev"],
-            epochs=epochs,
-            callbacks=[model.early_stopping()],
-            verbose=0,
-        )
+        options = {"epochs": epochs, "callbacks": [model.early_stopping()], "verbose": 0}
+        model.fit(*data["train"], validation_data=data["dev"], **options)
         seconds += time.perf_counter() - start
         score = 100 * model.evaluate(*data["test"], verbose=0, return_dict=True)[model.main_metric]
         texts = data["test"][0]
@@ -224,10 +183,7 @@ def no_layer(elmo):
 
 
 class WordVectors(keras.layers.Layer):
-    """GloVe: one vector for each word, with what a task needs of an `Elmo`. Nothing trains.
-
-    A word that is not there has the vector of its lower-case form, or the mean of all vectors.
-    """
+    """GloVe with what a task needs of an `Elmo`: a vector for each word, or the mean of all."""
 
     keep_sentence_boundaries, max_tokens, trainable_part = False, None, "none"
 
@@ -274,7 +230,6 @@ def on_glove(make, labels, tokenizer):
 
 
 def has_minilm():
-    """Whether MiniLM's files are there, and what runs it."""
     needed = ("onnxruntime", "tokenizers")
     return MINILM.exists() and all(map(importlib.util.find_spec, needed))
 
@@ -305,27 +260,20 @@ def minilm_vectors(texts):
 
 
 def minilm_scores(data):
-    """The score (%), the seconds and the texts a second of a logistic regression on its vectors.
-
-    The dev texts choose its strength.
-    """
+    """What `train` gives, of a logistic regression whose strength the dev texts choose."""
     start = time.perf_counter()
     found = {part: minilm_vectors(texts) for part, (texts, _) in data.items()}
     pairs = {part: (vectors, data[part][1]) for part, (vectors, _) in found.items()}
-    models = [
-        LogisticRegression(C=c, max_iter=1000).fit(*pairs["train"]) for c in (0.1, 1, 10, 100)
-    ]
-    best = max(models, key=lambda model: model.score(*pairs["dev"]))
+    models = [LogisticRegression(C=c, max_iter=1000) for c in (0.1, 1, 10, 100)]
+    best = max(models, key=lambda model: model.fit(*pairs["train"]).score(*pairs["dev"]))
     score = 100 * best.score(*pairs["test"])
     return score, time.perf_counter() - start, found["test"][1]
 
 
 def measure(task, options, add, is_wanted):
-    """Measures the rows of a task, and hands each on when it is done.
+    """Measures the rows of a task whose names are wanted, and hands each on when it is done.
 
-    Args:
-        add: function of the arguments of `row_of` before the last two.
-        is_wanted: function of a row's name.
+    `add` takes the arguments of `row_of` before the last two.
     """
     data = task.read_examples() if options.small else task.read()
     epochs, seeds = 2 if options.small else task.epochs, range(options.seeds)
@@ -342,7 +290,6 @@ def measure(task, options, add, is_wanted):
         add(name, [minilm_scores(data)], "")
 
     def measure_rows(names, make, parts=(None,)):
-        """The rows of one model: one for each part of its ELMo that trains, one after another."""
         if not any(map(is_wanted, names)):
             return
         runs = [train(make, data, epochs, seed, parts) for seed in seeds]
@@ -383,16 +330,7 @@ def place(name):
 
 
 def row_of(name, runs, shares, score, processor):
-    """The row of a table.
-
-    Args:
-        name: string.
-        runs: list of triples, one for each seed: the score (%), the seconds of training and the
-            texts a second. The last two may be `None`.
-        shares: list of floats, the shares of the layers in the mix; or `""`.
-        score: string. What is measured.
-        processor: string.
-    """
+    """The row of a table: `runs` has a triple for each seed, as `train` returns them."""
     scores, seconds, speeds = zip(*runs, strict=True)
     return {
         "vectors": name,
@@ -431,20 +369,19 @@ def main():
         help="measure named entities of these files instead, into conll.json and conll.md",
     )
     options = parser.parse_args()
-    results = report.results_of_model(
-        options.model, [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
-    )
+    versions = [f"TensorFlow {tf.__version__}", f"Keras {keras.__version__}"]
+    results = report.results_of_model(options.model, versions)
     if options.conll:
         results["model"] = "Named entities"  # of several models
     tables = report.Tables(
         options.output,
         "conll" if options.conll else "tasks",
         results,
-        lambda row: row["vectors"],
-        options.rows,
-        options.resume,
-        keep=bool(options.tasks or options.conll),
+        name_of=lambda row: row["vectors"],
         order=place,
+        rows=options.rows,
+        resume=options.resume,
+        keep=options.tasks or options.conll,
     )
     for name, task in (options.conll or tasks(options.data)).items():
         if options.tasks and name not in options.tasks:

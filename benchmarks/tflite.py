@@ -5,7 +5,6 @@ that the gates are neither all open or shut nor all linear, see `randomize`. Eac
 ai-edge-litert on one thread.
 """
 
-import datetime
 import os
 import statistics
 import tempfile
@@ -24,7 +23,6 @@ RANDOM = {
     "small": keras_elmo.ElmoConfig(units=1024, projection_dim=128, filters=_FILTERS, num_highway=1),
     "original": keras_elmo.ElmoConfig(),
 }
-NAMES = {None: "float32", "float16": "float16", "int8": "int8"}
 WAYS = [("text", 1), ("text", None), ("character_ids", 1), ("character_ids", None)]
 LAYERS = ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo")
 SENTENCES = [
@@ -38,10 +36,9 @@ SENTENCES = [
 def randomize(elmo, seed=0, freedom=None):
     """Draws kernels of variance 1 / fan_in, characters of 1, biases 0.1 around their start.
 
-    Normal numbers, so that each layer keeps the variance of its input, and the LSTMs' gates get
-    inputs of a standard deviation near 1. With `freedom`, kernels follow Student's t of so many
-    degrees, scaled to the same variance: few large weights, as training makes them, and worse for
-    int8, whose steps grow with the largest.
+    Normal numbers, so that the LSTMs' gates get inputs of a standard deviation near 1. With
+    `freedom`, kernels follow Student's t of so many degrees, scaled to the same variance: few large
+    weights, as training makes them, and worse for int8, whose steps grow with the largest.
     """
     rng = np.random.default_rng(seed)
     for variable in [*elmo.character_encoder.variables, *elmo.bilm.variables]:
@@ -79,7 +76,7 @@ def run(shapes, sentences, repeats, ways):
         expected = [elmo([sentence]) for sentence in sentences]
         for quantize in tflite.QUANTIZATIONS:
             for inputs, batch in ways:
-                row = {"shape": shape, "weights": NAMES[quantize]}
+                row = {"shape": shape, "weights": quantize or "float32"}
                 with tempfile.TemporaryDirectory() as folder:
                     path = os.path.join(folder, "model.tflite")
                     start = time.perf_counter()
@@ -90,19 +87,17 @@ def run(shapes, sentences, repeats, ways):
                 cosines = _least_cosines(outputs, expected)
                 if (inputs, batch) == ("text", 1):
                     accuracy.append({**row, "MB": size, "one sentence (ms)": ms, **cosines})
-                calls.append(
-                    {
-                        **row,
-                        "input": inputs,
-                        "batch": "1" if batch else "any",
-                        "MB": size,
-                        "one sentence (ms)": ms,
-                        "of the processor (ms)": cpu_ms,
-                        "least cosine": min(cosines.values()),
-                        "to convert (s)": seconds,
-                    }
-                )
-                print(calls[-1], flush=True)
+                row |= {
+                    "input": inputs,
+                    "batch": "1" if batch else "any",
+                    "MB": size,
+                    "one sentence (ms)": ms,
+                    "of the processor (ms)": cpu_ms,
+                    "least cosine": min(cosines.values()),
+                    "to convert (s)": seconds,
+                }
+                calls.append(row)
+                print(row, flush=True)
     return {"text in, batch 1": accuracy, "every way to call": calls}
 
 
@@ -149,24 +144,20 @@ def _fed(inputs, sentence):
 def _least_cosines(outputs, expected):
     least = {}
     for name in LAYERS:
-        cosines = []
-        for one, other in zip(outputs, expected, strict=True):
-            cosines.append(measure.least_cosine(one[name][0], other[name][0].numpy()))
-        least[f"cosine of {name}"] = min(cosines)
+        pairs = [(a[name][0], b[name][0].numpy()) for a, b in zip(outputs, expected, strict=True)]
+        least[f"cosine of {name}"] = min(measure.least_cosine(*pair) for pair in pairs)
     return least
 
 
 def head(results):
-    versions = [f"{name} {version}" for name, version in results["versions"].items()]
     load = results["load average"]
     return (
-        f"Measured {results['date']} on one thread {report.where(results['machine'], *versions)}. "
-        "`tiny` is trained, the others have random weights: kernels normal of variance 1 / "
-        "fan_in, character embeddings of variance 1, biases of standard "
-        "deviation 0.1 around their start. Time: one sentence of 12 tokens, "
-        f"median of {results['repeats']}, and the processor's time of it (load average of the "
-        f"machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to float32 "
-        f"`Elmo`, the least of all tokens of {results['sentences']} sentences."
+        f"Measured {results['date']} on one thread {report.where(results)}. `tiny` is trained, the "
+        "others have random weights: kernels normal of variance 1 / fan_in, character embeddings "
+        "of variance 1, biases of standard deviation 0.1 around their start. Time: one sentence of "
+        f"12 tokens, median of {results['repeats']}, and the processor's time of it (load average "
+        f"of the machine {load['before']:.1f} before, {load['after']:.1f} after). Cosines: to "
+        f"float32 `Elmo`, the least of all tokens of {results['sentences']} sentences."
     )
 
 
@@ -175,20 +166,16 @@ def main():
     shapes = [TRAINED] if options.small else [TRAINED, *RANDOM]
     repeats = 1 if options.small else measure.REPEATS
     load = os.getloadavg()[0]
+    with_tails = TRAINED if options.small else "small"
+    names = ("tensorflow", "keras", "ai-edge-litert")
     results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": report.machine(),
-        "versions": {
-            name: metadata.version(name) for name in ("tensorflow", "keras", "ai-edge-litert")
-        },
+        **report.context({name: metadata.version(name) for name in names}),
         "sentences": len(SENTENCES),
         "repeats": repeats,
         "models": {name: config_of(name).to_options() for name in shapes},
         "tables": {
             **run(shapes, SENTENCES, repeats, WAYS[::3] if options.small else WAYS),
-            "int8 with heavy tails": heavy_tails(
-                TRAINED if options.small else "small", SENTENCES, [None, 3, 2]
-            ),
+            "int8 with heavy tails": heavy_tails(with_tails, SENTENCES, [None, 3, 2]),
         },
         "load average": {"before": load, "after": os.getloadavg()[0]},
     }

@@ -5,7 +5,7 @@ TensorFlow 1.15) was measured on two cores; its figures are in the tables. Each 
 its own. `--tables` measures some of the tables anew and leaves the others as they are.
 """
 
-import datetime
+import functools
 import itertools
 import json
 import os
@@ -17,6 +17,7 @@ import sys
 import time
 
 from benchmarks import report
+from benchmarks.measure import seconds_of
 
 FILTERS = [(1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)]
 ORIGINAL = {  # bilm-tf on two cores: mean of seeds 1, 2, 3 where there are three
@@ -36,10 +37,6 @@ PRECISIONS = {
 TINY = report.ROOT / "saved_models/tiny/options.json"
 TINY_OPTIONS = {"batch_size": 128, "dropout": 0.0, "optimizer": "adam", "learning_rate": 0.003}
 ONE_THREAD_EACH = {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "2"}
-
-
-def geometric(perplexities):
-    return statistics.geometric_mean(perplexities)
 
 
 def make(task):
@@ -92,9 +89,9 @@ def learn(task):
         "peak memory (MB)": peak / 1e6,
     }
     if len(found) >= 100:
-        row["training perplexity, batches 91-100"] = geometric(found[90:100])
+        row["training perplexity, batches 91-100"] = statistics.geometric_mean(found[90:100])
     if len(found) >= 200:
-        row["training perplexity, batches 191-200"] = geometric(found[190:200])
+        row["training perplexity, batches 191-200"] = statistics.geometric_mean(found[190:200])
         result = training.evaluate(trainer.model, heldout.sentences())
         row["held-out perplexity"] = result["perplexity"]
     return row
@@ -137,13 +134,9 @@ def parts(task):
             tape.watch(x)
             loss = 0.0
             for k in range(2):
-                loss += tf.reduce_sum(
-                    model.softmax.loss(
-                        x[k],
-                        tf.reshape(batch["targets"][k], [-1]),
-                        *(batch[name][k] for name in ("negatives", "num_draws")),
-                    )
-                )
+                targets = tf.reshape(batch["targets"][k], [-1])
+                draws = batch["negatives"][k], batch["num_draws"][k]
+                loss += tf.reduce_sum(model.softmax.loss(x[k], targets, *draws))
         return tape.gradient(loss, [x, *softmax])
 
     @tf.function(reduce_retracing=True)
@@ -175,14 +168,8 @@ def parts(task):
     }
     rows, whole = [], None
     for name, run in tasks.items():
-        run(batches[0])
-        run(batches[1])
-        seconds = []
-        for batch in batches[2:]:
-            start = time.perf_counter()
-            run(batch)
-            seconds.append(time.perf_counter() - start)
-        median = statistics.median(seconds)
+        seconds = [seconds_of(functools.partial(run, batch), 1)[0] for batch in batches]
+        median = statistics.median(seconds[2:])  # the first trace the functions
         whole = whole or median
         rows.append({"part": name, "ms": 1e3 * median, "share of a step": median / whole})
     start = time.perf_counter()
@@ -202,9 +189,8 @@ def apart(name, environment=None, **task):
     """A task's result, from a process of its own with more variables in its environment."""
     command = [sys.executable, "-m", "benchmarks.training", "--task", json.dumps([name, task])]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **(environment or {})}
-    result = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, cwd=report.ROOT, env=environment
-    )
+    options = {"stdout": subprocess.PIPE, "text": True, "cwd": report.ROOT, "env": environment}
+    result = subprocess.run(command, **options)
     if result.returncode:
         sys.exit(f"{name} {task} ended with status {result.returncode}")
     return json.loads(result.stdout.splitlines()[-1])
@@ -214,18 +200,11 @@ def learning(common, is_small):
     steps = FEW if is_small else STEPS
     rows = [apart("learn", **common, seed=seed, steps=steps) for seed in (1, 2, 3)]
     if not is_small:
-        mean = {
-            name: statistics.mean(row[name] for row in rows)
-            for name in rows[0]
-            if isinstance(rows[0][name], float)
-        }
+        names = [name for name, value in rows[0].items() if isinstance(value, float)]
+        mean = {name: statistics.mean(row[name] for row in rows) for name in names}
         original = {**dict.fromkeys(rows[0], ""), "seed": "bilm-tf", **ORIGINAL}
         rows += [{**rows[0], "seed": "mean", **mean}, original]
     return rows
-
-
-def parts_of_a_step(common, is_small):
-    return apart("parts", **common, seed=1, steps=1)
 
 
 def vocabularies(common, is_small):
@@ -237,9 +216,7 @@ def vocabularies(common, is_small):
 
 def precisions(common, is_small):
     steps = FEW if is_small else STEPS
-    return [
-        apart("learn", **{**common, "dtype": dtype}, seed=1, steps=steps) for dtype in PRECISIONS
-    ]
+    return [apart("learn", **{**common, "dtype": name}, seed=1, steps=steps) for name in PRECISIONS]
 
 
 def tiny(common, is_small):
@@ -249,16 +226,15 @@ def tiny(common, is_small):
             task = {**common, "dtype": dtype, "is_tiny": True, "options": TINY_OPTIONS}
             row = apart("learn", environment, **task, seed=1, steps=FEW if is_small else 80)
             threads = " ".join(f"{name}={value}" for name, value in environment.items())
-            names = ("words", "dtype", "tokens/s", "a step (ms)", "first step (s)")
-            rows.append({"environment": threads, **{name: row[name] for name in names}})
-            rows[-1]["peak memory (MB)"] = row["peak memory (MB)"]
+            del row["seed"]
+            rows.append({"environment": threads, **row})
             rows[-1]["tokens/s, ratio"] = row["tokens/s"] / rows[0]["tokens/s"]
     return rows
 
 
 TABLES = {
     "learning": learning,
-    "where the time goes": parts_of_a_step,
+    "where the time goes": lambda common, _: apart("parts", **common, seed=1, steps=1),
     "size of the vocabulary": vocabularies,
     "precision": precisions,
     "the shape of tiny": tiny,
@@ -266,9 +242,8 @@ TABLES = {
 
 
 def head(results):
-    where = report.where(results["machine"], *results["versions"])
     return (
-        f"Measured {where}. 2,048 character filters, 2 highway layers, 2 LSTM "
+        f"Measured {report.where(results)}. 2,048 character filters, 2 highway layers, 2 LSTM "
         "layers of 512 units and projection 64, dropout 0.1, batches of 32 x 20, 1,024 negative "
         "samples, Adagrad 0.2, clip norm 10; lower-cased WikiText-2 valid in the order of the file "
         "(`--no-shuffle`), as the original read it. The shape of tiny: as its card has it, 128 "
@@ -292,22 +267,18 @@ def main():
         name, task = json.loads(options.task)
         print(json.dumps(TASKS[name](task)))
         return
-    chosen = report.chosen_tables(options, TABLES)
     import tensorflow as tf
 
-    results = {
-        "machine": report.machine(),
-        "versions": [f"TensorFlow {tf.__version__}"],
-        "tables": {},
-    }
-    if options.tables:
-        results["tables"] = report.earlier_tables(options.output, "training", results)
+    versions = [f"TensorFlow {tf.__version__}"]
+    results = {"machine": report.machine(), "versions": versions, "tables": {}}
     common = {"folder": str(options.text), "small": options.small, "dtype": "float32", "words": 0}
-    for name in chosen:
-        rows = TABLES[name](common, options.small)
-        results["tables"][name] = {"date": datetime.date.today().isoformat(), "rows": rows}
-        text = report.write(options.output, "training", results, head(results))
-    print(text)
+
+    def table(measured):
+        rows = measured(common, options.small)
+        return {"date": report.today(), "rows": rows}
+
+    tables = {name: functools.partial(table, measured) for name, measured in TABLES.items()}
+    report.measure_tables(options, "training", results, tables, head)
 
 
 if __name__ == "__main__":

@@ -60,10 +60,7 @@ class KerasElmo:
         return seconds
 
     def cast(self, dtypes, sentences):
-        """Continues with other dtypes; each layer's least cosine to float32, and the largest error.
-
-        The error is a share of the layer's standard deviation.
-        """
+        """Continues with other dtypes, and compares the vectors with those before."""
         import numpy as np
 
         import keras_elmo
@@ -130,11 +127,10 @@ class KerasElmoLite:
 
         return f"keras_elmo_lite {keras_elmo_lite.__version__}"
 
-    def call(self, sentences):
-        self.elmo.embed(sentences)
-
     def embed(self, sentences):
         self.elmo.embed(sentences)
+
+    call = embed
 
 
 class SimpleElmo:
@@ -166,8 +162,7 @@ class SimpleElmo:
         tokens = [sentence.split() for sentence in sentences]
         self.elmo.get_elmo_vectors(tokens, warmup=False, session=self.session)
 
-    def embed(self, sentences):
-        self.call(sentences)
+    embed = call
 
 
 class AllenNLP:
@@ -211,12 +206,9 @@ SYSTEMS = {
 
 
 def _median(task, repeats=5):
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[repeats // 2]
+    from benchmarks.measure import seconds_of
+
+    return sorted(seconds_of(task, repeats))[repeats // 2]
 
 
 def _memory():

@@ -62,17 +62,12 @@ def test_a_sentence_gives_the_same_vectors_in_any_batch(lite, models):
     rng = np.random.default_rng(0)
     lite, elmo = lite["whitespace"], models["whitespace"]
     words = [f"w{k}" for k in range(200)]
-    sentences = [list(rng.choice(words, rng.integers(0, 60))) for _ in range(100)]
+    counts = [*rng.integers(0, 60, 60), 5000]
+    sentences = [list(rng.choice(words, count)) for count in counts]
     together = lite.embed(sentences, layers="all")
     assert_same(together, elmo.embed(sentences, layers="all"))
     alone = [lite.embed([sentence], layers="all")[0] for sentence in sentences[:20]]
     assert_same(alone, together[:20])
-
-
-def test_a_text_of_5000_tokens(lite, models):
-    text = " ".join(f"w{k % 97}" for k in range(5000))
-    (found,), (expected,) = lite["whitespace"].embed([text]), models["whitespace"].embed([text])
-    assert_same([found], [expected])
 
 
 def test_similarity_is_the_cosine_of_the_means(lite, models):
@@ -92,23 +87,15 @@ def test_several_mixes(lite, models, name):
         assert_same(lite[name].embed(sentences, layers), expected)
 
 
-# Files of other kinds
-
-
-def test_files_of_fixed_shapes_are_refused(files):
-    with pytest.raises(ValueError, match="without `max_tokens`. Received: serving_default"):
-        Elmo(files["fixed"])
-
-
-def test_files_that_are_not_whole_or_of_others(files, tmp_path):
+def test_files_that_it_cannot_read(files, tmp_path):
     data, path = files["whitespace"].read_bytes(), tmp_path / "model.tflite"
     rule = "must be a whole TFLite file that keras_elmo wrote. Received: "
     later = data.replace(b'{"format": 1,', b'{"format": 9,')[:-4]
     for content, message in [
-        (b"", f"{rule}a file that begins with b''$"),
         (b"not a TFLite file", f"{rule}a file that begins with b'not a TF'$"),
-        *((data[:size], f"{rule}.* checksum") for size in (8, len(data) // 2, len(data) - 1)),
+        (data[:-1], f"{rule}.* checksum"),
         (later + zlib.crc32(later).to_bytes(4, "little"), "later version.*: pip install --upgrade"),
+        (files["fixed"].read_bytes(), "without `max_tokens`. Received: serving_default"),
     ]:
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):
@@ -120,7 +107,7 @@ def test_files_that_are_not_whole_or_of_others(files, tmp_path):
 def test_every_wrong_bit_is_found(files, tmp_path):
     data, path = files["whitespace"].read_bytes(), tmp_path / "model.tflite"
     rng = np.random.default_rng(0)
-    for position in rng.choice(len(data), 250, replace=False):
+    for position in rng.choice(len(data), 100, replace=False):
         damaged = bytearray(data)
         damaged[position] ^= 1 << rng.integers(8)
         path.write_bytes(damaged)
@@ -129,10 +116,9 @@ def test_every_wrong_bit_is_found(files, tmp_path):
                 read(path)
 
 
-@pytest.mark.parametrize("name", ["tiny", "."])
-def test_the_name_of_a_model_is_answered_with_the_command_that_writes_a_file(name):
-    with pytest.raises(FileNotFoundError, match=f"`keras-elmo tflite MODEL .* Received: '{name}'"):
-        Elmo(name)
+def test_the_name_of_a_model_is_answered_with_the_command_that_writes_a_file():
+    with pytest.raises(FileNotFoundError, match="`keras-elmo tflite MODEL .* Received: 'tiny'"):
+        Elmo("tiny")
 
 
 def test_a_model_is_copied_and_pickled(lite, files, tmp_path, monkeypatch):
@@ -143,9 +129,6 @@ def test_a_model_is_copied_and_pickled(lite, files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for copied in (copy.deepcopy(model), pickle.loads(data)):
         assert_same(copied.embed(["The cat sat ."]), expected, 1e-6)
-
-
-# Text
 
 
 @settings(max_examples=100, deadline=None)
@@ -181,9 +164,6 @@ def test_whitespace_in_tokens_is_warned_of_once(lite, models):
         assert len(found) == 1
 
 
-# Wrong arguments
-
-
 @pytest.mark.parametrize("layers", ["elmo_2", 3, True, []])
 def test_wrong_layers_are_refused_as_by_elmo(lite, models, layers):
     errors = []
@@ -192,9 +172,3 @@ def test_wrong_layers_are_refused_as_by_elmo(lite, models, layers):
             elmo.embed(["a"], layers=layers)
         errors.append(str(error.value))
     assert errors[0] == errors[1]
-
-
-def test_without_a_tokenizer_sentences_must_be_tokens(lite, models):
-    assert_same(lite[None].embed([["a b", "c"]]), models[None].embed([["a b", "c"]]))
-    with pytest.raises(ValueError, match="`tokenizer=None`"):
-        lite[None].embed(["a b"])

@@ -1,9 +1,7 @@
 """The distribution keras-elmo-lite."""
 
 import ast
-import importlib.metadata
 import pathlib
-import re
 import subprocess
 import sys
 import venv
@@ -11,7 +9,7 @@ import venv
 import numpy as np
 import pytest
 
-keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
+pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "lite"
 
 
@@ -24,16 +22,6 @@ def test_it_imports_the_standard_library_numpy_and_litert_alone():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             assert {name.partition(".")[0] for name in names} <= allowed, file
-
-
-def test_it_needs_numpy_and_litert():
-    try:
-        distribution = importlib.metadata.distribution("keras-elmo-lite")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("the distribution keras-elmo-lite is not installed")
-    needed = {re.match(r"[\w-]+", requirement)[0] for requirement in distribution.requires}
-    assert needed == {"numpy", "ai-edge-litert"}
-    assert distribution.version == keras_elmo_lite.__version__
 
 
 @pytest.mark.slow

@@ -41,12 +41,8 @@ class Occurrences:
     def nearest(self, layer, count=1):
         """The `count` nearest other occurrences of each, by the cosine of their vectors in a layer.
 
-        Returns:
-            A pair of arrays, (occurrences, count): the numbers of the neighbours, nearest first,
-            and their cosines. Among equal cosines, the one that comes first in the text is first.
-
-        Raises:
-            ValueError: there are fewer than two occurrences, or `count` is not a positive integer.
+        Returns a pair of arrays, (occurrences, count): the numbers of the neighbours, nearest
+        first (of equally near ones, in the order of the text), and their cosines.
         """
         check_integers(1, count=count)
         if len(self) < 2:

@@ -219,10 +219,7 @@ def _tables(result):
 
 
 def _bars(figure, panel, groups, bars, form, handles=()):
-    """Groups of bars, with their values above them if there is room.
-
-    `bars` has the values of each colour by the group. Where a group is missing, there is no bar.
-    """
+    """Draws the values of each colour by the group, with numbers above them if there is room."""
     width = 0.8 / len(bars)
     drawn = []
     for k, (name, value_of) in enumerate(bars.items()):

@@ -45,8 +45,7 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
 
         - `"test"`: str. The path or the name of the test set.
         - `"vectors"`: `"most frequent tag"`, `"layer 0"`, ..., or `"mix"`.
-        - `"accuracy"`: float, from 0 to 1.
-        - `"tokens"`: int. How many were tested.
+        - `"accuracy"`: float, from 0 to 1; `"tokens"`: int, how many were tested.
         - `"mix weights"`: list of floats, for `"mix"` alone. The weight of each layer.
 
     Raises:
@@ -108,10 +107,7 @@ def _tagged_words(text):
 
 
 def _vectors(elmo, text, progress):
-    """All layers of the words whose tag is not `_`: float16, (layers, tokens, D).
-
-    float16 halves the memory. Its rounding, of a thousandth, changes no result of a probe.
-    """
+    """All layers of the words whose tag is not `_`: float16 (halves the memory), (layers, N, D)."""
     sentences, tags = text
     masks = [np.array([tag != "_" for tag in row], bool) for row in tags]
     shape = elmo.config.num_layers + 1, sum(map(np.sum, masks)), elmo.config.output_dim
@@ -124,10 +120,7 @@ def _vectors(elmo, text, progress):
 
 
 def most_frequent_tags(pairs):
-    """A function that gives each word's most frequent tag; for other words, that of all words.
-
-    `pairs` is a list of pairs of a word and its tag.
-    """
+    """A function of a word to its most frequent tag in pairs of both; of others, that of all."""
     counts = collections.defaultdict(collections.Counter)
     for word, tag in pairs:
         counts[word][tag] += 1
@@ -218,10 +211,9 @@ def probe_senses(elmo, folder, progress=False, encoding="utf-8", errors="strict"
         A list of dicts, one for each word and each kind of vectors. If there are several words,
         those of the word `"mean"` come last:
 
-        - `"word"`: str.
+        - `"word"`: str; `"senses"`: int, or `None` for the mean.
         - `"vectors"`: `"most frequent sense"`, `"layer 0"`, ..., or `"average"`.
         - `"f1"`: float, from 0 to 1. The mean of the senses' F1 (macro F1).
-        - `"senses"`: int, or `None` for the mean.
         - `"sentences"`: int. How many were tested.
 
     Raises:

@@ -16,7 +16,7 @@ from keras_elmo.process.signals import check_signals
 from keras_elmo.tflite import graph
 from keras_elmo.tflite.metadata import describe, metadata, with_metadata
 
-__all__ = ["INPUTS", "QUANTIZATIONS", "check_path", "export_tflite", "metadata"]
+__all__ = ["INPUTS", "QUANTIZATIONS", "export_tflite", "metadata"]
 
 INPUTS = ("character_ids", "text", "words")
 QUANTIZATIONS = (None, "float16", "int8")
@@ -34,12 +34,12 @@ def export_tflite(
     """Writes a model as a TFLite file, of TFLite's builtin operations alone.
 
     `keras_elmo_lite` runs such files without TensorFlow. Other programs call the signatures of the
-    file, which share the weights:
+    file, which `metadata` describes, and which share the weights:
 
     - `"serving_default"`: sentences to the outputs of an `Elmo` except `"tokens"`; for text also
       `"starts"` and `"ends"`, the bytes of each token. It has one input, named as `inputs`. Outputs
-      have at least one column of tokens. Each step along the sentence copies the outputs of all
-      tokens, so it is not for texts of thousands of tokens.
+      have at least one column of tokens. Texts of thousands of tokens are slow: each step copies
+      the outputs of all tokens.
     - `"words"`: `character_ids`, int32, (words, ids_per_token), to `token_embeddings`, float32,
       (words, projection_dim).
     - `"steps"`: the next tokens of each sentence, in both directions, to the outputs of the LSTM
@@ -54,8 +54,6 @@ def export_tflite(
       tokens, labels) and `tags`, int32, (1, tokens). `vectors` is float32, (1, tokens, D), `words`
       int32, (1, tokens), and `sequence_len` int32, (1,). There is at least one column of tokens.
 
-    `metadata` reads back how to call a file.
-
     Args:
         model: an `Elmo`: float32, not stateful, without sentence boundaries in its outputs; for
             text with the whitespace tokenizer. Or a `TextClassifier` or a `Tagger` that has such an
@@ -65,15 +63,15 @@ def export_tflite(
             max_characters), as `elmo.batch_to_ids` makes them (with a table of words, there is one
             more id of each token). `"text"`: uint8, (batch, bytes), UTF-8 padded at the end with
             spaces, split on whitespace, for models whose characters are bytes. An empty sentence is
-            one padding token, or one space. `"words"`: there is no such signature, only the two
-            others, and the file is loaded in less time and memory.
+            one padding token, or one space. `"words"`: there is no such signature, and the file is
+            loaded in less time and memory.
         quantize: `None`: float32. `"float16"`: weights of half the size, arithmetic in float32.
-            `"int8"`: weights of a quarter of the size, arithmetic with activations quantised as
-            they come (dynamic range).
+            `"int8"`: weights of a quarter of the size, activations quantised as they come (dynamic
+            range).
         batch: 1, or `None` for any number of sentences.
         max_tokens: int. The file has `"serving_default"` alone, for character ids of just so many
-            tokens and a batch of 1, and `"mask"` is int32. Runtimes that need fixed shapes, such as
-            LiteRT.js in a browser, take it. `None`: any number of tokens.
+            tokens and a batch of 1, and `"mask"` is int32: for runtimes that need fixed shapes, as
+            LiteRT.js in a browser. `None`: any number of tokens.
         overwrite: bool. Replace an existing file.
 
     Raises:
@@ -84,7 +82,6 @@ def export_tflite(
 
     Example:
 
-    >>> elmo = Elmo.from_pretrained("path/to/model")
     >>> export_tflite(elmo, "elmo.tflite", "text", quantize="int8")
 
     Reference: https://ai.google.dev/edge/litert/conversion/tensorflow/quantization
@@ -99,24 +96,26 @@ def export_tflite(
     check_choice(INPUTS, inputs=inputs)
     check_choice(QUANTIZATIONS, quantize=quantize)
     check_choice((1, None), batch=batch)
-    check_choice((True, False), overwrite=overwrite)
+    received = f"inputs={inputs!r}, batch={batch}, max_tokens={max_tokens}"
     if max_tokens is not None:
         check_integers(1, max_tokens=max_tokens)
         if (inputs, batch) != ("character_ids", 1):
             raise ValueError(
                 "`max_tokens` must be None but for the character ids of one sentence, whose shapes "
-                f"it fixes. Received: max_tokens={max_tokens}, inputs={inputs!r}, batch={batch}"
+                f"it fixes. Received: {received}"
             )
     if task is not None:
         if (inputs, batch, max_tokens) != ("character_ids", 1, None):
             raise ValueError(
-                "With `inputs`, `batch` or `max_tokens` the model must be an Elmo. Received: "
-                f"a {type(task).__name__}, inputs={inputs!r}, batch={batch}, "
-                f"max_tokens={max_tokens}"
+                "With `inputs`, `batch` or `max_tokens` the model must be an Elmo. "
+                f"Received: a {type(task).__name__}, {received}"
             )
         inputs = "words"
     graph.check(elmo, task, inputs)
-    check_path(path, overwrite)
+    if not overwrite and os.path.isfile(path):
+        raise FileExistsError(
+            f"The file exists already; pass `overwrite=True` to replace it. Received: {path}"
+        )
     with replacing_file(path) as temporary:
         is_int8 = quantize == "int8"
         with projecting_in_parts() if is_int8 else contextlib.nullcontext():
@@ -133,14 +132,6 @@ def export_tflite(
         with open(temporary, "wb") as file:
             file.write(data)
         check_signals()
-
-
-def check_path(path, overwrite):
-    """Raises a `FileExistsError` if a file exists that should not be replaced."""
-    if not overwrite and os.path.isfile(path):
-        raise FileExistsError(
-            f"The file exists already; pass `overwrite=True` to replace it. Received: {path}"
-        )
 
 
 def _convert(model, functions, quantize):

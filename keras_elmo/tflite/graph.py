@@ -8,17 +8,9 @@ from keras_elmo.export.signatures import without_cudnn
 
 
 def concrete_functions(elmo, task, inputs, batch, max_tokens):
-    """The functions of a file, for the converter, by their signatures' names.
+    """The concrete functions of a file by their signatures' names, see `export_tflite`.
 
-    Args:
-        elmo: an `Elmo`, as `check` lets it pass.
-        task: the `TextClassifier` or `Tagger` that has it, or `None`.
-        inputs: see `export_tflite`, like the following.
-        batch: 1 or `None`.
-        max_tokens: int or `None`.
-
-    Returns:
-        A dict of concrete functions of named tensors. See `export_tflite` for what they compute.
+    `task` is the `TextClassifier` or `Tagger` that has the `Elmo`, or `None`.
     """
     functions = {}
     if inputs == "text":
@@ -147,8 +139,8 @@ def check(elmo, task, inputs):
         )
     if inputs == "text" and elmo.token_encoder.scheme.bytes_to_ids is None:
         faults.append(
-            'with inputs="text" its characters must be bytes; take inputs="character_ids", which '
-            "`elmo.batch_to_ids` makes. Received: a model with a dictionary"
+            'with inputs="text" its characters must be bytes; take inputs="character_ids". '
+            "Received: a model with a dictionary"
         )
     if inputs == "text" and type(elmo.tokenizer) is not text.WhitespaceTokenizer:
         name = None if elmo.tokenizer is None else type(elmo.tokenizer).__name__
@@ -161,13 +153,9 @@ def check(elmo, task, inputs):
 
 
 class _Sentences:
-    """Flat tokens, sentence by sentence, and the padded grid of them.
+    """Flat tokens and their padded grid: `row`, int32, (N,), is the sentence of each token.
 
-    Args:
-        row: int32, (N,). The sentence of each token.
-        count: int32 scalar. Sentences.
-        columns: int32 scalar. Tokens of the padded form; `None`: those of the longest sentence,
-            one at least.
+    The grid has `count` sentences, and as many columns as the longest has tokens, or one.
     """
 
     def __init__(self, row, count, columns=None):

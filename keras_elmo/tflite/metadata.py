@@ -1,6 +1,7 @@
 """The metadata of a TFLite file: how to call it, as JSON; and the checksum at its end."""
 
 import json
+import pathlib
 import zlib
 
 import keras
@@ -37,10 +38,7 @@ _MEANINGS = {
 
 
 def metadata(path):
-    """How to call a TFLite file that `export_tflite` wrote.
-
-    Args:
-        path: of the file.
+    """How to call the TFLite file `path`, which `export_tflite` wrote.
 
     Returns:
         A dict: `"signatures"` (of each its `"inputs"` and `"outputs"`, and of each of these its
@@ -48,37 +46,27 @@ def metadata(path):
         name of the model's, or `None`), `"quantize"`, `"mixes"` (of each learned mix its `"name"`,
         the `"shares"` of the layers, `"gamma"` and `"do_layer_norm"`), `"options"` (the model's
         options.json), the `"format"` of this dict, and the versions of `"keras_elmo"` and
-        `"tensorflow"` that wrote it. `"task"` is `None` for an `Elmo`; else a dict of the `"kind"`,
-        `"TextClassifier"` or `"Tagger"`, the `"labels"`, the `"layers"` that the head reads, and
-        for a classifier `"multi_label"`, for a tagger `"is_of_entities"`.
+        `"tensorflow"` that wrote it. `"task"` is `None`, or of a task its `"kind"`, its `"labels"`,
+        the `"layers"` that the head reads, and `"multi_label"` or `"is_of_entities"`.
 
-    Raises:
-        ValueError: the file is not a TFLite file, or `export_tflite` did not write it, or it is
-            damaged.
-        OSError: it cannot be opened.
+    A file that `export_tflite` did not write, or that is damaged, is a `ValueError`.
     """
-    with open(path, "rb") as file:
-        data = file.read()
+    from tensorflow.lite.python import schema_py_generated as schema
+
+    data = pathlib.Path(path).read_bytes()
     rule = f"{path} must be a whole TFLite file that keras_elmo wrote. Received: a file "
     if data[4:8] != b"TFL3":
         raise ValueError(f"{rule}that begins with {data[:8]!r}")
     if zlib.crc32(data) != _WHOLE:
         raise ValueError(f"{rule}without the right checksum. Copy it again, or write it again")
-    model = _schema().Model.GetRootAs(data)
+    model = schema.Model.GetRootAs(data)
     entries = [model.Metadata(index) for index in range(model.MetadataLength())]
     (buffer,) = (entry.Buffer() for entry in entries if entry.Name().decode() == METADATA_NAME)
     return json.loads(bytes(model.Buffers(buffer).DataAsNumpy()))
 
 
 def describe(elmo, task, functions, quantize):
-    """The dict that `metadata` reads, for a new file.
-
-    Args:
-        elmo: the `Elmo`.
-        task: the `TextClassifier` or `Tagger` that has it, or `None`.
-        functions: the functions that become the file, see `tflite_graph`.
-        quantize: see `export_tflite`.
-    """
+    """The dict that `metadata` reads, for a new file of `concrete_functions`."""
 
     def tensors(named):
         return {
@@ -128,18 +116,10 @@ def _describe_task(task):
 
 
 def with_metadata(data, description):
-    """The bytes of a TFLite file, with its description inside, and its CRC-32 at the end.
-
-    Args:
-        data: bytes of the file.
-        description: what `describe` gives.
-
-    Raises:
-        ValueError: the file holds other operations than builtin ones.
-    """
+    """The bytes of a TFLite file with its description inside, and its CRC-32 at the end."""
     import flatbuffers
+    from tensorflow.lite.python import schema_py_generated as schema
 
-    schema = _schema()
     model = schema.ModelT.InitFromPackedBuf(data)
     custom = [code.customCode for code in model.operatorCodes if code.customCode]
     if custom:
@@ -156,9 +136,3 @@ def with_metadata(data, description):
     builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
     result = bytes(builder.Output())
     return result + zlib.crc32(result).to_bytes(4, "little")
-
-
-def _schema():
-    from tensorflow.lite.python import schema_py_generated
-
-    return schema_py_generated

@@ -44,7 +44,11 @@ def add_arguments(parser):
 
 def run(options):
     from keras_elmo.export import export_saved_model
-    from keras_elmo.export.saved_model import check_arguments, needs_tensorflow_text, operations
+    from keras_elmo.export.saved_model import (
+        check_arguments,
+        operations,
+        tensorflow_text_operations,
+    )
 
     if options.version_number < 0:
         raise ValueError(
@@ -66,6 +70,6 @@ def run(options):
     files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
     report(options, f"{path}: {sum(map(os.path.getsize, files)) / 1e6:,.1f} MB")
     need = "with TensorFlow alone"
-    if needs_tensorflow_text(operations(path)):
+    if tensorflow_text_operations(operations(path)):
         need = "after `import tensorflow_text`; with --ops core, TensorFlow is enough"
     report(options, f"Python loads it {need}")

@@ -10,13 +10,7 @@ from keras_elmo.layers.matmul import using_matmul_dtype
 
 
 class ExportedModule(tf.Module):
-    """The contents of a SavedModel: the functions, and the variables that they read, each once.
-
-    Args:
-        model: the Keras model.
-        storage: the dtype in which weights of larger dtypes are stored, or `None`: as the model has
-            them.
-    """
+    """The contents of a SavedModel: the functions, and the variables that they read, each once."""
 
     def __init__(self, model, storage):
         super().__init__()
@@ -55,16 +49,11 @@ class ExportedModule(tf.Module):
         return variable
 
     def function(self, model_function, inputs):
-        """A `tf.function` that becomes a signature. Its outputs that are floats are float32.
-
-        Args:
-            model_function: a function of tensors that calls the model, to a dict of tensors.
-            inputs: list of `tf.TensorSpec`s with names. What it takes.
-        """
+        """A `tf.function` that becomes a signature. Its outputs that are floats are float32."""
 
         def run(*tensors):
             with self._weights(), using_matmul_dtype(None, self._round_kernel):
-                outputs = dict(model_function(*tensors))
+                outputs = model_function(*tensors)
             return {
                 name: tf.cast(value, tf.float32) if value.dtype.is_floating else value
                 for name, value in outputs.items()
@@ -72,21 +61,10 @@ class ExportedModule(tf.Module):
 
         return tf.function(run, input_signature=inputs, autograph=False)
 
-    def track(self, functions):
-        """Keeps references to the variables that the functions read."""
-        variables = {id(v): v for function in functions for v in function.variables}
-        self.captured = list(variables.values())
-
     def make_callable(self, signatures, inputs):
-        """Lets the loaded module be called as TF Hub's modules are.
-
-        `module(texts)` gives one output, `module(texts, signature="default", as_dict=True)` all
-        outputs of a signature. A signature of several inputs, or of `tokens`, takes a dict.
-
-        Args:
-            signatures: dict of concrete functions by the signatures' names.
-            inputs: dict of lists of `tf.TensorSpec`s, what each function takes.
-        """
+        """Lets the loaded module be called as TF Hub's modules are, see `export_saved_model`."""
+        variables = {id(v): v for function in signatures.values() for v in function.variables}
+        self.captured = list(variables.values())  # what is referred to is saved
         usual = "default" if "default" in signatures else "serving_default"
 
         def call(inputs_of_call, signature=usual, as_dict=False):
@@ -107,27 +85,17 @@ class ExportedModule(tf.Module):
 
 
 class CastVariable(tf.saved_model.experimental.TrackableResource):
-    """A variable that is stored in one dtype, and cast to another when the model is loaded.
-
-    Args:
-        stored: the `tf.Variable` that is stored.
-        dtype: `tf.DType` of the value.
-        name: str, that no other variable of the program has.
-        is_transposed: bool. Whether the value, a matrix, is also transposed.
-    """
+    """A variable that is stored in one dtype, and cast to another when the model is loaded."""
 
     def __init__(self, stored, dtype, name, is_transposed=False):
         super().__init__()
-        self._stored, self._dtype, self._shared_name = stored, dtype, f"cast_variable_{name}"
-        self._is_transposed = is_transposed
+        self._stored, self._dtype, self._is_transposed = stored, dtype, is_transposed
+        self._shared_name = f"cast_variable_{name}"  # no other variable of the program has it
         self._shape = stored.shape[::-1] if is_transposed else stored.shape
 
     def _create_resource(self):
-        return tf.raw_ops.VarHandleOp(
-            dtype=self._dtype,
-            shape=self._shape,
-            shared_name=self._shared_name,
-        )
+        name = self._shared_name
+        return tf.raw_ops.VarHandleOp(dtype=self._dtype, shape=self._shape, shared_name=name)
 
     def _initialize(self):
         value = tf.cast(self._stored, self._dtype)
@@ -135,8 +103,5 @@ class CastVariable(tf.saved_model.experimental.TrackableResource):
         tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=value)
 
     def value(self):
-        """The value as a tensor."""
-        handle = self.resource_handle
-        return tf.ensure_shape(
-            tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._dtype), self._shape
-        )
+        value = tf.raw_ops.ReadVariableOp(resource=self.resource_handle, dtype=self._dtype)
+        return tf.ensure_shape(value, self._shape)

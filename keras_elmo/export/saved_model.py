@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,9 +46,8 @@ def export_saved_model(
 ) -> None:
     """Writes an `Elmo`, or a Keras model that holds one, as a SavedModel.
 
-    Weights are stored once. The graph takes strings and holds no Python; TensorFlow Serving,
-    `tf.saved_model.load` and the TensorFlow C library run it. The folder is written under a
-    temporary name and renamed when it is complete. The model can be used meanwhile.
+    TensorFlow Serving, `tf.saved_model.load` and the TensorFlow C library run it without Python.
+    The folder appears when it is complete. The model can be used meanwhile.
 
     The signatures of an `Elmo` take `text`, string (batch,):
 
@@ -59,7 +59,7 @@ def export_saved_model(
     Another model has `serving_default` alone, from `text` to its outputs: by their names if they
     are a dict, or `output_0`, `output_1`, ...
 
-    The loaded model can be called, too, as TF Hub's modules are: `module(texts)` gives the output
+    The loaded model can also be called as TF Hub's modules are: `module(texts)` gives the output
     `default` (of another model, its first one), and `module(texts, signature="elmo", as_dict=True)`
     all outputs of a signature. The signature `tokens` takes a dict of its two inputs.
 
@@ -67,24 +67,22 @@ def export_saved_model(
     axis, padded or ragged) takes `tokens`, string (batch, tokens), padded at the end with `""`,
     instead of `text`. Its outputs are as wide as that.
 
-    A Keras model of several inputs, of strings or numbers, takes each by its name: its key in the
-    model's dict of inputs, or the name of its `keras.Input`. Inputs of strings with a token axis
-    are padded tokens. If there are also raw strings, each `Elmo` keeps its tokenizer, and one
-    without a tokenizer reads the tokens.
+    A Keras model of several inputs, of strings or numbers, takes each by its key in the model's
+    dict of inputs, or by the name of its `keras.Input`. Strings with a token axis are padded
+    tokens. If there are also raw strings, an `Elmo` without a tokenizer reads the tokens.
 
     Args:
         model: a stateless `Elmo`, or a Keras model that holds one. A subclassed model can have only
             one input: raw strings, or tokens if its `Elmo` has no tokenizer. For others export
             `keras.Model(inputs, model(inputs))`.
         path: folder to write. TensorFlow Serving looks for a number, as in `elmo/1`.
-        tokenizer: what `Elmo` takes, instead of the model's own. `None`: its own. With one, an
-            `Elmo` of tokens takes `text` too.
+        tokenizer: what `Elmo` takes, instead of the model's own. With one, an `Elmo` of tokens
+            takes `text` too.
         ops: `"tensorflow-text"`, or `"core"` for a graph that loads with TensorFlow alone.
-        storage: `"float32"`, `"bfloat16"` or `"float16"`. Weights of a larger dtype are stored in
-            this one, and cast back when the model is loaded. Others, and with `None` all, are
-            stored as the model has them.
-        pooled_only: bool. An `Elmo` gets only the signatures `default` and `serving_default`, which
-            return only `default` and `sequence_len`.
+        storage: `"float32"`, `"bfloat16"` or `"float16"`, in which larger weights are stored. They
+            are cast back when the model is loaded. `None`: as the model has them.
+        pooled_only: bool. An `Elmo` gets only the signature `default`, also as `serving_default`,
+            which returns only `default` and `sequence_len`.
         max_tokens: int, or `None`. A longer sentence is refused with an error that says so.
         warmup_texts: list of strings (of lists of tokens, for a model of tokens), or `None`. A
             request that TensorFlow Serving runs when it loads the model (needs
@@ -101,7 +99,6 @@ def export_saved_model(
 
     Example:
 
-    >>> elmo = Elmo.from_pretrained("path/to/model")
     >>> export_saved_model(elmo, "elmo/1", storage="float16")
 
     Reference: TF Hub's `google/elmo/3`.
@@ -118,20 +115,15 @@ def export_saved_model(
         raise ValueError("With `pooled_only` the model must be an `Elmo`. Received: another model")
     takes_tokens = tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
     inputs = input_specs(model, takes_tokens)
-    shapes = [spec.shape.as_list() for spec in inputs if spec.dtype == tf.string]
     are_tokens = [has_token_axis(spec) for spec in inputs if spec.dtype == tf.string]
     takes_only_tokens = takes_tokens or all(are_tokens)
     if takes_only_tokens and tokenizer is not None:
         raise ValueError(
-            "With `tokenizer` the model must take raw strings. "
-            f"Received: a model of tokens, with inputs of shapes {shapes}"
+            "With `tokenizer` the model must take raw strings. Received: a model of tokens"
         )
     if warmup_texts is not None:
         if len(inputs) > 1:
-            names = [spec.name for spec in inputs]
-            raise ValueError(
-                f"With `warmup_texts` the model must have one input. Received: inputs {names}"
-            )
+            raise ValueError("With `warmup_texts` the model must have one input. Received: several")
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
         stack.enter_context(without_cudnn(model))
@@ -156,12 +148,11 @@ def export_saved_model(
         made = {
             function: module.function(function, specs) for function, specs in functions.values()
         }
-        signatures = {name: made[function] for name, (function, _) in functions.items()}
-        # Traced here, where the models have the tokenizers of the export.
-        for name, function in signatures.items():
-            signatures[name] = function.get_concrete_function()
+        signatures = {}
+        for name, (function, _) in functions.items():
+            # Traced here, where the models have the tokenizers of the export.
+            signatures[name] = made[function].get_concrete_function()
             check_signals()
-    module.track(signatures.values())
     module.make_callable(signatures, {name: specs for name, (_, specs) in functions.items()})
     with replacing_folder(path, overwrite) as temporary:
         try:
@@ -201,9 +192,8 @@ def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
     tokenizer = None if is_of_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer) and tokenizer.ops != ops:
         tokenizer = type(tokenizer)(ops=ops)
-    if max_tokens is not None and tokenizer is not None:
-        return _LimitedTokenizer(tokenizer, max_tokens)
-    return tokenizer
+    is_limited = max_tokens is not None and tokenizer is not None
+    return _LimitedTokenizer(tokenizer, max_tokens) if is_limited else tokenizer
 
 
 class _LimitedTokenizer:
@@ -224,10 +214,8 @@ def operations(path):
     """The names of all operations of a SavedModel and of its functions, a set of strings."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-    saved = SavedModel()
-    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        saved.ParseFromString(file.read())
-    graph = saved.meta_graphs[0].graph_def
+    data = pathlib.Path(path, "saved_model.pb").read_bytes()
+    graph = SavedModel.FromString(data).meta_graphs[0].graph_def
     nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
     return {node.op for node in nodes} - {f.signature.name for f in graph.library.function}
 
@@ -240,7 +228,7 @@ def _check_operations(names, ops):
             "The exported graph must hold no Python; a tokenizer or layer must be made of "
             f"TensorFlow's operations. Received: {python}"
         )
-    added = sorted(filter(_is_tensorflow_texts, names))
+    added = tensorflow_text_operations(names)
     if ops == "core" and added:
         raise ValueError(
             'With `ops="core"` the tokenizer must be made of TensorFlow\'s own operations. '
@@ -248,10 +236,6 @@ def _check_operations(names, ops):
         )
 
 
-def needs_tensorflow_text(names):
-    """Whether a program in Python must `import tensorflow_text` before it loads the operations."""
-    return any(map(_is_tensorflow_texts, names))
-
-
-def _is_tensorflow_texts(name):
-    return name.startswith(("TFText", "RegexSplit"))
+def tensorflow_text_operations(names):
+    """Those of some operations that a program in Python has only after `import tensorflow_text`."""
+    return sorted(name for name in names if name.startswith(("TFText", "RegexSplit")))

@@ -1,6 +1,6 @@
 """Files for TensorFlow Serving beside a SavedModel: warm-up requests and how to batch."""
 
-import os
+import pathlib
 
 import tensorflow as tf
 
@@ -10,18 +10,7 @@ _LARGEST_REQUEST = 4096  # rows
 
 
 def warmup_inputs(texts, takes_only_tokens):
-    """The texts of a warm-up request as the named tensor of the exported model.
-
-    Args:
-        texts: list of strings, or of lists of tokens.
-        takes_only_tokens: bool. Whether the exported model takes tokens and not raw strings.
-
-    Returns:
-        A dict of one string tensor: `"text"`, (batch,), or `"tokens"`, (batch, tokens).
-
-    Raises:
-        ValueError: the texts are not what the model takes.
-    """
+    """A warm-up request: a dict of `"text"`, string (batch,), or `"tokens"`, (batch, tokens)."""
     tensor = text.strings(texts)
     is_column = not isinstance(tensor, tf.RaggedTensor) and tensor.shape[-1] == 1
     is_tokens = tensor.shape.rank == 2 and (takes_only_tokens or not is_column)
@@ -36,24 +25,11 @@ def warmup_inputs(texts, takes_only_tokens):
 
 
 def write_warmup(path, inputs):
-    """Writes requests that TensorFlow Serving runs when it loads the model.
-
-    Args:
-        path: folder of the SavedModel.
-        inputs: dict of named string tensors: the request.
-
-    Raises:
-        ImportError: tensorflow-serving-api is missing.
-
-    Reference: "SavedModel Warmup" in the documentation of TensorFlow Serving.
-    """
+    """Writes a request that TensorFlow Serving runs when it loads the model: SavedModel Warmup."""
     try:
         from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
     except ImportError:
-        raise ImportError(
-            "Warm-up requests need the package tensorflow-serving-api: "
-            'pip install "keras_elmo[serving]"'
-        ) from None
+        raise ImportError('Warm-up requests need pip install "keras-elmo[serving]"') from None
     request = predict_pb2.PredictRequest(
         model_spec=model_pb2.ModelSpec(signature_name="serving_default"),
         inputs={name: tf.make_tensor_proto(value.numpy()) for name, value in inputs.items()},
@@ -61,29 +37,23 @@ def write_warmup(path, inputs):
     log = prediction_log_pb2.PredictionLog(
         predict_log=prediction_log_pb2.PredictLog(request=request)
     )
-    folder = os.path.join(path, "assets.extra")
-    os.makedirs(folder, exist_ok=True)
-    with tf.io.TFRecordWriter(os.path.join(folder, "tf_serving_warmup_requests")) as writer:
+    folder = pathlib.Path(path, "assets.extra")
+    folder.mkdir(exist_ok=True)
+    with tf.io.TFRecordWriter(str(folder / "tf_serving_warmup_requests")) as writer:
         writer.write(log.SerializeToString())
 
 
 def write_batching(path, max_batch_size):
     """Writes `batching_params.pbtxt`, by which TensorFlow Serving puts requests together.
 
-    It is read with `--enable_batching --enable_per_model_batching_parameters`, or by its name with
-    `--batching_parameters_file`. Larger requests are split. The outputs of requests that ran
-    together are padded to the longest of them: cut them by `sequence_len`.
-
-    Args:
-        path: folder of the SavedModel.
-        max_batch_size: int. Rows that run together.
+    The outputs of requests that ran together are padded to the longest of them.
     """
-    with open(os.path.join(path, "batching_params.pbtxt"), "w", encoding="utf-8") as file:
-        file.write(
-            f"max_execution_batch_size {{ value: {max_batch_size} }}\n"
-            f"max_batch_size {{ value: {max(max_batch_size, _LARGEST_REQUEST)} }}\n"
-            "enable_large_batch_splitting { value: true }\n"
-            "pad_variable_length_inputs: true\n"  # those of the signature `tokens`
-            "batch_timeout_micros { value: 2000 }\n"
-            "max_enqueued_batches { value: 256 }\n"
-        )
+    pathlib.Path(path, "batching_params.pbtxt").write_text(
+        f"max_execution_batch_size {{ value: {max_batch_size} }}\n"
+        f"max_batch_size {{ value: {max(max_batch_size, _LARGEST_REQUEST)} }}\n"
+        "enable_large_batch_splitting { value: true }\n"
+        "pad_variable_length_inputs: true\n"  # those of the signature `tokens`
+        "batch_timeout_micros { value: 2000 }\n"
+        "max_enqueued_batches { value: 256 }\n",
+        encoding="utf-8",
+    )

@@ -15,16 +15,9 @@ TOKENS_INPUT = tf.TensorSpec([None, None], tf.string, "tokens")
 def input_specs(model, takes_tokens):
     """The inputs of a Keras model, as a list of `tf.TensorSpec`s.
 
-    A single input of strings is called `text`, or `tokens` if it has a token axis. Other inputs
-    have their key in the model's dict of inputs, or else the name of their `keras.Input`.
-
-    Args:
-        model: the Keras model.
-        takes_tokens: bool. Whether every `Elmo` in it takes tokens and no raw strings.
-
-    Raises:
-        ValueError: a subclassed model takes several inputs, whose dtypes it does not know; or a
-            signature cannot have an argument of an input's name.
+    A single input of strings is called `text`, or `tokens` if it has a token axis or every `Elmo`
+    in the model `takes_tokens`. Other inputs have their key in the model's dict of inputs, or else
+    the name of their `keras.Input`.
     """
     structure = _symbolic_inputs(model)
     if structure is None:
@@ -41,9 +34,8 @@ def input_specs(model, takes_tokens):
     wrong = [name for name in names if not _is_argument_name(name)]
     if wrong:
         raise ValueError(
-            "The inputs of a model are exported under their names, which must be ASCII letters, "
-            "digits and `_`, a letter first, and neither `self` nor a keyword of Python such as "
-            '`class`: keras.Input(..., name="text"). '
+            "The names of a model's inputs must be ASCII letters, digits and `_`, a letter first, "
+            'and neither `self` nor a keyword of Python: keras.Input(..., name="text"). '
             f"Received: {wrong}"
         )
     return [
@@ -83,12 +75,7 @@ def has_token_axis(tensor):
 
 
 def calling(model, select_outputs):
-    """A function that calls the model with a tensor for each of its inputs.
-
-    Args:
-        model: the Keras model.
-        select_outputs: a function of the model's outputs to a dict of tensors.
-    """
+    """A function that calls the model with a tensor for each input, to a dict of tensors."""
 
     def call(*tensors):
         structure = _symbolic_inputs(model)
@@ -100,12 +87,7 @@ def calling(model, select_outputs):
 
 
 def limited(function, max_tokens):
-    """The function of a signature, which refuses longer sentences of padded tokens.
-
-    Args:
-        function: a function of tensors.
-        max_tokens: int, or `None` for any length. (Raw strings are limited by the tokenizer.)
-    """
+    """The function, which refuses longer sentences of padded tokens. (Tokenizers limit strings.)"""
 
     def call(*tensors):
         checks = [
@@ -121,13 +103,7 @@ def limited(function, max_tokens):
 def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
     """What every signature of an `Elmo` runs and takes, by name; see `export_saved_model`.
 
-    Args:
-        elmo: the `Elmo`.
-        inputs: list of `tf.TensorSpec`s. What the `Elmo` takes.
-        pooled_only, max_tokens: see `export_saved_model`.
-
-    Returns:
-        A dict of pairs: a function of tensors to a dict of tensors, and a list of `tf.TensorSpec`s.
+    Each is a pair: a function of tensors to a dict of tensors, and a list of `tf.TensorSpec`s.
     """
 
     def returning(select):

@@ -38,16 +38,6 @@ def test_every_signature_equals_the_model(model, tmp_path, untraced):
             np.testing.assert_allclose(outputs[name], expected[name], atol=1e-5)
 
 
-def test_keras_own_export(model, tmp_path, untraced):
-    with_tokens = Elmo.from_config({**model.get_config(), "tokenizer": None})
-    with_tokens.set_weights(model.get_weights())
-    signature = [tf.TensorSpec([None, None], tf.string)]
-    with_tokens.export(tmp_path / "keras", input_signature=signature, verbose=False)
-    served = tf.saved_model.load(str(tmp_path / "keras"))
-    tokens = tf.constant([["The", "今天"]])
-    np.testing.assert_allclose(served.serve(tokens)["elmo"], with_tokens(tokens)["elmo"], atol=1e-6)
-
-
 def test_tflite_takes_character_ids_alone(model, tmp_path):
     path = tmp_path / "model.tflite"
     with pytest.raises(ValueError, match="characters must be bytes"):

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from models.keras_forms import TwoInputs
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 import keras_elmo
 from keras_elmo.export import saved_model
-from keras_elmo.export.saved_model import needs_tensorflow_text, operations
+from keras_elmo.export.exported_module import ExportedModule
+from keras_elmo.export.saved_model import operations, tensorflow_text_operations
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SENTENCES = ["The dog let out a sharp bark .", "", "a  b", "x\u00a0y\u3000z\u2009w"]
@@ -49,59 +51,35 @@ RUN = """
 import json, sys
 import numpy as np
 import tensorflow as tf
+path, batches = json.load(sys.stdin)
+try:
+    tf.saved_model.load(path)
+except Exception as error:
+    assert "not registered" in str(error), error
+else:
+    assert "tensorflow_text" in sys.modules, "it loads without tensorflow_text"
+import tensorflow_text
+model = tf.saved_model.load(path)
 results = {}
-for job, (path, ops, batches) in json.load(sys.stdin).items():
-    if ops != "core":
-        try:
-            tf.saved_model.load(path)
-        except Exception as error:
-            assert "not registered" in str(error), error
+for number, batch in enumerate(batches):
+    for name, signature in model.signatures.items():
+        if name == "tokens":
+            rows = [[token.encode() for token in sentence.split()] for sentence in batch]
+            width = max(1, *map(len, rows))
+            tokens = np.array([row + [b""] * (width - len(row)) for row in rows], object)
+            lengths = np.array([len(row) for row in rows], np.int32)
+            outputs = signature(tokens=tf.constant(tokens, tf.string), sequence_len=lengths)
         else:
-            assert "tensorflow_text" in sys.modules, "it loads without tensorflow_text"
-        import tensorflow_text
-    assert ("tensorflow_text" in sys.modules) == (ops != "core")
-    model = tf.saved_model.load(path)
-    for number, batch in enumerate(batches):
-        for name, signature in model.signatures.items():
-            if name == "tokens":
-                rows = [[token.encode() for token in sentence.split()] for sentence in batch]
-                width = max(1, *map(len, rows))
-                tokens = np.array([row + [b""] * (width - len(row)) for row in rows], object)
-                lengths = np.array([len(row) for row in rows], np.int32)
-                outputs = signature(tokens=tf.constant(tokens, tf.string), sequence_len=lengths)
-            else:
-                outputs = signature(text=tf.constant(batch))
-            for key, value in outputs.items():
-                value = value.numpy()
-                if value.dtype == object:  # bytes, of which NumPy's files take none
-                    digits = [token.hex() for token in value.ravel()]
-                    value = np.array(digits, str).reshape(value.shape)
-                results[f"{job}|{number}/{name}/{key}"] = value
+            outputs = signature(text=tf.constant(batch))
+        for key, value in outputs.items():
+            value = value.numpy()
+            if value.dtype == object:  # bytes, of which NumPy's files take none
+                digits = [token.hex() for token in value.ravel()]
+                value = np.array(digits, str).reshape(value.shape)
+            results[f"{number}/{name}/{key}"] = value
 assert not any(name.startswith("keras_elmo") for name in sys.modules)
 np.savez(sys.argv[1], **results)
 """
-
-
-def run_fresh(jobs, folder):
-    """Runs every signature of exported models in one fresh process.
-
-    Args:
-        jobs: dict of triples by a name: the path of a SavedModel, its `ops`, and batches of
-            sentences. Those of TensorFlow's core alone come first.
-        folder: path, for the results.
-
-    Returns:
-        By the name a dict `{"batch/signature/output": array}`.
-    """
-    command = [sys.executable, "-c", RUN, str(folder / "results.npz")]
-    jobs = {name: (str(path), ops, batches) for name, (path, ops, batches) in jobs.items()}
-    subprocess.run(command, input=json.dumps(jobs), text=True, check=True, cwd=folder)
-    found = {name: {} for name in jobs}
-    with np.load(folder / "results.npz") as results:
-        for key, value in results.items():
-            name, _, output = key.partition("|")
-            found[name][output] = value
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -122,38 +100,17 @@ def exported(shared_elmo, tmp_path_factory):
     return Exported(path, shared_elmo)
 
 
-@pytest.fixture(scope="module")
-def classifier(model, tmp_path_factory):
-    """A classifier with an optimizer, as after a training, and exported."""
-    embedding = keras_elmo.ElmoEmbedding(model.copy(), dropout=0.5)
-    layers = [keras.Input(shape=(), dtype="string"), embedding]
-    layers += [keras.layers.Bidirectional(keras.layers.LSTM(4)), keras.layers.Dense(2, "softmax")]
-    classifier = keras.Sequential(layers)
-    classifier.compile("adam", "sparse_categorical_crossentropy")
-    classifier.optimizer.build(classifier.trainable_variables)
-    path = tmp_path_factory.mktemp("classifier") / "1"
-    keras_elmo.export_saved_model(classifier, path, ops="core", max_tokens=100)
-    return Exported(path, classifier)
-
-
-@pytest.fixture(scope="module")
-def fresh(classifier, exported, tmp_path_factory):
-    """What one fresh process says of the classifier and of the model."""
-    batches = list(BATCHES)
-    reference = ROOT.parent / "shared/fixtures/reference/sentences.txt"
-    if reference.exists():
-        batches.append(reference.read_text(encoding="utf-8").splitlines())
-    jobs = {"classifier": (classifier.path, "core", [SENTENCES])}
-    jobs["elmo"] = exported.path, "tensorflow-text", batches
-    return batches, run_fresh(jobs, tmp_path_factory.mktemp("fresh"))
-
-
-def test_every_signature_equals_the_model_in_a_fresh_process(exported, fresh):
-    batches, results, model = fresh[0], fresh[1]["elmo"], exported.model
+def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
+    path, model = exported
+    command = [sys.executable, "-c", RUN, tmp_path / "results.npz"]
+    given = json.dumps([str(path), BATCHES])
+    subprocess.run(command, input=given, text=True, check=True, cwd=tmp_path)
+    with np.load(tmp_path / "results.npz") as file:
+        results = dict(file)
     names = [*model.output_keys.sequences, "default", "mask", "sequence_len", "tokens"]
     signatures = {key.split("/")[1] for key in results}
     assert signatures == {"default", "serving_default", "tokens", *model.output_keys.sequences}
-    for number, batch in enumerate(batches):
+    for number, batch in enumerate(BATCHES):
         expected = {name: value.numpy() for name, value in model(batch).items()}
         tokens = expected["tokens"]
         expected["tokens"] = [[token.hex() for token in row] for row in tokens]
@@ -170,11 +127,10 @@ def test_every_signature_equals_the_model_in_a_fresh_process(exported, fresh):
                     np.testing.assert_array_equal(value.tolist(), expected[name])
 
 
-def test_every_operation_is_one_that_servers_have(exported, classifier):
+def test_every_operation_is_one_that_servers_have(exported):
     found = operations(exported.path)
     assert found <= OPERATIONS | {"RegexSplitWithOffsets"}
-    assert needs_tensorflow_text(found)  # `fresh` needed it
-    assert not needs_tensorflow_text(operations(classifier.path))  # which has Keras's operations
+    assert tensorflow_text_operations(found) == ["RegexSplitWithOffsets"]
 
 
 def stored(path):
@@ -188,8 +144,8 @@ def stored(path):
 def test_weights_are_stored_once(exported):
     path, model = exported
     assert stored(path) == ({tf.float32}, model.count_params())
-    files = [file for file in path.rglob("*") if file.is_file()]
-    assert sum(file.stat().st_size for file in files) < 4 * model.count_params() + 4_000_000
+    sizes = [file.stat().st_size for file in path.rglob("*")]
+    assert sum(sizes) < 4 * model.count_params() + 4_000_000
     assert os.listdir(path.parent) == ["1"]
 
 
@@ -218,15 +174,15 @@ def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
     library = library / "tensorflow_text/python/ops/_regex_split_ops.so"
     sentences = ["The dog let out a sharp bark .", "", "Über 日本 🎉"]
     expected = model(sentences)
-    graph = _meta_graph(path)
-    for name, signature in graph.signature_def.items():
-        if name not in ("tokens", "lstm_outputs1"):  # one that takes tokens, and one of texts
-            continue
-        key = "elmo" if name == "tokens" else name
-        names = [i for i in ("text", "tokens", "sequence_len") if i in signature.inputs]
-        inputs = [signature.inputs[name].name.partition(":")[0] for name in names]
-        command = [str(program), str(path), ",".join(inputs)]
-        command += [signature.outputs[key].name, str(library)]
+    saved = SavedModel.FromString((path / "saved_model.pb").read_bytes())
+    signatures = saved.meta_graphs[0].signature_def
+    for name, key, inputs in [
+        ("lstm_outputs1", "lstm_outputs1", ["text"]),
+        ("tokens", "elmo", ["tokens", "sequence_len"]),
+    ]:
+        signature = signatures[name]
+        inputs = [signature.inputs[name].name.partition(":")[0] for name in inputs]
+        command = [program, path, ",".join(inputs), signature.outputs[key].name, library]
         lines = "\n".join([*sentences, ""])
         result = subprocess.run(command, input=lines, capture_output=True, text=True)
         assert result.returncode == 0, result.stderr[-2000:]
@@ -235,17 +191,11 @@ def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
         np.testing.assert_allclose(values, expected[key], atol=1e-5)
 
 
-def _meta_graph(path):
-    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-
-    return SavedModel.FromString((path / "saved_model.pb").read_bytes()).meta_graphs[0]
-
-
 def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exported):
     hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
     texts = tf.constant(["the cat is on the mat", "", "what are you doing"])
-    tokens = {"tokens": tf.constant([["the", "cat"], ["a", ""]]), "sequence_len": [2, 1]}
-    tokens = {name: tf.constant(value) for name, value in tokens.items()}
+    tokens = tf.constant([["the", "cat"], ["a", ""]])
+    tokens = {"tokens": tokens, "sequence_len": tf.constant([2, 1])}
     expected = exported.model(texts)
     module = hub.load(str(exported.path))  # `tf.saved_model.load`
     for outputs in (
@@ -268,24 +218,26 @@ def test_the_loaded_model_is_called_as_modules_of_tf_hub_are(exported):
     np.testing.assert_array_equal(layer(texts)["default"], module(texts))
 
 
-@pytest.mark.parametrize(
-    "storage, atol",
-    [("float16", 2e-3), pytest.param("bfloat16", 2e-2, marks=pytest.mark.slow)],
-)
-def test_half_storage(model, storage, atol, tmp_path, untraced):
-    keras_elmo.export_saved_model(model, tmp_path / "1", storage=storage, pooled_only=True)
+def test_half_storage(model, tmp_path, untraced):
+    keras_elmo.export_saved_model(model, tmp_path / "1", storage="float16", pooled_only=True)
     signatures = tf.saved_model.load(tmp_path / "1").signatures
     assert set(signatures) == {"default", "serving_default"}
     results = signatures["default"](text=tf.constant(SENTENCES))
     assert set(results) == {"default", "sequence_len"}
     found, expected = results["default"], model(SENTENCES)["default"]
-    assert 1e-6 < np.abs(found - expected).max() < atol
-    assert stored(tmp_path / "1") == ({tf.as_dtype(storage)}, model.count_params())
+    assert 1e-6 < np.abs(found - expected).max() < 2e-3
+    assert stored(tmp_path / "1") == ({tf.float16}, model.count_params())
     # As if the model itself had the rounded weights.
     rounded = keras_elmo.Elmo.from_config(model.get_config())
-    for variable, source in zip(rounded.weights, model.weights, strict=True):
-        variable.assign(tf.cast(tf.cast(source.value, storage), tf.float32))
+    rounded.set_weights([w.astype(np.float16).astype(np.float32) for w in model.get_weights()])
     np.testing.assert_allclose(found, rounded(SENTENCES)["default"], atol=1e-6)
+
+
+def test_no_weight_is_stored_in_a_larger_dtype():
+    layer = keras.layers.Dense(3, dtype="float16")
+    layer.build((None, 2))
+    module = ExportedModule(layer, "float32")
+    assert module.cast_variables == [] and module.stored == []
 
 
 def test_products_in_bfloat16_of_two_exports_in_a_program(one_layer_folder, tmp_path, untraced):
@@ -295,7 +247,10 @@ def test_products_in_bfloat16_of_two_exports_in_a_program(one_layer_folder, tmp_
     for name, storage in (("1", None), ("2", "bfloat16")):
         options = {"ops": "core", "storage": storage, "pooled_only": True}
         keras_elmo.export_saved_model(model, tmp_path / name, **options)
-        assert stored(tmp_path / name)[1] == model.count_params()
+        assert stored(tmp_path / name) == (
+            {tf.as_dtype(storage or "float32")},
+            model.count_params(),
+        )
         # No loop reads a variable: such a loop would run also if its result is not asked for.
         assert "While" not in operations(tmp_path / name)
         signatures.append(tf.saved_model.load(tmp_path / name).signatures["default"])
@@ -336,18 +291,6 @@ def test_options(one_layer_folder, tmp_path, monkeypatch):
         run(tf.constant(["a b", "a b c d e"]))
     batching = (tmp_path / "1/batching_params.pbtxt").read_text()
     assert "max_execution_batch_size { value: 32 }" in batching
-
-
-def test_a_classifier_gives_the_same_probabilities_in_a_fresh_process(classifier, fresh):
-    path, model = classifier
-    results = fresh[1]["classifier"]
-    assert list(results) == ["0/serving_default/output_0"]
-    expected = model(keras_elmo.strings(SENTENCES))
-    np.testing.assert_allclose(results["0/serving_default/output_0"], expected, atol=1e-5)
-    assert stored(path) == ({tf.float32}, model.count_params())
-    run = tf.saved_model.load(path).signatures["serving_default"]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 100 tokens"):
-        run(tf.constant(["a " * 101]))
 
 
 WORDS = [["so", "good"], ["bad", ""]]
@@ -396,7 +339,10 @@ def test_several_inputs_are_arguments_by_name(model, tmp_path, untraced):
         keras.layers.Embedding(5, 2)(inputs["count"])[:, 0],
     ]
     several = keras.Model(inputs, keras.layers.Dense(2)(keras.layers.Concatenate()(parts)))
+    several.compile("adam", "mse")
+    several.optimizer.build(several.trainable_variables)
     keras_elmo.export_saved_model(several, tmp_path / "1", ops="core", max_tokens=3)
+    assert stored(tmp_path / "1") == ({tf.float32}, several.count_params())  # no optimizer's
     run = tf.saved_model.load(tmp_path / "1").signatures["serving_default"]
     specs = run.structured_input_signature[1]
     assert {name: (spec.dtype, spec.shape.as_list()) for name, spec in specs.items()} == {
@@ -411,7 +357,7 @@ def test_several_inputs_are_arguments_by_name(model, tmp_path, untraced):
             run(**{**SEVERAL, name: tf.constant(long)})
 
 
-@pytest.mark.parametrize("name", ["my text", "my-text", "_text", "class", "2nd", None])
+@pytest.mark.parametrize("name", ["my-text", "_text", "class", None])
 def test_what_several_inputs_cannot_have(model, name, tmp_path):
     inputs = [keras.Input((), dtype="string", name=name or "text"), keras.Input((3,), name="n")]
     vectors = keras_elmo.ElmoEmbedding(model, output="default")(inputs[0])
@@ -423,22 +369,15 @@ def test_what_several_inputs_cannot_have(model, name, tmp_path):
 
 
 def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
+    """(tests/files/test_atomic.py and tests/cli/test_full_disk.py have errors while it writes.)"""
     path = tmp_path / "elmo" / "1"
     path.mkdir(parents=True)
     (path / "mine").write_text("mine")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         keras_elmo.export_saved_model(model, path, pooled_only=True)
 
-    def fail(module, folder, signatures):
-        pathlib.Path(folder).mkdir()
-        raise OSError("disk full")
-
     # No signature, and so no trace.
     monkeypatch.setattr(saved_model, "elmo_signatures", lambda *_: {})
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
-        patch.setattr(tf.saved_model, "save", fail)
-        keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
-    assert os.listdir(tmp_path / "elmo") == ["1"] and os.listdir(path) == ["mine"]
     keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
     assert os.listdir(tmp_path / "elmo") == ["1"]
     assert "mine" not in os.listdir(path) and "saved_model.pb" in os.listdir(path)
@@ -479,11 +418,8 @@ def test_models_that_cannot_be_exported(small_folder, tmp_path, untraced):
     elmo = keras_elmo.Elmo.from_pretrained(small_folder, stateful=True)
     two_inputs = TwoInputs(keras_elmo.ElmoEmbedding(elmo, output="default"))
     two_inputs([SEVERAL["text"], SEVERAL["numbers"]])
-    for model, message in [
-        (elmo, "stateless"),
-        (keras.Sequential(), "Sequential"),
-        (two_inputs, "TwoInputs"),
-    ]:
+    models = {"stateless": elmo, "Sequential": keras.Sequential(), "TwoInputs": two_inputs}
+    for message, model in models.items():
         with pytest.raises(ValueError, match=message):
             keras_elmo.export_saved_model(model, tmp_path / "1")
     assert not os.listdir(tmp_path)

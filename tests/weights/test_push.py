@@ -1,35 +1,93 @@
-"""`push_to_hub`, with the part of huggingface_hub that uploads replaced."""
+"""`push_to_hub`, to a server on this machine."""
 
-import pathlib
-import unittest.mock
+import base64
+import http.server
+import json
+import sys
+import threading
 
 import pytest
 
 from keras_elmo import Elmo, Tagger
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Hub(http.server.ThreadingHTTPServer):
+    """A hub that takes files.
+
+    Attributes:
+        files: dict from names in the repository to contents.
+        requests: list of the bodies of requests that make a repository.
+    """
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files, self.requests = {}, []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        name = self.path.rpartition("/")[2]
+        self.send_response(200 if name in self.server.files else 404)
+        if name in self.server.files:
+            self.send_header("ETag", '"1"')
+            self.send_header("X-Repo-Commit", COMMIT)
+            self.send_header("Content-Length", str(len(self.server.files[name])))
+        else:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        self.end_headers()
+
+    def do_GET(self):
+        self.answer({"sha": COMMIT, "id": "user/model", "siblings": []})
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/create"):
+            self.server.requests.append(json.loads(body))
+            self.answer({"url": f"{self.server.url}/user/model"})
+        elif "/preupload/" in self.path:
+            paths = [file["path"] for file in json.loads(body)["files"]]
+            facts = {"uploadMode": "regular", "shouldIgnore": False}
+            self.answer({"files": [{"path": path, **facts} for path in paths]})
+        elif self.path.endswith("/validate-yaml"):  # at the top of the card
+            self.answer({"errors": [], "warnings": []})
+        else:
+            for line in map(json.loads, body.splitlines()):
+                if line["key"] == "file":
+                    content = base64.b64decode(line["value"]["content"])
+                    self.server.files[line["value"]["path"]] = content
+            url = f"{self.server.url}/user/model/commit/{COMMIT}"
+            self.answer({"success": True, "commitUrl": url, "commitOid": COMMIT})
+
+    def answer(self, content):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(content).encode())
+
+    def log_message(self, *args):
+        pass
+
 
 @pytest.fixture
 def hub(monkeypatch):
-    """An `HfApi` that takes the arguments of the true one; `hub.files` is what was uploaded."""
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    hub = unittest.mock.create_autospec(huggingface_hub.HfApi, instance=True)
-    hub.files = {}
-
-    def upload(repo_id, folder_path, ignore_patterns):
-        for path in pathlib.Path(folder_path).iterdir():
-            if path.name not in (ignore_patterns or []):
-                hub.files[path.name] = path.read_bytes()
-
-    hub.upload_folder.side_effect = upload
-    hub.file_exists.side_effect = lambda repository, name: name in hub.files
-    monkeypatch.setattr(huggingface_hub, "HfApi", lambda: hub)
-    return hub
+    constants = pytest.importorskip("huggingface_hub.constants")
+    hub = Hub()
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    thread = threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield hub
+    hub.shutdown()
+    hub.server_close()
+    thread.join()
 
 
 def test_models_are_uploaded(hub, elmo, small_config, tmp_path):
     elmo.push_to_hub("user/model", private=True)
-    hub.create_repo.assert_called_once_with("user/model", private=True, exist_ok=True)
-    assert hub.upload_folder.call_args.kwargs["repo_id"] == "user/model"
+    assert hub.requests[0]["name"] == "model" and "private" in str(hub.requests[0])
     assert set(hub.files) == {"README.md", "options.json", "weights.hdf5"}
     assert b'Elmo.from_pretrained("model")' in hub.files["README.md"]
     for name, content in hub.files.items():
@@ -43,7 +101,10 @@ def test_models_are_uploaded(hub, elmo, small_config, tmp_path):
     assert {"task.json", "task.weights.h5"} < set(hub.files)
 
 
-def test_what_cannot_be_uploaded(hub, elmo):
-    hub.create_repo.side_effect = ValueError("not yours")
-    with pytest.raises(OSError, match="user/model cannot be uploaded: not yours.*`hf auth login`"):
+def test_what_cannot_be_uploaded(hub, elmo, monkeypatch):
+    monkeypatch.setattr(Handler, "do_POST", lambda self: self.send_error(403, "not yours"))
+    with pytest.raises(OSError, match="user/model cannot be uploaded: .*`hf auth login`"):
+        elmo.push_to_hub("user/model")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r'pip install "keras-elmo\[hub\]"'):
         elmo.push_to_hub("user/model")

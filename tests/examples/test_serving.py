@@ -287,10 +287,10 @@ def test_inputs_are_checked(wrong):
 def test_a_server_that_starts_again_loses_no_request(server, model):
     text = ["one two three"]
     with server.client() as asking:
-        for _ in range(3):
-            server.kill()
-            starting = threading.Timer(0.5, server.start)
-            starting.start()
-            assert_same(asking.embed(text), expected(model, text))
-            starting.join()
-        assert asking.num_retries >= 3
+        assert_same(asking.embed(text), expected(model, text))
+        server.kill()
+        starting = threading.Timer(0.5, server.start)
+        starting.start()
+        assert_same(asking.embed(text), expected(model, text))
+        starting.join()
+        assert asking.num_retries >= 1

@@ -7,7 +7,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import sysconfig
 from typing import NamedTuple
 
 import keras
@@ -170,8 +169,7 @@ def test_a_c_program_gets_the_same_numbers(exported, tmp_path):
     command += [str(ROOT / "examples/serving/predict.c"), "-o", str(program), f"-L{folder}"]
     command += ["-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2"]
     subprocess.run([*command, f"-Wl,-rpath,{folder}"], check=True)
-    library = pathlib.Path(sysconfig.get_paths()["purelib"])
-    library = library / "tensorflow_text/python/ops/_regex_split_ops.so"
+    library = folder.parent / "tensorflow_text/python/ops/_regex_split_ops.so"
     sentences = ["The dog let out a sharp bark .", "", "Über 日本 🎉"]
     expected = model(sentences)
     saved = SavedModel.FromString((path / "saved_model.pb").read_bytes())

@@ -79,7 +79,7 @@ class ElmoConfig:
 
     Raises:
         ValueError: a value is out of range, or the model would have more than 1,000,000,000
-            parameters. The message names every such value.
+            parameters. The message names what is wrong.
 
     Reference: options.json of bilm-tf, read by `BidirectionalLanguageModelGraph` (bilm/model.py).
     """
@@ -175,11 +175,11 @@ class ElmoConfig:
 
     @property
     def output_dim(self) -> int:
-        """Size of a layer's output: both directions."""
+        """Size of a layer's output: both directions, `2 * projection_dim`."""
         return 2 * self.projection_dim
 
     def num_parameters(self) -> dict[str, int]:
-        """The number of parameters of each part, without the row of the padding character."""
+        """The number of parameters of each part, by its name, without the padding character."""
         f, p, u = self.num_filters, self.projection_dim, self.units
         cell = 2 * p * 4 * u + 4 * u + (u * p if self.has_projection else 0)
         words = {} if self.num_words is None else {"words": self.num_words * self.word_dim}
@@ -200,7 +200,7 @@ class ElmoConfig:
 
         Raises:
             ValueError: the file is larger than 1 MiB, is not a JSON object, lacks a key, or has a
-                key that is unknown or whose value is out of range. The message names every fault.
+                key that is unknown or whose value is out of range. The message names what is wrong.
             TypeError: the options are neither a dict nor a path.
         """
         if not isinstance(options, dict):

@@ -86,9 +86,9 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         if self.random_state is not None:
             keras.utils.set_random_seed(self.random_state)
         self.classes_, numbers = np.unique(y, return_inverse=True)
-        head = self.layers, self.word_dim, self.filters, self.dropout
+        head = {name: getattr(self, name) for name in ("layers", "word_dim", "filters", "dropout")}
         elmo, labels = _load(self.model, self.tokenizer), range(len(self.classes_))
-        self.model_ = TextClassifier(elmo, labels, False, *head)
+        self.model_ = TextClassifier(elmo, labels, **head)
         options = {"sample_weight": sample_weight, "verbose": self.verbose}
         self.model_.fit(X, numbers, self.batch_size, self.epochs, **options)
         return self

@@ -45,12 +45,15 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.checks import check_integers
     from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.files.text_files import input_name
     from keras_elmo.models.embed_stream import parse_layers
 
     # What can be wrong is found before a model is loaded.
+    if options.token_budget is not None:
+        check_integers(1, token_budget=options.token_budget)
     check_output(options)
     is_hdf5 = not options.output.endswith(".npz")
     keys = options.use_sentence_keys
@@ -90,8 +93,9 @@ def _key_check(name):
             fault = "holds a / or a NUL"
         if fault:
             raise ValueError(
-                "With --use-sentence-keys each sentence must be a name in the file. Received: "
-                f"{name}, line {record.line_number:,}, whose sentence {fault}: {key[:60]!r}"
+                "With --use-sentence-keys (without it, lines are the names) each sentence must be "
+                f"a name in the file. Received: {name}, line {record.line_number:,}, whose text "
+                f"{fault}: {key[:60]!r}"
             )
 
     return check

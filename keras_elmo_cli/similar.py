@@ -23,6 +23,9 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo.checks import check_integers
+
+    check_integers(1, count=options.count)
     found, layers, _ = find(options, options.word)
     nearest = {layer: found.nearest(layer, options.count) for layer in layers}
     (_print_json if options.json else _print_table)(options.word, found, nearest)

@@ -62,6 +62,7 @@ def train(options, make, data, baseline):
 
     if options.epochs is not None:
         check_integers(1, epochs=options.epochs)
+    check_integers(1, batch_size=options.batch_size)
     if not options.output.endswith(".keras"):
         raise ValueError(f"The output must be a *.keras file. Received: --output {options.output}")
     check_overwrite(options, options.output)

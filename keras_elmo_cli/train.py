@@ -277,7 +277,13 @@ def _settings(options):
             f"{options.vocabulary} must have as many words as {options.options} says. Received: "
             f"{pluralize(len(vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
-    training_options.for_vocabulary(len(vocabulary))  # or there are too many samples
+    try:
+        training_options.for_vocabulary(len(vocabulary))
+    except ValueError as error:  # there are too many samples
+        if options.num_negatives is None:
+            name = f"n_negative_samples_batch of {options.options} must fit {options.vocabulary}"
+            raise ValueError(f"{name}, or --num-negatives replace it. {error}") from None
+        raise
     return config, training_options, vocabulary
 
 

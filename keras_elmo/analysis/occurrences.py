@@ -46,7 +46,8 @@ class Occurrences:
         """
         check_integers(1, count=count)
         if len(self) < 2:
-            raise ValueError(f"There must be at least two occurrences. Received: {len(self)}")
+            received = f"{len(self)} in this text"
+            raise ValueError(f"There must be at least two occurrences. Received: {received}")
         count = min(count, len(self) - 1)
         vectors = unit_vectors(self.vectors[layer])
         neighbours, nearest_cosines = [], []

@@ -43,7 +43,7 @@ def save_figure(figure, path):
 
 
 def plot_word(vectors, labels=None, layers=None, method="pca", title=None):
-    """A figure of a word's occurrences in the plane, with a panel for each layer.
+    """A `matplotlib.figure.Figure` of a word's occurrences, with a panel for each layer.
 
     Args:
         vectors: float, (layers, occurrences, D).
@@ -105,7 +105,7 @@ def _neighbour_embedding(vectors):
 
 
 def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=None, title=None):
-    """A figure of the cosines between the tokens of two sentences, with a panel for each layer.
+    """A `matplotlib.figure.Figure` of the cosines between two sentences' tokens in each layer.
 
     Args:
         vectors, tokens: float, (layers, tokens, D), and a list of strings. The sentence whose
@@ -152,7 +152,7 @@ def mix_weights(model):
 
 
 def plot_mix(mixes, title=None):
-    """A figure of the weights of the layers in one or several mixes, as bars.
+    """A `matplotlib.figure.Figure` of the weights of the layers in one or several mixes, as bars.
 
     Args:
         mixes: dict of names, and lists of a weight for each layer.
@@ -168,7 +168,7 @@ def plot_mix(mixes, title=None):
 
 
 def plot_probe(results, title=None):
-    """A figure of the scores of a probe for each layer, as bars, with the baseline as a line.
+    """A `matplotlib.figure.Figure` of a probe's scores for each layer, and of the baseline.
 
     Args:
         results: list of dicts, as `keras-elmo probe --json` prints them: `"model"`, a name;
@@ -237,7 +237,7 @@ def _bars(figure, panel, groups, bars, form, handles=()):
 
 
 def plot_training(runs, title=None):
-    """A figure of one or several trainings: the loss, and the perplexity of held-out text.
+    """A `matplotlib.figure.Figure` of trainings: the loss, and the perplexity of held-out text.
 
     Args:
         runs: dict from the names of the runs to their scalars, as

@@ -28,9 +28,10 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
     """What each layer knows of the tags of words: the accuracy of a linear classifier.
 
     For each layer, a logistic regression learns the tag of a word from its vector. The row `"mix"`
-    is of a `ScalarMix` of all layers, which learned its weights below a linear classifier. The row
-    `"most frequent tag"` is a baseline that knows no sentence: each word gets the tag that it has
-    most often in `train`, and a word that is not there the most frequent tag of all.
+    is of the same regression on a `ScalarMix` of all layers, which learned its weights below a
+    linear classifier. The row `"most frequent tag"` is a baseline that knows no sentence: each word
+    gets the tag that it has most often in `train`, and a word that is not there the most frequent
+    tag of all.
 
     Args:
         elmo: an `Elmo`.
@@ -236,14 +237,15 @@ def probe_senses(elmo, folder, progress=False, encoding="utf-8", errors="strict"
 
 def sense_folders(folder):
     """The folders of the words below a folder, which may be that of a word itself."""
-    words = [pathlib.Path(folder), *sorted(pathlib.Path(folder).iterdir())]
-    words = [word for word in words if (word / "train.data.txt").exists()]
-    if not words:
-        raise ValueError(
-            f"{folder} must hold train.data.txt, train.gold.txt, test.data.txt and test.gold.txt, "
-            "or folders of these"
-        )
-    return words
+    folder = pathlib.Path(folder)
+    for folders in [folder], sorted(folder.iterdir()):
+        words = [word for word in folders if (word / "train.data.txt").exists()]
+        if words:
+            return words
+    raise ValueError(
+        f"{folder} must hold train.data.txt, train.gold.txt, test.data.txt and test.gold.txt, or "
+        "folders of these. Received: a folder without"
+    )
 
 
 def _probe_word(elmo, word, train, test, progress):

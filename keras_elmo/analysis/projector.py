@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 
 from keras_elmo.analysis.occurrences import check_labels, printable
+from keras_elmo.checks import check_integers
 from keras_elmo.files.atomic import replacing_folder
 
 
@@ -16,6 +17,7 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
     D), or with `tsv` text; `metadata.tsv` has the token, the sentence and the label of each point.
     """
     check_labels(labels, len(occurrences))
+    check_integers(0, **{f"layers[{k}]": layer for k, layer in enumerate(layers or ())})
     check_folder(folder, overwrite)
     layers = range(len(occurrences.vectors)) if layers is None else layers
     with replacing_folder(folder, overwrite) as temporary:
@@ -52,7 +54,10 @@ def check_folder(folder, overwrite):
         raise FileExistsError(f"{folder} must be a folder, and is a file")
     names = set(os.listdir(folder))
     if names and "projector_config.pbtxt" not in names:
-        raise FileExistsError(f"{folder} must hold a projector_config.pbtxt, and holds other files")
+        raise FileExistsError(
+            f"{folder} must be a new folder, or one with a projector_config.pbtxt. "
+            "Received: a folder of other files"
+        )
     if not overwrite:
         raise FileExistsError(
             f"{folder} exists already; `overwrite=True` replaces it, or name another folder"

@@ -71,17 +71,19 @@ def embed_files(
     Lines are such (or null), else of strings that hold JSON. Those of CSV and TSV are strings.
 
     A file appears when it is whole, and then `_manifest.json` records its size and its SHA-256. So
-    the process may be killed at any time, and the same call resumes. It writes the same bytes as a
-    run that was not stopped, on the same machine with the same versions. The manifest says what
-    made the vectors, and `"complete": true` when all files are there. A call with another model,
-    input or option changes nothing and raises an error.
+    the process may be killed at any time, and the same call resumes with the first file that is not
+    recorded. It writes the same bytes as a run that was not stopped, on the same machine with the
+    same versions. The manifest says what made the vectors, and `"complete": true` when all files
+    are there. A call with another model, input or option changes nothing and raises an error.
 
     Args:
         model: an `Elmo` without `keep_sentence_boundaries`, or what `Elmo.from_pretrained` takes.
+            Such a model is loaded after the checks of the arguments and of the input.
         inputs: path of a text file, one sentence a line, or a list of paths and patterns such as
             `"corpus/*.txt"`. `*.gz` is decompressed.
         folder: the folder to write. It must not exist, be empty, or be that of an earlier call.
-        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is a column for each layer.
+        layers: what `Elmo.embed` takes, without `"default"`. `"all"` is a column for each layer:
+            `layer_0`, `layer_1`, ...
         pooled: bool. The mean of each layer over the tokens of a sentence (zeros if it has none),
             instead of one vector for each token.
         dtype: `"float32"` or `"float16"`, of the vectors in the files.
@@ -101,7 +103,8 @@ def embed_files(
 
     Raises:
         ImportError: pyarrow is not installed.
-        ValueError: an argument is not as said above; the folder holds something else; or a text
+        ValueError: an argument is not as said above; the folder holds something else, or a file of
+            another size than was written; or a text
             file cannot be decoded, lacks a field, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
         Interrupted: SIGINT or SIGTERM came. What is whole is kept.

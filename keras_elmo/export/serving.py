@@ -29,7 +29,9 @@ def write_warmup(path, inputs):
     try:
         from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
     except ImportError:
-        raise ImportError('Warm-up requests need pip install "keras-elmo[serving]"') from None
+        raise ImportError(
+            'Warm-up requests need tensorflow-serving-api: pip install "keras-elmo[serving]"'
+        ) from None
     request = predict_pb2.PredictRequest(
         model_spec=model_pb2.ModelSpec(signature_name="serving_default"),
         inputs={name: tf.make_tensor_proto(value.numpy()) for name, value in inputs.items()},

@@ -50,8 +50,8 @@ class BiLM(keras.layers.Layer):
             ones. A state that a call returned can be handed to the next call.
         boundaries: `None`, or a pair of floats, (projection_dim,): the embeddings of `<S>` and
             `</S>`. The forward direction reads the first, and the backward direction the second,
-            before each sequence, from a zero state: there is no `initial_state`, too. They have no
-            outputs, and are computed once for all rows.
+            before each sequence, from a zero state. They have no outputs, are computed once for all
+            rows, and cannot be given together with an `initial_state`.
         training: bool. Whether a gradient will be computed. The loop may then prepare a faster one;
             the numbers are the same.
 
@@ -210,6 +210,7 @@ class BiLM(keras.layers.Layer):
             A pair: the outputs as a call returns them, but each direction in its own order of
             reading; and the state.
         """
+        find_loop("packed")  # which refuses other backends
         # These import TensorFlow.
         from keras_elmo.layers.loops.packed import PackedLoop
         from keras_elmo.layers.loops.padded import PaddedLoop

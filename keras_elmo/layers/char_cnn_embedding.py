@@ -104,8 +104,14 @@ class CharCNNEmbedding(keras.layers.Layer):
         check_integers(0, num_highway=num_highway)
         if projection_dim is not None:
             check_integers(1, projection_dim=projection_dim)
-        if num_words is not None or word_dim is not None:  # a table of words needs all three
-            check_integers(1, num_words=num_words, word_dim=word_dim, projection_dim=projection_dim)
+        table = num_words, word_dim
+        if table != (None, None):
+            if None in (*table, projection_dim):
+                raise ValueError(
+                    "A table of words needs `num_words`, `word_dim` and `projection_dim`. "
+                    f"Received: {num_words}, {word_dim} and {projection_dim}"
+                )
+            check_integers(1, num_words=num_words, word_dim=word_dim)
         self.filters = [(int(width), int(count)) for width, count in filters]
         self.character_dim = character_dim
         self.num_highway = num_highway

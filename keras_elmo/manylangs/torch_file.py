@@ -186,7 +186,10 @@ class _Unpickler(pickle.Unpickler):
         if module == "torch" and name.endswith("Storage") and name[:-7] in _DTYPES:
             return _DTYPES[name[:-7]]
         name = short_repr(f"{module}.{name}")
-        raise _RefusedError(f"a pickle with the name {name}, which no state dict has")
+        raise _RefusedError(
+            f"a pickle with the name {name}, which no state dict has. It "
+            "is refused, and nothing was run"
+        )
 
     def persistent_load(self, description):
         kind, dtype, key, _, count, *view = description

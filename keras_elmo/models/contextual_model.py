@@ -297,11 +297,7 @@ class ContextualModel(keras.Model):
             OSError: a file cannot be opened or downloaded.
             ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
         """
-        if refused := sorted({"config", "kernel_initializer"} & kwargs.keys()):
-            raise TypeError(
-                "The config and all kernels must come from the model's files, so `from_pretrained` "
-                f"takes no arguments for them. Received: {', '.join(refused)}"
-            )
+        refuse_what_files_hold(kwargs)
         config, weights = sources.open_model(source)
         return cls.from_files(config, weights, source, **kwargs)
 
@@ -374,7 +370,9 @@ class ContextualModel(keras.Model):
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
-        """Saves all weights in a `*.weights.h5` of Keras, or those of the original's format."""
+        """Saves all weights in a `*.weights.h5` of Keras, or else, in the original's format, those
+        of the character encoder and the biLM, without the mixes.
+        """
         if model_files.is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
         else:
@@ -397,6 +395,14 @@ class ContextualModel(keras.Model):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "matmul_dtype": self.matmul_dtype,
         }
+
+
+def refuse_what_files_hold(arguments):
+    if refused := sorted({"config", "kernel_initializer"} & arguments.keys()):
+        raise TypeError(
+            "The config and all kernels must come from the model's files, so `from_pretrained` "
+            f"takes no arguments for them. Received: {', '.join(refused)}"
+        )
 
 
 def refuse_pretrained_source(cls, config, weights=None):

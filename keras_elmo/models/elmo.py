@@ -1,5 +1,7 @@
 """`Elmo`."""
 
+import os
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +125,12 @@ class Elmo(ContextualModel):
     ) -> None:
         refuse_pretrained_source(type(self), config, tokenizer)
         super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
+        if isinstance(config, str | os.PathLike):
+            warnings.warn(
+                f"Elmo({os.fspath(config)!r}) has random weights. Elmo.from_pretrained loads a "
+                "model; Elmo(ElmoConfig.from_options(path)) makes a new one without this warning",
+                stacklevel=2,
+            )
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
             check_integers(1, max_tokens=max_tokens)

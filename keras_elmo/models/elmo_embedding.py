@@ -7,8 +7,8 @@ import keras
 import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
-from keras_elmo.checks import check_dropout
-from keras_elmo.models.elmo import Elmo, to_elmo
+from keras_elmo.checks import check_choice, check_dropout
+from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import choose_layer, give_symbolic_mask
 from keras_elmo.text.inputs import call_strings
@@ -21,7 +21,8 @@ class ElmoEmbedding(keras.layers.Layer):
     """Outputs of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`.
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (Of labels in a list
+    Keras's error, `Unrecognized data type`, names the texts.)
 
     Masking: the mask is computed from the text and goes with outputs of shape (batch, tokens, D).
 
@@ -86,6 +87,9 @@ class ElmoEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
+        if trainable is not None:
+            check_trainable(trainable)
+        check_choice((None, *TRAINABLE_PARTS), trainable_part=trainable_part)
         elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
         names = parse_layers(elmo.config, output, elmo.num_mixes, "output")
         check_dropout(dropout)
@@ -97,6 +101,7 @@ class ElmoEmbedding(keras.layers.Layer):
         if trainable_part is not None:
             self.elmo.trainable_part = trainable_part
         self.supports_jit = False
+        self.supports_masking = True
         self.built = True
 
     @property

@@ -58,7 +58,7 @@ class CRF(keras.layers.Layer):
     ...     keras.layers.Dense(num_tags),
     ...     keras_elmo.CRF(),
     ... ])
-    >>> model.compile("adam", keras_elmo.CRFLoss(), [keras_elmo.CRFAccuracy()])
+    >>> model.compile("adam", keras_elmo.CRFLoss(), metrics=[keras_elmo.CRFAccuracy()])
     >>> texts = keras_elmo.strings(padded_tokens)
     >>> model.fit(texts, padded_tags)
     >>> tags = keras_elmo.CRFDecoder()(model.predict(texts))

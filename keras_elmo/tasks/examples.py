@@ -72,8 +72,8 @@ def check_dataset(dataset, has_labels, steps=None):
         )
     if steps is None and dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ValueError(
-            "A `tf.data.Dataset` must have an end, or its steps must be given to `fit` or "
-            f"`evaluate`. Received: a dataset of {spec}"
+            "A `tf.data.Dataset` must have an end (`dataset.take(n)`), or `fit` must have its "
+            f"`steps_per_epoch`, and `evaluate` its `steps`. Received: a dataset of {spec}"
         )
     if isinstance(texts, tf.TensorSpec) and texts.shape.rank == 2 and texts.shape[1] != 1:
         return dataset.map(lambda texts, *others: (to_tokens(texts, None), *others))

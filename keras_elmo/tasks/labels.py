@@ -49,8 +49,9 @@ def _plain(value, row):
 
 
 class LabelIndex:
-    """The labels of a column of data, each once, in the order of its first; those of a set are
-    sorted. The place of a label among the `names` is its number."""
+    """The labels of a column of data, each once, in the order in which they first occur; those of a
+    set are sorted. The place of a label among the `names` is its number.
+    """
 
     def __init__(self, labels):
         rows = [row if isinstance(row, list) else [row] for row in as_lists(labels)]

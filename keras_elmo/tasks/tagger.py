@@ -30,9 +30,9 @@ _MAX_FAULTY_SHARE = 0.01
 
 
 class Entity(NamedTuple):
-    """An entity of a text: its type, its first character and the one after its last, and
-    `text[start:end]`. In a list of tokens `start` and `end` count tokens, and `text` has spaces
-    between them.
+    """An entity of a text: `label`, its type; `start` and `end`, the places of its first character
+    and of the one after its last; and `text`, its characters. In a list of tokens `start` and `end`
+    count tokens, and `text` has spaces between them.
     """
 
     label: str

@@ -241,15 +241,18 @@ class TaskModel(keras.Model):
                 size of its first. Only with `steps_per_epoch`, which one without an end needs, is
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
-            batch_size, validation_batch_size: int.
+            batch_size: int.
             epochs: int, or `None`: at most 40. The tenth that is held out is the same in each call
                 with the same texts, and of each label alike; with `steps_per_epoch` there is none.
             validation_data: texts and labels, and perhaps sample weights, or a `tf.data.Dataset`.
-            validation_split: float, from 0 to below 1. The last share of the texts, to validate.
+            validation_split: float, from 0 to below 1. The share of the texts, at the end, that
+                becomes the validation data.
+            validation_batch_size: int, or `None`: `batch_size`.
             shuffle: bool. Another order in each epoch.
             class_weight: dict from labels to the weights of their texts, or tags, in the loss.
             sample_weight: float, (N,). A weight for each text.
-            cache_bytes: int. Vectors that take more memory are in temporary files meanwhile.
+            cache_bytes: int. The memory that the vectors may take. More of them are in temporary
+                files until `fit` ends.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
         Returns:
@@ -260,7 +263,7 @@ class TaskModel(keras.Model):
             OSError: a temporary file cannot be written.
         """
         check_integers(1, batch_size=batch_size)
-        check_integers(0, cache_bytes=cache_bytes, epochs=epochs or 0)
+        check_integers(0, cache_bytes=cache_bytes, epochs=0 if epochs is None else epochs)
         if validation_batch_size is not None:
             check_integers(1, validation_batch_size=validation_batch_size)
         if validation_split and validation_data is not None:
@@ -387,17 +390,18 @@ class TaskModel(keras.Model):
                 f"Received: {short_repr(sample_weight)}"
             ) from None
         has_one_label = targets.dtype == tf.int32  # of a text, or of a token
-        class_weight = {} if class_weight is None else class_weight
-        is_dict = isinstance(class_weight, Mapping) and all(map(is_number, class_weight.values()))
-        if not is_dict or (class_weight and not has_one_label):
+        wrong = [] if class_weight is None else [class_weight]
+        if isinstance(class_weight, Mapping) and has_one_label:
+            wrong = [k for k, w in class_weight.items() if k not in self.labels or not is_number(w)]
+        if wrong:
             raise ValueError(
-                "`class_weight` must be a dict from labels to numbers; and with several labels a "
-                f"text, None (pass `sample_weight`). Received: {short_repr(class_weight)}"
+                "`class_weight` must be a dict from labels to weights, with labels that are one of "
+                f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
+                f"(pass `sample_weight`). Received: {short_repr(wrong[0])}"
             )
-        self._labels.encode(class_weight, " of `class_weight`")
         if not has_one_label:
             return tf.constant(weights)
-        of_labels = [float(class_weight.get(label, 1)) for label in self.labels]
+        of_labels = [float((class_weight or {}).get(label, 1)) for label in self.labels]
         # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
         weights = weights.reshape([count, *[1] * (targets.shape.rank - 1)])
         return tf.gather(of_labels, targets) * weights
@@ -504,9 +508,10 @@ class TaskModel(keras.Model):
         path = find_task(source)
         if path is None:
             raise ValueError(
-                "A trained classifier or tagger must be a *.keras file, a saved folder, an address "
-                f"of one, or one of the names: {', '.join(PACKAGED)}. For a new one on an ELMo "
-                f"model, call the class: Tagger(model, labels). Received: {short_repr(source)}"
+                "A trained classifier or tagger must be a *.keras file, a folder of "
+                "`save_pretrained`, its address (https://..., hf://...), or one of the names: "
+                f"{', '.join(PACKAGED)}. For a new one on an ELMo model, call the class: "
+                f"Tagger(model, labels). Received: {short_repr(source)}"
             )
         return load_keras_model(path, cls, compile=True)
 

@@ -118,8 +118,8 @@ class TextClassifier(TaskModel):
         return outputs  # the only name is "probabilities"
 
     def classify(self, texts: Texts, batch_size: int = 32) -> list[Any]:
-        """A list of the most likely label of each text; with `multi_label` of all labels above one
-        half. For the texts see `predict`.
+        """A list of the most likely label of each text; with `multi_label` a list of all labels of
+        each text whose probability is above one half. For the texts see `predict`.
         """
         return self.labels_of(self.predict(texts, batch_size, verbose=0))
 

@@ -96,7 +96,7 @@ def export_tflite(
     check_choice(INPUTS, inputs=inputs)
     check_choice(QUANTIZATIONS, quantize=quantize)
     check_choice((1, None), batch=batch)
-    received = f"inputs={inputs!r}, batch={batch}, max_tokens={max_tokens}"
+    received = f"max_tokens={max_tokens}, inputs={inputs!r}, batch={batch}"
     if max_tokens is not None:
         check_integers(1, max_tokens=max_tokens)
         if (inputs, batch) != ("character_ids", 1):

@@ -72,7 +72,7 @@ class Checkpoints:
 
 
 def checkpoint_names(folder):
-    """The oldest first."""
+    """The names of the checkpoints, the oldest first."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(name for name in names if name.startswith("step-") and name.endswith(".npz"))
 
@@ -115,8 +115,9 @@ def check_same_run(before, now, folder):
     ]
     if changes:
         raise ValueError(
-            f"A run in {folder} must be resumed with the settings that it began with; or take "
-            f"another folder. Received: {'; '.join(changes)}"
+            f"A run in {folder} must be resumed with the settings that it began with (and with "
+            "as many steps, if the schedule is not `constant`); or begin another from its weights. "
+            f"Received: {'; '.join(changes)}"
         )
     if steps != new_steps:
         warnings.warn(

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_integers, join_names
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.text_files import decode_lines, find_files, open_text
 from keras_elmo.process.signals import check_signals
@@ -113,14 +113,20 @@ class Corpus:
 
 def check_texts(corpus, heldout, options):
     """Refuses a corpus without a window for each lane, and held-out text without a window."""
-    texts = ("corpus", corpus, options.batch_size), ("held-out text", heldout, 1)
-    for name, text, num_lanes in texts:
-        num_targets = num_lanes * options.unroll_steps  # with the ends of sentences
-        if text is not None and sum(text.counts()) < num_targets:
+    steps, lanes = options.unroll_steps, options.batch_size
+    for name, text, size, what in [
+        (
+            "corpus",
+            corpus,
+            steps * lanes,
+            f"`batch_size` windows of {steps} tokens (`unroll_steps`)",
+        ),
+        ("held-out text", heldout, steps, "a window (`unroll_steps`)"),
+    ]:
+        if text is not None and sum(text.counts()) < size:
             raise ValueError(
-                f"The {name} must have at least a window of {options.unroll_steps} tokens for each "
-                f"of {num_lanes} lanes, {num_targets:,} with sentence ends; else make `batch_size` "
-                f"or `unroll_steps` smaller. Received: {sum(text.counts()):,}"
+                f"The {name} must fill {what}: {size:,} tokens and ends of sentences. "
+                f"Received: {sum(text.counts()):,}"
             )
 
 
@@ -158,7 +164,9 @@ def build_vocabulary(
                 counts.update(sentence)
                 check_signals()
         if not counts:
-            raise ValueError("The text must have words. Received: none")
+            raise ValueError(
+                f"The text must have words. Received: none in {join_names(corpus.files)}"
+            )
         words = [word for word in counts.keys() - SPECIALS if counts[word] >= min_count]
         words.sort(key=lambda word: (-counts[word], word))
         if size is not None:

@@ -1,6 +1,5 @@
 """`BiLanguageModel`."""
 
-import functools
 import os
 import warnings
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from keras_elmo.models.contextual_model import (
     DEFAULT_INITIALIZER,
     ContextualModel,
     refuse_pretrained_source,
+    refuse_what_files_hold,
 )
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.training.softmax import Score, Softmax, perplexities
@@ -51,7 +51,8 @@ class BiLanguageModel(ContextualModel):
 
     Attributes:
         has_softmax: bool. `False` if `from_pretrained` found no softmax of the vocabulary: until it
-            is trained, the model gives no probabilities.
+            is trained, the model gives no probabilities. `True` in a new model, whose weights are
+            all random.
 
     Call arguments:
         inputs: text, as `Elmo` takes it.
@@ -89,6 +90,7 @@ class BiLanguageModel(ContextualModel):
         )
         self.has_softmax = True
         self.built = True
+        self._word_id_table = None
         flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
         self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
         top = *flat, tf.TensorSpec([], tf.int32)
@@ -117,8 +119,7 @@ class BiLanguageModel(ContextualModel):
 
     def _score(self, tokens, row_lengths):
         forward, backward = self._contexts(tokens, row_lengths)
-        word_ids = self._word_id_table.lookup(tokens)
-        word_ids = tf.RaggedTensor.from_row_lengths(word_ids, row_lengths)
+        word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
         batch = tf.shape(row_lengths)[0]
         outputs = {"sequence_len": tf.cast(row_lengths, tf.int32)}
         for name, contexts, targets in [
@@ -130,12 +131,13 @@ class BiLanguageModel(ContextualModel):
             outputs[name] = targets.with_flat_values(values).to_tensor()
         return outputs
 
-    @functools.cached_property
-    def _word_id_table(self):
-        with tf.init_scope():
-            words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
-            pairs = tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words)))
-            return tf.lookup.StaticHashTable(pairs, self.vocabulary.unknown)
+    def _word_ids(self, tokens):
+        if self._word_id_table is None:
+            with tf.init_scope():
+                words = [word.encode("utf-8", "surrogateescape") for word in self.vocabulary.words]
+                pairs = tf.lookup.KeyValueTensorInitializer(words, tf.range(len(words)))
+                self._word_id_table = tf.lookup.StaticHashTable(pairs, self.vocabulary.unknown)
+        return self._word_id_table.lookup(tokens)
 
     def score(self, sentences: Sentences, token_budget: int = TOKEN_BUDGET) -> list[Score]:
         """The log-probability of each token, in each direction, each sentence from a zero state.
@@ -257,7 +259,7 @@ class BiLanguageModel(ContextualModel):
     # Weights
 
     def initialize(self, seed: int = 0) -> None:
-        """Draws all weights as the original trainer does, from an int.
+        """Draws all weights as the original trainer does, with a seed.
 
         Reference: `_build_word_char_embeddings` in bilm-tf's bilm/training.py; the kernels of the
         LSTMs are `glorot_uniform`, TensorFlow 1's default.
@@ -305,6 +307,7 @@ class BiLanguageModel(ContextualModel):
         Raises:
             ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
         """
+        refuse_what_files_hold(kwargs)
         folder = sources.find_folder(source, with_softmax=vocabulary is None)
         vocabulary_path = folder and model_files.find_file(folder, VOCABULARY_FILE)
         softmax_path = folder and model_files.find_file(folder, SOFTMAX_FILE)

@@ -41,7 +41,7 @@ class Trainer:
         heldout: a `Corpus`, or `None`.
         steps: int. The number of steps of the whole run. `None`: as many as `options.epochs` need.
         checkpoint_every, evaluate_every: int. The number of steps from one checkpoint to the next,
-            and from one evaluation of `heldout`.
+            and from one evaluation of `heldout` to the next.
 
     Raises:
         ValueError: the corpus does not fill a batch, `heldout` does not fill a window, or the

@@ -126,7 +126,8 @@ def _fault(file, path):
     """What is wrong with a downloaded file, or `None`."""
     size = os.path.getsize(path)
     if not file.min_size <= size <= file.max_size:
-        return f"must have {file.min_size:,} to {file.max_size:,} bytes. Received: {size:,}"
+        sizes = " to ".join(f"{size:,}" for size in sorted({file.min_size, file.max_size}))
+        return f"must have {sizes} bytes. Received: {size:,}"
     if file.name.endswith(".json"):  # it may be the login page of a network
         try:
             read_options_file(path, file.name)

@@ -54,9 +54,12 @@ EARLY = [
     ("probe tags train.conllu train.conllu --label-field xpos -m model", "words with xpos tags"),
     ("probe senses absent -m model", "directory: 'absent'"),
     ("similar cat in.txt -m model --layers 1,3", "--layers [1, 3]"),
+    ("similar cat in.txt -m model --top 0", "--top must be an integer of at least 1"),
+    (f"{EMBED} -o out.npz --token-budget 0", "--token-budget 0"),
     ("plot word cat empty -m model -o out.png --field text", "must be a text file. Received: a f"),
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
     ("tag train in.conll -o new.keras --epochs 0", "--epochs must be an integer of at least 1"),
+    ("tag train in.conll -o new.keras --batch-size 0", "--batch-size must be an integer of at l"),
     ("tflite model model.txt", "*.tflite"),
     ("train --train train-* -o new", "There must be --vocab FILE, or --init with a model that has"),
     ("train --train train-* -o new --init tiny", "Received: --init tiny, which has none in a f"),
@@ -68,8 +71,6 @@ EARLY = [
 ]
 LATE = [
     ("similar once in.txt -m model", "at least two occurrences. Received: 1 in this text"),
-    ("similar cat in.txt -m model --top 0", "--top must be an integer of at least 1"),
-    (f"{EMBED} -o out.npz --token-budget 0", "--token-budget 0"),
     ("embed in.txt -m bad-weights -o out.npz", "must be a whole HDF5 file"),
     ("plot word cat in.txt -m model -o out.png --senses word.txt", "1 senses for 3 lines"),
     ("plot cosines a blank -m model -o out.png", "a sentence without any"),

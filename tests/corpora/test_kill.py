@@ -3,6 +3,7 @@
 import functools
 import os
 import random
+import resource
 import signal
 
 import pyarrow.parquet
@@ -65,4 +66,22 @@ def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
     table = pyarrow.parquet.read_table("out", columns=["id", "text"])
     assert table["id"].to_pylist() == list(range(900)) and table["text"].to_pylist() == lines
     assert main(command(one_layer_folder, "whole", "60")) == 0
+    assert killed.contents("out") == killed.contents("whole")
+
+
+def test_a_run_goes_on_after_a_disk_that_was_full(folder, one_layer_folder, capsys, monkeypatch):
+    """The second shard is larger than a file may be."""
+    monkeypatch.setattr(Elmo, "from_files", functools.cache(Elmo.from_files))  # traces once
+    (folder / "in.txt").write_text("cat\n" * 60 + "the old cat sat on a mat\n" * 60)
+    assert main(command(one_layer_folder, "whole", "60")) == 0
+    sizes = [os.path.getsize(f"whole/{name}") for name in killed.shards_in("whole")]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (sum(sizes) // 2, hard))
+    try:
+        assert main(command(one_layer_folder, "out", "60")) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "too large" in capsys.readouterr().err
+    assert len(killed.shards_in("out")) == 1 and not killed.parts_in("out")
+    assert main(command(one_layer_folder, "out", "60")) == 0
     assert killed.contents("out") == killed.contents("whole")

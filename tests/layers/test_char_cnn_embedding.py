@@ -82,9 +82,9 @@ def test_the_full_length_compiles_with_xla_and_has_the_same_gradients():
         ({"num_highway": -1}, "num_highway=-1"),
         ({"projection_dim": 0}, "projection_dim=0"),
         ({"character_dim": 0}, "character_dim=0"),
-        ({"num_words": 3}, "word_dim=None"),
-        ({"word_dim": 3}, "num_words=None"),
-        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "projection_dim=None"),
+        ({"num_words": 3}, "Received: 3, None and 6"),
+        ({"word_dim": 3}, "`num_words`, `word_dim` and `projection_dim`"),
+        ({"num_words": 3, "word_dim": 2, "projection_dim": None}, "Received: 3, 2 and None"),
         ({"word_padding": 0}, "word_padding=0"),
     ],
 )

@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import keras
 import numpy as np
@@ -331,6 +332,18 @@ def test_config_round_trip(small_config):
     assert clone.get_config() == elmo.get_config()
     assert clone.trainable is False and clone.trainable_part == "bilm" and clone.max_tokens == 12
     assert type(clone.tokenizer) is type(elmo.tokenizer)
+
+
+def test_a_model_of_options_alone_warns(small_folder, small_config):
+    options = small_folder / "options.json"
+    with pytest.warns(UserWarning, match="has random weights.*from_pretrained") as warned:
+        Elmo(options)
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*random weights")
+        Elmo(small_config)
+        Elmo(json.loads(options.read_text()))
+        Elmo.from_pretrained((options, small_folder / "weights.hdf5"))
 
 
 def parts_of(elmo):

@@ -35,20 +35,12 @@ def add_arguments(parser):
         **SWITCH,
         help="leave out AllenNLP's `sentence_to_index` (HDF5), which holds the whole text",
     )
-    parser.add_argument(
-        "--use-sentence-keys",
-        **SWITCH,
-        help="name each array by its sentence in the place of its line (HDF5), as AllenNLP's "
-        "option; no sentence may occur twice, be empty or hold a /. keras_elmo.read_embeddings "
-        "does not read such files, since they do not keep the order of the lines",
-    )
 
 
 def run(options):
     from keras_elmo.checks import check_integers
     from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
     from keras_elmo.files.atomic import replacing_file
-    from keras_elmo.files.text_files import input_name
     from keras_elmo.models.embed_stream import parse_layers
 
     # What can be wrong is found before a model is loaded.
@@ -56,10 +48,8 @@ def run(options):
         check_integers(1, token_budget=options.token_budget)
     check_output(options)
     is_hdf5 = not options.output.endswith(".npz")
-    keys = options.use_sentence_keys
-    sentences = [] if keys or (is_hdf5 and not options.no_sentence_index) else None
-    check = _key_check(input_name(options.input)) if keys else None
-    records = arguments.read_records(options, options.input, check=check, lines=sentences)
+    sentences = [] if is_hdf5 and not options.no_sentence_index else None
+    records = arguments.read_records(options, options.input, lines=sentences)
     with replacing_file(options.output) as temporary:
         config, load = arguments.find_elmo(options)
         (layers,) = parse_layers(config, arguments.typed_layers(options.layers), num_mixes=1)
@@ -71,34 +61,11 @@ def run(options):
         arrays = load().embed_stream(texts, layers, options.token_budget, not options.quiet)
         with contextlib.closing(arrays):  # its progress bar ends before a message
             if is_hdf5:
-                count, tokens = write_hdf5(temporary, arrays, sentences, keys, records.kept)
+                count, tokens = write_hdf5(temporary, arrays, sentences, records.kept)
             else:
                 count, tokens = write_npz(temporary, arrays, records.kept)
     tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
     arguments.report(options, f"{options.output}: {pluralize(count, 'sentence')}{tokens}")
-
-
-def _key_check(name):
-    """A function that refuses a `Record` whose text cannot be the name of a dataset in HDF5."""
-    line_numbers = {}
-
-    def check(record):
-        key, fault = record.line.strip(), None
-        first = line_numbers.setdefault(key, record.line_number)
-        if first != record.line_number:  # which is the same in a second reading
-            fault = f"is that of line {first:,} again"
-        elif key in ("", "."):
-            fault = "is empty or a dot alone"
-        elif "/" in key or "\0" in key:
-            fault = "holds a / or a NUL"
-        if fault:
-            raise ValueError(
-                "With --use-sentence-keys (without it, lines are the names) each sentence must be "
-                f"a name in the file. Received: {name}, line {record.line_number:,}, whose text "
-                f"{fault}: {key[:60]!r}"
-            )
-
-    return check
 
 
 def check_output(options):
@@ -108,16 +75,6 @@ def check_output(options):
         raise ValueError(
             "The output must be named *.hdf5, *.h5 or *.npz; `keras-elmo embed-corpus` writes a "
             f"folder. Received: --output {output}"
-        )
-    if options.use_sentence_keys and suffix == ".npz":
-        raise ValueError(
-            "With --use-sentence-keys the output must be named *.hdf5 or *.h5. "
-            f"Received: --output {output}"
-        )
-    if options.use_sentence_keys and options.keep:
-        raise ValueError(
-            "With --use-sentence-keys, whose arrays have no order, --keep must not be given. "
-            f"Received: --keep {' --keep '.join(options.keep)}"
         )
     if options.input != "-" and arguments.is_same_file(options.input, output):
         raise ValueError(f"The output must not be the input. Received: {output} for both")

@@ -47,21 +47,15 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
 
 def check_folder(folder, overwrite):
     """Raises a `FileExistsError` if a folder cannot be written, or should not be replaced."""
-    folder = os.fspath(folder)
+    folder = pathlib.Path(folder)
     if not os.path.lexists(folder):
         return
-    if not os.path.isdir(folder):
-        raise FileExistsError(f"{folder} must be a folder, and is a file")
-    names = set(os.listdir(folder))
-    if names and "projector_config.pbtxt" not in names:
-        raise FileExistsError(
-            f"{folder} must be a new folder, or one with a projector_config.pbtxt. "
-            "Received: a folder of other files"
-        )
+    is_empty = folder.is_dir() and not os.listdir(folder)
+    if not is_empty and not (folder / "projector_config.pbtxt").exists():
+        rule = "must be a new folder, or one with a projector_config.pbtxt"
+        raise FileExistsError(f"{folder} {rule}. Received: other files")
     if not overwrite:
-        raise FileExistsError(
-            f"{folder} exists already; `overwrite=True` replaces it, or name another folder"
-        )
+        raise FileExistsError(f"{folder} exists already; `overwrite=True` replaces it")
 
 
 def _metadata(occurrences, labels):

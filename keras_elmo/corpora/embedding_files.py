@@ -131,19 +131,18 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         self.close()
 
 
-def write_hdf5(path, arrays, sentences=None, has_sentence_keys=False, kept=None):
+def write_hdf5(path, arrays, sentences=None, kept=None):
     """Writes arrays as `allennlp elmo` does. Returns their number, and that of their tokens.
 
     `sentences`, and the lists of `kept` (see `EmbeddingsFile.kept`), may grow while the arrays are
-    read. The sentences become `sentence_to_index`, or with `has_sentence_keys` the arrays' names.
+    read. The sentences become `sentence_to_index`.
     """
     count = tokens = 0
     with create_hdf5(path) as file:
         for array in arrays:
-            name = sentences[count].strip() if has_sentence_keys else str(count)
-            file.create_dataset(name, data=array)
+            file.create_dataset(str(count), data=array)
             count, tokens = count + 1, tokens + _num_tokens(array)
-        if sentences is not None and not has_sentence_keys:
+        if sentences is not None:
             index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
             file.create_dataset(_SENTENCE_INDEX, data=[index], dtype=h5py.string_dtype())
         if kept:

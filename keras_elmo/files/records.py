@@ -96,7 +96,6 @@ class Records:
         paths: list of strings: files, `*.gz` too, or `-` for standard input.
         encoding, errors: see `decode_lines`.
         fields: `Fields`.
-        check: function that is called with each record, and may raise an error. `None`: no check.
         lines: list to which an iteration appends the text of each record as a string, or `None`.
 
     Attributes:
@@ -105,9 +104,7 @@ class Records:
         kept: dict of lists: the values of each field that is kept, as far as an iteration came.
     """
 
-    def __init__(
-        self, paths, encoding="utf-8", errors="strict", fields=PLAIN, check=None, lines=None
-    ):
+    def __init__(self, paths, encoding="utf-8", errors="strict", fields=PLAIN, lines=None):
         formats = {fields.format_of(input_name(path)) for path in paths}
         if formats == {"fasta"} and fields.field is None:
             fields = Fields("sequence", ["id"], fields.format)
@@ -116,7 +113,7 @@ class Records:
                 open(path, "rb").close()  # raises Python's own error early
         self.paths, self.fields = paths, fields
         self.encoding, self.errors = encoding, errors
-        self.check, self.lines = check, lines
+        self.lines = lines
         self.kept = {field: [] for field in fields.keep}
         self.files = None
 
@@ -153,8 +150,6 @@ class Records:
             with open_text(path, hashed) as file:
                 for record in decode_records(file, name, self.encoding, self.errors, self.fields):
                     check_signals()
-                    if self.check is not None:
-                        self.check(record)
                     rows += 1
                     yield path, record
             size, digest = hashed and os.path.getsize(path), hashed and hashed.sha256.hexdigest()

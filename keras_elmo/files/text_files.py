@@ -136,12 +136,9 @@ def read_lines(path, encoding=None, errors="strict"):
 def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
     """Yields the lines of a binary file as strings, without their ends (`\\n`, `\\r\\n`).
 
-    Args:
-        file: binary file object. It stays open.
-        name: str or path, as errors name it.
-        encoding: str. `None`: UTF-8, and the caller has no choice of another encoding.
-        errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
-        keep_ends: bool. Lines keep their ends, of which `\\r` is one, too: `csv` needs it so.
+    The file stays open. Errors call it `name`. `encoding=None` is UTF-8, where the caller has no
+    choice of another one; `errors` is `"strict"` or `"replace"`. With `keep_ends` lines keep their
+    ends, of which `\\r` is one, too: `csv` needs it so.
     """
     text = io.TextIOWrapper(
         file,

@@ -43,7 +43,6 @@ def using_matmul_dtype(dtype, rounded=None):
 
     Both factors are rounded to that dtype, and so is the product, which is given back in the dtype
     of the first factor. With `None` it is the dtype of the context around this one, if any.
-
     `rounded` is a function of a variable and a dtype that returns the variable's transposed value
     in the dtype, or `None` if it does not have it. It needs Keras's TensorFlow backend.
     """

@@ -241,16 +241,10 @@ class ContextualModel(keras.Model):
     ):
         """Every layer of sentences whose words are encoded, their mask, and the biLM's state.
 
-        Args:
-            embeddings: float, (2 + words, projection_dim). What a `TokenEncoder` gives.
-            word_index: int32, (N,). For each token of all sentences, which word it is.
-            row_lengths: int64, (batch,). Tokens of each sentence.
-            keep_sentence_boundaries: bool. Leave `<S>` and `</S>` in.
-            state: see `BiLM`; `None`: zeros.
-
-        The layers are `num_layers + 1` floats, (batch, tokens, 2 * projection_dim), zero where the
-        mask, bool, (batch, tokens), is `False`. The state is that after `</S>` if a state was given
-        or boundaries are kept.
+        The `embeddings` are what a `TokenEncoder` gives, and `word_index`, int32, (N,), says of
+        each token of all sentences which of the words it is. The layers are `num_layers + 1`
+        floats, (batch, tokens, 2 * projection_dim), zero where the mask, bool, (batch, tokens), is
+        `False`. The state is that after `</S>` if a state was given or boundaries are kept.
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
@@ -315,11 +309,9 @@ class ContextualModel(keras.Model):
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes `options.json` and `weights.hdf5`, which `from_pretrained` and the originals read.
 
-        A model with a dictionary gets a `dictionary.json`, too, and only `from_pretrained` reads
-        these files. `README.md` becomes a model card, unless there is one.
-
-        Args:
-            folder: path. It is created if it does not exist.
+        The folder is created if it does not exist. A model with a dictionary gets a
+        `dictionary.json`, too, and only `from_pretrained` reads these files. `README.md` becomes a
+        model card, unless there is one.
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
         write_card(folder, self, self.facts())

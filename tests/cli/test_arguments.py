@@ -36,8 +36,8 @@ def test_a_comma_parts_two_files(folder):
 
 
 def check(output, model, overwrite=False):
-    options = {"use_sentence_keys": False, "input": "-", "overwrite": overwrite}
-    check_output(argparse.Namespace(output=output, model=model, **options))
+    options = argparse.Namespace(output=output, model=model, input="-", overwrite=overwrite)
+    check_output(options)
 
 
 @pytest.mark.parametrize(

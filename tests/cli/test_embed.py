@@ -96,31 +96,6 @@ def test_arguments_reach_the_model(embed, elmo, monkeypatch, small_folder):
     assert calls == [{"source": str(small_folder), **typed}]
 
 
-def test_arrays_may_be_named_by_their_sentences(embed, elmo):
-    content = " The cat sat . \nna\xefve\n"
-    arguments = ["in.txt", "-o", "out.hdf5", "--use-sentence-keys"]
-    assert embed(*arguments, content=content, quiet=False)[0] == 0  # which reads it twice
-    with h5py.File("out.hdf5", "r") as file:
-        assert sorted(file) == ["The cat sat .", "na\xefve"]
-        arrays = [file["The cat sat ."][()], file["na\xefve"][()]]
-    assert_same(arrays, elmo.embed(["The cat sat .", "na\xefve"], "all"))
-
-
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("a b\nc\na b \n", "in.txt, line 3, whose sentence is that of line 1 again: 'a b'"),
-        ("a\n\n", "in.txt, line 2, whose sentence is empty or a dot alone"),
-        ("he / she\n", "in.txt, line 1, whose sentence holds a / or a NUL"),
-        ("a\0b\n", "in.txt, line 1, whose sentence holds a / or a NUL"),
-    ],
-)
-def test_sentences_that_cannot_be_names(embed, content, message):
-    status, err = embed("in.txt", "-o", "out.hdf5", "--use-sentence-keys", content=content)
-    assert status == 2 and message in err
-    assert sorted(os.listdir()) == ["in.txt"]
-
-
 def test_summary_and_progress_go_to_standard_error(embed, no_delay):
     status, err = embed("in.txt", "-o", "out.npz", quiet=False)
     assert status == 0 and "4/4" in err

@@ -18,8 +18,7 @@ class Softmax(keras.layers.Layer):
     Inputs are floats, (N, projection_dim), the outputs of one direction. Targets are the ids of
     words, int32, (N,). `kernel_initializer=None` draws the kernel as the original does.
 
-    Reference: Jean et al. 2015, section 3, for the sampled loss; `_build_loss` in bilm-tf's
-    bilm/training.py.
+    Reference: Jean et al. 2015, section 3; `_build_loss` in bilm-tf's bilm/training.py.
     """
 
     def __init__(self, num_words, projection_dim, kernel_initializer=None, **kwargs):

@@ -205,14 +205,14 @@ def _json_records(lines, name):
             record = json.loads(line)
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
                 json.dumps(record, ensure_ascii=False).encode()
-            if not isinstance(record, dict):
-                raise ValueError("it is not an object")
+            fault = None if isinstance(record, dict) else "it is not an object"
         except (ValueError, RecursionError) as error:
+            fault = getattr(error, "msg", error)
+        if fault:
             raise ValueError(
                 f"Each line of {name} must be a JSON object, as in JSON Lines. Received: line "
-                f"{line_number:,}, {short_repr(line)}, which cannot be read "
-                f"({getattr(error, 'msg', error)})"
-            ) from None
+                f"{line_number:,}, {short_repr(line)}, which cannot be read ({fault})"
+            )
         yield line_number, record
 
 

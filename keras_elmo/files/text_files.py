@@ -165,7 +165,7 @@ def _refuse_undecodable(name, encoding, line_number, line):
     if encoding is None:
         remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
     else:
-        remedy = 'Name its encoding by `encoding` (as latin-1, utf-16), or pass `errors="replace"`'
+        remedy = 'Name its encoding with `encoding` (as latin-1), or pass `errors="replace"`'
     raise ValueError(
         f"{name} must be {encoding or 'UTF-8'}, and is not. "
         f"Received: line {line_number:,}: {short_repr(line)}. {remedy}"

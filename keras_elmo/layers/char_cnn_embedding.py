@@ -108,8 +108,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         if table != (None, None):
             if None in (*table, projection_dim):
                 raise ValueError(
-                    "With a table of words `num_words`, `word_dim` and `projection_dim` must be ints."
-                    f" Received: {num_words}, {word_dim} and {projection_dim}"
+                    "A table of words must have `num_words`, `word_dim` and `projection_dim`. "
+                    f"Received: {num_words}, {word_dim} and {projection_dim}"
                 )
             check_integers(1, num_words=num_words, word_dim=word_dim)
         self.filters = [(int(width), int(count)) for width, count in filters]

@@ -78,11 +78,3 @@ def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
     assert re.search("; out has [123] of 3 shards; run the same command again to resume\n", err)
     assert not [name for name in os.listdir("out") if name.endswith(".part")]
     monkeypatch.undo()
-
-
-def test_a_signal_before_the_first_shard(embed, monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("keras_elmo.corpora.run.embed_files", stop)
-    assert embed("a.txt") == (130, "keras-elmo: interrupted; nothing was written\n")

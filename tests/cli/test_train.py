@@ -1,12 +1,8 @@
 import contextlib
 import os
-import random
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -14,8 +10,6 @@ import pytest
 from keras_elmo import BiLanguageModel, training
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process.progress import ProgressBar
-from keras_elmo.training.checkpoints import checkpoint_names
-from keras_elmo.training.training_step import TrainingStep
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli import train
 from keras_elmo_cli.main import main
@@ -97,15 +91,6 @@ def test_the_first_steps_say_what_a_run_costs(no_delay, capsys, monkeypatch):
     assert float(memory) == pytest.approx(1024 * int(peak) / 1e9, abs=0.11)
 
 
-def test_best_model_is_in_the_folder(trained, run_copy, run, untraced):
-    """And `evaluate` measures what `train` did."""
-    best = float(re.findall(r"model: \d+ steps, held-out perplexity ([\d.]+)", trained[1])[0])
-    sizes = "--batch-size", 4, "--unroll-steps", 3
-    _, out, _ = run("evaluate", "model", "heldout.txt", *sizes)
-    (measured,) = re.findall(r"^perplexity ([\d.]+) \(forward", out)
-    assert float(measured) == pytest.approx(best, abs=0.006)
-
-
 def test_a_run_is_not_begun_over(run_copy, run):
     before = (run_copy / "model/weights.hdf5").read_bytes()
     command = [*TRAIN, "-o", "model"]
@@ -169,31 +154,6 @@ def test_options_that_are_typed_come_before_those_of_the_file(corpus_copy, train
     assert (trainer.checkpoint_every, trainer.evaluate_every) == (7, 2000)
 
 
-def test_going_on_from_the_original_trainers_checkpoint(
-    eager_training, no_delay, shared, tmp_path, run
-):
-    folder = shared / "fixtures/bilm-checkpoint"
-    arguments = ["--train", folder / "train.txt", "--vocab", folder / "vocab.txt"]
-    arguments += ["--batch-size", 8, "--unroll-steps", 4, "--num-negatives", 64]
-    arguments += ["--learning-rate", 0.05, "--steps", 6, "-o", tmp_path / "tuned"]
-    _, _, shown = run("train", *arguments, "--init", folder / "checkpoint")
-    (value,) = re.findall(r"6/6 .* loss [\d.]+, training perplexity ([\d.]+)\]\n", shown)
-    # Without the weights it would be near the number of words, 1,503.
-    assert 10 < float(value) < 100
-    tuned = BiLanguageModel.from_pretrained(tmp_path / "tuned")
-    first = BiLanguageModel.from_pretrained(folder / "checkpoint", folder / "vocab.txt")
-    assert len(tuned.bilm.variables) > 1
-    for variable, before in zip(tuned.bilm.variables, first.bilm.variables, strict=True):
-        difference = np.abs(variable.numpy() - before.numpy()).max()
-        assert 0 < difference < 0.5
-
-
-def test_signal_while_it_traces_ends_it_after_the_trace(corpus_copy, run, monkeypatch):
-    monkeypatch.setattr(TrainingStep, "trace", lambda *_: signal.raise_signal(signal.SIGTERM))
-    status, _, err = run(*TRAIN, "-o", "model", "--steps", 2)
-    assert status == 143 and err.endswith("keras-elmo: terminated; nothing was kept\n")
-
-
 def test_two_runs_do_not_write_one_folder(corpus_copy, run, monkeypatch):
     command = [*TRAIN, "-o", "model", "--steps", 2, "-q"]
     os.mkdir("model")
@@ -210,24 +170,3 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, run, monkeypatch):
     monkeypatch.setattr("keras_elmo.files.atomic.locked_folder", locked_by_another_run_that_ends)
     assert "model holds a model, but no checkpoint" in run(*command)[2]
     assert os.listdir("model") == ["options.json"]
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy):
-    """kill -9 at a random step, then --resume, against a run that was left alone."""
-    command = [sys.executable, "-m", "keras_elmo", *TRAIN]
-    command += ["--steps", "400", "--checkpoint-every", "20", "-o"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": corpus_copy}
-    subprocess.run([*command, "whole"], check=True, **quiet)
-    with subprocess.Popen([*command, "broken"], **quiet) as process:
-        while not checkpoint_names(corpus_copy / "broken/checkpoints"):
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(random.uniform(0, 1.5))
-        assert process.poll() is None, "it ended before it was killed"
-        process.send_signal(signal.SIGKILL)
-    assert not (corpus_copy / "broken/weights.hdf5").exists()
-    subprocess.run([*command, "broken", "--resume"], check=True, **quiet)
-    models = [BiLanguageModel.from_pretrained(corpus_copy / name) for name in ("whole", "broken")]
-    for variable, same in zip(*(model.variables for model in models), strict=True):
-        np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)

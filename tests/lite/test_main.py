@@ -100,16 +100,12 @@ def test_labels_are_printed_as_by_keras_elmo(
     assert capsys.readouterr().out == expected != ""
 
 
-def test_lines_with_tabs_and_files_of_others_get_no_label(run, files, monkeypatch, capsys):
+def test_lines_with_tabs_get_no_label(run, monkeypatch, capsys):
     with open("text.tsv", "w") as file:
         file.write("a text\tlabel\n")
-    model = ["--model", str(files["whitespace"])]
     for command, kind in (("classify", "TextClassifier"), ("tag", "Tagger")):
-        assert keras_elmo_lite.main([command, "text.txt", *model]) == 2
-        message = f"must be the file of a {kind}. Received: the file of a model of the class Elmo\n"
-        assert capsys.readouterr().err.endswith(message)
         monkeypatch.setattr(keras_elmo_lite, kind, lambda *_: None)
-        assert keras_elmo_lite.main([command, "text.tsv", *model]) == 2
+        assert keras_elmo_lite.main([command, "text.tsv", "--model", "m"]) == 2
         message = "must be a text without tabs.* Received: 'a text\\\\tlabel'\n"
         assert re.search(message, capsys.readouterr().err)
 

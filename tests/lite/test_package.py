@@ -38,7 +38,8 @@ def test_it_runs_in_an_environment_of_its_own(files, models, tmp_path):
     assert result.returncode == 0, result.stderr
     expected = models["whitespace"].embed(["The cat sat ."], layers="all")[0]
     np.testing.assert_allclose(np.load(tmp_path / "vectors.npz")["0"], expected, atol=1e-5)
-    assert list((tmp_path / "venv").rglob("keras_elmo_lite/py.typed"))
+    for name in ("keras_elmo_lite/py.typed", "keras_elmo_lite-*.dist-info/licenses/LICENSE"):
+        assert list((tmp_path / "venv").rglob(name))
     code = "import importlib.util as u; print(*map(u.find_spec, ['tensorflow', 'keras']))"
     result = subprocess.run([python, "-c", code], capture_output=True, text=True, env=environment)
     assert result.stdout == "None None\n"

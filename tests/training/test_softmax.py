@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.softmax import Softmax, perplexities
+from keras_elmo.training.softmax import Softmax
 
 
 @pytest.mark.parametrize("has_targets", [False, True])
@@ -55,8 +55,3 @@ def test_parts_change_nothing(monkeypatch):
     monkeypatch.setattr("keras_elmo.training.softmax.MAX_LOGITS", 2 * 9)
     parts = [results(count) for count in (7, 1, 0)]
     tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), parts, whole)
-
-
-def test_perplexities_of_losses():
-    expected = {"forward": 2, "backward": 8, "perplexity": 4}
-    assert perplexities(np.log(2.0), np.log(8.0)) == pytest.approx(expected)

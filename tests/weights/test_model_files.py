@@ -2,7 +2,6 @@ import dataclasses
 import json
 import shutil
 
-import numpy as np
 import pytest
 from weights.parts import TINY
 
@@ -37,10 +36,3 @@ def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
     monkeypatch.setattr(Elmo, "__init__", lambda *_, **__: pytest.fail("a model was made"))
     with pytest.raises(ValueError, match="must hold the weights of its options, [0-9,]{11,} bytes"):
         Elmo.from_pretrained(source)
-
-
-def test_a_file_of_keras_is_known_by_its_name(tmp_path):
-    for path in ("a.weights.h5", tmp_path / "a.weights.h5"):
-        assert model_files.is_keras_file(path)
-    for path in ("weights.h5", tmp_path / "a.weights.h5/weights.hdf5", np.zeros(1), None):
-        assert not model_files.is_keras_file(path)

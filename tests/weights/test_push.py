@@ -14,12 +14,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(http.server.ThreadingHTTPServer):
-    """A hub that takes files.
-
-    Attributes:
-        files: dict from names in the repository to contents.
-        requests: list of the bodies of requests that make a repository.
-    """
+    """A hub that takes files, and notes the requests that make a repository."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -66,41 +66,6 @@ def test_the_default_loop_equals_keras_rnn(pair, training, untraced):
     assert_same(*map(results, pair))
 
 
-@pytest.mark.parametrize("is_masked", [False, True], ids=["unrolled", "packed"])
-def test_streams_equal_keras_rnn_of_each_direction(pair, is_masked):
-    layer, plain = pair
-    forward, mask = make_batch(layer.input_dim, seed=3)
-    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), 1) if is_masked else tf.fill([6], 9)
-    mask = tf.sequence_mask(lengths, 9)
-    backward = random_normal(forward.shape)
-    state = [random_normal(tensor.shape) for tensor in layer.zero_state(6)]
-    size = layer.input_dim
-
-    def read_streams():
-        outputs, final_state = layer.read_streams(
-            forward, backward, state, mask if is_masked else None
-        )
-        return [*outputs, *final_state]
-
-    def read_each_direction():
-        # One call for each direction; the inputs of the backward one are reversed.
-        one, final_one = plain(forward, mask=mask, initial_state=state)
-        other, final_other = plain(
-            tf.reverse_sequence(backward, lengths, 1), mask=mask, initial_state=state
-        )
-        outputs = [
-            tf.concat([a[..., :size], tf.reverse_sequence(b[..., size:], lengths, 1)], -1)
-            for a, b in zip(one, other, strict=True)
-        ]
-        return outputs + [(final_one if k % 4 < 2 else final_other)[k] for k in range(len(state))]
-
-    sources = [forward, backward, *state]
-    assert_same(
-        run(read_streams, sources, layer.trainable_variables),
-        run(read_each_direction, sources, plain.trainable_variables),
-    )
-
-
 def with_boundaries(inputs, mask, boundaries):
     """The same sequences, each with the boundaries as its first and last token."""
     rows, tokens = mask.shape

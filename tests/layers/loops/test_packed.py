@@ -1,23 +1,8 @@
-import numpy as np
 import tensorflow as tf
 from layers.loops.cases import assert_same, make_inputs, make_layers, make_mask, run
 
 from keras_elmo.layers.loops import packed
-from keras_elmo.layers.loops.packed import PackedLoop, pack
-
-
-def test_the_example_above_the_code():
-    packing = pack(tf.sequence_mask([2, 4, 1]))
-    tokens = np.array(["a1", "a2", "b1", "b2", "b3", "b4", "c1"])
-    forward, backward = np.empty_like(tokens), np.empty_like(tokens)
-    forward[packing.forward], backward[packing.backward] = tokens, tokens
-    assert forward.tolist() == "b1 a1 c1 b2 a2 b3 b4".split()
-    assert backward.tolist() == "b4 a2 c1 b3 a1 b2 b1".split()
-    assert packing.num_rows.numpy().tolist() == [3, 2, 1, 1, 0]
-    assert packing.offsets.numpy().tolist() == [0, 3, 5, 6, 7]
-    assert packing.order.numpy().tolist() == [1, 0, 2]
-    assert packing.final_output_index.numpy().tolist() == [6, 4, 2]
-    assert packing.final_cell_index.numpy().tolist() == [2, 1, 0]
+from keras_elmo.layers.loops.packed import PackedLoop
 
 
 def test_steps_in_training_multiply_by_no_transposed_kernel():

@@ -3,8 +3,10 @@ import re
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding
+from keras_elmo.models import token_encoder
 
 
 def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path, capsys):
@@ -23,15 +25,6 @@ def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path,
     elmo.summary(line_length=88)
     table = capsys.readouterr().out
     assert "unbuilt" not in table and "?" not in table
-
-
-def test_a_folder_round_trip(elmo, tmp_path):
-    elmo.save_pretrained(tmp_path / "new")
-    again = Elmo.from_pretrained(tmp_path / "new")
-    assert again.config == elmo.config
-    for one, other in zip(again.weights, elmo.weights, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert keras.initializers.serialize(again.kernel_initializer)["class_name"] == "GlorotUniform"
 
 
 @pytest.mark.parametrize("argument", ["config", "kernel_initializer"])
@@ -53,3 +46,22 @@ def test_what_the_files_say_is_not_an_argument(small_folder, argument):
 def test_calls_as_in_other_packages_show_the_right_line(call, line):
     with pytest.raises(ValueError, match=re.escape(line)):
         call()
+
+
+def test_embeddings_of_single_words(elmo, monkeypatch):
+    words = ["the", "naïve", "x" * 70, "a", "the"]
+    expected = elmo(words)["word_emb"][:, 0].numpy()
+    for size in (1024, 3, 1):  # they are encoded in parts
+        monkeypatch.setattr(token_encoder, "WORDS_PER_CALL", size)
+        found = elmo.token_embeddings(words)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert elmo.token_embeddings([]).shape == (0, 8)
+    with pytest.raises(ValueError, match="words"):
+        elmo.token_embeddings("the")
+    with pytest.raises(ValueError, match="'The cat sat' as a token"):
+        elmo.token_embeddings(["The cat sat"])
+    with pytest.warns(UserWarning, match="'New York' as a token"):
+        vectors = elmo.token_embeddings(["a", "b", "New York"])
+    alone = elmo.token_embeddings(tf.constant(["New York"]))
+    np.testing.assert_allclose(alone, vectors[2:], atol=1e-6)

@@ -87,11 +87,6 @@ def test_text_in_any_form_gives_the_same_tokens(shared_elmo, form):
     assert data.tokens_of(shared_elmo, FORMS[form]).to_list() == expected
 
 
-def test_one_string_is_one_text(shared_elmo):
-    assert data.tokens_of(shared_elmo, "a b").to_list() == [[b"a", b"b"]]
-    assert data.tokens_of(shared_elmo, []).nrows() == 0
-
-
 @pytest.mark.parametrize("target", ["labels", "tags", "table"])
 def test_a_tenth_is_held_out_of_each_label_alike(target):
     rng = np.random.default_rng(0)

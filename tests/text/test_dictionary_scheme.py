@@ -1,5 +1,3 @@
-import numpy as np
-import pytest
 import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -35,12 +33,3 @@ def test_ids_are_those_of_the_plain_scheme(words, key):
     ids = scheme.ids(tf.constant(words, tf.string))
     assert ids.dtype == tf.int32 and ids.shape == (len(words), scheme.ids_per_token)
     assert ids.numpy().tolist() == [dictionary.word_to_ids(word, size) for word in words]
-
-
-@pytest.mark.parametrize("key", SCHEMES)
-def test_what_a_scheme_says_of_itself(key):
-    scheme, dictionary = SCHEMES[key], DICTIONARIES[key[0]]
-    np.testing.assert_array_equal(scheme.boundaries, dictionary.boundary_ids(key[1]))
-    assert scheme.num_characters == len(ALL.characters)
-    assert scheme.num_words == (len(ALL.words) if key[0] == "words" else None)
-    assert scheme.word_padding == CHARACTERS.index("<pad>") + 1

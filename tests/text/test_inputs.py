@@ -1,7 +1,6 @@
 import re
 import warnings
 
-import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,8 +22,6 @@ from keras_elmo.text.inputs import (
     call_strings,
     fit_strings,
     strings_for,
-    symbolic_width,
-    tokens_and_width,
 )
 
 TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
@@ -153,37 +150,6 @@ def test_texts_of_another_shape_are_refused(tokenizer, texts):
 
 
 # The inputs of models
-
-
-def test_what_is_not_text_yet_is_left_to_keras():
-    symbolic, batches = keras.Input((), dtype="string"), tf.data.Dataset.from_tensors(["a"])
-    assert call_strings(symbolic) is symbolic
-    assert fit_strings(batches) is batches and fit_strings(None) is None
-    with pytest.raises(TypeError, match="must be strings.*dtype float32"):
-        call_strings(keras.Input(()))
-
-
-def test_tokens_and_the_width_of_their_outputs():
-    raw, tokenizer = tf.constant(["a b c", "d"]), SpaceTokenizer()
-    padded = tf.constant([["a", "b", "", ""], ["c", "", "", ""]])
-    for inputs, splitter, max_tokens, expected, width in [
-        (raw, tokenizer, None, [[b"a", b"b", b"c"], [b"d"]], 3),
-        (raw, tokenizer, 2, [[b"a", b"b"], [b"d"]], 2),
-        (tf.ragged.constant([["a", "b"], ["c"]]), None, None, [[b"a", b"b"], [b"c"]], 2),
-        (padded, None, None, [[b"a", b"b"], [b"c"]], 4),  # as wide as the input
-    ]:
-        tokens, found = tokens_and_width(inputs, splitter, max_tokens)
-        assert tokens.to_list() == expected and int(found) == width
-
-
-def test_the_width_of_symbolic_outputs():
-    raw, padded = keras.Input((), dtype="string"), keras.Input((7,), dtype="string")
-    ragged = keras.Input((None,), dtype="string", ragged=True)
-    assert symbolic_width(raw, TOKENIZER, None) is None and symbolic_width(raw, TOKENIZER, 5) == 5
-    assert symbolic_width(padded, None, None) == 7 and symbolic_width(padded, None, 5) == 5
-    assert symbolic_width(ragged, None, None) is None
-    with pytest.raises(ValueError, match=r"must be tokens.*Received.*shape \(None,\)"):
-        symbolic_width(raw, None, None)
 
 
 # One rule for every entrance: what a form of text means is said in `strings`. Each entrance of a

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo import ElmoEmbedding
+from keras_elmo import Elmo, ElmoEmbedding
 
 pytestmark = pytest.mark.usefixtures("untraced_module")
 
@@ -86,3 +86,9 @@ def test_freezing_as_keras_does(one_layer_folder, part, tmp_path):
 def test_bad_arguments(elmo, kwargs, error, message):
     with pytest.raises(error, match=message):
         ElmoEmbedding(**{"elmo": elmo, **kwargs})
+
+
+def test_arguments_of_elmo(small_folder):
+    layer = ElmoEmbedding(small_folder, tokenizer="treebank", num_mixes=2, output="elmo_2")
+    assert isinstance(layer.elmo, Elmo) and layer.elmo.num_mixes == 2
+    assert layer(["don't"]).shape[1] == 2

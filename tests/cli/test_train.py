@@ -1,8 +1,12 @@
 import contextlib
 import os
+import random
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import pytest
 from keras_elmo import BiLanguageModel, training
 from keras_elmo.files.atomic import locked_folder
 from keras_elmo.process.progress import ProgressBar
+from keras_elmo.training.checkpoints import checkpoint_names
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli import train
 from keras_elmo_cli.main import main
@@ -170,3 +175,24 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, run, monkeypatch):
     monkeypatch.setattr("keras_elmo.files.atomic.locked_folder", locked_by_another_run_that_ends)
     assert "model holds a model, but no checkpoint" in run(*command)[2]
     assert os.listdir("model") == ["options.json"]
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_digits(corpus_copy):
+    """kill -9 at a random step, then --resume, against a run that was left alone."""
+    command = [sys.executable, "-m", "keras_elmo", *TRAIN]
+    command += ["--steps", "400", "--checkpoint-every", "20", "-o"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": corpus_copy}
+    subprocess.run([*command, "whole"], check=True, **quiet)
+    with subprocess.Popen([*command, "broken"], **quiet) as process:
+        while not checkpoint_names(corpus_copy / "broken/checkpoints"):
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(random.uniform(0, 1.5))
+        assert process.poll() is None, "it ended before it was killed"
+        process.send_signal(signal.SIGKILL)
+    assert not (corpus_copy / "broken/weights.hdf5").exists()
+    subprocess.run([*command, "broken", "--resume"], check=True, **quiet)
+    models = [BiLanguageModel.from_pretrained(corpus_copy / name) for name in ("whole", "broken")]
+    for variable, same in zip(*(model.variables for model in models), strict=True):
+        np.testing.assert_allclose(variable.numpy(), same.numpy(), atol=1e-6)

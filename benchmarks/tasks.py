@@ -225,7 +225,7 @@ def on_glove(make, labels, tokenizer):
     elmo = keras_elmo.Elmo(GLOVE_CONFIG, tokenizer=tokenizer, trainable=False)
     model = make(elmo, labels, layers="elmo")
     del model.elmo
-    model.elmo = WordVectors(tokenizer)
+    model.elmo = WordVectors(elmo.tokenizer)
     return model
 
 

@@ -24,21 +24,27 @@ def short_repr(value):
     return f"{text[:_MAX_SHOWN]}... ({len(text):,} characters)"
 
 
-def _printable(text, limit):
+def printable(text):
+    """A text on one line, without control characters and invalid UTF-8."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _escaped(text, limit):
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def first_lines(faults):
     """The first of some faults for an error message, a line each, and how many more there are."""
-    lines = [_printable(fault, _MAX_LINE) for fault in faults[:_MAX_NAMES]]
+    lines = [_escaped(fault, _MAX_LINE) for fault in faults[:_MAX_NAMES]]
     more = len(faults) - len(lines)
     return "\n  ".join(lines) + (f"\n  and {more:,} more" if more else "")
 
 
 def join_names(names):
     """The first of some names in their order for an error message, and how many more there are."""
-    listed = [_printable(name, _MAX_SHOWN) for name in sorted(names)[:_MAX_NAMES]]
+    listed = [_escaped(name, _MAX_SHOWN) for name in sorted(names)[:_MAX_NAMES]]
     more = len(names) - len(listed)
     return ", ".join(listed) + (f" and {more:,} more" if more else "")
 

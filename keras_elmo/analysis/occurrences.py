@@ -6,7 +6,7 @@ import importlib
 import numpy as np
 
 from keras_elmo import text
-from keras_elmo.checks import check_integers, short_repr
+from keras_elmo.checks import check_integers, printable, short_repr
 from keras_elmo.models.sentences import tokenize
 
 ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
@@ -59,12 +59,6 @@ class Occurrences:
             neighbours.append(order)
             nearest_cosines.append(np.take_along_axis(cosines, order, axis=1))
         return np.concatenate(neighbours), np.concatenate(nearest_cosines)
-
-
-def printable(text):
-    """A text without control characters and invalid UTF-8, which fits into one cell of a table."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def check_labels(labels, count):

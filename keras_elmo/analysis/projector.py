@@ -5,8 +5,8 @@ import pathlib
 
 import numpy as np
 
-from keras_elmo.analysis.occurrences import check_labels, printable
-from keras_elmo.checks import check_integers
+from keras_elmo.analysis.occurrences import check_labels
+from keras_elmo.checks import check_integers, printable
 from keras_elmo.files.atomic import replacing_folder
 
 

@@ -104,8 +104,8 @@ def embed_files(
     Raises:
         ImportError: pyarrow is not installed.
         ValueError: an argument is not as said above; the folder holds something else, or a file of
-            another size than was written; or a text
-            file cannot be decoded, lacks a field, or changes while it is read.
+            another size than was written; or a text file cannot be decoded, lacks a field, or
+            changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
         Interrupted: SIGINT or SIGTERM came. What is whole is kept.
 

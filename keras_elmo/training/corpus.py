@@ -68,8 +68,7 @@ class Corpus:
                 check_signals()
             counts.append((num_sentences, num_tokens))
         if not any(num_tokens for _, num_tokens in counts):
-            shown = ", ".join(self.files[:3])
-            raise ValueError(f"The text must have words. Received: none in {shown}")
+            raise _no_words(self.files)
         self._counts = counts
         return num_unknown
 
@@ -111,16 +110,16 @@ class Corpus:
                 yield from (block[index] for index in rng.permutation(len(block)).tolist())
 
 
+def _no_words(files):
+    return ValueError(f"The text must have words. Received: none in {join_names(files)}")
+
+
 def check_texts(corpus, heldout, options):
     """Refuses a corpus without a window for each lane, and held-out text without a window."""
     steps, lanes = options.unroll_steps, options.batch_size
+    windows = f"`batch_size` windows of {steps} tokens (`unroll_steps`)"
     for name, text, size, what in [
-        (
-            "corpus",
-            corpus,
-            steps * lanes,
-            f"`batch_size` windows of {steps} tokens (`unroll_steps`)",
-        ),
+        ("corpus", corpus, steps * lanes, windows),
         ("held-out text", heldout, steps, "a window (`unroll_steps`)"),
     ]:
         if text is not None and sum(text.counts()) < size:
@@ -164,9 +163,7 @@ def build_vocabulary(
                 counts.update(sentence)
                 check_signals()
         if not counts:
-            raise ValueError(
-                f"The text must have words. Received: none in {join_names(corpus.files)}"
-            )
+            raise _no_words(corpus.files)
         words = [word for word in counts.keys() - SPECIALS if counts[word] >= min_count]
         words.sort(key=lambda word: (-counts[word], word))
         if size is not None:

@@ -57,8 +57,8 @@ class TrainingOptions:
     Args:
         batch_size: int. The number of lanes of text (the rows of a batch).
         unroll_steps: int. The number of tokens of a window, through which gradients flow.
-        dropout: float, from 0, below 1. The share of what each layer and the
-            softmax read that is set to zero.
+        dropout: float, from 0, below 1. The share of what each layer and the softmax read that is
+            set to zero.
         optimizer: `"adagrad"`, the original's, or `"adam"`.
         learning_rate: positive float; or `None`: 0.2 for Adagrad, 0.001 for Adam.
         clip_norm: positive float or `None`. The largest norm of all gradients together.

@@ -10,7 +10,7 @@ from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.process.signals import raising_signals
 from keras_elmo.weights import presets
 from keras_elmo.weights.card import CARD_FILE
-from keras_elmo.weights.download import RemoteFile, ensure_file, printable, shown_address
+from keras_elmo.weights.download import RemoteFile, ensure_file, shown_address, without_secrets
 
 _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
@@ -82,7 +82,7 @@ def fetch_hub(address, with_softmax=False):
                 huggingface_hub.hf_hub_download(repository, name, revision=info.sha)
             return huggingface_hub.snapshot_download(repository, revision=revision, **patterns)
     except Exception as error:  # its HTTP library and its checks of names have errors of their own
-        raise OSError(f"{address} cannot be downloaded: {printable(str(error))}") from None
+        raise OSError(f"{address} cannot be downloaded: {without_secrets(str(error))}") from None
 
 
 def push_to_hub(save, repository, private):
@@ -102,8 +102,8 @@ def push_to_hub(save, repository, private):
                 api.upload_folder(repo_id=repository, folder_path=folder, ignore_patterns=kept)
         except Exception as error:  # see `fetch_hub`
             raise OSError(
-                f"{repository} cannot be uploaded: {printable(str(error))}. `hf auth login` says "
-                "who you are."
+                f"{repository} cannot be uploaded: {without_secrets(str(error))}. "
+                "`hf auth login` says who you are."
             ) from None
 
 

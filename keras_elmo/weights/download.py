@@ -8,6 +8,7 @@ from typing import NamedTuple
 import filelock
 import requests
 
+from keras_elmo.checks import printable
 from keras_elmo.config import DICTIONARY_FILE, read_options_file
 from keras_elmo.files.atomic import has_no_room, replacing_file, sha256_of
 from keras_elmo.process.progress import ProgressBar
@@ -70,14 +71,14 @@ def ensure_file(file, path, check=None, is_damaged=None):
 
 def shown_address(address):
     """An address for messages: without a password, and without what follows `?` or `#`."""
-    return printable(address, len(address))
+    return without_secrets(address, len(address))
 
 
-def printable(text, max_characters=300):
+def without_secrets(text, max_characters=300):
     """What others wrote, for an error message: one line, without the secrets of addresses."""
     text = re.sub(r"//[^\s/]*@", "//", text)
     text = re.sub(r"[?#][^\s'\")]+", "", text)
-    text = "".join(character if character.isprintable() else " " for character in text)
+    text = printable(text)
     return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
 
@@ -119,7 +120,7 @@ def _reason(error):
         return f"HTTP status {error.response.status_code}"
     if isinstance(error, requests.Timeout) or "timed out" in str(error):
         return f"it sent nothing for {TIMEOUT} seconds"
-    return printable(str(error))
+    return without_secrets(str(error))
 
 
 def _fault(file, path):

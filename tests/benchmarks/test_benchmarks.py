@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scripts import ROOT
 
-pytestmark = pytest.mark.slow
 SENTENCES = ROOT / "examples/data/sentences.txt"
 
 
@@ -50,6 +49,7 @@ def assert_positive(tables):
     assert numbers and all(number > 0 for number in numbers)
 
 
+@pytest.mark.slow
 def test_inference(run_benchmark):
     arguments = ["benchmarks --small --text", SENTENCES]
     tables, _, text = run_benchmark(*arguments, name="inference")
@@ -68,6 +68,7 @@ def test_inference(run_benchmark):
     assert "Received: ['speed']" in run_benchmark(*arguments, "--tables", "speed", status=1)
 
 
+@pytest.mark.slow
 def test_corpora(run_benchmark):
     tables, _, text = run_benchmark("benchmarks.corpora --small --text", SENTENCES)
     assert len(tables) == 5
@@ -82,6 +83,7 @@ def test_corpora(run_benchmark):
 
 
 @needs("jax")
+@pytest.mark.slow
 def test_gpu(tmp_path, run_benchmark):
     sentences = [f"{'a word ' * (n % 4)}number {n} ." for n in range(40)]
     (tmp_path / "text").write_text("\n".join(sentences))
@@ -102,6 +104,7 @@ def test_gpu(tmp_path, run_benchmark):
 
 
 @needs("keras_elmo_lite")
+@pytest.mark.slow
 def test_lite(run_benchmark):
     tables, _, text = run_benchmark("benchmarks.lite --small")
     int8, float32 = tables["distance to keras_elmo"]
@@ -110,6 +113,7 @@ def test_lite(run_benchmark):
     assert "| int8 |" in text
 
 
+@pytest.mark.slow
 def test_probes(shared, small_folder, run_benchmark):
     tables, *_ = run_benchmark("benchmarks.probes --small", small_folder, "--data", shared / "data")
     names = ["layer 0", "layer 1", "layer 2"]
@@ -123,6 +127,7 @@ def test_probes(shared, small_folder, run_benchmark):
 
 
 @needs("tensorflow_serving")
+@pytest.mark.slow
 def test_serving(run_benchmark):
     tables, results, _ = run_benchmark("benchmarks.serving --small --requests 60")
     grpc, python = tables["load"]
@@ -140,6 +145,7 @@ def test_a_row_of_tasks_has_the_mean_and_the_standard_deviation(monkeypatch):
     assert list(row.values()) == ["mix", 71.0, "1.4", 4.0, 9.0, [1.0], "A"]
 
 
+@pytest.mark.slow
 def test_tasks(one_layer_folder, tmp_path, run_benchmark):
     arguments = ["benchmarks.tasks --small --seeds 1", one_layer_folder, "--tasks", "sentiment"]
     tables, results, _ = run_benchmark(*arguments, "entities")
@@ -164,6 +170,7 @@ def test_tasks(one_layer_folder, tmp_path, run_benchmark):
     assert named[first][:2] + named[first][3:] == again[first][:2] + again[first][3:]
 
 
+@pytest.mark.slow
 def test_tasks_of_conll(one_layer_folder, run_benchmark):
     parts = "train", "dev", "test"
     files = ",".join(str(ROOT / f"examples/data/entities.{part}.txt") for part in parts)
@@ -182,6 +189,7 @@ def test_tasks_of_conll(one_layer_folder, run_benchmark):
 
 
 @needs("ai_edge_litert")
+@pytest.mark.slow
 def test_tflite(run_benchmark):
     tables, _, text = run_benchmark("benchmarks.tflite --small")
     accuracy, calls, tails = tables.values()
@@ -192,6 +200,7 @@ def test_tflite(run_benchmark):
     assert "### every way to call" in text and "| tiny | int8 |" in text
 
 
+@pytest.mark.slow
 def test_training(run_benchmark, tmp_path):
     chance = random.Random(0)
     words = [f"w{k}" for k in range(150)]

@@ -25,8 +25,9 @@ import keras
 from keras import ops
 
 # The classes by the names that `loop` of `BiLM` takes, which are also those of their files. These
-# are imported when they are used: users of JAX may lack TensorFlow.
+# are imported when they are used: users of JAX may lack TensorFlow, which all but `_PORTABLE` need.
 LOOPS = {"rnn": "RNNLoop", "packed": "PackedLoop", "padded": "PaddedLoop"}
+_PORTABLE = ("rnn",)
 
 
 class Loop:
@@ -80,7 +81,7 @@ def find_loop(name):
     """The class of a loop by its name, or a `ValueError` where this backend does not have it."""
     if name not in list(LOOPS):
         raise ValueError(f"`loop` must be None or one of {list(LOOPS)}. Received: loop={name!r}")
-    if name != "rnn" and keras.backend.backend() != "tensorflow":
+    if name not in _PORTABLE and keras.backend.backend() != "tensorflow":
         raise ValueError(
             f'With loop={name!r} the backend must be TensorFlow; use loop=None or "rnn". '
             f"Received: backend {keras.backend.backend()!r}"

@@ -1,14 +1,12 @@
-"""The models that have a name: the one in the package, and the published ones."""
+"""The models that have a name: those in packages, and the published ones."""
 
+import importlib.metadata
 import os
 from typing import NamedTuple
 
 from keras_elmo.config import MAX_OPTIONS_BYTES, OPTIONS_FILE
 from keras_elmo.weights.download import RemoteFile, ensure_file, max_weights_size
 from keras_elmo.weights.model_files import VOCABULARY_FILE, WEIGHTS_FILE
-
-# The models in folders beside this file. saved_models/ has a model card of each.
-PACKAGED = ("tiny",)
 
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
@@ -60,6 +58,10 @@ def _english(shape, parameters, checkpoint=None, **known):
     return _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, files, **known)
 
 
+def _contributed(folder, *files):
+    return _preset(*(f"contributed/{folder}/{file}" for file in files), 93_600_848)
+
+
 PRESETS = {
     "small": _english(
         "2x1024_128_2048cnn_1xhighway",
@@ -80,27 +82,29 @@ PRESETS = {
         checkpoint=("2x4096_512_2048cnn_2xhighway_tf_checkpoint", 935_588, 512),
     ),
     "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
-    "pubmed": _preset(
-        "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway_options.json",
-        "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway_weights_PubMed_only.hdf5",
-        93_600_848,
+    "pubmed": _contributed(
+        "pubmed",
+        "elmo_2x4096_512_2048cnn_2xhighway_options.json",
+        "elmo_2x4096_512_2048cnn_2xhighway_weights_PubMed_only.hdf5",
     ),
-    "portuguese_wikipedia": _preset(
-        "contributed/pt/wikipedia/options.json",
-        "contributed/pt/wikipedia/elmo_pt_weights.hdf5",
-        93_600_848,
-    ),
-    "portuguese_brwac": _preset(
-        "contributed/pt/brwac/options.json",
-        "contributed/pt/brwac/elmo_pt_weights_dgx1.hdf5",
-        93_600_848,
-    ),
+    "portuguese_wikipedia": _contributed("pt/wikipedia", "options.json", "elmo_pt_weights.hdf5"),
+    "portuguese_brwac": _contributed("pt/brwac", "options.json", "elmo_pt_weights_dgx1.hdf5"),
 }
+
+
+def _packaged():
+    """The folders of the models in packages, by name; saved_models/ has a card of each.
+
+    An entry point of the group `keras_elmo.models` names a model, and the package with its files.
+    """
+    points = importlib.metadata.entry_points(group="keras_elmo.models")
+    folders = {point.name: point.load().__path__[0] for point in points}
+    return {**folders, "tiny": os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiny")}
 
 
 def names():
     """The names that `fetch` takes."""
-    return [*PACKAGED, *PRESETS]
+    return [*_packaged(), *PRESETS]
 
 
 def cache_folder(name):
@@ -109,21 +113,18 @@ def cache_folder(name):
     return os.path.join(home, "keras_elmo", name)
 
 
-def has_softmax(name):
-    return name in PRESETS and bool(PRESETS[name].checkpoint)
-
-
 def fetch(name):
     """The paths of a model's options and weights. Those of a published one are downloaded once."""
-    if name in PACKAGED:
-        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    if folder := _packaged().get(name):
         return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
     preset = PRESETS[name]
     return tuple(_fetch(name, [preset.options, preset.weights], cache_folder(name)))
 
 
 def fetch_checkpoint(name):
-    """The path of a folder with `options.json`, the checkpoint and `vocab.txt` of a model."""
+    """The path of a folder with `options.json`, the checkpoint and `vocab.txt`, if it has one."""
+    if name not in PRESETS or not PRESETS[name].checkpoint:
+        return None
     folder = cache_folder(f"{name}-checkpoint")
     _fetch(name, PRESETS[name].checkpoint, folder)
     return folder

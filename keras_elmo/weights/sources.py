@@ -75,7 +75,7 @@ def find_folder(source, with_softmax):
     if not isinstance(source, str | os.PathLike):
         return None
     source = os.fspath(source)
-    if _is_preset(source) and with_softmax and presets.has_softmax(source):
+    if with_softmax and _is_preset(source):
         return presets.fetch_checkpoint(source)
     return source if os.path.isdir(source) else None
 

@@ -1,13 +1,13 @@
-"""Puts a trained model into the package as `tiny`, its weights rounded to four decimals.
+"""Puts a trained model into a package, its weights rounded to four decimals.
 
-    python saved_models/tiny/package.py MODEL HELDOUT
+    python saved_models/tiny/package.py MODEL HELDOUT [FOLDER]
 
-Shows the largest difference that this makes to any output of the sentences of HELDOUT, and the
-least cosine. HDF5's own scale-offset filter packs them into about 15 bits each, which any reader of
-HDF5 gives back as float32: smaller than float16, and nearer to the trained ones. Its Fletcher-32
-filter adds a checksum to each chunk, and the file format of HDF5 1.10 has checksums of all else, so
-a damaged file is refused. The softmax and the vocabulary stay out; the softmax alone has more than
-four times as many numbers as the rest.
+FOLDER is that of `tiny`, if it is not given. Shows the largest difference that this makes to any
+output of the sentences of HELDOUT, and the least cosine. HDF5's own scale-offset filter packs the
+numbers into about 15 bits each, which any reader of HDF5 gives back as float32: smaller than
+float16, and nearer to the trained ones. Its Fletcher-32 filter adds a checksum to each chunk, and
+the file format of HDF5 1.10 has checksums of all else, so a damaged file is refused. The softmax
+and the vocabulary stay out; the softmax alone has more than four times as many numbers as the rest.
 """
 
 import pathlib
@@ -67,16 +67,16 @@ def differences(source, target, sentences):
     return largest, least
 
 
-def main(source, text):
-    source = pathlib.Path(source)
-    pack(source, TARGET)
+def main(source, text, folder=TARGET):
+    source, folder = pathlib.Path(source), pathlib.Path(folder)
+    pack(source, folder)
     sentences = [line.split() for line in pathlib.Path(text).read_text("utf-8").splitlines()]
-    largest, least = differences(source, TARGET, [s for s in sentences if s])
-    size = sum(path.stat().st_size for path in TARGET.iterdir())
-    print(f"{TARGET}: {size / 1e6:.2f} MB; outputs within {largest:.1e}, cosine >= {least:.7f}")
+    largest, least = differences(source, folder, [s for s in sentences if s])
+    size = sum(path.stat().st_size for path in folder.iterdir() if path.suffix != ".py")
+    print(f"{folder}: {size / 1e6:.2f} MB; outputs within {largest:.1e}, cosine >= {least:.7f}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     main(*sys.argv[1:])

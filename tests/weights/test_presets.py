@@ -1,7 +1,10 @@
 import hashlib
+import importlib.metadata
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import threading
 import time
 
@@ -11,9 +14,10 @@ import numpy as np
 import pytest
 from checkpoints import write_checkpoint
 from files import datasets
+from scripts import ROOT
 from weights.file_server import files_in
 
-from keras_elmo import BiLanguageModel, Elmo
+from keras_elmo import BiLanguageModel, Elmo, Tagger
 from keras_elmo.weights import presets
 from keras_elmo.weights.download import RemoteFile
 from keras_elmo.weights.presets import PRESETS, Preset, cache_folder, fetch
@@ -123,8 +127,22 @@ def test_only_a_language_model_downloads_the_checkpoint(
     assert all(map(np.array_equal, loaded.get_weights(), model.get_weights()))
 
 
-def test_the_packaged_model_needs_no_download(home):
-    (name,) = presets.PACKAGED
+@pytest.fixture
+def biomedical(tmp_path, monkeypatch):
+    """What an installation of keras-elmo-biomedical puts on the path."""
+    info = tmp_path / "keras_elmo_biomedical-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: keras-elmo-biomedical\nVersion: 1\n"
+    )
+    entry = "[keras_elmo.models]\nbiomedical = keras_elmo_biomedical\n"
+    (info / "entry_points.txt").write_text(entry)
+    for folder in tmp_path, ROOT / "saved_models/biomedical":
+        monkeypatch.syspath_prepend(folder)
+
+
+@pytest.mark.parametrize("name", ["tiny", "biomedical"])
+def test_a_model_in_a_package_needs_no_download(name, home, biomedical):
     options, weights = fetch(name)
     assert files_in(home) == []
     # The limit for the size of the wheel.
@@ -132,3 +150,27 @@ def test_the_packaged_model_needs_no_download(home):
     with h5py.File(weights) as file:
         assert file["CNN_proj/W_proj"].dtype == "float32"
         assert all(file[name].fletcher32 for name in datasets(weights))
+
+
+def test_a_task_names_the_package_of_its_model(biomedical, tmp_path, monkeypatch):
+    tagger = Tagger("biomedical", ["O", "B-Disease"], word_dim=0)
+    tagger.save_pretrained(tmp_path / "tagger")
+    assert (tmp_path / "tagger/head.weights.h5").is_file()
+    text = ["Cystic fibrosis is inherited ."]
+    loaded = Tagger.from_pretrained(tmp_path / "tagger")
+    assert np.array_equal(loaded.predict(text, verbose=0), tagger.predict(text, verbose=0))
+    (tmp_path / "keras_elmo_biomedical-1.dist-info/entry_points.txt").unlink()
+    with pytest.raises(ValueError, match="base.* must be .*Received: .*biomedical"):
+        Tagger.from_pretrained(tmp_path / "tagger")
+
+
+@pytest.mark.slow
+def test_the_package_of_biomedical_is_installed_with_its_files(tmp_path):
+    source = shutil.copytree(ROOT / "saved_models/biomedical", tmp_path / "source")
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", source, "--target"]
+    subprocess.run([*command, tmp_path / "site"], check=True, timeout=600)
+    (installed,) = importlib.metadata.distributions(path=[str(tmp_path / "site")])
+    (entry,) = installed.entry_points
+    assert (entry.group, entry.name) == ("keras_elmo.models", "biomedical")
+    names = {str(path.name) for path in installed.files if path.parts[0] == entry.value}
+    assert names >= {"__init__.py", "options.json", "weights.hdf5"}

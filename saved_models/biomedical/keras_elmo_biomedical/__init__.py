@@ -1,0 +1,1 @@
+"""The model `biomedical` of keras_elmo: its options and weights lie beside this file."""

@@ -47,6 +47,12 @@ def test_version_is_that_of_the_package(distribution):
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", keras_elmo.__version__)
 
 
+def test_description_has_no_link_that_leads_nowhere(distribution):
+    text = distribution.metadata.get_payload()
+    assert text.startswith("# keras_elmo") and "## Beside the others" in text
+    assert "](https://" in text and not re.search(r"\]\((?!https://)|!\[|<!--", text)
+
+
 def test_five_libraries_are_needed_and_a_few_small_ones(distribution):
     needed = [name for name in distribution.requires if "extra ==" not in name]
     large = {"tensorflow", "tensorflow-text", "keras", "numpy", "h5py"}

@@ -4,6 +4,7 @@ import argparse
 import logging
 import os
 import pathlib
+import re
 import shutil
 
 COMMANDS = "<!-- commands -->"
@@ -19,6 +20,8 @@ def on_page_markdown(markdown, page, **_):
     """Puts the help of each subcommand, and the live page, in the places of their marks."""
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, command_line())
+    if not _is_built():
+        markdown = re.sub(f"(?s)## Try it here.*?{BROWSER}", "", markdown)
     return markdown.replace(BROWSER, live_page(page.url))
 
 

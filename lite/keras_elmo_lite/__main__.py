@@ -23,7 +23,7 @@ def main(arguments=None):
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("input", metavar="FILE", help="UTF-8, one sentence a line; - for stdin")
     shared.add_argument("-m", "--model", required=True, help="a file of `keras-elmo tflite`")
-    shared.add_argument("--threads", type=int, help="(default: one for each processor)")
+    shared.add_argument("--threads", type=int, help="(default: one for each core)")
 
     embed = commands.add_parser("embed", parents=[shared], help="embed the sentences of a file")
     embed.set_defaults(run=_embed)

@@ -30,7 +30,7 @@ class Elmo:
 
     Args:
         path: a file that `keras-elmo tflite` wrote.
-        num_threads: int. Threads of a call; `None`: one for each processor.
+        num_threads: int. Threads of a call; `None`: one for each physical core.
 
     Raises:
         ValueError: the file is not such a file, or damaged, or of a later version; or `num_threads`

@@ -14,6 +14,7 @@ from keras_elmo_lite.words import scheme_of
 
 _METADATA_NAME, _FORMAT = "keras_elmo", 1
 _WHOLE = 0x2144DF1C  # the CRC-32 of any bytes with their own CRC-32 at the end
+_CORE = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"  # Linux's
 _WORDS_PER_CALL = 32  # bounds the memory that the convolutions take
 
 
@@ -22,7 +23,7 @@ class ModelFile:
 
     Args:
         path: of the file.
-        num_threads: int, or `None` for all processors.
+        num_threads: int, or `None` for all physical cores.
 
     Attributes:
         tokenizer: string, the name of the model's tokenizer, or `None`.
@@ -56,7 +57,7 @@ class ModelFile:
         self.num_layers, self.projection_dim = lstm["n_layers"], lstm["projection_dim"]
         self._scheme = scheme_of(metadata["options"])
         self._lock = threading.Lock()  # the interpreter runs one call at a time
-        interpreter = Interpreter(self.path, num_threads=num_threads or os.cpu_count())
+        interpreter = Interpreter(self.path, num_threads=num_threads or _count_cores())
         self._runners = {name: interpreter.get_signature_runner(name) for name in signatures}
         size = signatures["steps"]["inputs"]["state"]["shape"][1]
         begin, end = self._embed_ids(self._scheme.boundaries())[:, None, None]
@@ -94,6 +95,20 @@ class ModelFile:
         outputs = self.run("steps", forward=forward, backward=backward, state=state)
         layers = [outputs[f"lstm_outputs{k}"] for k in range(1, self.num_layers + 1)]
         return layers, outputs["state"]
+
+
+def _count_cores():
+    """The physical cores of this process. Where the system does not tell, all its processors."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count()
+    cores = set()
+    for processor in os.sched_getaffinity(0):
+        try:
+            with open(_CORE.format(processor), encoding="ascii") as file:
+                cores.add(file.read())  # the list of the core's processors
+        except OSError:
+            cores.add(processor)
+    return len(cores)
 
 
 def _read_metadata(path):

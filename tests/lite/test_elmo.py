@@ -15,6 +15,7 @@ from keras_elmo.dictionary import Dictionary
 from keras_elmo.tflite import export as tflite
 
 Elmo = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite").Elmo
+from keras_elmo_lite import model_file  # noqa: E402
 from keras_elmo_lite.words import DictionaryScheme  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Lists of strings in a list are tokens")
@@ -102,6 +103,17 @@ def test_files_that_it_cannot_read(files, tmp_path):
             Elmo(path)
     with pytest.raises(ValueError, match="`num_threads` must be at least 1"):
         Elmo(files["whitespace"], num_threads=0)
+
+
+def test_the_threads_of_a_core_share_one_of_the_file(tmp_path, monkeypatch):
+    for processor, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        (tmp_path / f"cpu{processor}").write_text(siblings)
+    monkeypatch.setattr(model_file, "_CORE", f"{tmp_path}/cpu{{}}")
+    processors = set()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: processors, raising=False)
+    for more, count in [({1, 3}, 1), ({0, 2}, 2), ({8}, 3)]:
+        processors |= more
+        assert model_file._count_cores() == count
 
 
 def test_every_wrong_bit_is_found(files, tmp_path):

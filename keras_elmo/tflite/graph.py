@@ -42,8 +42,7 @@ def _steps(elmo):
     stream_shape = [None, None, elmo.config.projection_dim]
 
     def steps(forward, backward, state):
-        state = tf.split(state, sizes, axis=1)
-        layers, state = elmo.bilm.read_streams(forward, backward, state)
+        layers, state = elmo.bilm.read_streams(forward, backward, tf.split(state, sizes, axis=1))
         outputs = {f"lstm_outputs{index}": layer for index, layer in enumerate(layers) if index}
         return {**outputs, "state": tf.concat(state, axis=1)}
 

@@ -37,7 +37,6 @@ def folder(tmp_path):
 
 def write_probe_data(folder):
     """Tags in CoNLL-U, and words with senses, as docs/probing.md and docs/pictures.md name them."""
-    (folder / "docs/pictures").mkdir(parents=True)
     bank = "The bank lent money .\nA bank of the river .\nThe bank failed .\nThe muddy bank ."
     (folder / "sentences.txt").write_text(bank, encoding="utf-8")
     (folder / "masc.txt").write_text("\n".join(SENTENCES), encoding="utf-8")

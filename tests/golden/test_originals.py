@@ -58,8 +58,7 @@ def test_token_embeddings_with_both_boundaries(reference):
 
 
 @pytest.mark.parametrize(
-    "name, text",
-    [("bilm-tf", "bilm-tf/model/lm_embeddings_sentences.json"), ("allennlp", None)],
+    "name, text", [("bilm-tf", "bilm-tf/model/lm_embeddings_sentences.json"), ("allennlp", None)]
 )
 def test_their_embeddings_with_the_state_carried(shared, name, text):
     folder = shared / "fixtures"

@@ -12,10 +12,7 @@ FLOATS = np.random.default_rng(1).normal(size=(2, 4, 6)).astype(np.float32)
 LAYERS = [FLOATS, np.tanh(FLOATS[::-1]), np.exp(FLOATS)]
 
 CASES = {
-    "CharCNNEmbedding": (
-        lambda **k: CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6, "tanh", **k),
-        IDS,
-    ),
+    "CharCNNEmbedding": (lambda **k: CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6, "tanh", **k), IDS),
     "CharCNNEmbedding with words": (
         lambda **k: CharCNNEmbedding([(1, 3)], 5, 0, 6, "relu", num_words=261, word_dim=2, **k),
         IDS,

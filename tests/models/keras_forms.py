@@ -170,10 +170,7 @@ FORMS = {
     "Elmo": (lambda elmo, _: HoldsElmo(elmo), texts),
     "dict of inputs": (lambda elmo, _: TwoInputs(mean(elmo)), both),
     "several arguments": (lambda elmo, _: TwoArguments(mean(elmo)), both),
-    "functional in subclassed": (
-        lambda elmo, _: OneLayerAbove(on_one_input(mean(elmo))),
-        texts,
-    ),
+    "functional in subclassed": (lambda elmo, _: OneLayerAbove(on_one_input(mean(elmo))), texts),
     "subclassed in functional, in mixed precision": (
         lambda elmo, _: on_one_input(OneLayerAbove(mean(elmo), dtype="mixed_bfloat16")),
         texts,

@@ -18,11 +18,7 @@ from keras_elmo.text import (
     check_tokens,
     to_tokens,
 )
-from keras_elmo.text.inputs import (
-    call_strings,
-    fit_strings,
-    strings_for,
-)
+from keras_elmo.text.inputs import call_strings, fit_strings, strings_for
 
 TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
 CURE = '; drop the rows without a text, or put "" in its place (pandas: `.fillna("")`)'
@@ -135,12 +131,7 @@ def test_trailing_empty_strings_are_padding_and_inner_ones_are_tokens():
 
 
 @pytest.mark.parametrize(
-    "tokenizer, texts",
-    [
-        (None, ["a b", "c"]),
-        (None, [[["a"]]]),
-        (TOKENIZER, [["a", "b"]]),
-    ],
+    "tokenizer, texts", [(None, ["a b", "c"]), (None, [[["a"]]]), (TOKENIZER, [["a", "b"]])]
 )
 def test_texts_of_another_shape_are_refused(tokenizer, texts):
     texts = tf.constant(texts)

@@ -44,7 +44,7 @@ def run(options):
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
-        names = ", ".join(filter(presets.has_softmax, presets.names()))
+        names = ", ".join(n for n, preset in presets.PRESETS.items() if preset.checkpoint)
         raise ValueError(
             "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
             f"checkpoint, hf://user/model with a softmax, or {names} without --vocab. "

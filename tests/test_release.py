@@ -37,6 +37,7 @@ def combinations(job):
 def test_the_version_is_the_same_everywhere():
     for name, pattern in [
         ("lite/keras_elmo_lite/__init__.py", '__version__ = "(.+)"'),
+        ("saved_models/biomedical/pyproject.toml", 'version = "(.+)"'),
         ("CITATION.cff", r"(?m)^version: (\S+)"),
         ("CHANGELOG.md", r"(?m)^## (\S+)"),
     ]:
@@ -73,9 +74,10 @@ def test_the_targets_of_make_exist():
     "tag, lite, accepted",
     [("v1.2.3", "1.2.3", True), ("v1.2.3", "1.2.2", False), ("v1.2.4", "1.2.3", False)],
 )
-def test_the_tag_must_be_the_version_of_both(tmp_path, tag, lite, accepted):
-    for name in ("keras-elmo/keras_elmo-1.2.3", f"keras-elmo-lite/keras_elmo_lite-{lite}"):
-        path = tmp_path / f"dist/{name}.tar.gz"
+def test_the_tag_must_be_the_version_of_all(tmp_path, tag, lite, accepted):
+    versions = {"keras_elmo": "1.2.3", "keras_elmo_lite": lite, "keras_elmo_biomedical": "1.2.3"}
+    for name, version in versions.items():
+        path = tmp_path / f"dist/{name}/{name}-{version}.tar.gz"
         path.parent.mkdir(parents=True)
         path.touch()
     steps = JOBS["release", "build"]["steps"]
@@ -86,4 +88,5 @@ def test_the_tag_must_be_the_version_of_both(tmp_path, tag, lite, accepted):
 
 
 def test_the_licences_are_the_same():
-    assert read("lite/LICENSE") == read("LICENSE")
+    for folder in ("lite", "saved_models/biomedical"):
+        assert read(f"{folder}/LICENSE") == read("LICENSE")

@@ -13,17 +13,14 @@ import traceback
 
 from keras_elmo_cli.parsing import SWITCH, CommandParser, Subcommand, add_commands, as_typed
 
-# Each is a module of this package.
-_COMMANDS = (
+_COMMANDS = (  # modules of this package
     "embed embed-corpus info export tflite vocabulary train evaluate convert classify tag probe "
     "similar plot projector"
 ).split()
-# Errors caused by the user's input: files and arguments, a missing library, another backend, too
-# little memory. TensorFlow's own errors count too: they tell of a full disk, of memory, of damaged
-# files. Other errors are faults of this program, and keep their traceback.
+# Errors of the user's input, files, libraries, backend and memory, like TensorFlow's own. Others
+# are faults of this program, and keep their traceback.
 _USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
-# Where this environment variable is set, every error shows its traceback.
-_DEBUG = "KERAS_ELMO_DEBUG"
+_DEBUG = "KERAS_ELMO_DEBUG"  # where it is set, every error shows its traceback
 
 
 def main(arguments=None):
@@ -122,4 +119,5 @@ def make_parser():
         run = getattr(module, "run", None)  # `plot` and others have subcommands of their own
         subcommands[name] = Subcommand(module.__doc__, module.add_arguments, run)
     add_commands(parser, "COMMAND", subcommands)
+    parser.examples = (*parser.examples[:1], "keras-elmo tag label sentences.txt -m pos")
     return parser

@@ -32,7 +32,7 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
         "--epochs",
         **INTEGER,
         help="at most so many; without it, the training ends by the score of --dev, or else of a "
-        "tenth of TRAIN, if it has 2,000 texts or more",
+        "tenth of TRAIN, if it is large enough",
     )
     add("--batch-size", **INTEGER, default=32, help="(%(default)s)")
     add("--fine-tune", **SWITCH, help="train all of ELMo afterwards, at a smaller rate")

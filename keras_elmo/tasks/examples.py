@@ -15,8 +15,7 @@ from keras_elmo.files.atomic import tensorflow_reason
 from keras_elmo.models.sentences import Tokens, as_python, as_sentences, read_tokens
 from keras_elmo.text.inputs import strings, to_tokens
 
-# Rows of the table of word vectors. A few words share a row; their ELMo vectors still differ.
-WORD_ROWS = 2**15
+WORD_ROWS = 2**15  # of learned vectors: a few words share one, and their ELMo vectors differ
 _NO_TARGET = -1  # after the end of a sentence, where other columns have 0 or ""
 # Batches hold texts of like length: so many batches at a time are sorted by length, ...
 _POOL = 50

@@ -25,8 +25,7 @@ from keras_elmo.text.tokenizers import token_spans_of_texts
 # The score of a transition that the scheme forbids. No sum of other scores makes up for it, and
 # yet the loss stays finite where the right tags of some sentence have it by mistake.
 _FORBIDDEN = -1e4
-# If more sentences than this share break the scheme, the tags are of another scheme.
-_MAX_FAULTY_SHARE = 0.01
+_MAX_FAULTY_SHARE = 0.01  # of sentences that break the scheme: with more, it is another scheme
 
 
 class Entity(NamedTuple):
@@ -76,6 +75,8 @@ class Tagger(TaskModel):
 
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
+
+    _min_texts, _few_texts_read = 5000, 8_000
 
     def __init__(
         self,

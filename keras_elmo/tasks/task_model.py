@@ -26,12 +26,9 @@ from keras_elmo.weights.addresses import push_to_hub
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Adam's learning rate when LSTM layers train too. A larger one makes them forget.
-FINE_TUNING_RATE = 5e-4
+FINE_TUNING_RATE = 5e-4  # Adam's when LSTM layers train: a larger one makes them forget
 LAYERS = ("all", "elmo")
-# `fit` without `epochs`, see benchmarks/results/epochs.md. The score of a tenth of fewer texts says
-# little, and dropout keeps the head from learning them by heart.
-MAX_EPOCHS, MIN_TEXTS = 40, 2000
+MIN_EPOCHS, MAX_EPOCHS = 8, 40  # of `fit` without `epochs`, see benchmarks/results/epochs.md
 _LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
 
 
@@ -42,6 +39,9 @@ class TaskModel(keras.Model):
     `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor; and
     `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`.
     """
+
+    # So many texts are enough to hold a tenth out. Fewer are read so many times, all together.
+    _min_texts, _few_texts_read = 2000, 24_000
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
@@ -231,9 +231,9 @@ class TaskModel(keras.Model):
         """Keras's `fit`, which without `epochs` trains to the end.
 
         Then, with validation data, the training ends as `early_stopping` says, with the weights of
-        the best epoch. Without, a tenth of the texts is held out for that if there are at least
-        2,000; fewer texts are read 40 times. As long as nothing of the `Elmo` trains, the vectors
-        of all texts, also of the validation data, are computed once, before the first epoch.
+        the best epoch. Without, a tenth of the texts is held out for that if there are 2,000, of a
+        tagger 5,000; fewer are read 8 to 40 times. As long as nothing of the `Elmo` trains, the
+        vectors of all texts, validation data included, are computed once, before the first epoch.
 
         Args:
             x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
@@ -279,8 +279,8 @@ class TaskModel(keras.Model):
         elif validation_data is not None:
             validation = self._read_validation(validation_data, train.batch_size, validation_steps)
         if epochs is None:
-            epochs, is_enough = MAX_EPOCHS, train.stream is None and train.count() >= MIN_TEXTS
-            if validation is None and is_enough:
+            epochs, count = MAX_EPOCHS, 0 if train.stream is not None else train.count()
+            if validation is None and count >= self._min_texts:
                 train, validation = train.hold_out()
                 if is_shown:
                     show_line(
@@ -289,6 +289,8 @@ class TaskModel(keras.Model):
                     )
             if validation is not None:
                 kwargs["callbacks"] = [kwargs.get("callbacks") or [], self.early_stopping()]
+            elif count:
+                epochs = min(epochs, max(MIN_EPOCHS, round(self._few_texts_read / count)))
         if validation is not None:
             size = validation_batch_size or validation.batch_size
             validation = validation._replace(batch_size=size)

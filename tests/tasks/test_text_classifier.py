@@ -74,7 +74,9 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
 
 @pytest.mark.usefixtures("untraced")
 def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsys):
-    monkeypatch.setattr(task_model, "MIN_TEXTS", 24)
+    monkeypatch.setattr(TextClassifier, "_min_texts", 24)
+    monkeypatch.setattr(TextClassifier, "_few_texts_read", 60)
+    monkeypatch.setattr(task_model, "MIN_EPOCHS", 3)
     monkeypatch.setattr(task_model, "MAX_EPOCHS", 8)
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
     model.compile(keras.optimizers.SGD(0.0))  # so that no epoch after the first is better
@@ -88,7 +90,8 @@ def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsy
     assert num_epochs(*whole, validation_data=whole, callbacks=seen) == (6, True)
     assert seen.model is model
     assert num_epochs(*whole, epochs=2) == (2, False)
-    assert num_epochs(TEXTS[:23], LABELS[:23]) == (8, False)
+    for count, expected in ((23, 3), (12, 5), (4, 8)):
+        assert num_epochs(TEXTS[:count], LABELS[:count]) == (expected, False)
     assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=1) == (8, False)
     assert capsys.readouterr().err == ""
     num_epochs(*whole, verbose=2)

@@ -18,13 +18,7 @@ import keras
 from keras_elmo._version import __version__
 from keras_elmo.config import ElmoConfig
 from keras_elmo.corpora.embedding_files import read_embeddings
-from keras_elmo.layers import (
-    BiLM,
-    CharCNNEmbedding,
-    Highway,
-    MaskedMean,
-    ScalarMix,
-)
+from keras_elmo.layers import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
 from keras_elmo.process.memory import keep_memory
 from keras_elmo.tasks import CRF, CRFAccuracy, CRFDecoder, CRFLoss
 

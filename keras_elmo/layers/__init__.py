@@ -7,11 +7,4 @@ from keras_elmo.layers.masked_mean import MaskedMean
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 from keras_elmo.layers.scalar_mix import ScalarMix
 
-__all__ = [
-    "BiLM",
-    "CharCNNEmbedding",
-    "Highway",
-    "MaskedMean",
-    "ProjectedLSTMCell",
-    "ScalarMix",
-]
+__all__ = ["BiLM", "CharCNNEmbedding", "Highway", "MaskedMean", "ProjectedLSTMCell", "ScalarMix"]

@@ -428,10 +428,7 @@ class TaskModel(keras.Model):
         return dataset.map(encode_in_graph).prefetch(1)
 
     def predict(
-        self,
-        x: Texts | Iterable[Any],
-        batch_size: int = 32,
-        verbose: str | int = "auto",
+        self, x: Texts | Iterable[Any], batch_size: int = 32, verbose: str | int = "auto"
     ) -> Array:
         """The probabilities of the labels; of a CRF's tags, over all sequences of tags.
 

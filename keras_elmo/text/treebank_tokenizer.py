@@ -24,10 +24,7 @@ _RAW = (
     r"|[^ '\x03]'\x03*[^\p{L}\x03]"
 )
 _CONTINUATION = (r"([\p{L}\p{M}]) +'(\x03*\p{L})", "\\1 \x02\\2")  # for text that is not raw
-_FIRST_RULES = (
-    (r"[\x00-\x03]", "\x04"),
-    (r"\x{2019}", "'\x03\x03"),
-)
+_FIRST_RULES = ((r"[\x00-\x03]", "\x04"), (r"\x{2019}", "'\x03\x03"))
 _TREEBANK_RULES = (
     # A symbol stands alone, with the marks that belong to it. So does a run of dots or of hyphens.
     (r"([^\p{L}\p{N}\p{M}\x{200c}\x{200d} .,'`\-\x03][\p{M}\x{200d}]*)", r" \1 "),

@@ -97,6 +97,14 @@ def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsy
     num_epochs(*whole, verbose=2)
     assert "22 texts train. 2 are held out: the training ends when" in capsys.readouterr().err
 
+    model.compile(keras.optimizers.SGD(0.1))
+    kept, weights = [], model.head.get_weights
+    keep = keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: kept.append(weights()))
+    assert num_epochs(TEXTS[:12], LABELS[:12], callbacks=keep) == (5, False)
+    for found, *of_epochs in zip(weights(), *kept[2:], strict=True):
+        assert not np.array_equal(of_epochs[0], of_epochs[1])
+        np.testing.assert_allclose(found, np.mean(of_epochs, axis=0), atol=1e-6)
+
 
 def test_several_labels_of_a_text(one_layer_folder):
     keras.utils.set_random_seed(0)

@@ -31,8 +31,8 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     add(
         "--epochs",
         **INTEGER,
-        help="at most so many; without it, the training ends by the score of --dev, or else of a "
-        "tenth of TRAIN, if it is large enough",
+        help="at most so many; without it, the training ends by the score of --dev, or else after "
+        "8 to 80, more the fewer texts there are",
     )
     add("--batch-size", **INTEGER, default=32, help="(%(default)s)")
     add("--fine-tune", **SWITCH, help="train all of ELMo afterwards, at a smaller rate")

@@ -119,17 +119,6 @@ class Examples(NamedTuple):
             )
         return self.rows(tf.range(first)), self.rows(tf.range(first, count))
 
-    def hold_out(self):
-        """All examples but a tenth, of each label alike, and this tenth: always the same."""
-        order = np.random.default_rng(0).permutation(self.count())
-        is_first = np.zeros(len(order), bool)
-        if self.targets.shape.rank == 1:  # one label a text, of which one text at least stays
-            labels = self.targets.numpy()
-            order = order[np.argsort(labels[order], kind="stable")]
-            is_first[np.unique(labels[order], return_index=True)[1]] = True
-        is_held = (np.arange(len(order)) % 10 == 9) & ~is_first
-        return self.rows(np.sort(order[~is_held])), self.rows(order[is_held])
-
 
 class VectorCache:
     """The vectors of a frozen `Elmo`, which are computed once, and kept by `tf.data`.

@@ -76,7 +76,7 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
-    _min_texts, _few_texts_read = 5000, 8_000
+    _texts_read = 8_000
 
     def __init__(
         self,

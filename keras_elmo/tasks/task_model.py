@@ -13,7 +13,7 @@ from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
-from keras_elmo.process.progress import ProgressBar, show_line
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FINE_TUNING_RATE = 5e-4  # Adam's when LSTM layers train: a larger one makes them forget
 LAYERS = ("all", "elmo")
-MIN_EPOCHS, MAX_EPOCHS = 8, 40  # of `fit` without `epochs`, see benchmarks/results/epochs.md
+MIN_EPOCHS, MAX_EPOCHS = 8, 80  # of `fit` without `epochs`, see benchmarks/results/epochs.md
 _LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
 
 
@@ -62,8 +62,7 @@ class TaskModel(keras.Model):
     `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`.
     """
 
-    # So many texts are enough to hold a tenth out. Fewer are read so many times, all together.
-    _min_texts, _few_texts_read = 2000, 24_000
+    _texts_read = 24_000  # of a training without `epochs` and without validation data
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
@@ -253,9 +252,9 @@ class TaskModel(keras.Model):
         """Keras's `fit`, which without `epochs` trains to the end.
 
         Then, with validation data, the training ends as `early_stopping` says, with the weights of
-        the best epoch. Without, a tenth of the texts is held out for that if there are 2,000, of a
-        tagger 5,000; fewer are read 8 to 40 times. As long as nothing of the `Elmo` trains, the
-        vectors of all texts, validation data included, are computed once, before the first epoch.
+        the best epoch. Without, the texts are read 8 to 80 times, more often the fewer they are,
+        and the weights become their mean over the second half of the epochs. As long as nothing of
+        the `Elmo` trains, the vectors of all texts, validation data included, are computed once.
 
         Args:
             x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
@@ -264,8 +263,7 @@ class TaskModel(keras.Model):
                 it read as the training goes on, and embedded anew.
             y: the labels of each text.
             batch_size: int.
-            epochs: int, or `None`: at most 40. The tenth that is held out is the same in each call
-                with the same texts, and of each label alike; with `steps_per_epoch` there is none.
+            epochs: int, or `None`, see above.
             validation_data: texts and labels, and perhaps sample weights, or a `tf.data.Dataset`.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
                 becomes the validation data.
@@ -301,17 +299,11 @@ class TaskModel(keras.Model):
         elif validation_data is not None:
             validation = self._read_validation(validation_data, train.batch_size, validation_steps)
         if epochs is None:
-            epochs, count = MAX_EPOCHS, 0 if train.stream is not None else train.count()
-            if validation is None and count >= self._min_texts:
-                train, validation = train.hold_out()
-                if is_shown:
-                    show_line(
-                        f"{train.count():,} texts train. {validation.count():,} are held out: the "
-                        f"training ends when their {self.main_metric} gets no better."
-                    )
-            if count and validation is None:
-                epochs = min(epochs, max(MIN_EPOCHS, round(self._few_texts_read / count)))
-            callback = _MeanOfEpochs() if validation is None else self.early_stopping()
+            epochs, callback = MAX_EPOCHS, self.early_stopping()
+            if validation is None:
+                count = train.count() if train.stream is None else steps * train.batch_size
+                epochs = min(epochs, max(MIN_EPOCHS, round(self._texts_read / count)))
+                callback = _MeanOfEpochs()
             kwargs["callbacks"] = [kwargs.get("callbacks") or [], callback]
         if validation is not None:
             size = validation_batch_size or validation.batch_size

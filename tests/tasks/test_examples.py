@@ -85,23 +85,3 @@ FORMS = {
 def test_text_in_any_form_gives_the_same_tokens(shared_elmo, form):
     expected = [[word.encode() for word in row] for row in TOKENS]
     assert data.tokens_of(shared_elmo, FORMS[form]).to_list() == expected
-
-
-@pytest.mark.parametrize("target", ["labels", "tags", "table"])
-def test_a_tenth_is_held_out_of_each_label_alike(target):
-    rng = np.random.default_rng(0)
-    examples = random_examples(rng, 200, target)
-    if target == "labels":  # 100, 98 and one each of the last two
-        labels = rng.permutation([0] * 100 + [1] * 98 + [2, 3])
-        examples = examples._replace(targets=tf.constant(labels, tf.int32))
-    train, held_out = examples.hold_out()
-    words = [set(map(tuple, part.tokens.to_list())) for part in (train, held_out)]
-    assert words[0] | words[1] == set(map(tuple, examples.tokens.to_list()))
-    assert train.count() + held_out.count() == 200
-    assert examples.hold_out()[0].tokens.to_list() == train.tokens.to_list()
-    if target == "labels":
-        counts = [np.bincount(part.targets, minlength=4).tolist() for part in (train, held_out)]
-        assert counts[0][2:] == [1, 1] and counts[1][2:] == [0, 0]
-        assert counts[1][0] == 10 and counts[1][1] in (9, 10)
-    else:
-        assert held_out.count() == 20

@@ -73,9 +73,8 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
 
 
 @pytest.mark.usefixtures("untraced")
-def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsys):
-    monkeypatch.setattr(TextClassifier, "_min_texts", 24)
-    monkeypatch.setattr(TextClassifier, "_few_texts_read", 60)
+def test_fit_without_epochs(one_layer_folder, monkeypatch, capsys):
+    monkeypatch.setattr(TextClassifier, "_texts_read", 60)
     monkeypatch.setattr(task_model, "MIN_EPOCHS", 3)
     monkeypatch.setattr(task_model, "MAX_EPOCHS", 8)
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
@@ -86,16 +85,16 @@ def test_fit_without_epochs_ends_by_a_score(one_layer_folder, monkeypatch, capsy
         history = model.fit(*data, batch_size=8, verbose=kwargs.pop("verbose", 0), **kwargs).history
         return len(history["loss"]), "val_accuracy" in history
 
-    assert num_epochs(*FORMS["tf.data, tokens"]) == (6, True)  # five without a better one
+    # five without a better one
     assert num_epochs(*whole, validation_data=whole, callbacks=seen) == (6, True)
+    assert num_epochs(*whole, validation_split=0.5) == (6, True)
     assert seen.model is model
     assert num_epochs(*whole, epochs=2) == (2, False)
-    for count, expected in ((23, 3), (12, 5), (4, 8)):
+    assert num_epochs(*FORMS["tf.data, tokens"]) == (3, False)
+    for count, expected in ((12, 5), (4, 8)):
         assert num_epochs(TEXTS[:count], LABELS[:count]) == (expected, False)
-    assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=1) == (8, False)
+    assert num_epochs(batched(5, *whole).repeat(), steps_per_epoch=2) == (6, False)
     assert capsys.readouterr().err == ""
-    num_epochs(*whole, verbose=2)
-    assert "22 texts train. 2 are held out: the training ends when" in capsys.readouterr().err
 
     model.compile(keras.optimizers.SGD(0.1))
     kept, weights = [], model.head.get_weights

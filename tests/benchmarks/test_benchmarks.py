@@ -11,11 +11,7 @@ import pytest
 from scripts import ROOT
 
 SENTENCES = ROOT / "examples/data/sentences.txt"
-
-
-def needs(package):
-    is_missing = importlib.util.find_spec(package) is None
-    return pytest.mark.skipif(is_missing, reason=f"{package} is not installed")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -49,7 +45,6 @@ def assert_positive(tables):
     assert numbers and all(number > 0 for number in numbers)
 
 
-@pytest.mark.slow
 def test_inference(run_benchmark):
     arguments = ["benchmarks --small --text", SENTENCES]
     tables, _, text = run_benchmark(*arguments, name="inference")
@@ -68,7 +63,6 @@ def test_inference(run_benchmark):
     assert "Received: ['speed']" in run_benchmark(*arguments, "--tables", "speed", status=1)
 
 
-@pytest.mark.slow
 def test_corpora(run_benchmark):
     tables, _, text = run_benchmark("benchmarks.corpora --small --text", SENTENCES)
     assert len(tables) == 5
@@ -82,9 +76,8 @@ def test_corpora(run_benchmark):
     assert "| Parquet, pooled |" in text
 
 
-@needs("jax")
-@pytest.mark.slow
 def test_gpu(tmp_path, run_benchmark):
+    pytest.importorskip("jax")
     sentences = [f"{'a word ' * (n % 4)}number {n} ." for n in range(40)]
     (tmp_path / "text").write_text("\n".join(sentences))
     tables, results, text = run_benchmark("benchmarks.gpu --small --text", tmp_path / "text")
@@ -103,9 +96,8 @@ def test_gpu(tmp_path, run_benchmark):
         assert all(row[column] > 0 for row in table)
 
 
-@needs("keras_elmo_lite")
-@pytest.mark.slow
 def test_lite(run_benchmark):
+    pytest.importorskip("keras_elmo_lite")
     tables, _, text = run_benchmark("benchmarks.lite --small")
     int8, float32 = tables["distance to keras_elmo"]
     assert float32["largest difference"] < 1e-5 < int8["largest difference"]
@@ -113,7 +105,6 @@ def test_lite(run_benchmark):
     assert "| int8 |" in text
 
 
-@pytest.mark.slow
 def test_probes(shared, small_folder, run_benchmark):
     tables, *_ = run_benchmark("benchmarks.probes --small", small_folder, "--data", shared / "data")
     names = ["layer 0", "layer 1", "layer 2"]
@@ -126,9 +117,8 @@ def test_probes(shared, small_folder, run_benchmark):
     assert digit["F1 (%), layer 0"] == digit["F1 (%), most frequent sense"] == pytest.approx(44.0)
 
 
-@needs("tensorflow_serving")
-@pytest.mark.slow
 def test_serving(run_benchmark):
+    pytest.importorskip("tensorflow_serving")
     tables, results, _ = run_benchmark("benchmarks.serving --small --requests 60")
     grpc, python = tables["load"]
     assert results["faults"] == [] and (grpc["answers"], python["answers"]) == (60, 20)
@@ -137,15 +127,6 @@ def test_serving(run_benchmark):
     assert len(tables["one sentence of 12 tokens"]) == 2
 
 
-def test_a_row_of_tasks_has_the_mean_and_the_standard_deviation(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks.tasks import row_of
-
-    row = row_of("mix", [(70.0, 3.0, 8.0), (72.0, 5.0, 10.0)], [1.0], "F1 (%)", "A")
-    assert list(row.values()) == ["mix", 71.0, "1.4", 4.0, 9.0, [1.0], "A"]
-
-
-@pytest.mark.slow
 def test_tasks(one_layer_folder, tmp_path, run_benchmark):
     arguments = ["benchmarks.tasks --small --seeds 1", one_layer_folder, "--tasks", "sentiment"]
     tables, results, _ = run_benchmark(*arguments, "entities")
@@ -170,7 +151,6 @@ def test_tasks(one_layer_folder, tmp_path, run_benchmark):
     assert named[first][:2] + named[first][3:] == again[first][:2] + again[first][3:]
 
 
-@pytest.mark.slow
 def test_tasks_of_conll(one_layer_folder, run_benchmark):
     parts = "train", "dev", "test"
     files = ",".join(str(ROOT / f"examples/data/entities.{part}.txt") for part in parts)
@@ -188,9 +168,8 @@ def test_tasks_of_conll(one_layer_folder, run_benchmark):
     assert scores[0] > scores[1]  # of each word's most frequent tag
 
 
-@needs("ai_edge_litert")
-@pytest.mark.slow
 def test_tflite(run_benchmark):
+    pytest.importorskip("ai_edge_litert")
     tables, _, text = run_benchmark("benchmarks.tflite --small")
     accuracy, calls, tails = tables.values()
     assert len(calls) == 6 and len(tails) == 3
@@ -200,7 +179,6 @@ def test_tflite(run_benchmark):
     assert "### every way to call" in text and "| tiny | int8 |" in text
 
 
-@pytest.mark.slow
 def test_training(run_benchmark, tmp_path):
     chance = random.Random(0)
     words = [f"w{k}" for k in range(150)]

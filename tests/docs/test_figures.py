@@ -100,3 +100,11 @@ def test_the_tables_of_a_page_are_of_the_results_that_it_names(page):
             assert find_numbers(row) <= measured, (section.splitlines()[0], row)
             num_checked += len(find_numbers(row))
     assert num_checked > 3
+
+
+def test_a_row_of_tasks_has_the_mean_and_the_standard_deviation(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.tasks import row_of
+
+    row = row_of("mix", [(70.0, 3.0, 8.0), (72.0, 5.0, 10.0)], [1.0], "F1 (%)", "A")
+    assert list(row.values()) == ["mix", 71.0, "1.4", 4.0, 9.0, [1.0], "A"]

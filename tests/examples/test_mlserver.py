@@ -25,6 +25,7 @@ SENTENCES = ["The cat sat on the mat .", "", "na\u00efve \u6f22\u5b57 \U0001f642
 MAX_TOKENS = 200
 DATATYPES = {"object": "BYTES", "int32": "INT32", "int64": "INT64"}
 PORTS = {"HTTP": 8080, "GRPC": 8081, "METRICS": 8082}  # the server's own, which the page names
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,6 @@ def assert_same(received, right, names):
             np.testing.assert_array_equal(value, right[name])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("signature", [None, "elmo", "word_emb"])
 def test_the_answer_equals_the_python_model(ask, elmo, signature):
     right = {name: value.numpy() for name, value in elmo(SENTENCES).items()}
@@ -129,7 +129,6 @@ def test_the_answer_equals_the_python_model(ask, elmo, signature):
     assert_same(received, right, ["sequence_len"])
 
 
-@pytest.mark.slow
 def test_inputs_of_several_types(ask, elmo):
     tokens = [["cat.", "sat"], ["\u6f22\u5b57", ""]]
     received = ask("elmo", {"tokens": tokens, "sequence_len": np.array([2, 1], np.int32)}, "tokens")
@@ -140,7 +139,6 @@ def test_inputs_of_several_types(ask, elmo):
     assert received["sequence_len"].tolist() == [0] and not received["elmo"].any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "inputs", "signature", "outputs", "message"),
     [
@@ -159,7 +157,6 @@ def test_errors(ask, model, inputs, signature, outputs, message):
         ask(model, inputs, signature, outputs)
 
 
-@pytest.mark.slow
 def test_a_wrong_request_by_rest(ports):
     tokens = {"name": "tokens", "datatype": "BYTES", "shape": [1, 1], "data": ["a"]}
     length = {"name": "sequence_len", "datatype": "INT32", "shape": [1], "data": [2]}
@@ -172,7 +169,6 @@ def test_a_wrong_request_by_rest(ports):
     assert "assertion" in error.value.read().decode()
 
 
-@pytest.mark.slow
 def test_the_requests_of_the_page(ports, tmp_path):
     """They go by REST and by gRPC, and are marked as not run, since they need a server."""
     page = (ROOT / "docs/serving.md").read_text("utf-8")

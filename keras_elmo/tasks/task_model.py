@@ -282,14 +282,14 @@ class TaskModel(keras.Model):
             ValueError, TypeError: texts and labels do not belong together, or a label is not known.
             OSError: a temporary file cannot be written.
         """
-        check_integers(1, batch_size=batch_size)
+        steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
+        counts = {"validation_batch_size": validation_batch_size, "steps_per_epoch": steps}
+        counts = {name: count for name, count in counts.items() if count is not None}
+        check_integers(1, batch_size=batch_size, **counts)
         check_integers(0, cache_bytes=cache_bytes, epochs=0 if epochs is None else epochs)
-        if validation_batch_size is not None:
-            check_integers(1, validation_batch_size=validation_batch_size)
         if validation_split and validation_data is not None:
             rule = "`validation_split` must be 0 beside `validation_data`."
             raise ValueError(f"{rule} Received: validation_split={validation_split!r}")
-        steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
         is_shown = kwargs.get("verbose", "auto") != 0
         train = self._read(x, y, sample_weight, class_weight, batch_size, steps)
         self._check_targets(train)

@@ -5,6 +5,7 @@ from scripts import load_script
 import keras_elmo
 
 script = load_script("saved_models/tiny/perplexity.py")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -20,7 +21,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_only_the_softmax_learns(folder, small_folder):
     with pytest.warns(UserWarning, match="holds no softmax"):
         model = keras_elmo.BiLanguageModel.from_pretrained(small_folder, folder / "vocab.txt")
@@ -30,7 +30,6 @@ def test_only_the_softmax_learns(folder, small_folder):
     assert all(map(np.array_equal, before, after))
 
 
-@pytest.mark.slow
 def test_what_resembles_the_text_has_the_lower_perplexity(folder, small_folder):
     name = str(small_folder)
     results = script.compare(folder, folder / "vocab.txt", [name], 300)[name]

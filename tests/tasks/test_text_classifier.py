@@ -355,6 +355,7 @@ def dataset(*columns):
         (lambda c: c.fit(TEXTS, LABELS, class_weight={"pos": "x"}), ValueError, "Received: 'pos'"),
         (lambda c: c.fit(TEXTS, LABELS, class_weight="balanced"), ValueError, "must be a dict"),
         (lambda c: c.fit(TEXTS, LABELS, batch_size=0), ValueError, "`batch_size`"),
+        (lambda c: c.fit(TEXTS, LABELS, steps_per_epoch=0), ValueError, "`steps_per_epoch`"),
         (lambda c: c.fit(TEXTS, LABELS, epochs=-1), ValueError, "`epochs`"),
         (lambda c: c.fit(DATASET, LABELS), ValueError, "`y` and .* must be None"),
         (lambda c: c.fit(dataset(TEXTS, LABELS)), ValueError, "must hold batches of texts"),

@@ -15,7 +15,7 @@ import tempfile
 
 import keras_elmo
 from benchmarks import measure, peers, report
-from keras_elmo.dictionary import Dictionary
+from keras_elmo.characters import Dictionary
 
 SMALL = keras_elmo.ElmoConfig(
     units=32, projection_dim=8, character_dim=4, filters=[(1, 8), (2, 8), (3, 16)], num_highway=1

@@ -1,7 +1,7 @@
 """Random CRFs against brute force, with forbidden transitions and scores that are NaN."""
 
 import numpy as np
-from tasks.test_crf import brute_force, random_case, score_of
+from layers.test_crf import brute_force, random_case, score_of
 
 from fuzz.case import expect
 from keras_elmo import CRFDecoder, CRFLoss

@@ -17,10 +17,10 @@ from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, w
 from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import VectorDataset, embed_files
-from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
 from keras_elmo.training.checkpoints import checkpoint_names
+from keras_elmo.weights.embedding_files import write_hdf5, write_npz
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]
 _HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]]], "../x"]

@@ -17,10 +17,19 @@ import keras
 
 from keras_elmo._version import __version__
 from keras_elmo.config import ElmoConfig
-from keras_elmo.corpora.embedding_files import read_embeddings
-from keras_elmo.layers import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
+from keras_elmo.layers import (
+    CRF,
+    BiLM,
+    CharCNNEmbedding,
+    CRFAccuracy,
+    CRFDecoder,
+    CRFLoss,
+    Highway,
+    MaskedMean,
+    ScalarMix,
+)
 from keras_elmo.process.memory import keep_memory
-from keras_elmo.tasks import CRF, CRFAccuracy, CRFDecoder, CRFLoss
+from keras_elmo.weights.embedding_files import read_embeddings
 
 __all__ = [
     "BiLM",

@@ -8,6 +8,7 @@ from typing import Any
 
 from keras_elmo import characters
 from keras_elmo.annotations import Options
+from keras_elmo.characters import Dictionary
 from keras_elmo.checks import (
     ACTIVATIONS,
     are_filters,
@@ -17,7 +18,6 @@ from keras_elmo.checks import (
     join_names,
     short_repr,
 )
-from keras_elmo.dictionary import Dictionary
 
 # Larger files are refused before they are parsed.
 MAX_OPTIONS_BYTES = 1 << 20  # the published ones have less than 1 kB

@@ -7,7 +7,7 @@ import collections
 import sys
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.parsing import Subcommand, add_commands
+from keras_elmo_cli.options import Subcommand, add_commands
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"

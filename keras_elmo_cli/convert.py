@@ -10,7 +10,7 @@ which the originals read too; with --vocab also vocab.txt and the softmax.
 import contextlib
 import os
 
-from keras_elmo_cli.arguments import report
+from keras_elmo_cli.inputs import report
 
 
 def add_arguments(parser):

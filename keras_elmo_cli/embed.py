@@ -13,8 +13,8 @@ many files see `keras-elmo embed-corpus`.
 import contextlib
 import os
 
-from keras_elmo_cli import arguments
-from keras_elmo_cli.parsing import SWITCH, pluralize
+from keras_elmo_cli import inputs
+from keras_elmo_cli.options import SWITCH, VECTORS_HELP, add_embedding_arguments, pluralize
 
 
 def add_arguments(parser):
@@ -25,9 +25,9 @@ def add_arguments(parser):
         "decompressed; - for standard input",
     )
     parser.add_shared("--output", help="the file to write: *.hdf5, *.h5 or *.npz")
-    arguments.add_embedding_arguments(
+    add_embedding_arguments(
         parser,
-        f"all (default), {arguments.VECTORS_HELP}; default: one vector a sentence, the mean of "
+        f"all (default), {VECTORS_HELP}; default: one vector a sentence, the mean of "
         "elmo over its tokens",
     )
     parser.add_argument(
@@ -39,9 +39,9 @@ def add_arguments(parser):
 
 def run(options):
     from keras_elmo.checks import check_integers
-    from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.models.embed_stream import parse_layers
+    from keras_elmo.weights.embedding_files import write_hdf5, write_npz
 
     # What can be wrong is found before a model is loaded.
     if options.token_budget is not None:
@@ -49,10 +49,10 @@ def run(options):
     check_output(options)
     is_hdf5 = not options.output.endswith(".npz")
     sentences = [] if is_hdf5 and not options.no_sentence_index else None
-    records = arguments.read_records(options, options.input, lines=sentences)
+    records = inputs.read_records(options, options.input, lines=sentences)
     with replacing_file(options.output) as temporary:
-        config, load = arguments.find_elmo(options)
-        (layers,) = parse_layers(config, arguments.typed_layers(options.layers), num_mixes=1)
+        config, load = inputs.find_elmo(options)
+        (layers,) = parse_layers(config, inputs.typed_layers(options.layers), num_mixes=1)
         texts = iter(records)
         # A progress bar needs the number of the sentences, for which the file is read once more.
         if not options.quiet and os.path.isfile(options.input):
@@ -65,7 +65,7 @@ def run(options):
             else:
                 count, tokens = write_npz(temporary, arrays, records.kept)
     tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
-    arguments.report(options, f"{options.output}: {pluralize(count, 'sentence')}{tokens}")
+    inputs.report(options, f"{options.output}: {pluralize(count, 'sentence')}{tokens}")
 
 
 def check_output(options):
@@ -76,14 +76,14 @@ def check_output(options):
             "The output must be named *.hdf5, *.h5 or *.npz; `keras-elmo embed-corpus` writes a "
             f"folder. Received: --output {output}"
         )
-    if options.input != "-" and arguments.is_same_file(options.input, output):
+    if options.input != "-" and inputs.is_same_file(options.input, output):
         raise ValueError(f"The output must not be the input. Received: {output} for both")
-    source = arguments.model_source(options.model)
+    source = inputs.model_source(options.model)
     own = [source] if isinstance(source, str) else source
     folder = os.path.dirname(os.path.abspath(output))
-    if any(arguments.is_same_file(path, place) for path in own for place in (folder, output)):
+    if any(inputs.is_same_file(path, place) for path in own for place in (folder, output)):
         raise ValueError(
             "The output must not lie in the model's folder, where it could replace the weights."
             f" Received: --output {output}"
         )
-    arguments.check_overwrite(options, output)
+    inputs.check_overwrite(options, output)

@@ -11,9 +11,17 @@ needs pyarrow: pip install "keras-elmo[corpora]"
 
 import signal
 
-from keras_elmo_cli import arguments
-from keras_elmo_cli.choices import POOLED_SHARD_SIZE, SHARD_SIZE, VECTOR_DTYPES
-from keras_elmo_cli.parsing import INTEGER, SWITCH, pluralize
+from keras_elmo_cli import inputs
+from keras_elmo_cli.options import (
+    INTEGER,
+    POOLED_SHARD_SIZE,
+    SHARD_SIZE,
+    SWITCH,
+    VECTOR_DTYPES,
+    VECTORS_HELP,
+    add_embedding_arguments,
+    pluralize,
+)
 
 
 def add_arguments(parser):
@@ -25,9 +33,9 @@ def add_arguments(parser):
         "'corpus/*.txt.gz'; *.gz is decompressed",
     )
     parser.add_shared("--output", help="the folder to write")
-    arguments.add_embedding_arguments(
+    add_embedding_arguments(
         parser,
-        f"all (default: a column for each layer), {arguments.VECTORS_HELP}; several with commas "
+        f"all (default: a column for each layer), {VECTORS_HELP}; several with commas "
         "between them, a column each",
     )
     parser.add_argument(
@@ -64,13 +72,13 @@ def run(options):
     with ProgressBar("embedding", is_shown=not options.quiet, leave=False) as bar:
         try:
             manifest = embed_files(
-                arguments.model_source(options.model),
+                inputs.model_source(options.model),
                 options.input,
                 options.output,
-                [arguments.typed_layers(part) for part in options.layers.split(",")],
+                [inputs.typed_layers(part) for part in options.layers.split(",")],
                 on_progress=show,
-                **arguments.chosen(options, *names.split()),
-                **arguments.typed_arguments(options),
+                **inputs.chosen(options, *names.split()),
+                **inputs.typed_arguments(options),
             )
         except KeyboardInterrupt as error:
             if state is None:
@@ -83,4 +91,4 @@ def run(options):
     note = "" if not manifest["rows"] or state.new_rows else "; nothing was missing"
     rows = pluralize(manifest["rows"], "sentence")
     shards = pluralize(len(manifest["shards"]), "shard")
-    arguments.report(options, f"{options.output}: {rows} in {shards}{note}")
+    inputs.report(options, f"{options.output}: {rows} in {shards}{note}")

@@ -11,8 +11,8 @@ are one, which is easy to predict: compare models of the same share of unknown w
 
 import os
 
-from keras_elmo_cli.arguments import open_model_argument, reading_bar
-from keras_elmo_cli.parsing import DECODING, INTEGER, pluralize
+from keras_elmo_cli.inputs import open_model_argument, reading_bar
+from keras_elmo_cli.options import DECODING, INTEGER, pluralize
 
 
 def add_arguments(parser):
@@ -33,18 +33,18 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo import training
+    from keras_elmo import sources, training
     from keras_elmo.checks import check_integers
     from keras_elmo.process.progress import ProgressBar
     from keras_elmo.process.signals import check_signals
+    from keras_elmo.sources import names
     from keras_elmo.training import BiLanguageModel
-    from keras_elmo.weights import presets, sources
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
     check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
-        names = ", ".join(n for n, preset in presets.PRESETS.items() if preset.checkpoint)
+        names = ", ".join(n for n, preset in names.PRESETS.items() if preset.checkpoint)
         raise ValueError(
             "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
             f"checkpoint, hf://user/model with a softmax, or {names} without --vocab. "

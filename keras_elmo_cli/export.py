@@ -10,9 +10,8 @@ train` and `tag train` wrote gives labels and tags.
 
 import os
 
-from keras_elmo_cli.arguments import chosen, load_any_model, report
-from keras_elmo_cli.choices import OPS, STORAGE
-from keras_elmo_cli.parsing import ANY_MODEL_HELP, INTEGER, SWITCH
+from keras_elmo_cli.inputs import chosen, load_any_model, report
+from keras_elmo_cli.options import ANY_MODEL_HELP, INTEGER, OPS, STORAGE, SWITCH
 
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 

@@ -6,8 +6,8 @@ Shows the options of a model, its parameters part by part, and its sizes.
     keras-elmo info my-elmo/options.json,my-elmo/weights.hdf5
 """
 
-from keras_elmo_cli.arguments import open_model_argument
-from keras_elmo_cli.parsing import MODEL_HELP
+from keras_elmo_cli.inputs import open_model_argument
+from keras_elmo_cli.options import MODEL_HELP
 
 
 def add_arguments(parser):

@@ -11,7 +11,7 @@ import signal
 import sys
 import traceback
 
-from keras_elmo_cli.parsing import SWITCH, CommandParser, Subcommand, add_commands, as_typed
+from keras_elmo_cli.options import SWITCH, CommandParser, Subcommand, add_commands, as_typed
 
 _COMMANDS = (  # modules of this package
     "embed embed-corpus info export tflite vocabulary train evaluate convert classify tag probe "

@@ -8,8 +8,14 @@ import json
 import os
 import pathlib
 
-from keras_elmo_cli import arguments
-from keras_elmo_cli.parsing import READING, SWITCH, Subcommand, add_commands
+from keras_elmo_cli import inputs
+from keras_elmo_cli.options import (
+    READING,
+    SWITCH,
+    Subcommand,
+    add_commands,
+    add_occurrence_arguments,
+)
 
 _MAX_SENTENCES = 1000  # of the text: more do not change its mean visibly
 _PROBE_TITLES = {
@@ -35,9 +41,9 @@ def _picture(add_input_arguments, draw):
         from keras_elmo.analysis.plot import check_picture, save_figure
 
         check_picture(options.output)  # before anything is computed
-        arguments.check_overwrite(options, options.output)
+        inputs.check_overwrite(options, options.output)
         save_figure(draw(options), options.output)
-        arguments.report(options, options.output)
+        inputs.report(options, options.output)
 
     return Subcommand(draw.__doc__, add_arguments, run)
 
@@ -49,7 +55,7 @@ def _inputs(metavar, help):
 
 def _add_word_arguments(parser):
     parser.add_argument("word", metavar="WORD", help="a token")
-    arguments.add_occurrence_arguments(parser, has_senses=True)
+    add_occurrence_arguments(parser, has_senses=True)
     parser.add_argument(
         "--tsne", **SWITCH, help="t-SNE in the place of principal components (needs scikit-learn)"
     )
@@ -66,7 +72,7 @@ def _draw_word(options):
     """
     from keras_elmo.analysis.plot import plot_word
 
-    found, layers, labels = arguments.find(options, options.word)
+    found, layers, labels = inputs.find(options, options.word)
     title = options.title or f"{options.word}: {len(found):,} occurrences"
     return plot_word(found.vectors, labels, layers, "tsne" if options.tsne else "pca", title)
 
@@ -95,12 +101,10 @@ def _draw_cosines(options):
     from keras_elmo.analysis.plot import plot_cosines
 
     text = (
-        list(arguments.read_records(options, options.text))[:_MAX_SENTENCES]
-        if options.text
-        else None
+        list(inputs.read_records(options, options.text))[:_MAX_SENTENCES] if options.text else None
     )
-    config, load = arguments.find_elmo(options)
-    layers = arguments.layer_numbers(options.layers, config)
+    config, load = inputs.find_elmo(options)
+    layers = inputs.layer_numbers(options.layers, config)
     elmo, pair = load(), [options.sentence, options.other]
     tokens, other_tokens = elmo.tokenize(pair)
     vectors, others = elmo.embed(pair, layers="all")

@@ -7,9 +7,8 @@ says how plainly they hold the information.
 import json
 import os
 
-from keras_elmo_cli.arguments import load_elmo
-from keras_elmo_cli.choices import TAG_COLUMNS
-from keras_elmo_cli.parsing import DECODING, SWITCH, Subcommand, add_commands
+from keras_elmo_cli.inputs import load_elmo
+from keras_elmo_cli.options import DECODING, SWITCH, TAG_COLUMNS, Subcommand, add_commands
 
 
 def add_arguments(parser):

@@ -7,8 +7,8 @@ FOLDER` shows under Projector, one tensor for each layer.
     keras-elmo projector sentences.txt bank -m tiny -o vectors --senses senses.txt
 """
 
-from keras_elmo_cli.arguments import add_occurrence_arguments, find, report
-from keras_elmo_cli.parsing import SWITCH, pluralize
+from keras_elmo_cli.inputs import find, report
+from keras_elmo_cli.options import SWITCH, add_occurrence_arguments, pluralize
 
 
 def add_arguments(parser):

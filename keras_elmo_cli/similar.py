@@ -9,8 +9,8 @@ vectors are nearest, with the cosines. Occurrences in the same sense are near in
 
 import json
 
-from keras_elmo_cli.arguments import add_occurrence_arguments, find
-from keras_elmo_cli.parsing import INTEGER, SWITCH, pluralize
+from keras_elmo_cli.inputs import find
+from keras_elmo_cli.options import INTEGER, SWITCH, add_occurrence_arguments, pluralize
 
 
 def add_arguments(parser):

@@ -6,9 +6,8 @@ Trains a `Tagger` on files of tokens with tags, and tags new texts.
 import json
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.arguments import chosen
-from keras_elmo_cli.choices import FORMATS
-from keras_elmo_cli.parsing import SWITCH, Subcommand, add_commands
+from keras_elmo_cli.inputs import chosen
+from keras_elmo_cli.options import FORMATS, SWITCH, Subcommand, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
 

@@ -4,9 +4,8 @@ import contextlib
 import os
 import sys
 
-from keras_elmo_cli.arguments import check_overwrite, chosen, load_elmo, read_records, report
-from keras_elmo_cli.choices import FORMATS
-from keras_elmo_cli.parsing import DECODING, INTEGER, MODEL_HELP, SWITCH
+from keras_elmo_cli.inputs import check_overwrite, chosen, load_elmo, read_records, report
+from keras_elmo_cli.options import DECODING, FORMATS, INTEGER, MODEL_HELP, SWITCH
 
 
 def add_train_arguments(parser, what, form, label_form, formats=FORMATS):

@@ -10,9 +10,8 @@ metadata 'keras_elmo' (JSON).
 
 import os
 
-from keras_elmo_cli.arguments import check_overwrite, load_any_model, report
-from keras_elmo_cli.choices import INPUTS, QUANTIZATIONS
-from keras_elmo_cli.parsing import ANY_MODEL_HELP, INTEGER, SWITCH
+from keras_elmo_cli.inputs import check_overwrite, load_any_model, report
+from keras_elmo_cli.options import ANY_MODEL_HELP, INPUTS, INTEGER, QUANTIZATIONS, SWITCH
 
 
 def add_arguments(parser):

@@ -17,9 +17,18 @@ import sys
 import time
 import warnings
 
-from keras_elmo_cli.arguments import model_source, open_model_argument, reading_bar, report
-from keras_elmo_cli.choices import DTYPES, NUM_NEGATIVES, OPTIMIZERS, SCHEDULES
-from keras_elmo_cli.parsing import DECODING, INTEGER, MODEL_HELP, SWITCH, pluralize
+from keras_elmo_cli.inputs import model_source, open_model_argument, reading_bar, report
+from keras_elmo_cli.options import (
+    DECODING,
+    DTYPES,
+    INTEGER,
+    MODEL_HELP,
+    NUM_NEGATIVES,
+    OPTIMIZERS,
+    SCHEDULES,
+    SWITCH,
+    pluralize,
+)
 
 # The shape of the published model `small`: arguments of `ElmoConfig`.
 SMALL = {"units": 1024, "projection_dim": 128, "num_highway": 1}
@@ -114,7 +123,7 @@ def run(options):
 
 def _find_vocabulary(init):
     """The folder of `--init`, and the file of its vocabulary."""
-    from keras_elmo.weights import sources
+    from keras_elmo import sources
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
     folder = init and sources.find_folder(model_source(init), with_softmax=True)

@@ -7,8 +7,8 @@ a word a line: <S>, </S>, <UNK>, then the words, the most frequent first.
     keras-elmo vocabulary train.txt -o vocab.txt --size 50000
 """
 
-from keras_elmo_cli.arguments import check_overwrite, reading_bar, report
-from keras_elmo_cli.parsing import DECODING, INTEGER, pluralize
+from keras_elmo_cli.inputs import check_overwrite, reading_bar, report
+from keras_elmo_cli.options import DECODING, INTEGER, pluralize
 
 
 def add_arguments(parser):

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 # Traces make many objects that live long, through which each collection of garbage goes anew.
 gc.freeze()

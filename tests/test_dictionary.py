@@ -4,7 +4,7 @@ import re
 import pytest
 
 from keras_elmo import ElmoConfig
-from keras_elmo.dictionary import Dictionary
+from keras_elmo.characters import Dictionary
 from keras_elmo.manylangs.model import read_dic
 
 MARKS = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]

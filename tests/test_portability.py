@@ -12,7 +12,7 @@ for name in ("tensorflow_text", "fcntl", "resource", "pwd", "grp", "termios"):
 import keras, numpy as np, tensorflow as tf
 import keras_elmo
 from keras_elmo_cli.main import main
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 # As in conftest.py, and as with its fixture `untraced`: `fit` and the export have graphs.
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

@@ -6,6 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
+from keras_elmo import sources
 from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import (
@@ -23,7 +24,6 @@ from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
 from keras_elmo.models.sentences import read_tokens
 from keras_elmo.process.signals import noting_signals
-from keras_elmo.weights import sources
 
 # Sentences of a shard: a killed run loses one shard, and libraries read a shard at once. A pooled
 # sentence is one vector for each layer, others have one for each token and layer.

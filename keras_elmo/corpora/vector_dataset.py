@@ -8,9 +8,9 @@ import numpy as np
 
 from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.corpora import shards
-from keras_elmo.corpora.embedding_files import read_embeddings
 from keras_elmo.corpora.manifest import read_manifest
 from keras_elmo.models.sentences import within_budget
+from keras_elmo.weights.embedding_files import read_embeddings
 
 # The sentences that are in memory and are sorted by length together end at the first of these.
 WINDOW = 512  # sentences: 16 batches of 32, so that a batch has little padding

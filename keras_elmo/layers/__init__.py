@@ -2,9 +2,22 @@
 
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.crf import CRF, CRFDecoder
+from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.masked_mean import MaskedMean
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 from keras_elmo.layers.scalar_mix import ScalarMix
 
-__all__ = ["BiLM", "CharCNNEmbedding", "Highway", "MaskedMean", "ProjectedLSTMCell", "ScalarMix"]
+__all__ = [
+    "BiLM",
+    "CRF",
+    "CRFAccuracy",
+    "CRFDecoder",
+    "CRFLoss",
+    "CharCNNEmbedding",
+    "Highway",
+    "MaskedMean",
+    "ProjectedLSTMCell",
+    "ScalarMix",
+]

@@ -4,7 +4,7 @@ A model is a folder, or a zip of one, with four files, and a fifth if it has a t
 
 - `config.json` holds how it was trained, and in `config_path` the path of another JSON file, on the
   machine where it was trained. That file holds the shape of the model ("architecture").
-- `char.dic` and `word.dic` number the characters and the words, see `keras_elmo.dictionary`.
+- `char.dic` and `word.dic` number the characters and the words, see `characters.Dictionary`.
 - `token_embedder.pkl` and `encoder.pkl` hold the weights, see `layout.py`.
 
 Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
@@ -13,9 +13,9 @@ Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 import os
 import re
 
+from keras_elmo.characters import Dictionary
 from keras_elmo.checks import first_lines, short_repr
 from keras_elmo.config import MAX_DICTIONARY_BYTES, MAX_OPTIONS_BYTES, ElmoConfig, parse_options
-from keras_elmo.dictionary import Dictionary
 from keras_elmo.manylangs.layout import ENCODER_FILE, TOKEN_EMBEDDER_FILE, manylangs_table
 from keras_elmo.manylangs.torch_file import open_state_dict
 from keras_elmo.weights.assign import assign_weights

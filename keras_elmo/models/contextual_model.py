@@ -11,17 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from keras_elmo import text
+from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences, Source, Texts
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
+from keras_elmo.sources import names
+from keras_elmo.sources.addresses import push_to_hub
+from keras_elmo.sources.card import write_card
 from keras_elmo.text.inputs import call_strings, fit_strings
-from keras_elmo.weights import hdf5, model_files, sources
-from keras_elmo.weights.addresses import push_to_hub
-from keras_elmo.weights.card import write_card
+from keras_elmo.weights import hdf5, model_files
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -276,7 +277,7 @@ class ContextualModel(keras.Model):
 
         Args:
             source: `"tiny"`, the model in the package; the name of a published one (see
-                `keras_elmo.weights.presets`); the address of a file (`https://...`) or of a
+                `keras_elmo.sources.names`); the address of a file (`https://...`) or of a
                 repository of the Hugging Face Hub (`hf://user/model`); a pair `(options, weights)`
                 of paths or addresses; or a folder, or a zip, `.tar` or `.tar.gz` of one, with
                 `options.json` (or one `*_options.json`) and one `*.hdf5` or a checkpoint of the
@@ -334,7 +335,7 @@ class ContextualModel(keras.Model):
     def facts(self):
         """What a model card tells: strings by their names."""
         config = self.config
-        is_public = self.source and ("://" in self.source or self.source in sources.presets.names())
+        is_public = self.source and ("://" in self.source or self.source in names.all_names())
         return {
             "what": "An ELMo model",
             "parameters": f"{self.count_params():,}",

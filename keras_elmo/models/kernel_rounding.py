@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_choice
 from keras_elmo.layers.matmul import using_matmul_dtype
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 MATMUL_DTYPES = (None, "bfloat16")
 PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux

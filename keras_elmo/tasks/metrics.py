@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.crf import best_tags
+from keras_elmo.layers.crf_loss import of_tokens
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.crf import best_tags
-from keras_elmo.tasks.crf_loss import of_tokens
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

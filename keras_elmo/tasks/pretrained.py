@@ -11,10 +11,11 @@ import zipfile
 
 import keras
 
+from keras_elmo import sources
 from keras_elmo.checks import check_choice
 from keras_elmo.files.atomic import making_folder, replacing_files
-from keras_elmo.weights import addresses, presets, sources
-from keras_elmo.weights.card import write_card
+from keras_elmo.sources import addresses, names
+from keras_elmo.sources.card import write_card
 
 TASK_FILE = "task.json"
 _SUFFIX = ".weights.h5"  # without which Keras writes and reads no weights
@@ -89,7 +90,7 @@ def _load_folder(folder):
     if base is None:
         model.load_weights(os.path.join(folder, _WEIGHTS_FILE))
     else:
-        check_choice(presets.names(), base=base)  # and no path or address that a stranger wrote
+        check_choice(names.all_names(), base=base)  # and no path or address that a stranger wrote
         _, weights = sources.open_model(base)
         model.elmo.load_weights(weights)
         model.elmo.source = base
@@ -100,7 +101,7 @@ def _load_folder(folder):
 def _base_of(model):
     """The name of the model whose weights the `Elmo` of a task has, or `None`."""
     source = model.elmo.source
-    if source not in presets.names() or "elmo" in model.vector_names:  # whose mix may be trained
+    if source not in names.all_names() or "elmo" in model.vector_names:  # whose mix may be trained
         return None
     same = model.elmo.copy()
     same.load_weights(sources.open_model(source)[1])

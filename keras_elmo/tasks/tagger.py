@@ -11,10 +11,10 @@ from keras import ops
 
 from keras_elmo.annotations import Labels, Source, Texts
 from keras_elmo.checks import check_integers
+from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
+from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.crf import CRF, best_tags, tag_probabilities
-from keras_elmo.tasks.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.tasks.examples import as_rows, dense, tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1

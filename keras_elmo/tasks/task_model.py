@@ -15,13 +15,13 @@ from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
+from keras_elmo.process.traced_function import without_trace_warnings
+from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.tasks import examples as data
 from keras_elmo.tasks.examples import Examples
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
 from keras_elmo.text.inputs import call_strings
-from keras_elmo.traced_function import without_trace_warnings
-from keras_elmo.weights.addresses import push_to_hub
 
 if TYPE_CHECKING:
     from typing_extensions import Self

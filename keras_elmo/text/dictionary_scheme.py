@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import dictionary as marks
+from keras_elmo.characters import Dictionary
 from keras_elmo.text.byte_ids import add_word_marks
 
-_BOUNDARIES = (marks.BEGIN_SENTENCE, marks.END_SENTENCE)
+_BOUNDARIES = (Dictionary.BEGIN_SENTENCE, Dictionary.END_SENTENCE)
 
 
 class DictionaryScheme(tf.Module):
@@ -17,7 +17,7 @@ class DictionaryScheme(tf.Module):
     """
 
     bytes_to_ids = None  # a word cannot be looked up without strings
-    meaning = "the ids of keras_elmo.dictionary, by the dictionary in the options"
+    meaning = "the ids of keras_elmo.characters.Dictionary, by the dictionary in the options"
 
     def __init__(self, dictionary, max_characters):
         super().__init__()
@@ -26,10 +26,10 @@ class DictionaryScheme(tf.Module):
         self.num_words = dictionary.num_words
         self.ids_per_token = max_characters + (self.num_words is not None)
         self.boundaries = np.array(dictionary.boundary_ids(max_characters), np.int32)
-        self.word_padding = dictionary.character_id(marks.WORD_PADDING)
-        self._unknown = dictionary.character_id(marks.UNKNOWN)
-        self._begin_word = dictionary.character_id(marks.BEGIN_WORD)
-        self._end_word = dictionary.character_id(marks.END_WORD)
+        self.word_padding = dictionary.character_id(Dictionary.WORD_PADDING)
+        self._unknown = dictionary.character_id(Dictionary.UNKNOWN)
+        self._begin_word = dictionary.character_id(Dictionary.BEGIN_WORD)
+        self._end_word = dictionary.character_id(Dictionary.END_WORD)
         ids = {
             ord(character): index + 1
             for index, character in enumerate(dictionary.characters)
@@ -47,7 +47,7 @@ class DictionaryScheme(tf.Module):
                 initializer = tf.lookup.KeyValueTensorInitializer(
                     [word.encode() for word in known], tf.constant(list(known.values()), tf.int32)
                 )
-                table = tf.lookup.StaticHashTable(initializer, known[marks.UNKNOWN])
+                table = tf.lookup.StaticHashTable(initializer, known[Dictionary.UNKNOWN])
             self.tables = [table]
 
     def ids(self, words):

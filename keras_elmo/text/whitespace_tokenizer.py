@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 
 from keras_elmo.checks import check_choice
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 # The characters that Python's str.split() takes for whitespace, by their number of bytes in UTF-8.
 # RE2's own classes differ: \s lacks the vertical tab, and \p{Z} lacks the control characters.

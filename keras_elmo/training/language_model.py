@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import text
+from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
 from keras_elmo.checks import is_integer, short_repr
 from keras_elmo.config import ElmoConfig
@@ -20,10 +20,10 @@ from keras_elmo.models.contextual_model import (
     refuse_what_files_hold,
 )
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
+from keras_elmo.sources.card import write_card
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights import hdf5, model_files, sources, tf_checkpoint
-from keras_elmo.weights.card import write_card
+from keras_elmo.weights import hdf5, model_files, tf_checkpoint
 from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
 if TYPE_CHECKING:

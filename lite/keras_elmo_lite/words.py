@@ -1,7 +1,7 @@
 """Texts to tokens, and tokens to character ids, in plain Python.
 
 The tokens are those of the tokenizers of `keras_elmo.text`, and the ids those of
-`keras_elmo.characters` and `keras_elmo.dictionary`. Tokens are bytes.
+`keras_elmo.characters`. Tokens are bytes.
 """
 
 import codecs
@@ -244,7 +244,7 @@ class ByteScheme:
 
 
 class DictionaryScheme:
-    """The ids of ELMoForManyLangs, by a model's dictionary. See `keras_elmo.dictionary`."""
+    """The ids of ELMoForManyLangs, by a model's dictionary. See `keras_elmo.characters`."""
 
     def __init__(self, characters, words, max_characters):
         self._characters = {entry: index + 1 for index, entry in enumerate(characters)}

@@ -43,7 +43,7 @@ from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo_cli.arguments import open_model_argument
+from keras_elmo_cli.inputs import open_model_argument
 from keras_elmo_cli.train import SMALL, make_model
 
 CHUNK = 500  # steps of one call of the compiled program

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from keras_elmo_cli import arguments
+from keras_elmo_cli import inputs
 from keras_elmo_cli.main import make_parser
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -45,7 +45,7 @@ def test_the_text_may_be_a_folder_with_senses(tmp_path):
     (folder / "test.gold.txt").write_text("1\n0\n")
     (folder / "classes_map.txt").write_text('{"0": "java_java", "1": "java_java_(language)"}')
     options = make_parser().parse_args(["similar", "java", str(folder), "-m", "model"])
-    sentences, senses = arguments._read_sentences_and_senses(options)
+    sentences, senses = inputs._read_sentences_and_senses(options)
     assert [list(tokens) for tokens in sentences] == [["the", "java"], ["java", "island"]]
     assert senses == ["java (language)", "java"]
 

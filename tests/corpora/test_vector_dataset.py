@@ -8,8 +8,8 @@ import pytest
 
 from keras_elmo import MaskedMean
 from keras_elmo.corpora import VectorDataset, embed_files
-from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
 from keras_elmo.corpora.manifest import read_manifest, write_manifest
+from keras_elmo.weights.embedding_files import write_hdf5, write_npz
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", "."]
 _rng = np.random.default_rng(0)

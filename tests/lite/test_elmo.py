@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from manylangs_models import CHARACTERS
 from text.cases import CASES
 
-from keras_elmo.dictionary import Dictionary
+from keras_elmo.characters import Dictionary
 from keras_elmo.tflite import export as tflite
 
 Elmo = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite").Elmo

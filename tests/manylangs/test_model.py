@@ -12,7 +12,7 @@ from manylangs.torch_files import Tensor, legacy_bytes
 from manylangs_models import ARCHITECTURE, WORDS, architecture, random_weights, write_model
 
 from keras_elmo import Elmo, ElmoConfig
-from keras_elmo.weights.sources import open_model
+from keras_elmo.sources.models import open_model
 
 
 @pytest.fixture(scope="module")

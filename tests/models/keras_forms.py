@@ -20,7 +20,7 @@ from layers.cases import functional as functional_layer
 
 import keras_elmo
 from keras_elmo import CRF, BiLM, CharCNNEmbedding, ElmoEmbedding, ScalarMix
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 TEXTS = ["a good film", "bad , bad film .", "so good"]
 TOKENS = [text.split() for text in TEXTS]

@@ -3,7 +3,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from manylangs_models import CHARACTERS, WORDS
 
-from keras_elmo.dictionary import Dictionary
+from keras_elmo.characters import Dictionary
 from keras_elmo.text.dictionary_scheme import DictionaryScheme
 
 ALL = Dictionary([*CHARACTERS, None, "\x00", "several"], [*WORDS, None, "\x00", "ab"])

@@ -32,7 +32,7 @@ import tensorflow as tf
 
 from keras_elmo.layers.loops import Loop
 from keras_elmo.layers.matmul import as_factor
-from keras_elmo.traced_function import TracedFunction
+from keras_elmo.process.traced_function import TracedFunction
 
 # The input gates are computed before the steps, for blocks of about this many tokens. One product
 # of many rows is faster than many products of few rows, and the size of a block limits the memory:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import read_embeddings
-from keras_elmo.corpora.embedding_files import write_hdf5, write_npz
+from keras_elmo.weights.embedding_files import write_hdf5, write_npz
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import zipfile
 
 from keras_elmo.checks import join_names
 from keras_elmo.config import OPTIONS_FILE, check_size
-from keras_elmo.weights.download import max_weights_size
+from keras_elmo.sources.download import max_weights_size
 
 _UNCHECKED_BYTES = 2**26  # of a file, however well it is compressed
 _MAX_COMPRESSION = 100

@@ -8,9 +8,9 @@ import tempfile
 
 from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.process.signals import raising_signals
-from keras_elmo.weights import presets
-from keras_elmo.weights.card import CARD_FILE
-from keras_elmo.weights.download import RemoteFile, ensure_file, shown_address, without_secrets
+from keras_elmo.sources import names
+from keras_elmo.sources.card import CARD_FILE
+from keras_elmo.sources.download import RemoteFile, ensure_file, shown_address, without_secrets
 
 _HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
@@ -39,7 +39,7 @@ def fetch_url(address, name, max_size, check):
             f"Received: {shown_address(url)}#..."
         )
     folder = hashlib.sha256(url.encode("utf-8")).hexdigest()[:32]
-    path = os.path.join(presets.cache_folder("addresses"), folder, name)
+    path = os.path.join(names.cache_folder("addresses"), folder, name)
     record = f"{path}.sha256"  # as sha256sum writes and checks it
     wanted = fragment.removeprefix("sha256=").lower() or None
 

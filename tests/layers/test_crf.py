@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.tasks import CRF, CRFAccuracy, CRFDecoder, CRFLoss
-from keras_elmo.tasks.crf import tag_probabilities
+from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss
+from keras_elmo.layers.crf import tag_probabilities
 
 
 def random_case(rng, batch=3):
@@ -208,7 +208,7 @@ def test_gradients_of_a_long_sequence_are_finite():
 IN_JAX = """
 import sys
 import jax, keras, numpy as np
-from keras_elmo.tasks import CRF, CRFDecoder, CRFLoss
+from keras_elmo.layers import CRF, CRFDecoder, CRFLoss
 assert keras.backend.backend() == "jax"
 case = np.load(sys.argv[1])
 scores, mask, tags = case["scores"], case["mask"], case["tags"]

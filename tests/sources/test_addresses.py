@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 from checkpoints import write_checkpoint
-from weights.file_server import files_in
+from sources.file_server import files_in
 from weights.parts import WORDS
 from weights.test_hub_module import assert_same, write_module
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.traced_function import TracedFunction, without_trace_warnings
+from keras_elmo.process.traced_function import TracedFunction, without_trace_warnings
 
 PACKAGE = pathlib.Path(keras_elmo.__file__).parent
 MANY = 12  # TensorFlow warns after five traces of one source
@@ -63,7 +63,7 @@ def test_models_have_no_plain_functions():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "tf.function":
                 found.add(file.relative_to(PACKAGE).as_posix())
-    assert found == {"traced_function.py", *made_once}
+    assert found == {"process/traced_function.py", *made_once}
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 import requests
-from weights.file_server import files_in
+from sources.file_server import files_in
 
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import Interrupted, noting_signals
-from keras_elmo.weights import download
-from keras_elmo.weights.download import RemoteFile, ensure_file
+from keras_elmo.sources import download
+from keras_elmo.sources.download import RemoteFile, ensure_file
 
 CONTENT = b"weights" * 1000
 

@@ -5,9 +5,10 @@ import os
 from typing import NamedTuple
 
 from keras_elmo.config import MAX_OPTIONS_BYTES, OPTIONS_FILE
-from keras_elmo.weights.download import RemoteFile, ensure_file, max_weights_size
+from keras_elmo.sources.download import RemoteFile, ensure_file, max_weights_size
 from keras_elmo.weights.model_files import VOCABULARY_FILE, WEIGHTS_FILE
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
@@ -99,10 +100,10 @@ def _packaged():
     """
     points = importlib.metadata.entry_points(group="keras_elmo.models")
     folders = {point.name: point.load().__path__[0] for point in points}
-    return {**folders, "tiny": os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiny")}
+    return {**folders, "tiny": os.path.join(_PACKAGE, "weights", "tiny")}
 
 
-def names():
+def all_names():
     """The names that `fetch` takes."""
     return [*_packaged(), *PRESETS]
 

@@ -1,4 +1,9 @@
-"""The options that subcommands share, the parsers, and errors with the options that users type."""
+"""What can be typed: the options and their values, the parsers, and errors in the words of options.
+
+The values and defaults are those of the library, without its import: `keras-elmo --help` and a
+misspelt option are answered at once, and the import of TensorFlow takes seconds.
+tests/cli/test_options.py compares them.
+"""
 
 import argparse
 import inspect
@@ -7,7 +12,23 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from keras_elmo_cli.choices import FORMATS, MATMUL_DTYPES, TOKENIZERS
+TOKENIZERS = ("whitespace", "treebank", "space", "characters")
+MATMUL_DTYPES = ("bfloat16",)
+FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
+TAG_COLUMNS = ("upos", "xpos", "deprel")
+# `keras-elmo embed-corpus`
+VECTOR_DTYPES = ("float32", "float16")
+SHARD_SIZE, POOLED_SHARD_SIZE = 1024, 16384
+# `keras-elmo export` and `keras-elmo tflite`
+OPS = ("tensorflow-text", "core")
+STORAGE = ("float32", "bfloat16", "float16")
+INPUTS = ("character_ids", "text", "words")
+QUANTIZATIONS = ("float32", "float16", "int8")
+# `keras-elmo train` and `keras-elmo evaluate`
+OPTIMIZERS = {"adagrad": 0.2, "adam": 0.001}  # with their learning rates
+SCHEDULES = ("constant", "linear", "cosine")
+DTYPES = ("float32", "mixed_bfloat16")
+NUM_NEGATIVES = 1024
 
 # What `add_argument` takes for a number and for a switch.
 INTEGER = {"type": int, "metavar": "N"}
@@ -18,6 +39,10 @@ MODEL_HELP = (
     "comma between them"
 )
 ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
+VECTORS_HELP = (
+    "average, top, elmo (the learned mix; in a new model the average), word_emb, lstm_outputs1, "
+    "lstm_outputs2, ..., or the number of a layer, -1 being the last"
+)
 DECODING = ("--encoding", "--errors")
 READING = ("--field", "--format", *DECODING)
 
@@ -134,6 +159,47 @@ def add_commands(parser, metavar, subcommands):
             command.set_run(run)
     first, *_, last = commands.choices.values()
     parser.examples = (*first.examples[:1], *last.examples[:1])
+
+
+def add_embedding_arguments(parser, layers_help):
+    """Adds the options that `embed` and `embed-corpus` have in common."""
+    parser.add_argument(
+        "--keep",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
+        "given several times",
+    )
+    parser.add_shared(*READING, "--model", "--tokenizer", "--matmul-dtype")
+    parser.add_shared("--layers", default="all", metavar=None, help=layers_help)
+    parser.add_argument(
+        "--token-budget",
+        **INTEGER,
+        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
+        "sentences are long",
+    )
+    parser.add_shared("--overwrite", "--quiet")
+
+
+def add_occurrence_arguments(parser, has_senses=False):
+    """Adds the text in which words are found, perhaps its senses, and the options of `find`."""
+    parser.add_input(
+        "file",
+        metavar="FILE",
+        help="a text, one sentence a line; *.gz is decompressed; - for standard input; or a "
+        "folder like CoarseWSD-20's of one word, whose test sentences are read, with their senses",
+    )
+    if has_senses:
+        parser.add_input("--senses", help="a text file with a sense for each line of FILE")
+    parser.add_shared("--layers", *READING, "--model", "--tokenizer", "--quiet")
+    parser.add_argument("-i", "--ignore-case", **SWITCH, help="find Bank for bank, too")
+    parser.add_argument(
+        "--limit",
+        **INTEGER,
+        default=1000,  # enough for a picture or a table; their vectors take about 10 MB
+        help="read the text as far as the first N occurrences (%(default)s)",
+    )
 
 
 # An argument in backquotes that are not part of a path, and one with its value after "Received: ".

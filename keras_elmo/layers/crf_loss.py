@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.tasks.crf import best_tags, check_outputs, masked_scan, token_mask
+from keras_elmo.layers.crf import best_tags, check_outputs, masked_scan, token_mask
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

@@ -15,12 +15,12 @@ import pytest
 from checkpoints import write_checkpoint
 from files import datasets
 from scripts import ROOT
-from weights.file_server import files_in
+from sources.file_server import files_in
 
 from keras_elmo import BiLanguageModel, Elmo, Tagger
-from keras_elmo.weights import presets
-from keras_elmo.weights.download import RemoteFile
-from keras_elmo.weights.presets import PRESETS, Preset, cache_folder, fetch
+from keras_elmo.sources import names as registry
+from keras_elmo.sources.download import RemoteFile
+from keras_elmo.sources.names import PRESETS, Preset, cache_folder, fetch
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def preset(server, home, monkeypatch):
         return RemoteFile(name, f"{server.url}/{name}", len(content), len(content), digest)
 
     preset = Preset(remote("options.json"), remote("weights.hdf5"))
-    monkeypatch.setattr(presets, "PRESETS", {"local": preset})
+    monkeypatch.setattr(registry, "PRESETS", {"local": preset})
     return preset
 
 
@@ -112,7 +112,7 @@ def test_only_a_language_model_downloads_the_checkpoint(
     names = sorted(os.listdir(folder))
     server.files |= {f"c/{name}": (folder / name).read_bytes() for name in names}
     files = tuple(RemoteFile(name, f"{server.url}/c/{name}", 1, 10**6) for name in names)
-    monkeypatch.setattr(presets, "PRESETS", {"local": preset._replace(checkpoint=files)})
+    monkeypatch.setattr(registry, "PRESETS", {"local": preset._replace(checkpoint=files)})
     Elmo.from_pretrained("local")
     with pytest.warns(UserWarning, match="holds no softmax .* for this vocabulary"):
         assert not BiLanguageModel.from_pretrained("local", ["</S>", "<S>", "<UNK>"]).has_softmax

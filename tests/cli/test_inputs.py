@@ -5,8 +5,8 @@ import keras
 import pytest
 
 from keras_elmo import Elmo, ElmoEmbedding, Tagger
-from keras_elmo_cli.arguments import check_overwrite, layer_numbers, load_any_model, model_source
 from keras_elmo_cli.embed import check_output
+from keras_elmo_cli.inputs import check_overwrite, layer_numbers, load_any_model, model_source
 
 
 def test_numbers_of_layers(small_config):

@@ -7,8 +7,8 @@ import pytest
 from weights.test_hub_module import assert_same
 
 from keras_elmo import Elmo
-from keras_elmo.weights import presets
-from keras_elmo.weights.sources import open_model
+from keras_elmo.sources import names
+from keras_elmo.sources.models import open_model
 
 COMPRESSIONS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 MODEL = {"options.json": ..., "weights.hdf5": ...}
@@ -99,7 +99,7 @@ def test_zip_with_a_folder_in_it_and_any_name(make_zip, tmp_path, elmo, members)
 
 def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
     monkeypatch.chdir(small_folder.parent)
-    assert small_folder.name in presets.PRESETS
+    assert small_folder.name in names.PRESETS
     _, weights = open_model(small_folder.name)
     assert weights.startswith(small_folder.name)
 
@@ -113,7 +113,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     with pytest.raises(ValueError) as caught:
         open_model(name)
     assert f"There is no model {name!r}" in str(caught.value)
-    assert f"names: {', '.join(presets.names())}" in str(caught.value)
+    assert f"names: {', '.join(names.all_names())}" in str(caught.value)
 
 
 @pytest.mark.parametrize("source", [None, {"lstm": {}}, ("a", "b", "c")])

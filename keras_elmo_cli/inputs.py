@@ -1,56 +1,8 @@
-"""Groups of arguments that several subcommands have, and what such arguments name."""
+"""What is typed stands for: models, records, layers, words and files; and what is reported."""
 
 import os
 import re
 import sys
-
-from keras_elmo_cli.parsing import INTEGER, READING, SWITCH
-
-VECTORS_HELP = (
-    "average, top, elmo (the learned mix; in a new model the average), word_emb, lstm_outputs1, "
-    "lstm_outputs2, ..., or the number of a layer, -1 being the last"
-)
-
-
-def add_embedding_arguments(parser, layers_help):
-    """Adds the options that `embed` and `embed-corpus` have in common."""
-    parser.add_argument(
-        "--keep",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
-        "given several times",
-    )
-    parser.add_shared(*READING, "--model", "--tokenizer", "--matmul-dtype")
-    parser.add_shared("--layers", default="all", metavar=None, help=layers_help)
-    parser.add_argument(
-        "--token-budget",
-        **INTEGER,
-        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
-        "sentences are long",
-    )
-    parser.add_shared("--overwrite", "--quiet")
-
-
-def add_occurrence_arguments(parser, has_senses=False):
-    """Adds the text in which words are found, perhaps its senses, and the options of `find`."""
-    parser.add_input(
-        "file",
-        metavar="FILE",
-        help="a text, one sentence a line; *.gz is decompressed; - for standard input; or a "
-        "folder like CoarseWSD-20's of one word, whose test sentences are read, with their senses",
-    )
-    if has_senses:
-        parser.add_input("--senses", help="a text file with a sense for each line of FILE")
-    parser.add_shared("--layers", *READING, "--model", "--tokenizer", "--quiet")
-    parser.add_argument("-i", "--ignore-case", **SWITCH, help="find Bank for bank, too")
-    parser.add_argument(
-        "--limit",
-        **INTEGER,
-        default=1000,  # enough for a picture or a table; their vectors take about 10 MB
-        help="read the text as far as the first N occurrences (%(default)s)",
-    )
 
 
 def report(options, line):
@@ -92,7 +44,7 @@ def model_source(name):
 
 def open_model_argument(name):
     """The `ElmoConfig` and the weights of a model as it is typed, which must exist."""
-    from keras_elmo.weights import sources
+    from keras_elmo import sources
 
     config, weights = sources.open_model(model_source(name))
     if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):

@@ -16,9 +16,10 @@ from keras_elmo.config import (
     read_options_file,
     with_dictionary,
 )
-from keras_elmo.weights import addresses, hdf5, presets, tf_checkpoint
-from keras_elmo.weights.archives import ExtractedPath, open_archive
-from keras_elmo.weights.download import max_weights_size, shown_address
+from keras_elmo.sources import addresses, names
+from keras_elmo.sources.archives import ExtractedPath, open_archive
+from keras_elmo.sources.download import max_weights_size, shown_address
+from keras_elmo.weights import hdf5, tf_checkpoint
 from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
 
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
@@ -50,7 +51,7 @@ def open_model(source):
     elif addresses.is_hub_address(source):
         source = addresses.fetch_hub(source)
     if _is_preset(source):
-        options, weights = presets.fetch(source)
+        options, weights = names.fetch(source)
         return ElmoConfig.from_options(options), weights
     if os.path.isfile(source):
         return _read_archive(source)
@@ -59,7 +60,7 @@ def open_model(source):
     shown = shown_source(source)
     raise ValueError(
         f"There is no model {shown!r}. It must be a folder, a zip or tar file, an address "
-        f"(https://..., hf://user/model) or one of the names: {', '.join(presets.names())}. "
+        f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}. "
         f"Received: {shown!r}"
     )
 
@@ -76,7 +77,7 @@ def find_folder(source, with_softmax):
         return None
     source = os.fspath(source)
     if with_softmax and _is_preset(source):
-        return presets.fetch_checkpoint(source)
+        return names.fetch_checkpoint(source)
     return source if os.path.isdir(source) else None
 
 
@@ -87,7 +88,7 @@ def shown_source(source):
 
 
 def _is_preset(source):
-    return source in presets.names() and not os.path.exists(source)
+    return source in names.all_names() and not os.path.exists(source)
 
 
 def _check_options(path, where):

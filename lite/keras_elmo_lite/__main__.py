@@ -1,4 +1,4 @@
-"""`python -m keras_elmo_lite`: the sentences of a file to vectors, or to labels and tags."""
+"""`keras-elmo-lite`: turns the sentences of a file into vectors, or into labels and tags."""
 
 import argparse
 import codecs
@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 
+from keras_elmo_lite import __version__
 from keras_elmo_lite.elmo import Elmo
 from keras_elmo_lite.tasks import Tagger, TextClassifier
 
@@ -18,7 +19,11 @@ _TEXTS_PER_CALL = 1024  # whose labels are printed together
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="keras-elmo-lite", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="keras-elmo-lite",
+        description="Turns the sentences of a file into vectors, labels or tags.",
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("input", metavar="FILE", help="UTF-8, one sentence a line; - for stdin")

@@ -127,3 +127,9 @@ def test_a_signal_leaves_nothing(run, monkeypatch, number):
             run("text.txt", "-o", "vectors.npz")
     assert os.listdir() == ["text.txt"]
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        keras_elmo_lite.main(["--version"])
+    assert capsys.readouterr().out == f"keras-elmo-lite {keras_elmo_lite.__version__}\n"

@@ -15,7 +15,8 @@ from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.examples import as_rows, dense, tokens_of
+from keras_elmo.tasks.batches import dense
+from keras_elmo.tasks.examples import as_rows, tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.task_model import TaskModel

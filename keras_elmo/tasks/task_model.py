@@ -17,8 +17,8 @@ from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.process.traced_function import without_trace_warnings
 from keras_elmo.sources.addresses import push_to_hub
-from keras_elmo.tasks import examples as data
-from keras_elmo.tasks.examples import Examples
+from keras_elmo.tasks import batches
+from keras_elmo.tasks.examples import Examples, check_dataset, tokens_of
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
 from keras_elmo.text.inputs import call_strings
@@ -90,7 +90,7 @@ class TaskModel(keras.Model):
 
         The words are numbers, see `word_rows`.
         """
-        size = data.vector_size(self.elmo.config, self.vector_names)
+        size = batches.vector_size(self.elmo.config, self.vector_names)
         inputs = {
             "vectors": keras.Input((None, size), name="vectors"),
             "mask": keras.Input((None,), dtype="bool", name="mask"),
@@ -99,7 +99,7 @@ class TaskModel(keras.Model):
         if self.word_dim:
             inputs["words"] = keras.Input((None,), dtype="int32", name="words")
             table = keras.layers.Embedding(
-                data.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
+                batches.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
             )
             join = keras.layers.Concatenate(dtype=dtype, name="all_vectors")
             x = join([x, table(inputs["words"])])
@@ -145,7 +145,7 @@ class TaskModel(keras.Model):
         """Text, or a batch of `fit` (see `as_batch`), as what the head reads."""
         if not isinstance(inputs, dict):
             outputs = self.elmo(inputs)
-            words, mask = data.word_rows(outputs["tokens"]), outputs["mask"]
+            words, mask = batches.word_rows(outputs["tokens"]), outputs["mask"]
             return {"vectors": self._side_by_side(outputs), "words": words, "mask": mask}
         width = tf.shape(inputs["words"])[1]
         vectors = inputs.get("vectors")
@@ -319,10 +319,10 @@ class TaskModel(keras.Model):
             if not self.elmo.trainable_variables:
                 parts = [train] if validation is None else [train, validation]
                 options = cache_bytes, folder, is_shown
-                cache = data.VectorCache(self.elmo, self.vector_names, parts, *options)
-            train = data.batches(train, self.elmo, shuffle, cache)
+                cache = batches.VectorCache(self.elmo, self.vector_names, parts, *options)
+            train = batches.batches(train, self.elmo, shuffle, cache)
             if validation is not None:
-                validation = data.batches(validation, self.elmo, cache=cache)
+                validation = batches.batches(validation, self.elmo, cache=cache)
             return super().fit(
                 train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
             )
@@ -345,7 +345,7 @@ class TaskModel(keras.Model):
         if steps is None:
             examples = examples.by_length()
         with without_trace_warnings():
-            return super().evaluate(data.batches(examples, self.elmo), **kwargs)
+            return super().evaluate(batches.batches(examples, self.elmo), **kwargs)
 
     def _read(self, x, y=None, sample_weight=None, class_weight=None, batch_size=32, steps=None):
         """Texts and labels in any form as `Examples`. With `steps` a dataset stays a stream."""
@@ -357,7 +357,7 @@ class TaskModel(keras.Model):
                 rule = "With a `tf.data.Dataset`, `y` and `sample_weight` must be None."
                 received = f"y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
                 raise ValueError(f"{rule} Received: {received}")
-            dataset, parts = data.check_dataset(x, has_labels=True, steps=steps), []
+            dataset, parts = check_dataset(x, has_labels=True, steps=steps), []
             for index, batch in enumerate(dataset if steps is None else dataset.take(_LOOK_AHEAD)):
                 try:
                     parts.append(self._encode(*batch, class_weight=class_weight))
@@ -388,7 +388,7 @@ class TaskModel(keras.Model):
     def _encode(self, texts, labels, sample_weight=None, class_weight=None):
         if labels is None:
             raise ValueError("There must be labels for the texts. Received: y=None")
-        tokens = data.tokens_of(self.elmo, texts)
+        tokens = tokens_of(self.elmo, texts)
         targets = self._encode_labels(tokens, labels)
         if sample_weight is None and class_weight is None:
             return Examples(tokens, targets)
@@ -424,11 +424,11 @@ class TaskModel(keras.Model):
 
     def _stream(self, dataset, first, class_weight):
         """The batches of a dataset, encoded as they come; of `Examples` like `first`."""
-        example = data.as_batch(first.columns(), self.elmo)
+        example = batches.as_batch(first.columns(), self.elmo)
 
         def encode(*batch):
             columns = self._encode(*batch, class_weight=class_weight).columns()
-            return tf.nest.flatten(data.as_batch(columns, self.elmo))
+            return tf.nest.flatten(batches.as_batch(columns, self.elmo))
 
         def encode_in_graph(*batch):
             flat = tf.nest.flatten(example)
@@ -454,7 +454,7 @@ class TaskModel(keras.Model):
         Returns:
             NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), padded with zeros.
         """
-        rows = self._outputs(data.tokens_of(self.elmo, x), "probabilities", batch_size, verbose)
+        rows = self._outputs(tokens_of(self.elmo, x), "probabilities", batch_size, verbose)
         widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
         result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
         for index, row in enumerate(rows):

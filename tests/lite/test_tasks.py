@@ -15,7 +15,7 @@ from text.tokenizer_cases import noise, texts
 
 from keras_elmo import Tagger, TextClassifier
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.examples import word_rows
+from keras_elmo.tasks.batches import word_rows
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 
 keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")

@@ -13,7 +13,7 @@ from tasks.cases import TAG_NAMES as NAMES
 import keras_elmo
 from keras_elmo import Tagger
 from keras_elmo.tasks import Entity, tags
-from keras_elmo.tasks.examples import as_batch
+from keras_elmo.tasks.batches import as_batch
 
 
 @pytest.fixture(scope="module")

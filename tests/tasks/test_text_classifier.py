@@ -15,8 +15,7 @@ from tasks.cases import LABELS, NAMES, batched
 
 import keras_elmo
 from keras_elmo import TextClassifier
-from keras_elmo.tasks import examples as data
-from keras_elmo.tasks import task_model
+from keras_elmo.tasks import batches, task_model
 
 TOKENS = [text.split() for text in TEXTS]
 LABEL_INDICES = np.array([NAMES.index(label) for label in LABELS])
@@ -238,10 +237,10 @@ def test_the_head_reads_all_layers_or_their_mix_and_words(one_layer_folder):
 def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, tmp_path, arguments):
     model = TextClassifier(one_layer_folder, NAMES, filters=4, **arguments)
     examples, tolerance = model._encode(TEXTS, LABELS), 2e-3 if "dtype" in arguments else 1e-5
-    cache = data.VectorCache(model.elmo, model.vector_names, [examples], 10**9, tmp_path, False)
+    cache = batches.VectorCache(model.elmo, model.vector_names, [examples], 10**9, tmp_path, False)
     expected = model._features(keras_elmo.strings(TEXTS))
-    for batches in (data.batches(examples, model.elmo, cache=c) for c in (None, cache)):
-        ((inputs, targets),) = batches
+    for given in (None, cache):
+        ((inputs, targets),) = batches.batches(examples, model.elmo, cache=given)
         found = model._features(inputs)
         is_token, width = found["mask"].numpy(), found["mask"].shape[1]
         np.testing.assert_array_equal(is_token, expected["mask"][:, :width])
@@ -253,14 +252,14 @@ def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, t
 
 def test_fit_embeds_each_text_once_and_keeps_nothing(one_layer_folder, monkeypatch):
     model, kept = TextClassifier(one_layer_folder, NAMES, filters=4), []
-    make_rows = data.VectorCache.rows
+    make_rows = batches.VectorCache.rows
 
     def rows(*args):
         dataset = make_rows(*args)
         kept.append(weakref.ref(dataset))
         return dataset
 
-    monkeypatch.setattr(data.VectorCache, "rows", rows)
+    monkeypatch.setattr(batches.VectorCache, "rows", rows)
     monkeypatch.setattr(model.elmo, "call", None)
     options = {"validation_data": batched(5, TEXTS, LABELS), "epochs": 3, "verbose": 0}
     for cache_bytes in (10**9, 500):
@@ -294,7 +293,7 @@ def test_each_word_has_a_vector_of_its_own(one_layer_folder):
     (old,) = table.get_weights()
     model.fit(["Good \u00c4"], ["pos"], epochs=1, verbose=0)
     changed = np.flatnonzero((table.get_weights()[0] != old).any(-1))
-    assert changed.tolist() == sorted(data.word_rows(["good", "\u00e4"]).numpy().tolist())
+    assert changed.tolist() == sorted(batches.word_rows(["good", "\u00e4"]).numpy().tolist())
     assert table.embeddings.shape[0] == 32_768  # of 64 floats: 8.4 MB in docs/small-machines.md
 
 

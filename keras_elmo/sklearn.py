@@ -1,11 +1,22 @@
 """ELMo for scikit-learn: estimators that are cloned, pickled, searched and put into pipelines."""
 
+import dataclasses
 import functools
+import pathlib
+from typing import Any
 
 import keras
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import assert_all_finite
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
@@ -20,11 +31,12 @@ class _ReadsTexts(BaseEstimator):
         return tags
 
 
-class ElmoVectorizer(TransformerMixin, _ReadsTexts):
+class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _ReadsTexts):
     """Texts, any column of strings, to vectors: float32, (N, D).
 
     Args:
-        model: what `Elmo.from_pretrained` takes. A process loads it once.
+        model: what `Elmo.from_pretrained` takes. A process loads it once, and anew if its files
+            change.
         layers: `"default"`; or what else `Elmo.embed` takes, whose mean over the tokens is taken;
             or a list of these, which are put side by side.
         tokenizer: how texts are split, see `Elmo`.
@@ -42,13 +54,24 @@ class ElmoVectorizer(TransformerMixin, _ReadsTexts):
         return self
 
     def transform(self, X):
-        elmo = _load(self.model, self.tokenizer)
-        layers = list(self.layers) if isinstance(self.layers, list | tuple) else [self.layers]
+        elmo, layers = _load(self), self._layers()
         rows = [
             np.concatenate([_of_text(layer, vectors[layer]) for layer in layers])
             for vectors in elmo.embed_stream(as_rows(X, elmo.tokenizer), layers)
         ]
-        return np.array(rows, np.float32)
+        return np.reshape(np.array(rows, np.float32), (len(rows), self._n_features_out))
+
+    def _layers(self):
+        return list(self.layers) if isinstance(self.layers, list | tuple) else [self.layers]
+
+    @property
+    def _n_features_out(self):  # D, of which scikit-learn makes the names of the columns
+        config = _load(self).config
+        sizes = {
+            "word_emb": config.projection_dim,
+            "all": (config.num_layers + 1) * config.output_dim,
+        }
+        return sum(sizes.get(layer, config.output_dim) for layer in self._layers())
 
     def __sklearn_is_fitted__(self):
         return True
@@ -61,6 +84,7 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         model, tokenizer: see `ElmoVectorizer`.
         layers, word_dim, filters, dropout: see `TextClassifier`.
         batch_size, epochs, verbose: see `TextClassifier.fit`.
+        class_weight: dict of a weight for each label, or `"balanced"`, as in scikit-learn.
         random_state: int, the seed of Keras, NumPy and Python for a training; `None`: none is set.
     """
 
@@ -75,20 +99,24 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         batch_size=32,
         epochs=None,
         verbose=0,
+        class_weight=None,
         random_state=None,
     ):
         self.model, self.tokenizer, self.layers = model, tokenizer, layers
         self.word_dim, self.filters, self.dropout = word_dim, filters, dropout
         self.batch_size, self.epochs, self.verbose = batch_size, epochs, verbose
-        self.random_state = random_state
+        self.class_weight, self.random_state = class_weight, random_state
 
     def fit(self, X, y, sample_weight=None):
+        y = _as_labels(y)
+        if self.class_weight is not None:
+            weights = compute_sample_weight(self.class_weight, y)
+            sample_weight = weights if sample_weight is None else weights * sample_weight
         if self.random_state is not None:
             keras.utils.set_random_seed(self.random_state)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         head = {name: getattr(self, name) for name in ("layers", "word_dim", "filters", "dropout")}
-        elmo, labels = _load(self.model, self.tokenizer), range(len(self.classes_))
-        self.model_ = TextClassifier(elmo, labels, **head)
+        self.model_ = TextClassifier(_load(self), range(len(self.classes_)), **head)
         options = {"sample_weight": sample_weight, "verbose": self.verbose}
         self.model_.fit(X, numbers, self.batch_size, self.epochs, **options)
         return self
@@ -102,9 +130,46 @@ class ElmoClassifier(ClassifierMixin, _ReadsTexts):
         return self.classes_[probabilities.argmax(-1)]
 
 
+def _as_labels(y):
+    """The labels of texts, an array (N,). Errors are scikit-learn's, or say what it lets pass."""
+    if isinstance(y, list | tuple):
+        y = np.array(y, object if len({isinstance(label, str) for label in y}) > 1 else None)
+    labels = column_or_1d(y, warn=True)
+    for row, label in enumerate(labels if labels.dtype == object else ()):
+        if not isinstance(label, str):
+            raise ValueError(
+                "Input y contains NaN, None, or other labels beside strings; they must all be "
+                f"strings, or numbers of one dtype. Received: {label!r} in row {row}"
+            )
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+@dataclasses.dataclass(frozen=True)
+class _Source:
+    """A model and its tokenizer. Two are equal if what is loaded is."""
+
+    key: str
+    model: Any = dataclasses.field(compare=False)
+    tokenizer: Any = dataclasses.field(compare=False)
+
+
+def _load(estimator):
+    """The `Elmo` of an estimator: one for all clones, as long as its files do not change."""
+    model, tokenizer = estimator.model, estimator.tokenizer
+    files = [pathlib.Path(part) for part in (model if isinstance(model, list | tuple) else [model])]
+    files += [file for folder in files if folder.is_dir() for file in sorted(folder.iterdir())]
+    states = [file.stat() for file in files if file.is_file()]
+    states = [(state.st_mtime_ns, state.st_size) for state in states]
+    config = getattr(tokenizer, "get_config", tokenizer.__repr__)()
+    key = repr((files, states, type(tokenizer), config))
+    return _loaded(_Source(key, model, tokenizer))
+
+
 @functools.lru_cache(maxsize=2)
-def _load(model, tokenizer):
-    return Elmo.from_pretrained(model, tokenizer=tokenizer)
+def _loaded(source):
+    return Elmo.from_pretrained(source.model, tokenizer=source.tokenizer)
 
 
 def _of_text(layer, vectors):

@@ -24,7 +24,8 @@ def add_arguments(parser):
         help="a text file, one sentence a line, or with --field *.jsonl, *.csv or *.tsv; *.gz is "
         "decompressed; - for standard input",
     )
-    parser.add_shared("--output", help="the file to write: *.hdf5, *.h5 or *.npz")
+    suffixes = (".hdf5", ".h5", ".npz")
+    parser.add_output(suffixes=suffixes, help="the file to write: *.hdf5, *.h5 or *.npz")
     add_embedding_arguments(
         parser,
         f"all (default), {VECTORS_HELP}; default: one vector a sentence, the mean of "
@@ -69,16 +70,8 @@ def run(options):
 
 
 def check_output(options):
-    """Refuses an output of another format, and one that would replace other files."""
-    output, suffix = options.output, os.path.splitext(options.output)[1]
-    if suffix not in (".hdf5", ".h5", ".npz"):
-        raise ValueError(
-            "The output must be named *.hdf5, *.h5 or *.npz; `keras-elmo embed-corpus` writes a "
-            f"folder. Received: --output {output}"
-        )
-    if options.input != "-" and inputs.is_same_file(options.input, output):
-        raise ValueError(f"The output must not be the input. Received: {output} for both")
-    source = inputs.model_source(options.model)
+    """Refuses an output that would replace a model's files."""
+    output, source = options.output, inputs.model_source(options.model)
     own = [source] if isinstance(source, str) else source
     folder = os.path.dirname(os.path.abspath(output))
     if any(inputs.is_same_file(path, place) for path in own for place in (folder, output)):
@@ -86,4 +79,3 @@ def check_output(options):
             "The output must not lie in the model's folder, where it could replace the weights."
             f" Received: --output {output}"
         )
-    inputs.check_overwrite(options, output)

@@ -33,6 +33,7 @@ def add_arguments(parser):
         "'corpus/*.txt.gz'; *.gz is decompressed",
     )
     parser.add_shared("--output", help="the folder to write")
+    parser.add_shared("--overwrite")
     add_embedding_arguments(
         parser,
         f"all (default: a column for each layer), {VECTORS_HELP}; several with commas "

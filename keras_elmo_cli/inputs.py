@@ -1,8 +1,50 @@
 """What is typed stands for: models, records, layers, words and files; and what is reported."""
 
+import glob
+import importlib.util
 import os
 import re
 import sys
+
+
+def check_files(options):
+    """Raises the errors of what is typed that need no import of TensorFlow, which takes seconds."""
+    parser, output = options.parser, getattr(options, options.parser.output_name or "", None)
+    for name in (*parser.input_names, "model"):
+        paths = getattr(options, name, None)
+        for path in paths if isinstance(paths, list) else [paths]:
+            if path in (None, "-"):
+                continue
+            if output and any(is_same_file(each, output) for each in (path, *glob.iglob(path))):
+                raise ValueError(f"The output must not be the input. Received: {output} for both")
+            # A file may be a pattern. A model may have a name or an address, too.
+            is_file = name != "model" or (path.endswith(".keras") and "://" not in path)
+            if is_file and glob.escape(path) == path:
+                os.stat(path)  # Python's own error
+    if output is not None:
+        _check_output(output, parser.output_suffixes, options.overwrite)
+    for module, name, extra in parser.libraries:
+        if importlib.util.find_spec(module) is None:
+            raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"')
+
+
+def is_same_file(path, other):
+    """Whether two paths are one existing file or folder."""
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
+
+
+def _check_output(output, suffixes, is_replaced):
+    if not output.endswith(suffixes or ""):
+        raise ValueError(
+            f"The name of the output must end with {' or '.join(suffixes)}. Received: {output}"
+        )
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {output}")
+    if os.path.isfile(output) and not is_replaced:
+        raise FileExistsError(
+            f"{output} exists already; give --overwrite to replace it, or name another file"
+        )
 
 
 def report(options, line):
@@ -112,22 +154,6 @@ def layer_numbers(typed, config):
         )
     layers = parse_layers(config, layers, num_mixes=1)
     return list(dict.fromkeys(layer % (config.num_layers + 1) for layer in layers))
-
-
-def is_same_file(path, other):
-    """Whether two paths are one existing file or folder."""
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
-
-
-def check_overwrite(options, output):
-    """Raises an error if an output has no folder, or exists without `--overwrite`."""
-    folder = os.path.dirname(os.path.abspath(output))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{folder} must be an existing folder. Received: {output}")
-    if os.path.isfile(output) and not options.overwrite:
-        raise FileExistsError(
-            f"{output} exists already; give --overwrite to replace it, or name another file"
-        )
 
 
 def find(options, words):

@@ -1,16 +1,19 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
+import argparse
 import contextlib
-import glob
+import errno
 import importlib
 import importlib.metadata
 import io
 import os
 import re
 import signal
+import subprocess
 import sys
 import traceback
 
+from keras_elmo_cli.inputs import check_files
 from keras_elmo_cli.options import SWITCH, CommandParser, Subcommand, add_commands, as_typed
 
 _COMMANDS = (  # modules of this package
@@ -29,16 +32,11 @@ def main(arguments=None):
     Returns the exit status, as docs/reference/command-line.md says it. It is 2 without a line if
     the reader of the output has gone.
     """
-    options = make_parser().parse_args(arguments)
-    if options.version:
-        print(f"keras-elmo {importlib.metadata.version('keras-elmo')}")
-        return 0
-    if not hasattr(options, "typed"):  # a command without its subcommand
-        options.run(options)
-    if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
-        sys.stdout.reconfigure(errors="replace")  # ? for a character that its encoding lacks
+    options = argparse.Namespace(parser=make_parser(), run=None)
     try:
-        _check_files(options)
+        _, unknown = options.parser.parse_known_args(arguments, options)
+        if unknown:
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         _run(options)
     except KeyboardInterrupt as error:
         number = getattr(error, "signal_number", signal.SIGINT)
@@ -59,25 +57,25 @@ def main(arguments=None):
             traceback.print_exc()
         text = re.sub(r"^\[Errno \d+\] ", "", str(error))  # what Python puts before its own errors
         lines = filter(None, map(str.strip, text.splitlines()))
-        message = as_typed(" ".join(lines) or type(error).__name__, options.typed)
-        print(f"{options.prog}: error: {message}", file=sys.stderr)
+        message = " ".join(lines) or type(error).__name__
+        message = as_typed(message, options.parser.option_names())
+        print(f"{options.parser.prog}: error: {message}", file=sys.stderr)
         return 2
     return 0
 
 
-def _check_files(options):
-    """Raises Python's own error for a file to read that is missing, before TensorFlow's import."""
-    for name in (*options.input_names, "model"):
-        paths = getattr(options, name, None)
-        for path in paths if isinstance(paths, list) else [paths]:
-            if path in (None, "-") or glob.escape(path) != path:
-                continue
-            # A model may have a name or an address, too.
-            if name != "model" or (path.endswith(".keras") and "://" not in path):
-                os.stat(path)
-
-
 def _run(options):
+    if options.version:
+        print(f"keras-elmo {importlib.metadata.version('keras-elmo')}", flush=True)
+        return
+    if options.run is None:  # a command without its subcommand
+        options.parser.exit(2, options.parser.format_help())
+    if hasattr(sys.stdout, "reconfigure"):  # not one of Python's own, as in tests
+        # Files and pipes are UTF-8, as what is read; a terminal shows ? for what it cannot show.
+        is_chosen = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
+        sys.stdout.reconfigure(encoding=None if is_chosen else "utf-8", errors="replace")
+    check_files(options)
+    import_library()
     from keras_elmo.process.memory import keep_memory
     from keras_elmo.process.signals import check_signals, noting_signals
 
@@ -89,13 +87,52 @@ def _run(options):
         check_signals("all was done already")
 
 
+# Another process, which shows what it has read, unless it ends with a zero byte.
+_HOLDER = """
+import sys
+held = sys.stdin.buffer.read()
+if not held.endswith(b"\\0"):
+    sys.stderr.buffer.write(held)
+"""
+
+
+def import_library():
+    """Imports the library without the lines that TensorFlow's C++ writes while it starts.
+
+    No log level hides them all. They are held back, and shown if the import fails, or crashes.
+    """
+    if "tensorflow" in sys.modules or sys.stderr is None or os.environ.get(_DEBUG):
+        return
+    try:
+        holder = subprocess.Popen(
+            [sys.executable, "-ISc", _HOLDER],
+            stdin=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # which Ctrl-C does not reach
+        )
+    except OSError:  # There may be no other process.
+        return
+    own = os.dup(2)
+    with holder:
+        os.dup2(holder.stdin.fileno(), 2)
+        try:
+            import keras_elmo  # noqa: F401 (first: it sets the log level)
+
+            # isort: split
+            import tensorflow as tf
+
+            tf.config.list_physical_devices()  # It looks for GPUs, and may find none.
+            sys.stderr.flush()
+            holder.stdin.write(b"\0")
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+
+
 def _is_full_output(error):
     """Whether standard output is full. The errors of all other files have their names."""
-    if not isinstance(error, OSError) or error.filename is not None:
-        return False
-    from keras_elmo.files.atomic import has_no_room
-
-    return has_no_room(error)
+    full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    return isinstance(error, OSError) and error.filename is None and error.errno in full
 
 
 def _discard_output():
@@ -110,7 +147,7 @@ def make_parser():
         prog="keras-elmo",
         description="ELMo: contextual word vectors from the original weights.",
         epilog=f"An error is one line, and exit status 2. With the environment variable {_DEBUG}=1 "
-        "its traceback stands above the line.",
+        "its traceback stands above the line, and TensorFlow's first log lines are shown.",
     )
     parser.add_argument("-V", "--version", **SWITCH, help="show the version")
     subcommands = {}

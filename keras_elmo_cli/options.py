@@ -117,14 +117,26 @@ class Subcommand(NamedTuple):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose help ends with examples, and which knows the files that a command reads."""
+    """A parser whose help ends with examples, and which knows what files a command has.
+
+    `inputs.check_files` looks at these before the command runs.
+    """
 
     examples = ()
     input_names = ()
+    output_name, output_suffixes = None, ()
+    libraries = ()  # which must be installed: modules, their names and extras
 
     def add_input(self, *names, **kwargs):
-        """`add_argument` for a file to read, which `main` looks for before it runs the command."""
+        """`add_argument` for a file to read, or for several."""
         self.input_names += (self.add_argument(*names, **kwargs).dest,)
+
+    def add_output(self, *names, suffixes=(), **kwargs):
+        """`add_argument` for the file to write, and `--overwrite`. Its name ends with a suffix."""
+        names, shared = names or ("-o", "--output"), {} if names else _SHARED["--output"]
+        self.output_name = self.add_argument(*names, **shared, **kwargs).dest
+        self.output_suffixes = suffixes
+        self.add_shared("--overwrite")
 
     def add_shared(self, *names, **changes):
         """Adds options that several subcommands have. Changes replace what `add_argument` gets."""
@@ -132,10 +144,12 @@ class CommandParser(argparse.ArgumentParser):
             letter = [name[1:3]] if name in _WITH_LETTER else []
             self.add_argument(*letter, name, **{**_SHARED[name], **changes})
 
-    def set_run(self, run):
-        """Sets what the parsed options say to run, and how their names are typed, for errors."""
-        typed = {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
-        self.set_defaults(run=run, typed=typed, prog=self.prog, input_names=self.input_names)
+    def option_names(self):
+        """How options are typed, by the names of their values."""
+        return {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
+
+    def print_help(self, file=None):
+        print(self.format_help(), end="", file=file, flush=True)  # argparse hides a full disk
 
     def format_help(self):
         lines = "".join(f"  {example}\n" for example in self.examples)
@@ -147,7 +161,6 @@ def add_commands(parser, metavar, subcommands):
 
     That help ends with examples of the first and the last of them.
     """
-    parser.set_defaults(run=lambda _: parser.exit(2, parser.format_help()))
     commands = parser.add_subparsers(metavar=metavar, parser_class=CommandParser)
     for name, (text, add_arguments, run) in subcommands.items():
         help, _, text = inspect.cleandoc(text or "").partition("\n\n")  # no text with `python -OO`
@@ -155,8 +168,7 @@ def add_commands(parser, metavar, subcommands):
         command = commands.add_parser(name, help=help, description=description)
         command.examples = examples
         add_arguments(command)
-        if run is not None:
-            command.set_run(run)
+        command.set_defaults(run=run, parser=command)
     first, *_, last = commands.choices.values()
     parser.examples = (*first.examples[:1], *last.examples[:1])
 
@@ -179,7 +191,7 @@ def add_embedding_arguments(parser, layers_help):
         help="tokens of a batch (memory grows with it). The default is 4096, and more where "
         "sentences are long",
     )
-    parser.add_shared("--overwrite", "--quiet")
+    parser.add_shared("--quiet")
 
 
 def add_occurrence_arguments(parser, has_senses=False):

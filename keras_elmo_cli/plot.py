@@ -33,15 +33,13 @@ def _picture(add_input_arguments, draw):
 
     def add_arguments(parser):
         add_input_arguments(parser)
-        parser.add_shared("--output", help="the picture: *.png or *.svg")
+        parser.add_output(suffixes=(".png", ".svg"), help="the picture: *.png or *.svg")
         parser.add_argument("--title", help="what stands above the picture")
-        parser.add_shared("--overwrite")
+        parser.libraries = [("matplotlib", "Matplotlib", "plot")]
 
     def run(options):
-        from keras_elmo.analysis.plot import check_picture, save_figure
+        from keras_elmo.analysis.plot import save_figure
 
-        check_picture(options.output)  # before anything is computed
-        inputs.check_overwrite(options, options.output)
         save_figure(draw(options), options.output)
         inputs.report(options, options.output)
 

@@ -41,7 +41,6 @@ def _run_tags(options):
     from keras_elmo.analysis import probing
     from keras_elmo.files.labelled_files import read_conllu
 
-    probing.check_library("sklearn", "scikit-learn", "probe")
     train, *tests = (  # before a model is loaded
         read_conllu(path, options.label_field, options.encoding, options.errors)
         for path in (options.train, *options.tests)
@@ -74,7 +73,6 @@ def _run_senses(options):
     """
     from keras_elmo.analysis import probing
 
-    probing.check_library("sklearn", "scikit-learn", "probe")
     probing.sense_folders(options.folder)  # before a model is loaded
     elmo = load_elmo(options, tokenizer=None)
     rows = probing.probe_senses(
@@ -84,6 +82,7 @@ def _run_senses(options):
 
 
 def _add_common_arguments(parser):
+    parser.libraries = [("sklearn", "scikit-learn", "probe")]
     parser.add_shared("--model", *DECODING, "--quiet")
     parser.add_argument(
         "--json", **SWITCH, help="print JSON, which `keras-elmo plot probe` reads, and not a table"

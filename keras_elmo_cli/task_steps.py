@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-from keras_elmo_cli.inputs import check_overwrite, chosen, load_elmo, read_records, report
+from keras_elmo_cli.inputs import chosen, load_elmo, read_records, report
 from keras_elmo_cli.options import DECODING, FORMATS, INTEGER, MODEL_HELP, SWITCH
 
 
@@ -20,8 +20,8 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     )
     parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
     parser.add_input("--test", metavar="FILE", help="is scored at the end")
-    parser.add_shared("--output", metavar="FILE", help=f"the {what} to write (*.keras)")
-    parser.add_shared("--overwrite", "--field", *DECODING)
+    parser.add_output(suffixes=(".keras",), metavar="FILE", help=f"the {what} to write (*.keras)")
+    parser.add_shared("--field", *DECODING)
     parser.add_shared("--format", choices=formats)
     add("--label-field", metavar="NAME", help=label_form)
     model_help = f"{MODEL_HELP} (default: tiny)"
@@ -62,9 +62,6 @@ def train(options, make, data, baseline):
     if options.epochs is not None:
         check_integers(1, epochs=options.epochs)
     check_integers(1, batch_size=options.batch_size)
-    if not options.output.endswith(".keras"):
-        raise ValueError(f"The output must be a *.keras file. Received: --output {options.output}")
-    check_overwrite(options, options.output)
     with replacing_file(options.output) as temporary:  # what cannot be written is found first
         model = _train(options, make, data, baseline)
         path = f"{temporary}.keras"  # Keras asks for the suffix.

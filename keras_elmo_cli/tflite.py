@@ -10,14 +10,15 @@ metadata 'keras_elmo' (JSON).
 
 import os
 
-from keras_elmo_cli.inputs import check_overwrite, load_any_model, report
+from keras_elmo_cli.inputs import load_any_model, report
 from keras_elmo_cli.options import ANY_MODEL_HELP, INPUTS, INTEGER, QUANTIZATIONS, SWITCH
 
 
 def add_arguments(parser):
     inputs = [name.replace("_", "-") for name in INPUTS]  # as they are typed
     parser.add_argument("model", metavar="MODEL", help=ANY_MODEL_HELP)
-    parser.add_argument("file", metavar="FILE", help="the file to write: *.tflite")
+    help = "the file to write: *.tflite"
+    parser.add_output("file", suffixes=(".tflite",), metavar="FILE", help=help)
     parser.add_argument(
         "-i",
         "--inputs",
@@ -41,7 +42,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--max-tokens", **INTEGER, help="fix all shapes: sentences of N tokens, for a browser"
     )
-    parser.add_shared("--overwrite", "--quiet")
+    parser.add_shared("--quiet")
 
 
 def run(options):
@@ -49,10 +50,6 @@ def run(options):
     from keras_elmo.tasks import Tagger, TextClassifier
     from keras_elmo.tflite import export as tflite
 
-    # What can be wrong is found before a model is loaded.
-    if not options.file.endswith(".tflite"):
-        raise ValueError(f"The file must be named *.tflite. Received: {options.file}")
-    check_overwrite(options, options.file)
     tflite.export_tflite(
         load_any_model(options, (Elmo, TextClassifier, Tagger)),
         options.file,

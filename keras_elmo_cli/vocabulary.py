@@ -7,25 +7,24 @@ a word a line: <S>, </S>, <UNK>, then the words, the most frequent first.
     keras-elmo vocabulary train.txt -o vocab.txt --size 50000
 """
 
-from keras_elmo_cli.inputs import check_overwrite, reading_bar, report
+from keras_elmo_cli.inputs import reading_bar, report
 from keras_elmo_cli.options import DECODING, INTEGER, pluralize
 
 
 def add_arguments(parser):
     parser.add_input("files", nargs="+", metavar="FILES", help="text files, or patterns")
-    parser.add_shared("--output", metavar="FILE", help="the file to write")
+    parser.add_output(metavar="FILE", help="the file to write")
     parser.add_argument(
         "--min-count", **INTEGER, default=1, help="leave out what is rarer (%(default)s)"
     )
     parser.add_argument("--size", **INTEGER, help="words at most")
-    parser.add_shared(*DECODING, "--overwrite", "--quiet")
+    parser.add_shared(*DECODING, "--quiet")
 
 
 def run(options):
     from keras_elmo.training import Corpus, build_vocabulary
 
     corpus = Corpus(options.files)
-    check_overwrite(options, options.output)
     with reading_bar(options, corpus.files) as bar:
         words, share = build_vocabulary(
             corpus.files,

@@ -6,7 +6,7 @@ import pytest
 
 from keras_elmo import Elmo, ElmoEmbedding, Tagger
 from keras_elmo_cli.embed import check_output
-from keras_elmo_cli.inputs import check_overwrite, layer_numbers, load_any_model, model_source
+from keras_elmo_cli.inputs import layer_numbers, load_any_model, model_source
 
 
 def test_numbers_of_layers(small_config):
@@ -35,9 +35,8 @@ def test_a_comma_parts_two_files(folder):
         assert model_source(",".join(pair)) == pair
 
 
-def check(output, model, overwrite=False):
-    options = argparse.Namespace(output=output, model=model, input="-", overwrite=overwrite)
-    check_output(options)
+def check(output, model):
+    check_output(argparse.Namespace(output=output, model=model))
 
 
 @pytest.mark.parametrize(
@@ -51,17 +50,12 @@ def check(output, model, overwrite=False):
 )
 def test_output_must_not_lie_in_the_models_folder(folder, output, model):
     with pytest.raises(ValueError, match=f"--output {output}"):
-        check(output, model, overwrite=True)
+        check(output, model)
 
 
-def test_output_elsewhere_is_taken_and_replaced_only_when_told(folder):
+def test_output_elsewhere_is_taken(folder):
     check("new.npz", "model")
     check("model/new.npz", "model/options.json,model/weights.hdf5")
-    check("old.npz", "model", overwrite=True)
-    with pytest.raises(FileExistsError, match="name another file"):
-        check("old.npz", "model")
-    with pytest.raises(FileNotFoundError, match="no must be an existing folder. Received: no/a"):
-        check_overwrite(None, "no/a")
 
 
 def test_models_of_keras_files(tmp_path, one_layer_folder):

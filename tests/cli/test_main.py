@@ -24,6 +24,7 @@ from keras_elmo_cli.main import main
         ("info", 2, "required: MODEL"),
         ("embed - -o a.hdf5 -m m -t moses", 2, "invalid choice: 'moses'"),
         ("embed - -o a.hdf5 -m m --encoding hex", 2, "is no encoding 'hex'"),
+        ("info tiny --json", 2, "usage: keras-elmo info .* unrecognized arguments: --json"),
     ],
 )
 def test_help_and_usage(monkeypatch, arguments, status, shown):
@@ -39,13 +40,18 @@ def test_help_and_usage(monkeypatch, arguments, status, shown):
     assert re.search(shown, err if status else out, re.DOTALL) and not (out if status else err)
 
 
+ROOT = os.path.dirname(os.path.dirname(keras_elmo.__file__))
 WITHOUT = """
 import sys
 from keras_elmo_cli.main import main
 statuses = []
+sys.modules["matplotlib"] = None  # as if it were not installed
 for arguments in (
     "--help", "--version", "plot", "embed --help", "embd", "embed no.txt -m tiny -o a.npz",
     "vocabulary no.txt -o v.txt", "evaluate tiny run", "plot probe no.json -o a.png",
+    "embed a.txt -m tiny -o a.txt", "vocabulary a.txt -o a.txt --overwrite",
+    "vocabulary a.txt -o b.txt", "classify train a.txt -o c.bin",
+    "plot cosines a b -m tiny -o a.png",
 ):
     try:
         statuses.append(main(arguments.split()))
@@ -56,14 +62,56 @@ print(statuses, {"tensorflow", "keras", "numpy", "keras_elmo"} & sys.modules.key
 
 
 def test_help_and_missing_files_need_no_tensorflow(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).touch()
     process = subprocess.run(
         [sys.executable, "-c", WITHOUT],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(keras_elmo.__file__))},
+        env={**os.environ, "PYTHONPATH": ROOT},
         capture_output=True,
         text=True,
     )
-    assert process.stdout.splitlines()[-1] == "[0, 0, 2, 0, 2, 2, 2, 2, 2] set()", process.stderr
+    statuses = [0, 0, 2, 0] + [2] * 10
+    assert process.stdout.splitlines()[-1] == f"{statuses} set()", process.stderr
+    assert 'Matplotlib is needed: pip install "keras-elmo[plot]"' in process.stderr
+
+
+# TensorFlow as it is imported, in the place of the real one.
+STUB = """
+import os, sys, types
+os.write(2, b"noise.")
+{}
+config = types.SimpleNamespace(list_physical_devices=lambda: os.write(2, b"noise."))
+"""
+START = """
+import os
+from keras_elmo_cli import main
+main.import_library()
+import tensorflow
+os.write(2, b"end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "variables", "shown"),
+    [
+        ("", {}, "end"),
+        ("", {"KERAS_ELMO_DEBUG": "1"}, "noise.end"),
+        ("raise ImportError('undefined symbol')", {}, "noise.Traceback .* undefined symbol"),
+        ("os.abort()", {}, "noise."),
+    ],
+)
+def test_the_lines_of_tensorflows_start_are_shown_if_it_fails(tmp_path, outcome, variables, shown):
+    (tmp_path / "tensorflow.py").write_text(STUB.format(outcome))
+    (tmp_path / "keras_elmo.py").write_text("import tensorflow")
+    process = subprocess.run(
+        [sys.executable, "-c", START],
+        cwd=tmp_path,
+        env={**os.environ, **variables, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert re.fullmatch(shown, process.stderr.strip(), re.DOTALL)
 
 
 @pytest.fixture
@@ -132,29 +180,40 @@ def test_sigterm_is_status_143(capsys, run_info, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.mark.parametrize("arguments", [["info", "small"], ["--version"], ["--help"]])
 @pytest.mark.parametrize("output", ["closed pipe", "/dev/full"])
-def test_an_output_that_takes_no_more_ends_the_command(monkeypatch, capfd, small_folder, output):
+def test_an_output_that_takes_no_more_ends_the_command(monkeypatch, capfd, arguments, output):
     """The reader has gone, or the disk is full. The error comes when the buffer is written."""
     if output == "/dev/full":
         if not os.path.exists(output):
             pytest.skip("the system has no /dev/full")
         stream = open(output, "w")
-        message = "keras-elmo info: error: No space left on device: 'standard output'\n"
+        name = "keras-elmo info" if "info" in arguments else "keras-elmo"
+        message = f"{name}: error: No space left on device: 'standard output'\n"
     else:
         read_end, write_end = os.pipe()
         os.close(read_end)
         stream, message = open(write_end, "w"), ""
     monkeypatch.setattr(sys, "stdout", stream)
-    assert main(["info", str(small_folder)]) == 2
+    monkeypatch.setattr(info, "run", lambda _: print("rows"))
+    assert main(arguments) == 2
     stream.close()  # as at Python's exit, which writes what is left in the buffer
     assert capfd.readouterr() == ("", message)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-def test_an_encoding_without_a_character_shows_a_question_mark(monkeypatch, run_info, encoding):
+@pytest.mark.parametrize(
+    ("is_terminal", "variables", "encoding"),
+    [(False, {}, "utf-8"), (False, {"PYTHONIOENCODING": "ascii"}, "ascii"), (True, {}, "ascii")],
+)
+def test_a_file_gets_utf_8_and_a_terminal_question_marks(
+    monkeypatch, run_info, is_terminal, variables, encoding
+):
     """What a command prints may be of a user's text, or be a name of a file."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii", write_through=True)
+    monkeypatch.setattr(stream.buffer, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr(sys, "stdout", stream)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     assert run_info(lambda options: print("caf\xe9 \u2026 \udcff.txt")) == 0
     expected = "caf\xe9 \u2026 ?.txt\n".encode(encoding, "replace")
     assert stream.buffer.getvalue() == expected

@@ -91,7 +91,7 @@ def test_every_help_ends_with_two_examples_that_can_be_typed(monkeypatch):
         for line in (first, second):
             assert line.startswith(f"  {parser.prog} ") and len(line) <= 80
             options = main_parser.parse_args(shlex.split(line)[1:])
-            assert callable(options.run) and options.prog in line
+            assert callable(options.run) and options.parser.prog in line
         progs.append(parser.prog)
     assert {"keras-elmo", "keras-elmo embed", "keras-elmo tag", "keras-elmo tag label"} < {*progs}
     assert len(progs) == len(set(progs)) == 1 + 15 + 2 + 2 + 2 + 5

@@ -39,15 +39,10 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.checks import check_integers
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.models.embed_stream import parse_layers
     from keras_elmo.weights.embedding_files import write_hdf5, write_npz
 
-    # What can be wrong is found before a model is loaded.
-    if options.token_budget is not None:
-        check_integers(1, token_budget=options.token_budget)
-    check_output(options)
     is_hdf5 = not options.output.endswith(".npz")
     sentences = [] if is_hdf5 and not options.no_sentence_index else None
     records = inputs.read_records(options, options.input, lines=sentences)
@@ -67,15 +62,3 @@ def run(options):
                 count, tokens = write_npz(temporary, arrays, records.kept)
     tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
     inputs.report(options, f"{options.output}: {pluralize(count, 'sentence')}{tokens}")
-
-
-def check_output(options):
-    """Refuses an output that would replace a model's files."""
-    output, source = options.output, inputs.model_source(options.model)
-    own = [source] if isinstance(source, str) else source
-    folder = os.path.dirname(os.path.abspath(output))
-    if any(inputs.is_same_file(path, place) for path in own for place in (folder, output)):
-        raise ValueError(
-            "The output must not lie in the model's folder, where it could replace the weights."
-            f" Received: --output {output}"
-        )

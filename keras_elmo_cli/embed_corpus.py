@@ -13,7 +13,7 @@ import signal
 
 from keras_elmo_cli import inputs
 from keras_elmo_cli.options import (
-    INTEGER,
+    COUNT,
     POOLED_SHARD_SIZE,
     SHARD_SIZE,
     SWITCH,
@@ -50,7 +50,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--shard-size",
-        **INTEGER,
+        **COUNT,
         help=f"sentences of a Parquet file (default: {SHARD_SIZE}, or {POOLED_SHARD_SIZE} with "
         "--pooled)",
     )

@@ -12,7 +12,7 @@ are one, which is easy to predict: compare models of the same share of unknown w
 import os
 
 from keras_elmo_cli.inputs import open_model_argument, reading_bar
-from keras_elmo_cli.options import DECODING, INTEGER, pluralize
+from keras_elmo_cli.options import COUNT, DECODING, pluralize
 
 
 def add_arguments(parser):
@@ -27,21 +27,19 @@ def add_arguments(parser):
     parser.add_input(
         "--vocab", dest="vocabulary", metavar="FILE", help="where MODEL has no vocab.txt"
     )
-    add("--batch-size", **INTEGER, default=32, help="lanes (%(default)s)")
-    add("--unroll-steps", **INTEGER, default=20, help="tokens of a lane at a time (%(default)s)")
+    add("--batch-size", **COUNT, default=32, help="lanes (%(default)s)")
+    add("--unroll-steps", **COUNT, default=20, help="tokens of a lane at a time (%(default)s)")
     parser.add_shared(*DECODING, "--matmul-dtype", "--quiet")
 
 
 def run(options):
     from keras_elmo import sources, training
-    from keras_elmo.checks import check_integers
     from keras_elmo.process.progress import ProgressBar
     from keras_elmo.process.signals import check_signals
     from keras_elmo.sources import names
     from keras_elmo.training import BiLanguageModel
     from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
 
-    check_integers(1, batch_size=options.batch_size, unroll_steps=options.unroll_steps)
     folder = sources.find_folder(options.model, with_softmax=not options.vocabulary)
     if folder is None:
         names = ", ".join(n for n, preset in names.PRESETS.items() if preset.checkpoint)

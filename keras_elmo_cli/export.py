@@ -11,7 +11,7 @@ train` and `tag train` wrote gives labels and tags.
 import os
 
 from keras_elmo_cli.inputs import chosen, load_any_model, report
-from keras_elmo_cli.options import ANY_MODEL_HELP, INTEGER, OPS, STORAGE, SWITCH
+from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, INTEGER, OPS, STORAGE, SWITCH
 
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 
@@ -31,11 +31,11 @@ def add_arguments(parser):
     )
     add("--storage", choices=STORAGE, help="dtype of the stored weights (default: float32)")
     add("--pooled-only", **SWITCH, help="only the mean vector of each sentence")
-    add("--max-tokens", **INTEGER, help="refuse sentences of more tokens")
+    add("--max-tokens", **COUNT, help="refuse sentences of more tokens")
     add("--warmup", **SWITCH, help="add a warm-up request (needs tensorflow-serving-api)")
     add(
         "--max-batch-size",
-        **INTEGER,
+        **COUNT,
         help="add batching_params.pbtxt: requests are put together up to N sentences",
     )
     parser.add_shared("--overwrite", "--quiet")

@@ -9,31 +9,23 @@ import sys
 
 def check_files(options):
     """Raises the errors of what is typed that need no import of TensorFlow, which takes seconds."""
-    parser, output = options.parser, getattr(options, options.parser.output_name or "", None)
-    for name in (*parser.input_names, "model"):
-        paths = getattr(options, name, None)
-        for path in paths if isinstance(paths, list) else [paths]:
-            if path in (None, "-"):
-                continue
-            if output and any(is_same_file(each, output) for each in (path, *glob.iglob(path))):
-                raise ValueError(f"The output must not be the input. Received: {output} for both")
-            # A file may be a pattern. A model may have a name or an address, too.
-            is_file = name != "model" or (path.endswith(".keras") and "://" not in path)
-            if is_file and glob.escape(path) == path:
-                os.stat(path)  # Python's own error
-    if output is not None:
-        _check_output(output, parser.output_suffixes, options.overwrite)
+    parser, model = options.parser, getattr(options, "model", None) or ""
+    typed = [getattr(options, name) or [] for name in parser.input_names]
+    typed = [path for paths in typed for path in ([paths] if isinstance(paths, str) else paths)]
+    for path in typed:
+        if path != "-" and glob.escape(path) == path:  # and is not a pattern
+            os.stat(path)  # Python's own error
+    if model.endswith(".keras") and "://" not in model:
+        os.stat(model)
+    if parser.output_name is not None:
+        _check_output(options, [*typed, model, *model.split(",")])
     for module, name, extra in parser.libraries:
         if importlib.util.find_spec(module) is None:
             raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"')
 
 
-def is_same_file(path, other):
-    """Whether two paths are one existing file or folder."""
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
-
-
-def _check_output(output, suffixes, is_replaced):
+def _check_output(options, inputs):
+    output, suffixes = getattr(options, options.parser.output_name), options.parser.output_suffixes
     if not output.endswith(suffixes or ""):
         raise ValueError(
             f"The name of the output must end with {' or '.join(suffixes)}. Received: {output}"
@@ -41,7 +33,18 @@ def _check_output(output, suffixes, is_replaced):
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {output}")
-    if os.path.isfile(output) and not is_replaced:
+    files = [file for path in inputs for file in (path, *glob.iglob(path)) if os.path.exists(file)]
+    is_vectors = output.endswith((".hdf5", ".h5"))
+    if is_vectors and any(os.path.samefile(file, folder) for file in files):
+        raise ValueError(
+            "Vectors must not lie in a model's folder, where they could replace its weights. "
+            f"Received: {output}"
+        )
+    if not os.path.isfile(output):
+        return
+    if any(os.path.samefile(file, output) for file in files):
+        raise ValueError(f"The output must not be the input. Received: {output} for both")
+    if not options.overwrite:
         raise FileExistsError(
             f"{output} exists already; give --overwrite to replace it, or name another file"
         )

@@ -30,8 +30,17 @@ SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
 NUM_NEGATIVES = 1024
 
-# What `add_argument` takes for a number and for a switch.
+
+def check_count(typed):
+    """An integer of at least 1, as it is typed: the `type` of an option."""
+    if not typed.isdecimal() or int(typed) == 0:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1. Received: {typed}")
+    return int(typed)
+
+
+# What `add_argument` takes for numbers and for a switch.
 INTEGER = {"type": int, "metavar": "N"}
+COUNT = {"type": check_count, "metavar": "N"}
 SWITCH = {"action": "store_true"}
 MODEL_HELP = (
     "tiny (in the package), a published name, a folder, a zip or tar file, an address "
@@ -187,7 +196,7 @@ def add_embedding_arguments(parser, layers_help):
     parser.add_shared("--layers", default="all", metavar=None, help=layers_help)
     parser.add_argument(
         "--token-budget",
-        **INTEGER,
+        **COUNT,
         help="tokens of a batch (memory grows with it). The default is 4096, and more where "
         "sentences are long",
     )
@@ -208,7 +217,7 @@ def add_occurrence_arguments(parser, has_senses=False):
     parser.add_argument("-i", "--ignore-case", **SWITCH, help="find Bank for bank, too")
     parser.add_argument(
         "--limit",
-        **INTEGER,
+        **COUNT,
         default=1000,  # enough for a picture or a table; their vectors take about 10 MB
         help="read the text as far as the first N occurrences (%(default)s)",
     )

@@ -10,24 +10,19 @@ vectors are nearest, with the cosines. Occurrences in the same sense are near in
 import json
 
 from keras_elmo_cli.inputs import find
-from keras_elmo_cli.options import INTEGER, SWITCH, add_occurrence_arguments, pluralize
+from keras_elmo_cli.options import COUNT, SWITCH, add_occurrence_arguments, pluralize
 
 
 def add_arguments(parser):
     parser.add_argument("word", metavar="WORD", help="a token")
     add_occurrence_arguments(parser)
-    parser.add_argument(  # whose `dest` is the name of the library, for its error
-        "-n", "--top", dest="count", **INTEGER, default=3, help="how many contexts (%(default)s)"
-    )
+    parser.add_argument("-n", "--top", **COUNT, default=3, help="how many contexts (%(default)s)")
     parser.add_argument("--json", **SWITCH, help="print JSON, and not a table")
 
 
 def run(options):
-    from keras_elmo.checks import check_integers
-
-    check_integers(1, count=options.count)
     found, layers, _ = find(options, options.word)
-    nearest = {layer: found.nearest(layer, options.count) for layer in layers}
+    nearest = {layer: found.nearest(layer, options.top) for layer in layers}
     (_print_json if options.json else _print_table)(options.word, found, nearest)
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 
 from keras_elmo_cli.inputs import chosen, load_elmo, read_records, report
-from keras_elmo_cli.options import DECODING, FORMATS, INTEGER, MODEL_HELP, SWITCH
+from keras_elmo_cli.options import COUNT, DECODING, FORMATS, INTEGER, MODEL_HELP, SWITCH
 
 
 def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
@@ -29,11 +29,11 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     parser.add_shared("--tokenizer")
     add(
         "--epochs",
-        **INTEGER,
+        **COUNT,
         help="at most so many; without it, the training ends by the score of --dev, or else after "
         "8 to 80, more the fewer texts there are",
     )
-    add("--batch-size", **INTEGER, default=32, help="(%(default)s)")
+    add("--batch-size", **COUNT, default=32, help="(%(default)s)")
     add("--fine-tune", **SWITCH, help="train all of ELMo afterwards, at a smaller rate")
     add("--seed", **INTEGER, default=0, help="(%(default)s)")
     parser.add_shared("--quiet")
@@ -55,13 +55,9 @@ def train(options, make, data, baseline):
     `data` is what `read_parts` gives. `baseline` is a function of the training data and others: it
     gives a name, and scores by their names.
     """
-    from keras_elmo.checks import check_integers
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.process.signals import check_signals
 
-    if options.epochs is not None:
-        check_integers(1, epochs=options.epochs)
-    check_integers(1, batch_size=options.batch_size)
     with replacing_file(options.output) as temporary:  # what cannot be written is found first
         model = _train(options, make, data, baseline)
         path = f"{temporary}.keras"  # Keras asks for the suffix.

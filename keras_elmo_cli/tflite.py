@@ -11,7 +11,7 @@ metadata 'keras_elmo' (JSON).
 import os
 
 from keras_elmo_cli.inputs import load_any_model, report
-from keras_elmo_cli.options import ANY_MODEL_HELP, INPUTS, INTEGER, QUANTIZATIONS, SWITCH
+from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, INPUTS, QUANTIZATIONS, SWITCH
 
 
 def add_arguments(parser):
@@ -40,7 +40,7 @@ def add_arguments(parser):
         "--dynamic-batch", dest="batch", **SWITCH, help="any number of sentences, not one"
     )
     parser.add_argument(
-        "--max-tokens", **INTEGER, help="fix all shapes: sentences of N tokens, for a browser"
+        "--max-tokens", **COUNT, help="fix all shapes: sentences of N tokens, for a browser"
     )
     parser.add_shared("--quiet")
 

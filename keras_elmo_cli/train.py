@@ -19,6 +19,7 @@ import warnings
 
 from keras_elmo_cli.inputs import model_source, open_model_argument, reading_bar, report
 from keras_elmo_cli.options import (
+    COUNT,
     DECODING,
     DTYPES,
     INTEGER,
@@ -41,8 +42,8 @@ _RATES = ", ".join(f"{name}: {rate:g}" for name, rate in OPTIMIZERS.items())
 # they are read, their defaults, and their help, which says what the default `None` means.
 TRAINING_OPTIONS = {
     "epochs": (_NUMBER, 10, "times to read the corpus"),
-    "batch_size": (INTEGER, 32, "lanes"),
-    "unroll_steps": (INTEGER, 20, "tokens of a window"),
+    "batch_size": (COUNT, 32, "lanes"),
+    "unroll_steps": (COUNT, 20, "tokens of a window"),
     "dropout": (_NUMBER, 0.1, ""),
     "optimizer": ({"choices": tuple(OPTIMIZERS)}, "adagrad", "adagrad is the original's"),
     "learning_rate": (_NUMBER, None, f"({_RATES})"),
@@ -93,7 +94,7 @@ def add_arguments(parser):
     parser.add_argument("--resume", **SWITCH, help="resume from the last checkpoint")
     parser.add_shared("--matmul-dtype", "--quiet")
     add = parser.add_argument_group("training").add_argument
-    add("--steps", **INTEGER, help="batches, in the place of epochs")
+    add("--steps", **COUNT, help="batches, in the place of epochs")
     for name, (kind, default, text) in TRAINING_OPTIONS.items():
         if default is not None:
             text = f"{text} ({'yes' if default is True else default})".lstrip()

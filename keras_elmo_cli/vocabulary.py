@@ -8,16 +8,16 @@ a word a line: <S>, </S>, <UNK>, then the words, the most frequent first.
 """
 
 from keras_elmo_cli.inputs import reading_bar, report
-from keras_elmo_cli.options import DECODING, INTEGER, pluralize
+from keras_elmo_cli.options import COUNT, DECODING, pluralize
 
 
 def add_arguments(parser):
     parser.add_input("files", nargs="+", metavar="FILES", help="text files, or patterns")
     parser.add_output(metavar="FILE", help="the file to write")
     parser.add_argument(
-        "--min-count", **INTEGER, default=1, help="leave out what is rarer (%(default)s)"
+        "--min-count", **COUNT, default=1, help="leave out what is rarer (%(default)s)"
     )
-    parser.add_argument("--size", **INTEGER, help="words at most")
+    parser.add_argument("--size", **COUNT, help="words at most")
     parser.add_shared(*DECODING, "--quiet")
 
 

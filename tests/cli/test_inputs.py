@@ -5,8 +5,8 @@ import keras
 import pytest
 
 from keras_elmo import Elmo, ElmoEmbedding, Tagger
-from keras_elmo_cli.embed import check_output
-from keras_elmo_cli.inputs import layer_numbers, load_any_model, model_source
+from keras_elmo_cli.inputs import check_files, layer_numbers, load_any_model, model_source
+from keras_elmo_cli.main import make_parser
 
 
 def test_numbers_of_layers(small_config):
@@ -21,7 +21,7 @@ def test_numbers_of_layers(small_config):
 def folder(tmp_path, monkeypatch):
     """A working folder with a model, a link to it, and an older output."""
     (tmp_path / "model").mkdir()
-    for name in ("old.npz", "model/options.json", "model/weights.hdf5"):
+    for name in ("old.npz", "w.hdf5", "model/options.json", "model/weights.hdf5"):
         (tmp_path / name).write_text(name)
     (tmp_path / "link").symlink_to("model")
     monkeypatch.chdir(tmp_path)
@@ -36,26 +36,25 @@ def test_a_comma_parts_two_files(folder):
 
 
 def check(output, model):
-    check_output(argparse.Namespace(output=output, model=model))
+    check_files(make_parser().parse_args(["embed", "-", "--overwrite", "-o", output, "-m", model]))
 
 
 @pytest.mark.parametrize(
     "output, model",
     [
-        ("model/new.npz", "model"),
-        ("model/weights.hdf5", "link"),
-        ("link/new.npz", "model"),
-        ("model/weights.hdf5", "model/options.json,model/weights.hdf5"),
+        ("model/weights.hdf5", "model"),
+        ("link/new.h5", "model"),
+        ("w.hdf5", "model/options.json,w.hdf5"),
     ],
 )
-def test_output_must_not_lie_in_the_models_folder(folder, output, model):
-    with pytest.raises(ValueError, match=f"--output {output}"):
+def test_output_must_not_replace_weights(folder, output, model):
+    with pytest.raises(ValueError, match=f"Received: {output}"):
         check(output, model)
 
 
 def test_output_elsewhere_is_taken(folder):
-    check("new.npz", "model")
-    check("model/new.npz", "model/options.json,model/weights.hdf5")
+    for output in ("new.npz", "old.npz", "new.hdf5", "model/new.npz"):
+        check(output, "model")
 
 
 def test_models_of_keras_files(tmp_path, one_layer_folder):

@@ -24,6 +24,12 @@ from keras_elmo_cli.main import main
         ("info", 2, "required: MODEL"),
         ("embed - -o a.hdf5 -m m -t moses", 2, "invalid choice: 'moses'"),
         ("embed - -o a.hdf5 -m m --encoding hex", 2, "is no encoding 'hex'"),
+        (
+            "embed - -o a.h5 -m m --token-budget 0",
+            2,
+            "-budget: must be an integer of at least 1. R",
+        ),
+        ("tag train a -o a.keras --epochs -1", 2, "--epochs: must be an integer of at least 1"),
         ("info tiny --json", 2, "usage: keras-elmo info .* unrecognized arguments: --json"),
     ],
 )

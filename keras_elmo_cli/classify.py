@@ -7,10 +7,15 @@ import collections
 import sys
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.options import Subcommand, add_commands
+from keras_elmo_cli.options import FORMATS, Subcommand, add_commands
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
+TASK = task_steps.Task(
+    "classifier",
+    "a text, a tab and a label on each line; or see --field",
+    "with --field, the field or column that is the label",
+)
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
@@ -19,12 +24,7 @@ def add_arguments(parser):
 
 
 def _add_train_arguments(parser):
-    task_steps.add_train_arguments(
-        parser,
-        "classifier",
-        "a text, a tab and a label on each line; or see --field",
-        "with --field, the field or column that is the label",
-    )
+    task_steps.add_train_arguments(parser, TASK)
 
 
 def _train(options):
@@ -69,7 +69,7 @@ def baseline(train, others):
 
 
 def _add_label_arguments(parser):
-    task_steps.add_label_arguments(parser, "classifier")
+    task_steps.add_label_arguments(parser, TASK, FORMATS)
 
 
 def _label(options):
@@ -83,7 +83,7 @@ def _label(options):
     """
     from keras_elmo.tasks import TextClassifier
 
-    model = TextClassifier.from_pretrained(options.model)
+    model = task_steps.load_task(options, TextClassifier)
     for records in task_steps.batches_of_records(options):
         texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)

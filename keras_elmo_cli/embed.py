@@ -14,7 +14,7 @@ import contextlib
 import os
 
 from keras_elmo_cli import inputs
-from keras_elmo_cli.options import SWITCH, VECTORS_HELP, add_embedding_arguments, pluralize
+from keras_elmo_cli.options import SWITCH, VECTORS_HELP, add_embedding_arguments
 
 
 def add_arguments(parser):
@@ -60,5 +60,5 @@ def run(options):
                 count, tokens = write_hdf5(temporary, arrays, sentences, records.kept)
             else:
                 count, tokens = write_npz(temporary, arrays, records.kept)
-    tokens = "" if layers == "default" else f", {pluralize(tokens, 'token')}"
-    inputs.report(options, f"{options.output}: {pluralize(count, 'sentence')}{tokens}")
+    tokens = "" if layers == "default" else f", {inputs.pluralize(tokens, 'token')}"
+    inputs.report(options, f"{options.output}: {inputs.pluralize(count, 'sentence')}{tokens}")

@@ -20,7 +20,6 @@ from keras_elmo_cli.options import (
     VECTOR_DTYPES,
     VECTORS_HELP,
     add_embedding_arguments,
-    pluralize,
 )
 
 
@@ -84,12 +83,12 @@ def run(options):
         except KeyboardInterrupt as error:
             if state is None:
                 raise
-            done = f"{state.shards:,} of {pluralize(state.total_shards, 'shard')}"
+            done = f"{state.shards:,} of {inputs.pluralize(state.total_shards, 'shard')}"
             raise Interrupted(
                 f"{options.output} has {done}; run the same command again to resume",
                 getattr(error, "signal_number", signal.SIGINT),
             ) from None
     note = "" if not manifest["rows"] or state.new_rows else "; nothing was missing"
-    rows = pluralize(manifest["rows"], "sentence")
-    shards = pluralize(len(manifest["shards"]), "shard")
+    rows = inputs.pluralize(manifest["rows"], "sentence")
+    shards = inputs.pluralize(len(manifest["shards"]), "shard")
     inputs.report(options, f"{options.output}: {rows} in {shards}{note}")

@@ -11,8 +11,8 @@ are one, which is easy to predict: compare models of the same share of unknown w
 
 import os
 
-from keras_elmo_cli.inputs import open_model_argument, reading_bar
-from keras_elmo_cli.options import COUNT, DECODING, pluralize
+from keras_elmo_cli.inputs import open_model_argument, pluralize, reading_bar
+from keras_elmo_cli.options import COUNT, DECODING
 
 
 def add_arguments(parser):

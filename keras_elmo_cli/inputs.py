@@ -56,6 +56,11 @@ def report(options, line):
         print(line, file=sys.stderr, flush=True)
 
 
+def pluralize(number, noun):
+    """A number and what it counts: `pluralize(1, "sentence")` is "1 sentence"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def reading_bar(options, files):
     """A `ProgressBar` of the bytes of some files that are read."""
     from keras_elmo.process.progress import ProgressBar
@@ -159,7 +164,7 @@ def layer_numbers(typed, config):
     return list(dict.fromkeys(layer % (config.num_layers + 1) for layer in layers))
 
 
-def find(options, words):
+def find_words(options, words):
     """The `Occurrences` of words in the text, the layers to show, and the senses (or `None`)."""
     from keras_elmo.analysis.occurrences import find_occurrences
 

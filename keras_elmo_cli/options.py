@@ -48,6 +48,10 @@ MODEL_HELP = (
     "comma between them"
 )
 ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
+TOKENIZERS_HELP = (
+    "how raw text is split: whitespace for text that is tokenised; treebank for raw prose; space: "
+    "the ASCII space alone, as TF Hub's module does; characters: each one, as of proteins"
+)
 VECTORS_HELP = (
     "average, top, elmo (the learned mix; in a new model the average), word_emb, lstm_outputs1, "
     "lstm_outputs2, ..., or the number of a layer, -1 being the last"
@@ -107,8 +111,7 @@ _SHARED = {
     "--tokenizer": {
         "choices": TOKENIZERS,
         "metavar": "NAME",
-        "help": "whitespace (default) for text that is tokenised; treebank for raw prose; space: "
-        "the ASCII space alone, as TF Hub's module does; characters: each one, as of proteins",
+        "help": f"{TOKENIZERS_HELP} (default: the model's own, or whitespace)",
     },
 }
 
@@ -226,11 +229,6 @@ def add_occurrence_arguments(parser, has_senses=False):
 # An argument in backquotes that are not part of a path, and one with its value after "Received: ".
 _QUOTED = re.compile(r"(?<![^\s(])`(?P<name>\w+)(?:=(?P<value>[^`\s]+))?`(?![\w/])")
 _RECEIVED = re.compile(r"(?<=Received: )(?P<name>\w+)=(?P<value>[^\s;,]+)")
-
-
-def pluralize(number, noun):
-    """A number and what it counts: `pluralize(1, "sentence")` is "1 sentence"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def as_typed(message, options):

@@ -70,7 +70,7 @@ def _draw_word(options):
     """
     from keras_elmo.analysis.plot import plot_word
 
-    found, layers, labels = inputs.find(options, options.word)
+    found, layers, labels = inputs.find_words(options, options.word)
     title = options.title or f"{options.word}: {len(found):,} occurrences"
     return plot_word(found.vectors, labels, layers, "tsne" if options.tsne else "pca", title)
 

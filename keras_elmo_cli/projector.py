@@ -7,8 +7,8 @@ FOLDER` shows under Projector, one tensor for each layer.
     keras-elmo projector sentences.txt bank -m tiny -o vectors --senses senses.txt
 """
 
-from keras_elmo_cli.inputs import find, report
-from keras_elmo_cli.options import SWITCH, add_occurrence_arguments, pluralize
+from keras_elmo_cli.inputs import find_words, pluralize, report
+from keras_elmo_cli.options import SWITCH, add_occurrence_arguments
 
 
 def add_arguments(parser):
@@ -25,7 +25,7 @@ def run(options):
     from keras_elmo.analysis.projector import check_folder, write_projector
 
     check_folder(options.output, options.overwrite)
-    found, layers, labels = find(options, options.words or None)
+    found, layers, labels = find_words(options, options.words or None)
     write_projector(found, options.output, layers, labels, options.tsv, options.overwrite)
     tokens = pluralize(len(found), "occurrence")
     hint = f"To see them: tensorboard --logdir {options.output}"

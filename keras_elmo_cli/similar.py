@@ -9,8 +9,8 @@ vectors are nearest, with the cosines. Occurrences in the same sense are near in
 
 import json
 
-from keras_elmo_cli.inputs import find
-from keras_elmo_cli.options import COUNT, SWITCH, add_occurrence_arguments, pluralize
+from keras_elmo_cli.inputs import find_words, pluralize
+from keras_elmo_cli.options import COUNT, SWITCH, add_occurrence_arguments
 
 
 def add_arguments(parser):
@@ -21,7 +21,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    found, layers, _ = find(options, options.word)
+    found, layers, _ = find_words(options, options.word)
     nearest = {layer: found.nearest(layer, options.top) for layer in layers}
     (_print_json if options.json else _print_table)(options.word, found, nearest)
 

@@ -10,6 +10,16 @@ from keras_elmo_cli.inputs import chosen
 from keras_elmo_cli.options import FORMATS, SWITCH, Subcommand, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
+TASK = task_steps.Task(
+    "tagger",
+    "CoNLL: a token a line, with its tag in another column, and a blank line after each sentence; "
+    "or *.conllu; or see --field",
+    "with --field, the field or column with the tags, a list, or tags with spaces between; of "
+    "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the column, "
+    "from 0, or from -1, the last, which is the default",
+    (*_FORMATS, *FORMATS[1:]),
+    ", or pos: universal parts of speech of English, in the package",
+)
 
 
 def add_arguments(parser):
@@ -17,16 +27,7 @@ def add_arguments(parser):
 
 
 def _add_train_arguments(parser):
-    task_steps.add_train_arguments(
-        parser,
-        "tagger",
-        "CoNLL: a token a line, with its tag in another column, and a blank line after each "
-        "sentence; or *.conllu; or see --field",
-        "with --field, the field or column with the tags, a list, or tags with spaces between; of "
-        "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the "
-        "column, from 0, or from -1, the last, which is the default",
-        (*_FORMATS, *FORMATS[1:]),
-    )
+    task_steps.add_train_arguments(parser, TASK)
     parser.add_argument("--no-crf", **SWITCH, help="choose each tag by itself, which is faster")
 
 
@@ -85,8 +86,7 @@ def _flat_pairs(*sides):
 
 
 def _add_label_arguments(parser):
-    packaged = ", or pos: universal parts of speech of English, in the package"
-    task_steps.add_label_arguments(parser, "tagger", (*_FORMATS, *FORMATS), packaged)
+    task_steps.add_label_arguments(parser, TASK, (*_FORMATS, *FORMATS))
     parser.add_argument(
         "--entities",
         **SWITCH,
@@ -119,7 +119,7 @@ def _label(options):
     """
     from keras_elmo.tasks import Tagger
 
-    model = Tagger.from_pretrained(options.model)
+    model = task_steps.load_task(options, Tagger)
     for texts in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):

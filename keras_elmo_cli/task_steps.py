@@ -3,30 +3,47 @@
 import contextlib
 import os
 import sys
+from typing import NamedTuple
 
-from keras_elmo_cli.inputs import chosen, load_elmo, read_records, report
-from keras_elmo_cli.options import COUNT, DECODING, FORMATS, INTEGER, MODEL_HELP, SWITCH
+from keras_elmo_cli.inputs import chosen, load_elmo, read_records, report, typed_arguments
+from keras_elmo_cli.options import (
+    COUNT,
+    DECODING,
+    FORMATS,
+    INTEGER,
+    MODEL_HELP,
+    SWITCH,
+    TOKENIZERS_HELP,
+)
 
 
-def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
-    """Adds the arguments of a training.
+class Task(NamedTuple):
+    """What is typed in other ways for each of the two.
 
-    `what` is made (`"classifier"`), from files of some formats, which hold what `form` says;
-    `--label-field` names what `label_form` says.
+    A file with labels holds what `form` says, in one of some formats, and `--label-field` names
+    what `label_form` says. `packaged` ends the help of `--model`, with models in the package.
     """
+
+    model: str  # what is trained
+    form: str
+    label_form: str
+    formats: tuple = FORMATS
+    packaged: str = ""
+
+
+def add_train_arguments(parser, task):
+    """Adds the arguments of a training."""
     add = parser.add_argument
-    parser.add_input(
-        "train", metavar="TRAIN", help=f"{form}; *.gz is decompressed; - for standard input"
-    )
+    _add_labelled_file(parser, task, "train", "TRAIN")
     parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
     parser.add_input("--test", metavar="FILE", help="is scored at the end")
-    parser.add_output(suffixes=(".keras",), metavar="FILE", help=f"the {what} to write (*.keras)")
-    parser.add_shared("--field", *DECODING)
-    parser.add_shared("--format", choices=formats)
-    add("--label-field", metavar="NAME", help=label_form)
+    output_help = f"the {task.model} to write (*.keras)"
+    parser.add_output(suffixes=(".keras",), metavar="FILE", help=output_help)
     model_help = f"{MODEL_HELP} (default: tiny)"
     parser.add_shared("--model", required=False, default="tiny", help=model_help)
-    parser.add_shared("--tokenizer")
+    parser.add_shared(
+        "--tokenizer", help=f"{TOKENIZERS_HELP} (default: %(default)s)", default="treebank"
+    )
     add(
         "--epochs",
         **COUNT,
@@ -39,14 +56,50 @@ def add_train_arguments(parser, what, form, label_form, formats=FORMATS):
     parser.add_shared("--quiet")
 
 
-def read_parts(options, read):
-    """Reads the files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists.
+def add_evaluate_arguments(parser, task):
+    """Adds the arguments with which a model is scored on a file with labels."""
+    _add_labelled_file(parser, task, "file", "FILE")
+    _add_model(parser, task)
 
-    `read` is `read_texts`, or a function of the same arguments.
-    """
-    arguments = chosen(options, "field", "label_field", "format", "encoding", "errors")
+
+def add_label_arguments(parser, task, formats):
+    """Adds the arguments with which new text, in one of some formats, gets labels."""
+    parser.add_input(
+        "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
+    )
+    parser.add_shared("--field", *DECODING)
+    parser.add_shared("--format", choices=formats)
+    _add_model(parser, task)
+
+
+def _add_labelled_file(parser, task, name, metavar):
+    help = f"{task.form}; *.gz is decompressed; - for standard input"
+    parser.add_input(name, metavar=metavar, help=help)
+    parser.add_shared("--field", *DECODING)
+    parser.add_shared("--format", choices=task.formats)
+    parser.add_argument("--label-field", metavar="NAME", help=task.label_form)
+
+
+def _add_model(parser, task):
+    parser.add_shared(
+        "--model",
+        metavar="MODEL",
+        help=f"the {task.model}: a *.keras file, a folder of `save_pretrained`, an address"
+        f"{task.packaged}",
+    )
+    parser.add_shared("--tokenizer", help=f"{TOKENIZERS_HELP} (default: that of the training)")
+
+
+def read_labelled(options, file, read):
+    """The texts of a file and their labels. `read` has the arguments of `read_texts`."""
+    names = ("field", "label_field", "format", "encoding", "errors")
+    return read(file, **chosen(options, *names))
+
+
+def read_parts(options, read):
+    """Reads the files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists."""
     files = chosen(options, "train", "dev", "test")
-    return {part: read(file, **arguments) for part, file in files.items() if file is not None}
+    return {part: read_labelled(options, file, read) for part, file in files.items() if file}
 
 
 def train(options, make, data, baseline):
@@ -113,21 +166,9 @@ def _scores(scores):
     return ", ".join(f"{name} {100 * value:.1f} %" for name, value in scores.items())
 
 
-def add_label_arguments(parser, what, formats=FORMATS, packaged=""):
-    """Adds the arguments with which new text gets labels; see `add_train_arguments`.
-
-    `packaged` ends the help of `--model`, with the names of models in the package.
-    """
-    parser.add_input(
-        "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
-    )
-    parser.add_shared(
-        "--model",
-        metavar="MODEL",
-        help=f"the {what}: a *.keras file, a folder of `save_pretrained`, an address{packaged}",
-    )
-    parser.add_shared("--field", *DECODING)
-    parser.add_shared("--format", choices=formats)
+def load_task(options, kind):
+    """The trained model of `--model`, which must be of the class `kind`."""
+    return kind.from_pretrained(options.model, **typed_arguments(options))
 
 
 def batches_of_records(options, count=1024):

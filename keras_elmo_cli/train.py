@@ -17,7 +17,7 @@ import sys
 import time
 import warnings
 
-from keras_elmo_cli.inputs import model_source, open_model_argument, reading_bar, report
+from keras_elmo_cli.inputs import model_source, open_model_argument, pluralize, reading_bar, report
 from keras_elmo_cli.options import (
     COUNT,
     DECODING,
@@ -28,7 +28,6 @@ from keras_elmo_cli.options import (
     OPTIMIZERS,
     SCHEDULES,
     SWITCH,
-    pluralize,
 )
 
 # The shape of the published model `small`: arguments of `ElmoConfig`.

@@ -7,8 +7,8 @@ a word a line: <S>, </S>, <UNK>, then the words, the most frequent first.
     keras-elmo vocabulary train.txt -o vocab.txt --size 50000
 """
 
-from keras_elmo_cli.inputs import reading_bar, report
-from keras_elmo_cli.options import COUNT, DECODING, pluralize
+from keras_elmo_cli.inputs import pluralize, reading_bar, report
+from keras_elmo_cli.options import COUNT, DECODING
 
 
 def add_arguments(parser):

@@ -1,10 +1,13 @@
 """What is typed stands for: models, records, layers, words and files; and what is reported."""
 
 import glob
+import importlib.metadata
 import importlib.util
 import os
 import re
 import sys
+
+from keras_elmo_cli.options import MODELS
 
 
 def check_files(options):
@@ -15,13 +18,25 @@ def check_files(options):
     for path in typed:
         if path != "-" and glob.escape(path) == path:  # and is not a pattern
             os.stat(path)  # Python's own error
-    if model.endswith(".keras") and "://" not in model:
-        os.stat(model)
+    for name in filter(None, (model, getattr(options, "init", None))):
+        _check_model(name)
     if parser.output_name is not None:
         _check_output(options, [*typed, model, *model.split(",")])
     for module, name, extra in parser.libraries:
         if importlib.util.find_spec(module) is None:
             raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"')
+
+
+def _check_model(name):
+    is_path = os.path.exists(name) or "," in name
+    if is_path or "://" in name or name in MODELS or importlib.metadata.entry_points(name=name):
+        return
+    if name.endswith(".keras"):
+        os.stat(name)
+    raise ValueError(
+        f"There is no model {name}. It must be a folder, a file, an address (https://..., "
+        f"hf://user/model) or one of the names: {', '.join(MODELS)}. Received: {name}"
+    )
 
 
 def _check_output(options, inputs):

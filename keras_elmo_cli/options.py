@@ -12,6 +12,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+# Those of other packages are entry points.
+MODELS = (
+    "tiny small medium original original_5.5B pubmed portuguese_wikipedia portuguese_brwac pos"
+).split()
 TOKENIZERS = ("whitespace", "treebank", "space", "characters")
 MATMUL_DTYPES = ("bfloat16",)
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")

@@ -57,7 +57,7 @@ for arguments in (
     "vocabulary no.txt -o v.txt", "evaluate tiny run", "plot probe no.json -o a.png",
     "embed a.txt -m tiny -o a.txt", "vocabulary a.txt -o a.txt --overwrite",
     "vocabulary a.txt -o b.txt", "classify train a.txt -o c.bin",
-    "plot cosines a b -m tiny -o a.png",
+    "plot cosines a b -m tiny -o a.png", "info absent", "tag label a.txt -m absent.keras",
 ):
     try:
         statuses.append(main(arguments.split()))
@@ -77,7 +77,7 @@ def test_help_and_missing_files_need_no_tensorflow(tmp_path):
         capture_output=True,
         text=True,
     )
-    statuses = [0, 0, 2, 0] + [2] * 10
+    statuses = [0, 0, 2, 0] + [2] * 12
     assert process.stdout.splitlines()[-1] == f"{statuses} set()", process.stderr
     assert 'Matplotlib is needed: pip install "keras-elmo[plot]"' in process.stderr
 

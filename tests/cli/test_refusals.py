@@ -35,7 +35,7 @@ EARLY = [
     ("embed latin.txt -m model -o out.npz", "latin.txt must be utf-8, and is not"),
     (f"{CORPUS} -", "standard input"),
     ("evaluate model latin.txt --vocab vocab.txt --encoding ascii", "latin.txt must be ascii"),
-    ("evaluate nosuch heldout.txt", "Received: nosuch"),
+    ("evaluate nosuch heldout.txt", "There is no model nosuch. It must be a folder"),
     ("evaluate tiny heldout.txt", "original without --vocab. Received: tiny"),
     ("evaluate model heldout.txt", "no model/vocab.txt; name the vocabulary with --vocab"),
     ("export model out --version-number -1", "must be a whole number"),

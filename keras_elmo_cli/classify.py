@@ -7,7 +7,7 @@ import collections
 import sys
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.options import FORMATS, Subcommand, add_commands
+from keras_elmo_cli.options import add_commands
 
 # A word with its apostrophe, or marks: the texts may be tokenised or not.
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
@@ -20,11 +20,11 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 def add_arguments(parser):
-    add_commands(parser, "STEP", STEPS)
-
-
-def _add_train_arguments(parser):
-    task_steps.add_train_arguments(parser, TASK)
+    steps = {
+        "train": (_train.__doc__, TASK.add_train_arguments, _train),
+        "label": (_label.__doc__, TASK.add_label_arguments, _label),
+    }
+    add_commands(parser, steps)
 
 
 def _train(options):
@@ -68,10 +68,6 @@ def baseline(train, others):
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}
 
 
-def _add_label_arguments(parser):
-    task_steps.add_label_arguments(parser, TASK, FORMATS)
-
-
 def _label(options):
     """Label new texts.
 
@@ -91,9 +87,3 @@ def _label(options):
             names = label if isinstance(label, list) else [label]
             share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
             print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")
-
-
-STEPS = {
-    "train": Subcommand(_train.__doc__, _add_train_arguments, _train),
-    "label": Subcommand(_label.__doc__, _add_label_arguments, _label),
-}

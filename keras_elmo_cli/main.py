@@ -14,7 +14,7 @@ import sys
 import traceback
 
 from keras_elmo_cli.inputs import check_files
-from keras_elmo_cli.options import SWITCH, CommandParser, Subcommand, add_commands, as_typed
+from keras_elmo_cli.options import SWITCH, CommandParser, add_commands, as_typed
 
 _COMMANDS = (  # modules of this package
     "embed embed-corpus info export tflite vocabulary train evaluate convert classify tag probe "
@@ -153,8 +153,7 @@ def make_parser():
     subcommands = {}
     for name in _COMMANDS:
         module = importlib.import_module(f"keras_elmo_cli.{name.replace('-', '_')}")
-        run = getattr(module, "run", None)  # `plot` and others have subcommands of their own
-        subcommands[name] = Subcommand(module.__doc__, module.add_arguments, run)
-    add_commands(parser, "COMMAND", subcommands)
+        subcommands[name] = module.__doc__, module.add_arguments, getattr(module, "run", None)
+    add_commands(parser, subcommands)
     parser.examples = (*parser.examples[:1], "keras-elmo tag label sentences.txt -m pos")
     return parser

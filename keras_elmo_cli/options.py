@@ -9,8 +9,6 @@ import argparse
 import inspect
 import io
 import re
-from collections.abc import Callable
-from typing import NamedTuple
 
 # Those of other packages are entry points.
 MODELS = (
@@ -120,18 +118,6 @@ _SHARED = {
 }
 
 
-class Subcommand(NamedTuple):
-    """What the parser knows of a subcommand; `run` is `None` if it has subcommands of its own.
-
-    `text` is a docstring: a line for the list of subcommands, a description, and perhaps two
-    examples, each on a line that is indented.
-    """
-
-    text: str
-    add_arguments: Callable
-    run: Callable | None
-
-
 class CommandParser(argparse.ArgumentParser):
     """A parser whose help ends with examples, and which knows what files a command has.
 
@@ -172,12 +158,14 @@ class CommandParser(argparse.ArgumentParser):
         return f"{super().format_help()}\nexamples:\n{lines}"
 
 
-def add_commands(parser, metavar, subcommands):
+def add_commands(parser, subcommands):
     """Makes a command take subcommands, a dict by their names; without one, it shows its help.
 
-    That help ends with examples of the first and the last of them.
+    Each has a docstring (a line for the list of subcommands, a description, and perhaps two
+    examples, each on a line that is indented), a function that adds arguments, and one that runs;
+    `None` if it has subcommands of its own. The help ends with examples of the first and the last.
     """
-    commands = parser.add_subparsers(metavar=metavar, parser_class=CommandParser)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     for name, (text, add_arguments, run) in subcommands.items():
         help, _, text = inspect.cleandoc(text or "").partition("\n\n")  # no text with `python -OO`
         description, *examples = text.split("\n    ")

@@ -9,13 +9,7 @@ import os
 import pathlib
 
 from keras_elmo_cli import inputs
-from keras_elmo_cli.options import (
-    READING,
-    SWITCH,
-    Subcommand,
-    add_commands,
-    add_occurrence_arguments,
-)
+from keras_elmo_cli.options import READING, SWITCH, add_commands, add_occurrence_arguments
 
 _MAX_SENTENCES = 1000  # of the text: more do not change its mean visibly
 _PROBE_TITLES = {
@@ -25,11 +19,18 @@ _PROBE_TITLES = {
 
 
 def add_arguments(parser):
-    add_commands(parser, "PICTURE", PICTURES)
+    pictures = {
+        "word": _picture(_add_word_arguments, _draw_word),
+        "cosines": _picture(_add_cosines_arguments, _draw_cosines),
+        "mix": _picture(_inputs("MODEL", "a *.keras file, or a folder of such files"), _draw_mix),
+        "probe": _picture(_inputs("FILE", "what `keras-elmo probe --json` printed"), _draw_probe),
+        "training": _picture(_inputs("FOLDER", "of `keras-elmo train`"), _draw_training),
+    }
+    add_commands(parser, pictures)
 
 
 def _picture(add_input_arguments, draw):
-    """A `Subcommand` that writes the figure of `draw`, a function of the parsed options."""
+    """A subcommand that writes the figure of `draw`, a function of the parsed options."""
 
     def add_arguments(parser):
         add_input_arguments(parser)
@@ -43,7 +44,7 @@ def _picture(add_input_arguments, draw):
         save_figure(draw(options), options.output)
         inputs.report(options, options.output)
 
-    return Subcommand(draw.__doc__, add_arguments, run)
+    return draw.__doc__, add_arguments, run
 
 
 def _inputs(metavar, help):
@@ -200,12 +201,3 @@ def _draw_training(options):
         names = options.files
     logs = map(read_event_log, options.files)
     return plot_training(dict(zip(names, logs, strict=True)), options.title)
-
-
-PICTURES = {
-    "word": _picture(_add_word_arguments, _draw_word),
-    "cosines": _picture(_add_cosines_arguments, _draw_cosines),
-    "mix": _picture(_inputs("MODEL", "a *.keras file, or a folder of such files"), _draw_mix),
-    "probe": _picture(_inputs("FILE", "what `keras-elmo probe --json` printed"), _draw_probe),
-    "training": _picture(_inputs("FOLDER", "of `keras-elmo train`"), _draw_training),
-}

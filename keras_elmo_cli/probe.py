@@ -8,11 +8,15 @@ import json
 import os
 
 from keras_elmo_cli.inputs import load_elmo
-from keras_elmo_cli.options import DECODING, SWITCH, TAG_COLUMNS, Subcommand, add_commands
+from keras_elmo_cli.options import DECODING, SWITCH, TAG_COLUMNS, add_commands
 
 
 def add_arguments(parser):
-    add_commands(parser, "TASK", TASKS)
+    tasks = {
+        "tags": (_run_tags.__doc__, _add_tags_arguments, _run_tags),
+        "senses": (_run_senses.__doc__, _add_senses_arguments, _run_senses),
+    }
+    add_commands(parser, tasks)
 
 
 def _add_tags_arguments(parser):
@@ -110,9 +114,3 @@ def _show(options, task, rows, data, metric):
             weights = "  ".join(f"{weight:.2f}" for weight in row["mix weights"])
             print(f"weights of the layers in the mix: {weights}")
             break
-
-
-TASKS = {
-    "tags": Subcommand(_run_tags.__doc__, _add_tags_arguments, _run_tags),
-    "senses": Subcommand(_run_senses.__doc__, _add_senses_arguments, _run_senses),
-}

@@ -7,7 +7,7 @@ import json
 
 from keras_elmo_cli import task_steps
 from keras_elmo_cli.inputs import chosen
-from keras_elmo_cli.options import FORMATS, SWITCH, Subcommand, add_commands
+from keras_elmo_cli.options import FORMATS, SWITCH, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
 TASK = task_steps.Task(
@@ -23,11 +23,15 @@ TASK = task_steps.Task(
 
 
 def add_arguments(parser):
-    add_commands(parser, "STEP", STEPS)
+    steps = {
+        "train": (_train.__doc__, _add_train_arguments, _train),
+        "label": (_label.__doc__, _add_label_arguments, _label),
+    }
+    add_commands(parser, steps)
 
 
 def _add_train_arguments(parser):
-    task_steps.add_train_arguments(parser, TASK)
+    TASK.add_train_arguments(parser)
     parser.add_argument("--no-crf", **SWITCH, help="choose each tag by itself, which is faster")
 
 
@@ -86,7 +90,7 @@ def _flat_pairs(*sides):
 
 
 def _add_label_arguments(parser):
-    task_steps.add_label_arguments(parser, TASK, (*_FORMATS, *FORMATS))
+    TASK.add_label_arguments(parser)
     parser.add_argument(
         "--entities",
         **SWITCH,
@@ -130,9 +134,3 @@ def _label(options):
             for token, tag in row:
                 print(f"{token}\t{tag}")
             print()
-
-
-STEPS = {
-    "train": Subcommand(_train.__doc__, _add_train_arguments, _train),
-    "label": Subcommand(_label.__doc__, _add_label_arguments, _label),
-}

@@ -20,8 +20,8 @@ from keras_elmo_cli.options import (
 class Task(NamedTuple):
     """What is typed in other ways for each of the two.
 
-    A file with labels holds what `form` says, in one of some formats, and `--label-field` names
-    what `label_form` says. `packaged` ends the help of `--model`, with models in the package.
+    A file with labels holds what `form` says, in one of `formats`, and `--label-field` names what
+    `label_form` says. `packaged` ends the help of `--model`, with models in the package.
     """
 
     model: str  # what is trained
@@ -30,64 +30,53 @@ class Task(NamedTuple):
     formats: tuple = FORMATS
     packaged: str = ""
 
+    def add_train_arguments(self, parser):
+        """Adds the arguments of a training."""
+        self._add_labelled_file(parser, "train", "TRAIN")
+        parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
+        parser.add_input("--test", metavar="FILE", help="is scored at the end")
+        help = f"the {self.model} to write (*.keras)"
+        parser.add_output(suffixes=(".keras",), metavar="FILE", help=help)
+        help = f"{MODEL_HELP} (default: tiny)"
+        parser.add_shared("--model", required=False, default="tiny", help=help)
+        help = f"{TOKENIZERS_HELP} (default: %(default)s)"
+        parser.add_shared("--tokenizer", default="treebank", help=help)
+        parser.add_argument(
+            "--epochs",
+            **COUNT,
+            help="at most so many; without it, the training ends by the score of --dev, or else "
+            "after 8 to 80, more the fewer texts there are",
+        )
+        parser.add_argument("--batch-size", **COUNT, default=32, help="(%(default)s)")
+        help = "train all of ELMo afterwards, at a smaller rate"
+        parser.add_argument("--fine-tune", **SWITCH, help=help)
+        parser.add_argument("--seed", **INTEGER, default=0, help="(%(default)s)")
+        parser.add_shared("--quiet")
 
-def add_train_arguments(parser, task):
-    """Adds the arguments of a training."""
-    add = parser.add_argument
-    _add_labelled_file(parser, task, "train", "TRAIN")
-    parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
-    parser.add_input("--test", metavar="FILE", help="is scored at the end")
-    output_help = f"the {task.model} to write (*.keras)"
-    parser.add_output(suffixes=(".keras",), metavar="FILE", help=output_help)
-    model_help = f"{MODEL_HELP} (default: tiny)"
-    parser.add_shared("--model", required=False, default="tiny", help=model_help)
-    parser.add_shared(
-        "--tokenizer", help=f"{TOKENIZERS_HELP} (default: %(default)s)", default="treebank"
-    )
-    add(
-        "--epochs",
-        **COUNT,
-        help="at most so many; without it, the training ends by the score of --dev, or else after "
-        "8 to 80, more the fewer texts there are",
-    )
-    add("--batch-size", **COUNT, default=32, help="(%(default)s)")
-    add("--fine-tune", **SWITCH, help="train all of ELMo afterwards, at a smaller rate")
-    add("--seed", **INTEGER, default=0, help="(%(default)s)")
-    parser.add_shared("--quiet")
+    def add_evaluate_arguments(self, parser):
+        """Adds the arguments with which a model is scored on a file with labels."""
+        self._add_labelled_file(parser, "file", "FILE")
+        self._add_model(parser)
 
+    def add_label_arguments(self, parser):
+        """Adds the arguments with which new text gets labels."""
+        help = "a text a line, or see --field; *.gz too; - for standard input"
+        parser.add_input("file", metavar="FILE", help=help)
+        parser.add_shared("--field", *DECODING)
+        parser.add_shared("--format", choices=dict.fromkeys((*self.formats, *FORMATS)))
+        self._add_model(parser)
 
-def add_evaluate_arguments(parser, task):
-    """Adds the arguments with which a model is scored on a file with labels."""
-    _add_labelled_file(parser, task, "file", "FILE")
-    _add_model(parser, task)
+    def _add_labelled_file(self, parser, name, metavar):
+        help = f"{self.form}; *.gz is decompressed; - for standard input"
+        parser.add_input(name, metavar=metavar, help=help)
+        parser.add_shared("--field", *DECODING)
+        parser.add_shared("--format", choices=self.formats)
+        parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
 
-
-def add_label_arguments(parser, task, formats):
-    """Adds the arguments with which new text, in one of some formats, gets labels."""
-    parser.add_input(
-        "file", metavar="FILE", help="a text a line, or see --field; *.gz too; - for standard input"
-    )
-    parser.add_shared("--field", *DECODING)
-    parser.add_shared("--format", choices=formats)
-    _add_model(parser, task)
-
-
-def _add_labelled_file(parser, task, name, metavar):
-    help = f"{task.form}; *.gz is decompressed; - for standard input"
-    parser.add_input(name, metavar=metavar, help=help)
-    parser.add_shared("--field", *DECODING)
-    parser.add_shared("--format", choices=task.formats)
-    parser.add_argument("--label-field", metavar="NAME", help=task.label_form)
-
-
-def _add_model(parser, task):
-    parser.add_shared(
-        "--model",
-        metavar="MODEL",
-        help=f"the {task.model}: a *.keras file, a folder of `save_pretrained`, an address"
-        f"{task.packaged}",
-    )
-    parser.add_shared("--tokenizer", help=f"{TOKENIZERS_HELP} (default: that of the training)")
+    def _add_model(self, parser):
+        help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
+        parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
+        parser.add_shared("--tokenizer", help=f"{TOKENIZERS_HELP} (default: that of the training)")
 
 
 def read_labelled(options, file, read):

@@ -2,6 +2,9 @@
 
 import math
 import numbers
+import os
+import sys
+import warnings
 
 import keras
 
@@ -11,6 +14,19 @@ ACTIVATIONS = ("relu", "tanh")
 _MAX_NAMES = 8
 _MAX_SHOWN = 60
 _MAX_LINE = 300  # of a fault, with the names and values in it
+
+
+_INNER = tuple(  # the folders of this package, and of Keras, which calls it
+    os.path.join(os.path.dirname(file), "") for file in (__file__, keras.__file__)
+)
+
+
+def warn(message):
+    """Warns of what a user passed. The warning points at a line outside of this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INNER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def short_repr(value):

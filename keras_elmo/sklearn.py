@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
 from keras_elmo.tasks import TextClassifier
-from keras_elmo.tasks.examples import as_rows
 
 
 class _ReadsTexts(BaseEstimator):
@@ -57,7 +56,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _ReadsTe
         elmo, layers = _load(self), self._layers()
         rows = [
             np.concatenate([_of_text(layer, vectors[layer]) for layer in layers])
-            for vectors in elmo.embed_stream(as_rows(X, elmo.tokenizer), layers)
+            for vectors in elmo.embed_stream(X, layers)
         ]
         return np.reshape(np.array(rows, np.float32), (len(rows), self._n_features_out))
 

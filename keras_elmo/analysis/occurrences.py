@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers, printable, short_repr
-from keras_elmo.models.sentences import tokenize
+from keras_elmo.text.reading import read_words
 
 ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
 _CONTEXT_TOKENS = 8  # on each side of a token, where its context is shown
@@ -118,7 +118,7 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
     found = Occurrences([], [], [], [], None)
     missed = set()  # words that occur in some case
     is_cut = False
-    tokenized = tokenize(elmo.tokenizer, sentences, elmo.max_tokens)
+    tokenized = read_words(sentences, elmo.tokenizer, elmo.max_tokens)
     for line_number, tokens in enumerate(tokenized, start=1):
         indices = [k for k, token in enumerate(tokens) if wanted is None or fold(token) in wanted]
         if wanted is not None:

@@ -22,8 +22,8 @@ from keras_elmo.files.records import Fields, InputChanged, Records
 from keras_elmo.files.text_files import find_files
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import embed_tokens, sentence_mean
-from keras_elmo.models.sentences import read_tokens
 from keras_elmo.process.signals import noting_signals
+from keras_elmo.text.reading import read_tokens
 
 # Sentences of a shard: a killed run loses one shard, and libraries read a shard at once. A pooled
 # sentence is one vector for each layer, others have one for each token and layer.
@@ -271,7 +271,7 @@ class _Run:
     def _embed(self, first_id, pairs):
         """The rows of a shard, as `make_table` takes them."""
         texts = (record.text for _, record in pairs)
-        sentences = list(read_tokens(self._elmo.tokenizer, texts, self._elmo.max_tokens))
+        sentences = list(read_tokens(texts, self._elmo.tokenizer, self._elmo.max_tokens))
         choices = [column.choice for column in self._columns]
         budget, types = self._manifest["token_budget"], self._manifest["keep"].values()
         results = embed_tokens(self._elmo, sentences, choices, budget, self._advance)

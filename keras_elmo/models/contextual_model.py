@@ -16,12 +16,12 @@ from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences,
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.models.sentences import tokenize
 from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
 from keras_elmo.sources import names
 from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
-from keras_elmo.text.inputs import call_strings, fit_strings
+from keras_elmo.text.reading import check_tokens, read_words
+from keras_elmo.text.tensors import call_strings, fit_strings
 from keras_elmo.weights import hdf5, model_files
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class ContextualModel(keras.Model):
             )
         tokens = tensor.numpy().tolist()
         if tensor is not words:
-            text.check_tokens(tokens, self.tokenizer)
+            check_tokens([tokens], self.tokenizer)
         distinct = sorted(set(tokens), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
         embeddings = self.token_encoder.from_many_words(distinct).numpy()[2:]
@@ -221,7 +221,7 @@ class ContextualModel(keras.Model):
         >>> elmo.tokenize(["The cat sat .", ["Hello"]])
         [['The', 'cat', 'sat', '.'], ['Hello']]
         """
-        return list(tokenize(self.tokenizer, sentences, self.max_tokens))
+        return list(read_words(sentences, self.tokenizer, self.max_tokens))
 
     def batch_to_ids(self, sentences: Texts) -> Any:
         """The character ids of tokenised sentences, by the model's own scheme.

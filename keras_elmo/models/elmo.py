@@ -22,7 +22,7 @@ from keras_elmo.models.contextual_model import (
 from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
-from keras_elmo.text.inputs import num_columns, symbolic_width, tokens_and_width
+from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_width
 
 if TYPE_CHECKING:
     from typing_extensions import Self

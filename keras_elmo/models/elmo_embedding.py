@@ -11,7 +11,7 @@ from keras_elmo.checks import check_choice, check_dropout
 from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import choose_layer, give_symbolic_mask
-from keras_elmo.text.inputs import call_strings
+from keras_elmo.text.tensors import call_strings
 
 _WITHOUT_MASK = ("default", "all")  # whose second axis is not that of the tokens
 

@@ -5,9 +5,10 @@ import tensorflow as tf
 
 from keras_elmo.checks import check_integers, is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
-from keras_elmo.models.sentences import as_sentences, batches, groups, read_tokens
+from keras_elmo.models.sentences import batches, groups
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
+from keras_elmo.text.reading import read_sentences, read_tokens
 
 
 def embed_stream(elmo, sentences, layers, token_budget, progress):
@@ -15,13 +16,13 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
     layer_specs = parse_layers(elmo.config, layers, elmo.num_mixes)
     if token_budget is not None:
         check_integers(1, token_budget=token_budget)
-    sentences = as_sentences(elmo.tokenizer, sentences)
+    sentences = read_sentences(sentences, elmo.tokenizer)
     total = len(sentences) if hasattr(sentences, "__len__") else None
     are_several = isinstance(layers, list | tuple)
 
     def results():
         with ProgressBar("embedding", total, is_shown=progress) as bar:
-            tokens = read_tokens(elmo.tokenizer, sentences, elmo.max_tokens)
+            tokens = read_tokens(sentences, elmo.tokenizer, elmo.max_tokens)
             for result in embed_tokens(elmo, tokens, layer_specs, token_budget, bar.update):
                 yield result if are_several else result[layer_specs[0]]
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
 from keras_elmo.files.atomic import tensorflow_reason
-from keras_elmo.models.sentences import Tokens
+from keras_elmo.text.reading import Tokens
 
 WORD_ROWS = 2**15  # of learned vectors: a few words share one, and their ELMo vectors differ
 _NO_TARGET = -1  # after the end of a sentence, where other columns have 0 or ""

@@ -2,50 +2,23 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import is_number
-from keras_elmo.models.sentences import Tokens, as_python, as_sentences, read_tokens
-from keras_elmo.text.inputs import strings, to_tokens
+from keras_elmo.text.reading import read_tokens
+from keras_elmo.text.tensors import ragged_tokens
 
 
 def tokens_of(elmo, texts):
     """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None)."""
-    rows = as_rows(texts, elmo.tokenizer)
-    sentences = list(read_tokens(elmo.tokenizer, rows, elmo.max_tokens))
-    words = tf.constant([word for sentence in sentences for word in sentence], tf.string)
-    lengths = tf.constant([len(sentence) for sentence in sentences], tf.int64)
-    return tf.RaggedTensor.from_row_lengths(words, lengths)
-
-
-def as_rows(texts, tokenizer):
-    """Texts as a list of raw strings and of lists of tokens.
-
-    They come as `Elmo.embed` takes them, also one string, padded tokens beside a tokenizer, or a
-    `tf.data.Dataset` of batches.
-    """
     if isinstance(texts, tf.data.Dataset):
-        dataset = check_dataset(texts, has_labels=False).map(lambda texts, *_: texts)
-        return [row for batch in dataset for row in as_rows(batch, tokenizer)]
-    if isinstance(texts, str | bytes):
-        return [texts]
-    if isinstance(texts, Tokens):
-        return texts
-    if isinstance(texts, tf.RaggedTensor):
-        return Tokens(texts.to_list())
-    if not hasattr(texts, "__array__"):
-        return [as_python(text, row) for row, text in enumerate(as_sentences(None, texts))]
-    shape = np.shape(texts)
-    if len(shape) == 2 and (tokenizer is None or shape[1] != 1):
-        return to_tokens(strings(texts), None).to_list()
-    return np.reshape(np.asarray(texts), (-1,)).tolist()
+        check_dataset(texts, has_labels=False)
+    return ragged_tokens(read_tokens(texts, elmo.tokenizer, elmo.max_tokens))
 
 
 def check_dataset(dataset, has_labels, steps=None):
-    """A dataset of batches of texts, and perhaps of labels and of weights, as it can be read.
-
-    Padded tokens become ragged, since a batch of them may have one column, as raw strings have.
+    """Raises an error if a dataset does not hold batches of texts, and perhaps of labels and of
+    weights, or has no end.
     """
     spec = dataset.element_spec
     texts, *others = spec if isinstance(spec, tuple) else (spec,)
@@ -61,9 +34,6 @@ def check_dataset(dataset, has_labels, steps=None):
             "A `tf.data.Dataset` must have an end (`dataset.take(n)`), or `fit` must have its "
             f"`steps_per_epoch`, and `evaluate` its `steps`. Received: a dataset of {spec}"
         )
-    if isinstance(texts, tf.TensorSpec) and texts.shape.rank == 2 and texts.shape[1] != 1:
-        return dataset.map(lambda texts, *others: (to_tokens(texts, None), *others))
-    return dataset
 
 
 class Examples(NamedTuple):

@@ -16,11 +16,12 @@ from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.batches import dense
-from keras_elmo.tasks.examples import as_rows, tokens_of
+from keras_elmo.tasks.examples import tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.task_model import TaskModel
-from keras_elmo.text.inputs import to_tokens, without_padding
+from keras_elmo.text.reading import read_sentences, without_padding
+from keras_elmo.text.tensors import to_tokens
 from keras_elmo.text.tokenizers import token_spans_of_texts
 
 # The score of a transition that the scheme forbids. No sum of other scores makes up for it, and
@@ -208,7 +209,7 @@ class Tagger(TaskModel):
                 "The labels must be tags like B-PER, I-PER and O. "
                 f"Received: labels={self._labels.names}"
             )
-        rows = as_rows(texts, self.elmo.tokenizer)
+        rows = list(read_sentences(texts, self.elmo.tokenizer))
         raw = [_as_str(row) for row in rows if isinstance(row, str | bytes)]
         spans = token_spans_of_texts(raw, self.elmo.tokenizer) if raw else []
         raw_and_spans, result = zip(raw, spans, strict=True), []

@@ -21,7 +21,7 @@ from keras_elmo.tasks import batches
 from keras_elmo.tasks.examples import Examples, check_dataset, tokens_of
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
-from keras_elmo.text.inputs import call_strings
+from keras_elmo.text.tensors import call_strings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -357,7 +357,8 @@ class TaskModel(keras.Model):
                 rule = "With a `tf.data.Dataset`, `y` and `sample_weight` must be None."
                 received = f"y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
                 raise ValueError(f"{rule} Received: {received}")
-            dataset, parts = check_dataset(x, has_labels=True, steps=steps), []
+            check_dataset(x, has_labels=True, steps=steps)
+            dataset, parts = x, []
             for index, batch in enumerate(dataset if steps is None else dataset.take(_LOOK_AHEAD)):
                 try:
                     parts.append(self._encode(*batch, class_weight=class_weight))

@@ -7,7 +7,7 @@ from keras_elmo.text.character_ids import (
     check_character_ids,
     rows_of_sentences,
 )
-from keras_elmo.text.inputs import check_tokens, strings, strings_for, to_tokens
+from keras_elmo.text.tensors import strings, to_tokens
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
 from keras_elmo.text.whitespace_tokenizer import (
@@ -25,11 +25,9 @@ __all__ = [
     "character_ids",
     "character_scheme",
     "check_character_ids",
-    "check_tokens",
     "get_tokenizer",
     "rows_of_sentences",
     "strings",
-    "strings_for",
     "to_tokens",
     "token_spans",
 ]

@@ -11,7 +11,7 @@ from keras_elmo.annotations import Texts
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.byte_ids import add_word_marks, byte_ids
 from keras_elmo.text.dictionary_scheme import DictionaryScheme
-from keras_elmo.text.inputs import strings, to_tokens
+from keras_elmo.text.tensors import strings, to_tokens
 
 
 def character_ids(tokens, max_characters=characters.DEFAULT_MAX_CHARACTERS):

@@ -73,6 +73,8 @@ class TreebankTokenizer(WhitespaceTokenizer):
     tokeniser (Koehn et al. 2007) with its English rules.
     """
 
+    keeps_punctuation = False
+
     def _tokenize(self, strings, split):
         blank = blank_whitespace(strings)
         spaced = tf.strings.join([" ", blank, " "])

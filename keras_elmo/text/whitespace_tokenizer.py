@@ -41,6 +41,7 @@ class WhitespaceTokenizer:
     """
 
     splits_on_spaces = True  # so a text without spaces is one token
+    keeps_punctuation = True  # as part of the word that it touches
 
     def __init__(self, ops: str = "tensorflow-text") -> None:
         check_choice(OPS, ops=ops)
@@ -120,7 +121,7 @@ class CharacterTokenizer(WhitespaceTokenizer):
     <tf.RaggedTensor [[b'M', b'K', b'T', b'V'], [b'\\xe6\\x97\\xa5', b'\\xe6\\x9c\\xac']]>
     """
 
-    splits_on_spaces = False
+    splits_on_spaces = keeps_punctuation = False
 
     def _tokenize(self, strings, split):
         points, offsets = tf.strings.unicode_decode_with_offsets(

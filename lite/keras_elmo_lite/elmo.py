@@ -63,7 +63,8 @@ class Elmo:
         """The tokens of sentences, as the model's tokenizer splits them.
 
         Args:
-            sentences: iterable of raw strings, or of lists of tokens, which are not split again.
+            sentences: iterable of raw strings, or of lists of tokens, which are not split again; or
+                one raw string.
                 An array (batch,) or (batch, 1) holds raw strings. An array (batch, tokens) holds
                 tokens, padded with `""`, for a model without a tokenizer.
 
@@ -74,7 +75,7 @@ class Elmo:
             TypeError: a sentence is neither a string nor a list of strings.
             ValueError: most tokens hold whitespace, as sentences do, or an array has another shape.
         """
-        return [text.to_strings(row) for row in self.read_tokens(self.as_iterable(sentences))]
+        return [text.to_strings(row) for row in self.read_tokens(sentences)]
 
     def embed(
         self,
@@ -160,18 +161,15 @@ class Elmo:
         return specs
 
     def as_iterable(self, sentences):
-        """Sentences as an iterable. Arrays mean what they mean in keras_elmo."""
+        """Text in any form as an iterable. All forms mean what they mean in keras_elmo."""
         if isinstance(sentences, str | bytes):
-            raise TypeError(
-                "`sentences` must be a list of sentences; for one, pass [sentence]. "
-                f"Received: {sentences[:200]!r}"
-            )
-        if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
-            raise TypeError(
-                "`sentences` must be a list, an array or another iterable of sentences. "
-                f"Received: {type(sentences).__name__}"
-            )
+            return [sentences]
         if not hasattr(sentences, "__array__"):
+            if isinstance(sentences, dict) or not hasattr(sentences, "__iter__"):
+                raise TypeError(
+                    "`sentences` must be a list, an array or another iterable of sentences. "
+                    f"Received: {type(sentences).__name__}"
+                )
             return sentences
         array = np.atleast_1d(np.asarray(sentences))
         if array.ndim == 2 and self.tokenizer is not None and array.shape[1] == 1:
@@ -187,7 +185,9 @@ class Elmo:
         )
 
     def read_tokens(self, sentences):
-        sentences, is_checked, may_refuse = iter(sentences), self.tokenizer is None, True
+        """The tokens of text in any form: yields a list of bytes for each sentence."""
+        sentences = iter(self.as_iterable(sentences))
+        is_checked, may_refuse = self.tokenizer is None, True
         while ahead := list(itertools.islice(sentences, _READ_AHEAD)):
             rows = [self._tokens(sentence) for sentence in ahead]
             lists = [r for r, s in zip(rows, ahead, strict=True) if not isinstance(s, str | bytes)]

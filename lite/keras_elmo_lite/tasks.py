@@ -50,7 +50,7 @@ class _Task:
 
     def _outputs(self, texts, name):
         """Yields the tokens of each text, a list of bytes, and an output of the head for it."""
-        sentences = list(self.elmo.read_tokens(self._as_list(texts)))
+        sentences = list(self.elmo.read_tokens(texts))
         layers = self._task["layers"]
         for tokens, found in zip(sentences, self.elmo.embed_tokens(sentences, layers), strict=True):
             vectors = np.concatenate([found[layer] for layer in layers], axis=-1)
@@ -64,10 +64,6 @@ class _Task:
             )
             output = outputs[name][0]
             yield tokens, output[: len(tokens)] if self.kind == "Tagger" else output
-
-    def _as_list(self, texts):
-        """Texts in any form as a list; one raw string is a list of it."""
-        return list(self.elmo.as_iterable([texts] if isinstance(texts, str | bytes) else texts))
 
 
 class TextClassifier(_Task):
@@ -89,7 +85,7 @@ class TextClassifier(_Task):
         """The probabilities of the labels: float32, (texts, labels).
 
         Args:
-            texts: what `Elmo.tokenize` takes; or one raw string.
+            texts: what `Elmo.tokenize` takes.
         """
         rows = [row for _, row in self._outputs(texts, "probabilities")]
         return np.array(rows, np.float32).reshape(-1, len(self.labels))
@@ -128,7 +124,7 @@ class Tagger(_Task):
         text.
 
         Args:
-            texts: what `Elmo.tokenize` takes; or one raw string.
+            texts: what `Elmo.tokenize` takes.
         """
         rows = [row for _, row in self._outputs(texts, "probabilities")]
         width = max([1, *map(len, rows)])
@@ -154,7 +150,7 @@ class Tagger(_Task):
             raise ValueError(
                 f"The labels must be tags like B-PER, I-PER and O. Received: labels={self.labels}"
             )
-        texts, result = self._as_list(texts), []
+        texts, result = list(self.elmo.as_iterable(texts)), []
         for source, (tokens, row) in zip(texts, self._outputs(texts, "tags"), strict=True):
             found = spans_of_entities([self.labels[k] for k in row])
             if isinstance(source, bytes):

@@ -38,7 +38,6 @@ def test_several_words_case_and_limit(elmo):
         (SENTENCES, ["bank", "RIVER"], ValueError, "'RIVER' occurs in another case"),
         (SENTENCES, "the bank", ValueError, "'the bank' is not one token"),
         (["", " "], None, ValueError, "without any"),
-        ("by the bank", "bank", TypeError, "for one, pass"),
     ],
 )
 def test_absent_words_are_named(elmo, sentences, words, error, message):

@@ -19,36 +19,41 @@ from keras_elmo.tasks.batches import as_batch
 @pytest.fixture(scope="module")
 def tagger(one_layer_folder):
     keras.utils.set_random_seed(0)
-    return Tagger(one_layer_folder, NAMES, units=4)
+    return Tagger(one_layer_folder, NAMES, units=4, tokenizer="whitespace")
 
 
 PADDED = padded(SENTENCES), padded(TAGS)
 FORMS = {
     "lists": (SENTENCES, TAGS),
     "raw strings": (TEXTS, TAGS),
-    "padded arrays": PADDED,
+    "padded tags": (SENTENCES, padded(TAGS)),
     "padded lists": [column.tolist() for column in PADDED],
     "pandas": (pd.Series(SENTENCES), pd.Series(TAGS)),
     "ragged": (tf.ragged.constant(SENTENCES), tf.ragged.constant(TAGS)),
     "tf.data": (batched(3, SENTENCES, TAGS), None),
-    "tf.data, padded": (tf.data.Dataset.from_tensor_slices(PADDED).batch(3), None),
 }
+DATASET = tf.data.Dataset.from_tensor_slices(PADDED).batch(3)  # without a tokenizer
+NO_TOKENIZER = {"padded arrays": PADDED, "tf.data, padded": (DATASET, None)}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_read_alike(tagger, form):
-    examples = tagger._read(*FORMS[form], batch_size=7)
+@pytest.mark.parametrize("form", FORMS | NO_TOKENIZER)
+def test_every_form_is_read_alike(tagger, form, monkeypatch):
+    if form in NO_TOKENIZER:
+        with pytest.raises(ValueError, match="a RaggedTensor, or make the model with `tokenizer="):
+            tagger._read(*NO_TOKENIZER[form])
+        monkeypatch.setattr(tagger.elmo, "tokenizer", None)
+    texts, labels = {**FORMS, **NO_TOKENIZER}[form]
+    examples = tagger._read(texts, labels, batch_size=7)
     assert examples.tokens.to_list() == [[w.encode() for w in row] for row in SENTENCES]
     assert examples.targets.to_list() == [[NAMES.index(tag) for tag in row] for row in TAGS]
-    assert examples.batch_size == (3 if FORMS[form][1] is None else 7)
+    assert examples.batch_size == (3 if labels is None else 7)
 
 
 def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
-    model = Tagger(one_layer_folder, TAGS, units=4)
+    model = Tagger(one_layer_folder, TAGS, units=4, tokenizer=None)
     assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
-    for form in ("tf.data", "tf.data, padded"):
-        dataset = FORMS[form][0].repeat()
-        stream = model._read(dataset, steps=1).stream
+    for dataset in (FORMS["tf.data"][0], DATASET):
+        stream = model._read(dataset.repeat(), steps=1).stream
         inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
         assert inputs["lengths"].numpy().tolist() == [5, 5]
         assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
@@ -58,7 +63,7 @@ def test_it_learns_tags_and_entities(trained_tagger):
     trained, expected = trained_tagger, zip(SENTENCES, TAGS, strict=True)
     tagged = trained.tag(SENTENCES)
     assert tagged == [list(zip(*pair, strict=True)) for pair in expected]
-    assert trained.tag(TEXTS) == trained.tag(PADDED[0]) == tagged
+    assert trained.tag(TEXTS) == trained.tag(PADDED[0].tolist()) == tagged
     assert trained.tag([]) == [] and trained.tag([[], ""]) == [[], []]
     found = trained.entities(TEXTS[::4])
     assert found[2] == [Entity("PER", 0, 3, "Ada"), Entity("PER", 8, 15, "Charles")]
@@ -73,7 +78,7 @@ def test_it_learns_tags_and_entities(trained_tagger):
     for form in (TEXTS[8], np.array(TEXTS[8:9])[:, None], (text for text in TEXTS[8:9]), batches):
         assert trained.entities(form) == [found[2]]
     assert trained.entities([np.array(["Ada"])]) == [[Entity("PER", 0, 1, "Ada")]]  # tokens
-    figures = trained.evaluate(*FORMS["tf.data, padded"], verbose=0, return_dict=True)
+    figures = trained.evaluate(*FORMS["tf.data"], verbose=0, return_dict=True)
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
 
 
@@ -196,7 +201,7 @@ def test_the_saved_model_gives_tags_and_bytes(trained_tagger, tmp_path):
         signatures["tokens"](tokens=tf.constant(["a b c d e f g".split()]))
 
 
-TOKENS = padded([["a"], ["b", "c"]], 3)
+TOKENS = [["a"], ["b", "c"]]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +223,8 @@ def test_wrong_input_is_one_line(tagger, x, y, error, message):
         assert "\n" not in str(caught.value)
 
 
-def test_padded_batches_of_one_column_are_tokens_too(tagger):
+def test_padded_batches_of_one_column_are_tokens_too(tagger, monkeypatch):
+    monkeypatch.setattr(tagger.elmo, "tokenizer", None)
     rows = (
         batched(1, [["New York", "x"], ["New York"]], [["O", "O"], ["O"]])
         .unbatch()

@@ -1,0 +1,175 @@
+"""Text as tensors, for Keras's own calls and inside graphs. `reading` says what each form means."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_elmo.annotations import Texts
+from keras_elmo.characters import text_to_bytes
+from keras_elmo.checks import stands_for_a_shape
+from keras_elmo.text.reading import (
+    Checks,
+    as_sentence,
+    check_array,
+    raw_strings,
+    read_sentences,
+    read_tokens,
+)
+
+
+def strings(texts: Texts) -> Any:
+    """Text as a tensor of strings.
+
+    Keras's own `fit`, `evaluate` and `predict` take neither lists of strings nor most arrays and
+    pandas objects that hold strings. They take the result of this function.
+
+    The form says what text is, for this function and for every method that takes text:
+
+    - one string, or an array or tensor of shape (): a raw string, which is a batch of one;
+    - a list, or an array or tensor (batch,): raw strings, one for each sentence;
+    - a list of lists, or a RaggedTensor (batch, None): tokens, which are never split again. `""` at
+      the end of a list is padding;
+    - an array or tensor (batch, 1): a column of raw strings; (batch, tokens): tokens that are
+      padded at the end with `""`, for a model with `tokenizer=None`, where (batch, 1) are tokens,
+      too.
+
+    Args:
+        texts: `str` or `bytes`; a list, tuple, NumPy array (of dtype `<U`, `S`, object or
+            StringDType) or pandas Series of them, or of lists of them; or a string tensor or
+            RaggedTensor, which is returned unchanged if it has an axis.
+
+    Returns:
+        A string tensor of the same shape, and of shape (1,) for one string. For lists of lists, a
+        RaggedTensor, (batch, None); its method `to_tensor()` pads the lists to the length of the
+        longest.
+
+    Raises:
+        TypeError: `texts` holds something that is not a string, for example a missing value. The
+            message names the row.
+        ValueError: it has more than two axes.
+
+    Beside a tensor Keras takes no list of labels: its error, `Unrecognized data type`, names the
+    texts, but means the labels.
+
+    >>> model.fit(strings(texts), np.array(labels))
+    """
+    return text_tensor(texts)
+
+
+def text_tensor(texts, tokenizer=None):
+    """Like `strings`, for a model with a tokenizer: what looks like a mistake is checked.
+
+    A column of raw strings, (batch, 1), becomes (batch,): Keras traces a graph for shapes of any
+    rank once it has seen two ranks, and such a graph cannot tell raw strings from tokens.
+    """
+    if tf.is_tensor(texts):
+        texts = check_array(texts)
+        texts = tf.reshape(texts, (1,)) if texts.shape.rank == 0 else texts
+        if tokenizer is None or isinstance(texts, tf.RaggedTensor) or not tf.executing_eagerly():
+            return texts
+        texts = raw_strings(texts)
+        Checks(tokenizer).look_at(texts.numpy().tolist())
+        return texts
+    rows = [as_sentence(row, k) for k, row in enumerate(read_sentences(texts, tokenizer))]
+    if tokenizer is None and len(getattr(texts, "shape", ())) == 2:
+        return tf.reshape(ragged_tokens(rows).to_tensor("", texts.shape), texts.shape)
+    tokenizer = tokenizer if tf.executing_eagerly() else None  # A graph is not looked at.
+    if any(isinstance(row, list) for row in rows):
+        return ragged_tokens(read_tokens(rows, tokenizer))
+    Checks(tokenizer).look_at(rows)
+    return tf.constant([text_to_bytes(row) for row in rows], tf.string)
+
+
+def ragged_tokens(sentences):
+    """Tokens, lists of bytes, as a string RaggedTensor, (batch, None)."""
+    sentences = list(sentences)
+    words = tf.constant([word for tokens in sentences for word in tokens], tf.string)
+    lengths = tf.constant([len(tokens) for tokens in sentences], tf.int64)
+    return tf.RaggedTensor.from_row_lengths(words, lengths)
+
+
+def to_tokens(texts, tokenizer):
+    """Text as a RaggedTensor of tokens, (batch, None), inside the graph.
+
+    The tokenizer splits raw strings, (), (batch,) or (batch, 1). Without one the text must be
+    tokens, (batch, tokens), padded at the end with `""` (an empty batch may be (0,)).
+    """
+    if isinstance(texts, tf.RaggedTensor):
+        return texts.with_row_splits_dtype(tf.int64)
+    if tokenizer is None:
+        if texts.shape == (0,):  # an empty list
+            texts = tf.reshape(texts, (0, 0))
+        elif texts.shape.rank != 2:
+            raise ValueError(
+                "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
+                f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"
+            )
+        return tf.RaggedTensor.from_tensor(texts, padding="")
+    return tokenizer.tokenize(tf.reshape(raw_strings(texts), [-1]))
+
+
+def call_strings(inputs, tokenizer=None):
+    """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are.
+
+    A tensor that stands for a shape (see `stands_for_a_shape`) becomes one of strings; of tokens
+    whose number is not known it becomes ragged, which models with and without a tokenizer take.
+    """
+    if isinstance(inputs, keras.KerasTensor):
+        if inputs.dtype != "string":
+            raise TypeError(
+                'Text must be strings: make the input with keras.Input(shape=(), dtype="string"). '
+                f"Received: an input of dtype {inputs.dtype}"
+            )
+        return inputs
+    if tf.is_tensor(inputs) and inputs.dtype.is_floating and not tf.executing_eagerly():
+        if not stands_for_a_shape(inputs):
+            raise TypeError(
+                "Text must be strings. (Keras's `Model.export` takes the inputs of a subclassed "
+                "model for numbers: pass it input_signature=[tf.TensorSpec([None], tf.string)].) "
+                f"Received: a tensor of dtype {inputs.dtype.name}"
+            )
+        inputs = tf.strings.as_string(inputs)
+        if inputs.shape.rank == 2 and inputs.shape[1] is None:
+            inputs = tf.RaggedTensor.from_tensor(inputs)
+    return text_tensor(inputs, tokenizer)
+
+
+def fit_strings(inputs, tokenizer=None):
+    """The inputs of `fit`: text as tensors. What holds batches already stays as it is."""
+    is_text = isinstance(inputs, str | bytes | list | tuple) or hasattr(inputs, "__array__")
+    return text_tensor(inputs, tokenizer) if is_text else inputs
+
+
+def tokens_and_width(inputs, tokenizer, max_tokens):
+    """The tokens of a call's inputs, a RaggedTensor, and the width that its outputs have.
+
+    The width is an int where it is known, or else an int32 scalar. Texts have at least one column,
+    which is padding where all are empty: Keras's recurrent layers fail on none.
+    """
+    tokens = to_tokens(inputs, tokenizer)
+    if max_tokens is not None:
+        return tokens[:, :max_tokens], max_tokens
+    is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
+    if is_padded and inputs.shape.rank == 2:
+        return tokens, num_columns(inputs)
+    longest = tf.reduce_max(tokens.row_lengths())  # int64's minimum for an empty batch
+    return tokens, tf.cast(tf.maximum(longest, 1), tf.int32)
+
+
+def symbolic_width(inputs, tokenizer, max_tokens):
+    """The width that the outputs of a symbolic call have: an int, or `None` where it varies."""
+    if tokenizer is not None or getattr(inputs, "ragged", False):
+        return max_tokens
+    if len(inputs.shape) != 2:
+        raise ValueError(
+            "With `tokenizer=None` the input must be tokens: make it with "
+            'keras.Input(shape=(None,), dtype="string"). '
+            f"Received: an input of shape {inputs.shape}"
+        )
+    return max_tokens or inputs.shape[1]
+
+
+def num_columns(tensor):
+    """The size of a tensor's second axis: an int where it is known, or else an int32 scalar."""
+    return tf.shape(tensor)[1] if tensor.shape[1] is None else tensor.shape[1]

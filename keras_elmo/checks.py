@@ -1,9 +1,9 @@
 """Checks of arguments, shared by all parts of the package."""
 
+import inspect
 import math
 import numbers
 import os
-import sys
 import warnings
 
 import keras
@@ -23,7 +23,7 @@ _INNER = tuple(  # the folders of this package, and of Keras, which calls it
 
 def warn(message):
     """Warns of what a user passed. The warning points at a line outside of this package."""
-    level, frame = 2, sys._getframe(1)
+    level, frame = 2, inspect.currentframe().f_back
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_INNER):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)

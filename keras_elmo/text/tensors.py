@@ -73,7 +73,7 @@ def text_tensor(texts, tokenizer=None):
         return texts
     rows = [as_sentence(row, k) for k, row in enumerate(read_sentences(texts, tokenizer))]
     if tokenizer is None and len(getattr(texts, "shape", ())) == 2:
-        return tf.reshape(ragged_tokens(rows).to_tensor("", texts.shape), texts.shape)
+        return ragged_tokens(rows).to_tensor("", shape=texts.shape)
     tokenizer = tokenizer if tf.executing_eagerly() else None  # A graph is not looked at.
     if any(isinstance(row, list) for row in rows):
         return ragged_tokens(read_tokens(rows, tokenizer))

@@ -363,7 +363,7 @@ def dataset(*columns):
         (lambda c: c.fit(ENDLESS), ValueError, "must have an end"),
         (lambda c: c.predict(ENDLESS), ValueError, "must have an end"),
         (lambda c: c.predict(dataset(TEXTS)), ValueError, "must hold batches of texts"),
-        (lambda c: c.predict(pd.DataFrame([["A b", "c d"]])), ValueError, "must not hold white"),
+        (lambda c: c.predict(pd.DataFrame([["A b", "c d"]])), ValueError, "Raw strings must have"),
         (lambda c: c.classify([1, 2]), TypeError, "Received: 1 .int. in row 0"),
         (lambda c: c.labels_of(["a good film"]), ValueError, "of shape .texts, 2.*shape .1,"),
     ],

@@ -2,7 +2,7 @@
 
 Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR gets the
 model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs for TensorBoard.
-Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It trains on one device.
+Ctrl-C writes a checkpoint; `-o DIR --resume` continues from the last one. It trains on one device.
 
     keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3
     keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny
@@ -11,13 +11,22 @@ Ctrl-C writes a checkpoint; --resume continues from the last checkpoint. It trai
 import argparse
 import contextlib
 import datetime
+import json
 import math
 import os
+import pathlib
 import sys
 import time
 import warnings
 
-from keras_elmo_cli.inputs import model_source, open_model_argument, pluralize, reading_bar, report
+from keras_elmo_cli.inputs import (
+    chosen,
+    model_source,
+    open_model_argument,
+    pluralize,
+    reading_bar,
+    report,
+)
 from keras_elmo_cli.options import (
     COUNT,
     DECODING,
@@ -33,6 +42,8 @@ from keras_elmo_cli.options import (
 # The shape of the published model `small`: arguments of `ElmoConfig`.
 SMALL = {"units": 1024, "projection_dim": 128, "num_highway": 1}
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
+_ARGUMENTS_FILE = "arguments.json"  # in the folder of a run
+_NOT_OF_A_RUN = {"help", "output", "quiet", "resume"}
 _LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _NUMBER = {"type": float, "metavar": "X"}
 _YES_OR_NO = {"action": argparse.BooleanOptionalAction}
@@ -68,7 +79,7 @@ TRAINING_OPTIONS = {
 
 def add_arguments(parser):
     files = {"nargs": "+", "metavar": "FILES"}
-    parser.add_input("--train", required=True, **files, help="text files, or patterns in quotes")
+    parser.add_input("--train", **files, help="text files, or patterns in quotes")
     parser.add_input("--heldout", **files, help="text to measure the perplexity of")
     parser.add_shared(*DECODING)
     parser.add_input(
@@ -90,7 +101,11 @@ def add_arguments(parser):
         help=f"start from the weights of {MODEL_HELP}; how it was trained, such as its dropout, is "
         "not taken from it",
     )
-    parser.add_argument("--resume", **SWITCH, help="resume from the last checkpoint")
+    parser.add_argument(
+        "--resume",
+        **SWITCH,
+        help="resume from the last checkpoint; without --train, with the arguments of that run",
+    )
     parser.add_shared("--matmul-dtype", "--quiet")
     add = parser.add_argument_group("training").add_argument
     add("--steps", **COUNT, help="batches, in the place of epochs")
@@ -104,8 +119,9 @@ def add_arguments(parser):
 
 def run(options):
     from keras_elmo import training
-    from keras_elmo.files.atomic import locked_folder, making_folder
+    from keras_elmo.files.atomic import locked_folder, making_folder, replacing_file
 
+    arguments = _resumed_arguments(options)
     corpus, heldout = (
         training.Corpus(files, options.encoding, options.errors) if files else None
         for files in (options.train, options.heldout)
@@ -118,7 +134,23 @@ def run(options):
     settings = _settings(options)
     with making_folder(options.output), locked_folder(options.output):
         _check_output(options)  # another run may have ended there since
+        with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
+            pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
         _train(options, corpus, heldout, *settings)
+
+
+def _resumed_arguments(options):
+    """The arguments of a run. Those that are not typed are of the run that `--resume` continues."""
+    path = pathlib.Path(options.output, _ARGUMENTS_FILE)
+    if options.train is None and options.resume and path.exists():
+        for name, value in json.loads(path.read_text()).items():
+            if getattr(options, name) == options.parser.get_default(name):
+                setattr(options, name, value)
+    if options.train is None:
+        raise ValueError(
+            "There must be --train FILES, or --resume with the folder of a run. Received: neither"
+        )
+    return chosen(options, *options.parser.option_names().keys() - _NOT_OF_A_RUN)
 
 
 def _find_vocabulary(init):

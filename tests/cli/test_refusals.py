@@ -53,6 +53,7 @@ EARLY = [
     ("plot word cat empty -m model -o out.png --field text", "must be a text file. Received: a f"),
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
     ("tflite model model.txt", "must end with .tflite"),
+    ("train -o new --resume", "There must be --train FILES, or --resume with the folder of a run"),
     ("train --train train-* -o new", "There must be --vocab FILE, or --init with a model that has"),
     ("train --train train-* -o new --init tiny", "Received: --init tiny, which has none in a f"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),

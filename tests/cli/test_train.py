@@ -110,9 +110,10 @@ def test_a_run_is_not_begun_over(run_copy, run):
 
 def test_a_run_that_is_done_and_another_number_of_steps(run_copy, trained, run, trainers):
     command = [*TRAIN, "-o", "model", "--resume"]
-    assert run(*command, "--quiet") == (0, "", "")
+    for same in (command, ["train", "-o", "model", "--resume"]):  # whose arguments are kept
+        assert run(*same, "--quiet") == (0, "", "")
     (done,) = re.findall(r"model: (\d+) steps", trained[1])
-    lines = run(*command, "--steps", 2000)[2].splitlines()
+    lines = run("train", *command[-3:], "--steps", 2000)[2].splitlines()
     assert f"resuming from step {done} of 2,000" in lines
     (warning,) = [line for line in lines if line.startswith("warning: ")]
     assert f"was begun with {done} steps, and now ends after 2,000. " in warning

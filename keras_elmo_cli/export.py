@@ -11,7 +11,7 @@ train` and `tag train` wrote gives labels and tags.
 import os
 
 from keras_elmo_cli.inputs import chosen, load_any_model, report
-from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, INTEGER, OPS, STORAGE, SWITCH
+from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, OPS, STORAGE, SWITCH, at_least
 
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 
@@ -20,7 +20,7 @@ def add_arguments(parser):
     add = parser.add_argument
     add("model", metavar="MODEL", help=ANY_MODEL_HELP)
     add("folder", metavar="DIR", help="the model's folder; a version goes into it")
-    add("--version-number", **INTEGER, default=1, help="(default: %(default)s)")
+    add("--version-number", **at_least(0), default=1, help="(default: %(default)s)")
     parser.add_shared("--tokenizer", "--matmul-dtype")
     add(
         "--ops",
@@ -49,11 +49,6 @@ def run(options):
         tensorflow_text_operations,
     )
 
-    if options.version_number < 0:
-        raise ValueError(
-            "The version must be a whole number. "
-            f"Received: --version-number {options.version_number}"
-        )
     path = os.path.join(options.folder, str(options.version_number))
     arguments = chosen(options, "ops", "storage", "max_tokens", "max_batch_size", "overwrite")
     check_arguments(path, **arguments)  # before a model is loaded

@@ -33,16 +33,20 @@ DTYPES = ("float32", "mixed_bfloat16")
 NUM_NEGATIVES = 1024
 
 
-def check_count(typed):
-    """An integer of at least 1, as it is typed: the `type` of an option."""
-    if not typed.isdecimal() or int(typed) == 0:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1. Received: {typed}")
-    return int(typed)
+def at_least(minimum):
+    """What `add_argument` takes for an integer of at least so much."""
+
+    def check(typed):
+        if not typed.isdecimal() or int(typed) < minimum:
+            rule = f"must be an integer of at least {minimum}"
+            raise argparse.ArgumentTypeError(f"{rule}. Received: {typed}")
+        return int(typed)
+
+    return {"type": check, "metavar": "N"}
 
 
-# What `add_argument` takes for numbers and for a switch.
-INTEGER = {"type": int, "metavar": "N"}
-COUNT = {"type": check_count, "metavar": "N"}
+# And for other numbers, and for a switch.
+COUNT, INTEGER = at_least(1), {"type": int, "metavar": "N"}
 SWITCH = {"action": "store_true"}
 MODEL_HELP = (
     "tiny (in the package), a published name, a folder, a zip or tar file, an address "

@@ -29,6 +29,7 @@ from keras_elmo_cli.main import main
             2,
             "-budget: must be an integer of at least 1. R",
         ),
+        ("export a b --version-number -1", 2, "-number: must be an integer of at least 0"),
         ("tag train a -o a.keras --epochs -1", 2, "--epochs: must be an integer of at least 1"),
         ("info tiny --json", 2, "usage: keras-elmo info .* unrecognized arguments: --json"),
     ],

@@ -38,7 +38,6 @@ EARLY = [
     ("evaluate nosuch heldout.txt", "There is no model nosuch. It must be a folder"),
     ("evaluate tiny heldout.txt", "original without --vocab. Received: tiny"),
     ("evaluate model heldout.txt", "no model/vocab.txt; name the vocabulary with --vocab"),
-    ("export model out --version-number -1", "must be a whole number"),
     ("export damaged/in.keras out", "*.keras file with a model of the class Model. Received: File"),
     ("export damaged/in.keras out -t space", "--tokenizer must not be given: the model has its"),
     ("tflite damaged/in.keras out.tflite", "file with a model of the class Elmo or Te"),

@@ -35,18 +35,6 @@ def _add_train_arguments(parser):
     parser.add_argument("--no-crf", **SWITCH, help="choose each tag by itself, which is faster")
 
 
-def _read(file, field=None, label_field=None, format=None, **decoding):
-    """Reads a file of tokens with tags in any format."""
-    from keras_elmo.files.labelled_files import read_conllu, read_tagged
-    from keras_elmo.files.records import suffix_of
-
-    if (format or suffix_of(file)[1:]) != "conllu":
-        return read_tagged(file, field, label_field, format, **decoding)
-    if field is not None:
-        raise ValueError(f"CoNLL-U must be read without `field`. Received: field={field}")
-    return read_conllu(file, label_field or "upos", **decoding)
-
-
 def _train(options):
     """Make a tagger from files.
 
@@ -57,9 +45,10 @@ def _train(options):
         keras-elmo tag train train.conll --dev dev.conll -o entities.keras
         keras-elmo tag train en.conllu --label-field xpos -o xpos.keras
     """
+    from keras_elmo.files.labelled_files import read_tagged
     from keras_elmo.tasks import Tagger
 
-    data = task_steps.read_parts(options, _read)
+    data = task_steps.read_parts(options, read_tagged)
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
     task_steps.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
@@ -101,11 +90,12 @@ def _add_label_arguments(parser):
 
 def _batches(options):
     """Lists of texts, or of lists of tokens. The tags of files that have some are not read."""
-    from keras_elmo.files.labelled_files import as_token
+    from keras_elmo.files.labelled_files import as_token, read_tagged
     from keras_elmo.files.records import suffix_of
 
     if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
-        tokens, _ = _read(options.file, **chosen(options, "field", "format", "encoding", "errors"))
+        names = ("field", "format", "encoding", "errors")
+        tokens, _ = read_tagged(options.file, **chosen(options, *names))
         yield tokens
         return
     for records in task_steps.batches_of_records(options):

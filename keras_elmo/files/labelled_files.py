@@ -53,18 +53,22 @@ def read_tagged(path, field=None, label_field=None, format=None, encoding="utf-8
 
     Args:
         path: a file in the format of CoNLL: one token a line, its columns with tabs or spaces
-            between them, and a blank line after each sentence; or with `field` a file of JSON
-            Lines, CSV or TSV. (Of CoNLL-U see `read_conllu`.)
+            between them, and a blank line after each sentence; `*.conllu`, see `read_conllu`; or
+            with `field` a file of JSON Lines, CSV or TSV.
         field, label_field: strings. The names of the fields with the tokens and their tags: lists,
             or strings with spaces between. In CoNLL the token is in the first column, and
             `label_field` is the number of the column of the tag, from 0, or from -1 at the end,
             which is the default.
-        format: `"conll"`, or see `read_texts`, also for `encoding` and `errors`.
+        format: `"conll"`, `"conllu"`, or see `read_texts`, also for `encoding` and `errors`.
 
     Before the tokens of a sentence, CoNLL may have comments. A line that begins with `#` is one if
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
     """
+    if (format or suffix_of(path)[1:]) == "conllu":
+        if field is not None:
+            raise ValueError(f"CoNLL-U must be read without `field`. Received: field={field}")
+        return read_conllu(path, label_field or "upos", encoding, errors)
     records = _read_records(path, field, field and label_field, format, encoding, errors)
     read = _conll_sentences if field is None else _sentences
     name = input_name(path)

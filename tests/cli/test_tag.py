@@ -9,6 +9,7 @@ from unittest import mock
 import pytest
 
 from keras_elmo import Tagger
+from keras_elmo.files.labelled_files import read_tagged
 from keras_elmo_cli import classify, tag, task_steps
 from keras_elmo_cli.main import make_parser
 
@@ -112,7 +113,7 @@ def test_tag_reads_the_same_tokens(folder, name, content, options, label_field, 
     options = f"{name}.gz --encoding latin-1 {options}"
     labels = f" --label-field {label_field}" if label_field else ""
     train = parse(f"tag train {options}{labels} -o t.keras")
-    sentences, found = task_steps.read_parts(train, tag._read)["train"]
+    sentences, found = task_steps.read_parts(train, read_tagged)["train"]
     assert found == tags
     batches = tag._batches(parse(f"tag label {options} -m t.keras"))
     assert [text for texts in batches for text in texts] == sentences

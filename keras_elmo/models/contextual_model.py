@@ -61,7 +61,7 @@ class ContextualModel(keras.Model):
             config = ElmoConfig.from_options(config)
         self.config = config
         self._exported = threading.local()
-        self.tokenizer = text.get_tokenizer(tokenizer)
+        self.tokenizer = tokenizer
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.supports_jit = False  # XLA does not take strings.
 
@@ -142,12 +142,16 @@ class ContextualModel(keras.Model):
 
     @property
     def tokenizer(self) -> Any:
-        """What splits raw strings, or `None`."""
+        """What splits raw strings, or `None`. It is set by a name, too: `"treebank"`.
+
+        A Keras model around this one takes a change when it is compiled.
+        """
         return getattr(self._exported, "tokenizer", self._tokenizer)
 
     @tokenizer.setter
     def tokenizer(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer = text.get_tokenizer(tokenizer)
+        self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
 
     @contextlib.contextmanager
     def exporting(self, tokenizer):

@@ -1,7 +1,6 @@
 """`Elmo`."""
 
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo import characters, text
 from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
-from keras_elmo.checks import check_choice, check_integers
+from keras_elmo.checks import check_choice, check_integers, warn
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models.contextual_model import (
@@ -20,6 +19,7 @@ from keras_elmo.models.contextual_model import (
     refuse_pretrained_source,
 )
 from keras_elmo.models.embed_stream import embed_stream
+from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_width
@@ -27,6 +27,8 @@ from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_widt
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_MASK = tf.TensorSpec([None, None], tf.bool)
+_WORDS, _LENGTHS = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
 TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
 
 
@@ -126,10 +128,9 @@ class Elmo(ContextualModel):
         refuse_pretrained_source(type(self), config, tokenizer)
         super().__init__(config, tokenizer, kernel_initializer, matmul_dtype, **kwargs)
         if isinstance(config, str | os.PathLike):
-            warnings.warn(
+            warn(
                 f"Elmo({os.fspath(config)!r}) has random weights. Elmo.from_pretrained loads a "
-                "model; Elmo(ElmoConfig.from_options(path)) makes a new one without this warning",
-                stacklevel=2,
+                "model; Elmo(ElmoConfig.from_options(path)) makes a new one without this warning"
             )
         check_integers(1, num_mixes=num_mixes)
         if max_tokens is not None:
@@ -162,7 +163,6 @@ class Elmo(ContextualModel):
         self.built = True
         if self.stateful:
             self._batch_state = BatchState(self.bilm.state_sizes, self.compute_dtype)
-        self._make_traces()
         self._update_trainable_layers()
 
     def call(self, inputs):
@@ -171,7 +171,7 @@ class Elmo(ContextualModel):
         words, word_index = tf.unique(tokens)
         embeddings = self.token_encoder.from_words(words)
         layers, mask = self._contextual_layers(embeddings, word_index, row_lengths)
-        return self._run("_token_outputs", layers, mask, width, tokens, row_lengths)
+        return self._token_outputs(layers, mask, width, tokens, row_lengths)
 
     def from_character_ids(
         self, character_ids: Any, has_boundaries: bool = False
@@ -196,11 +196,24 @@ class Elmo(ContextualModel):
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
         width = self.max_tokens or num_columns(ids)
-        batch = self._run("_encode_ids", ids, mask)
-        return self._run("_padded_outputs", *self._contextual_layers(*batch), width)
+        batch = self._encode_ids(ids, mask)
+        return self._padded_outputs(*self._contextual_layers(*batch), width)
 
     # The parts of a call. Eagerly each is a graph: `embed` and calls share the largest ones.
 
+    def _ids_specs(self):
+        ids = self.token_encoder.scheme.ids_per_token
+        return tf.TensorSpec([None, None, ids], tf.int32), _MASK
+
+    def _batch_specs(self):
+        embeddings = tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)
+        return embeddings, tf.TensorSpec([None], tf.int32), _LENGTHS
+
+    def _layer_specs(self):
+        layer = tf.TensorSpec([None, None, self.config.output_dim], self.compute_dtype)
+        return [layer] * (self.config.num_layers + 1), _MASK, tf.TensorSpec([], tf.int32)
+
+    @traced(_ids_specs)
     def _encode_ids(self, ids, mask):
         """The arguments of `_contextualize` for character ids."""
         words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
@@ -209,18 +222,21 @@ class Elmo(ContextualModel):
 
     def _contextual_layers(self, *batch):
         """Every layer, and the mask; of a stateful model from its state."""
-        return self._run("_stateful_layers" if self.stateful else "_stateless_layers", *batch)
+        return (self._stateful_layers if self.stateful else self._stateless_layers)(*batch)
 
+    @traced(_batch_specs)
     def _stateful_layers(self, *batch):
         state = self._batch_state.read(tf.size(batch[-1]))
         layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
         self._batch_state.write(state)
         return layers, mask
 
+    @traced(_batch_specs)
     def _stateless_layers(self, *batch):
         layers, mask, _ = self._contextualize(*batch, self.keep_sentence_boundaries)
         return layers, mask
 
+    @traced(lambda self: (*self._layer_specs(), _WORDS, _LENGTHS))
     def _token_outputs(self, layers, mask, width, tokens, row_lengths):
         """The dict of a call."""
         if self.keep_sentence_boundaries:
@@ -233,6 +249,7 @@ class Elmo(ContextualModel):
         outputs = {**self.make_outputs(layers, mask), "tokens": tokens}
         return self.output_keys.pad(outputs, width)
 
+    @traced(_layer_specs)
     def _padded_outputs(self, layers, mask, width):
         return self.output_keys.pad(self.make_outputs(layers, mask), width)
 
@@ -345,7 +362,7 @@ class Elmo(ContextualModel):
 
     def layers_of_tokens(self, *batch):
         """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""
-        layers, mask = self._run("_stateless_layers", *batch)
+        layers, mask = self._stateless_layers(*batch)
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
 
@@ -383,31 +400,6 @@ class Elmo(ContextualModel):
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.
-
-    def _make_traces(self):
-        config, dtype, traced = self.config, self.compute_dtype, self.kernel_rounding.traced
-        width, row_lengths = tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int64)
-        ids = tf.TensorSpec([None, None, self.token_encoder.scheme.ids_per_token], tf.int32)
-        mask, words = tf.TensorSpec([None, None], tf.bool), tf.TensorSpec([None], tf.string)
-        embeddings = tf.TensorSpec([None, config.projection_dim], dtype)
-        layer = tf.TensorSpec([None, None, config.output_dim], dtype)
-        batch = embeddings, tf.TensorSpec([None], tf.int32), row_lengths
-        outputs = [layer] * (config.num_layers + 1), mask, width
-        signatures = {
-            "_encode_ids": (ids, mask),
-            "_stateless_layers": batch,
-            "_stateful_layers": batch,
-            "_token_outputs": (*outputs, words, row_lengths),
-            "_padded_outputs": outputs,
-        }
-        self._traces = {
-            name: traced(getattr(self, name), input_signature=signature)
-            for name, signature in signatures.items()
-        }
-
-    def _run(self, name, *args):
-        """Runs a part of a call: eagerly its graph."""
-        return (self._traces[name] if tf.executing_eagerly() else getattr(self, name))(*args)
 
     # Keras
 
@@ -481,15 +473,16 @@ class BatchState(tf.Module):
             variable.assign(tf.zeros((0, variable.shape[1]), variable.dtype))
 
 
-def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any]) -> Elmo:
+def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any], **defaults: Any) -> Elmo:
     """The `Elmo` of an `Elmo`, its serialised form, or what `Elmo.from_pretrained` takes.
 
-    Messages call it `argument`. `kwargs` are arguments of `Elmo`, for a model that is loaded.
+    Messages call it `argument`. `kwargs` are arguments of `Elmo`, for a model that is loaded, and
+    `defaults` those where they are not given.
     """
     if isinstance(elmo, dict):
         elmo = keras.saving.deserialize_keras_object(elmo)
     if not isinstance(elmo, Elmo):
-        return Elmo.from_pretrained(elmo, dtype=dtype, **kwargs)
+        return Elmo.from_pretrained(elmo, dtype=dtype, **{**defaults, **kwargs})
     if kwargs:
         raise ValueError(
             f"With arguments of `Elmo`, `{argument}` must be a name or a path. "

@@ -3,16 +3,40 @@
 import functools
 import re
 import threading
-import warnings
 
 import tensorflow as tf
 
-from keras_elmo.checks import check_choice
+from keras_elmo.checks import check_choice, warn
 from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.process.traced_function import TracedFunction
 
 MATMUL_DTYPES = (None, "bfloat16")
 PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux
+
+
+def traced(signature):
+    """Makes a method whose eager calls run a graph of it, with kernels that were rounded before.
+
+    `signature`, a function of the object, gives the `tf.TensorSpec` of each argument. The object
+    has a `kernel_rounding`.
+    """
+
+    def decorate(method):
+        name = f"_graph_of{method.__name__}"
+
+        @functools.wraps(method)
+        def call(self, *args):
+            if not tf.executing_eagerly():
+                return method(self, *args)
+            if name not in self.__dict__:
+                own = method.__get__(self)
+                graph = self.kernel_rounding.traced(own, input_signature=signature(self))
+                self.__dict__[name] = graph  # not by `setattr`, which Keras looks at
+            return self.__dict__[name](*args)
+
+        return call
+
+    return decorate
 
 
 class KernelRounding:
@@ -113,8 +137,7 @@ def warn_of_slow_processor():
     except (OSError, TypeError):  # another system than Linux, or another form of the file
         return
     if not flags & {"amx_bf16", "avx512_bf16", "bf16"}:
-        warnings.warn(
+        warn(
             'matmul_dtype="bfloat16" makes this model slower: the processor has no instructions '
-            "for bfloat16 (AMX, AVX-512 BF16 or ARM's BF16). Set `matmul_dtype=None`.",
-            stacklevel=2,
+            "for bfloat16 (AMX, AVX-512 BF16 or ARM's BF16). Set `matmul_dtype=None`."
         )

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.process.signals import check_signals
 
 WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
@@ -18,20 +19,16 @@ class TokenEncoder(tf.Module):
         super().__init__()
         self.encoder = encoder
         self.scheme = scheme
-        self._rounding = rounding
-        signature = [tf.TensorSpec([None], tf.string)]
-        self._traced = rounding.traced(self._from_words, input_signature=signature)
+        self.kernel_rounding = rounding
 
     def from_character_ids(self, ids, **kwargs):
         """Embeds int32 (words, ids_per_token)."""
-        with self._rounding.context():
+        with self.kernel_rounding.context():
             return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
+    @traced(lambda self: [tf.TensorSpec([None], tf.string)])
     def from_words(self, words):
         """Embeds strings (words,)."""
-        return (self._traced if tf.executing_eagerly() else self._from_words)(words)
-
-    def _from_words(self, words):
         return self.from_character_ids(self.scheme.ids(words))
 
     def from_many_words(self, words):

@@ -1,6 +1,5 @@
 """`Tagger`."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import Labels, Source, Texts
-from keras_elmo.checks import check_integers
+from keras_elmo.checks import check_integers, warn
 from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
@@ -168,7 +167,7 @@ class Tagger(TaskModel):
         if num_faulty > _MAX_FAULTY_SHARE * len(rows):
             self._forbid(np.ones_like(allowed))
             message += "; so the tagger may take every transition"
-        warnings.warn(message, stacklevel=4)
+        warn(message)
 
     def decode(self, outputs, name):
         """The best `"tags"`, int32 (batch, tokens); or `"probabilities"`, (batch, tokens, tags)."""

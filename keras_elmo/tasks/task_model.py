@@ -71,7 +71,7 @@ class TaskModel(keras.Model):
         check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
         self._labels = LabelIndex(labels)
-        elmo = to_elmo(model, "model", self.dtype_policy, kwargs)
+        elmo = to_elmo(model, "model", self.dtype_policy, kwargs, tokenizer="treebank")
         if elmo.stateful:
             raise ValueError("The model must be stateless. Received: an Elmo with stateful=True")
         self.elmo = elmo.copy() if elmo is model else elmo
@@ -507,16 +507,18 @@ class TaskModel(keras.Model):
         )
 
     @classmethod
-    def from_pretrained(cls, source: AnyPath) -> "Self":
+    def from_pretrained(cls, source: AnyPath, tokenizer: Any = "auto") -> "Self":
         """Loads a model that is trained.
 
         Args:
             source: `"pos"`, the tagger of universal parts of speech in the package; a *.keras file,
                 or its address (`https://...`); a folder of `save_pretrained`, or its address on the
                 Hugging Face Hub (`hf://user/name`).
+            tokenizer: how raw text is split, see `Elmo`; `"auto"`: as it was in the training.
+                `model.elmo.tokenizer = ...` changes it later.
 
         Raises:
-            ValueError: there is no such model, or it is of another class.
+            ValueError: there is no such model or tokenizer, or it is of another class.
             OSError, ImportError: see `Elmo.from_pretrained`.
         """
         path = find_task(source)
@@ -527,7 +529,10 @@ class TaskModel(keras.Model):
                 f"{', '.join(PACKAGED)}. For a new one on an ELMo model, call the class: "
                 f"Tagger(model, labels). Received: {short_repr(source)}"
             )
-        return load_keras_model(path, cls, compile=True)
+        model = load_keras_model(path, cls, compile=True)
+        if tokenizer != "auto":
+            model.elmo.tokenizer = tokenizer
+        return model
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes a folder that `from_pretrained` reads: `task.json`, weights, and a model card.

@@ -38,7 +38,8 @@ class TextClassifier(TaskModel):
         filters: int. Filters of the convolutions of each width.
         dropout: float, from 0 to below 1. The dropped share of ELMo's vectors and of a text's.
         **kwargs: `name` and `dtype`; with a name or a path for `model` the arguments of `Elmo`, for
-            example `tokenizer` and `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`).
+            example `trainable_part` (`"none"` or, with `layers="elmo"`, `"mix"`) and `tokenizer`,
+            which is `"treebank"` here: it splits raw prose, and never lists of tokens.
 
     Call arguments:
         inputs: text, as `keras_elmo.strings` says.

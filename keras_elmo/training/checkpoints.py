@@ -5,12 +5,11 @@ import dataclasses
 import hashlib
 import json
 import os
-import warnings
 import zipfile
 
 import numpy as np
 
-from keras_elmo.checks import short_repr
+from keras_elmo.checks import short_repr, warn
 from keras_elmo.files.atomic import replacing_file
 
 _NUM_KEPT = 2  # the newest checkpoints: if writing one fails, the one before is still there
@@ -120,8 +119,7 @@ def check_same_run(before, now, folder):
             f"Received: {'; '.join(changes)}"
         )
     if steps != new_steps:
-        warnings.warn(
+        warn(
             f"The run in {folder} was begun with {steps:,} steps, and now ends after "
-            f"{new_steps:,}. That changes none of its steps",
-            stacklevel=3,
+            f"{new_steps:,}. That changes none of its steps"
         )

@@ -1,7 +1,6 @@
 """`BiLanguageModel`."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
-from keras_elmo.checks import is_integer, short_repr
+from keras_elmo.checks import is_integer, short_repr, warn
 from keras_elmo.config import ElmoConfig
 from keras_elmo.models.contextual_model import (
     DEFAULT_INITIALIZER,
@@ -19,6 +18,7 @@ from keras_elmo.models.contextual_model import (
     refuse_pretrained_source,
     refuse_what_files_hold,
 )
+from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.sources.card import write_card
 from keras_elmo.training.softmax import Score, Softmax, perplexities
@@ -33,6 +33,7 @@ _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, i
 # The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
 # compiles machine code, which took a tenth of the time of a training step.
 _WORD_MULTIPLE = 64
+_SENTENCES = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)  # tokens, lengths
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -91,10 +92,6 @@ class BiLanguageModel(ContextualModel):
         self.has_softmax = True
         self.built = True
         self._word_id_table = None
-        flat = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
-        self._traced_score = self.kernel_rounding.traced(self._score, input_signature=flat)
-        top = *flat, tf.TensorSpec([], tf.int32)
-        self._traced_top = self.kernel_rounding.traced(self._top, input_signature=top)
         self.traced_losses = self.kernel_rounding.traced(self._window_losses, reduce_retracing=True)
 
     # Text to probabilities, each sentence by itself
@@ -102,8 +99,7 @@ class BiLanguageModel(ContextualModel):
     def call(self, inputs):
         self.check_softmax()
         tokens = text.to_tokens(inputs, self.tokenizer)
-        score = self._traced_score if tf.executing_eagerly() else self._score
-        return score(tokens.flat_values, tokens.row_lengths())
+        return self._score(tokens.flat_values, tokens.row_lengths())
 
     def _contexts(self, tokens, row_lengths):
         """What each direction predicts the next token from: (N + batch, projection_dim) twice."""
@@ -117,6 +113,7 @@ class BiLanguageModel(ContextualModel):
         contexts = forward[:, :-1], backward[:, 1:]
         return [tf.boolean_mask(context, has_next) for context in contexts]
 
+    @traced(lambda self: _SENTENCES)
     def _score(self, tokens, row_lengths):
         forward, backward = self._contexts(tokens, row_lengths)
         word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
@@ -205,7 +202,7 @@ class BiLanguageModel(ContextualModel):
             raise ValueError(f"`k` must be an integer from 1 to {size}. Received: {short_repr(k)}")
         (tokens,) = token_batches(self.tokenizer, [sentence], 1)
         num_words = tf.constant(k, tf.int32)
-        directions = self._traced_top(tokens.flat_values, tokens.row_lengths(), num_words)
+        directions = self._top(tokens.flat_values, tokens.row_lengths(), num_words)
         forward, backward = ([tensor.numpy() for tensor in direction] for direction in directions)
 
         def likely_words(values, word_ids, row):
@@ -221,6 +218,7 @@ class BiLanguageModel(ContextualModel):
             for row, token in enumerate(tokens.flat_values.numpy().tolist())
         ]
 
+    @traced(lambda self: (*_SENTENCES, tf.TensorSpec([], tf.int32)))
     def _top(self, tokens, row_lengths, k):
         return [self.softmax.top(x, k) for x in self._contexts(tokens, row_lengths)]
 
@@ -332,10 +330,9 @@ class BiLanguageModel(ContextualModel):
                 hdf5.load_weights(softmax_path, softmax=model.softmax)
         if not model.has_softmax:
             model.initialize_softmax()
-            warnings.warn(
+            warn(
                 f"{source!r} holds no softmax that was saved with these weights and for this "
-                "vocabulary: the biLM can be trained on, but gives no probabilities until then",
-                stacklevel=2,
+                "vocabulary: the biLM can be trained on, but gives no probabilities until then"
             )
         return model
 

@@ -27,6 +27,15 @@ def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path,
     assert "unbuilt" not in table and "?" not in table
 
 
+def test_a_tokenizer_is_set_by_its_name(new_elmo):
+    assert new_elmo.predict(["a b."], verbose=0)["sequence_len"] == [2]
+    new_elmo.tokenizer = "treebank"  # Keras's graph is made anew
+    assert new_elmo.predict(["a b."], verbose=0)["sequence_len"] == [3]
+    with pytest.raises(ValueError, match="`tokenizer` must be one of .*Received: tokenizer='tree'"):
+        new_elmo.tokenizer = "tree"
+    assert new_elmo.tokenize(["b."]) == [["b", "."]]
+
+
 @pytest.mark.parametrize("argument", ["config", "kernel_initializer"])
 def test_what_the_files_say_is_not_an_argument(small_folder, argument):
     for load in (Elmo.from_pretrained, ElmoEmbedding):

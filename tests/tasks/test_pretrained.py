@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("untraced")
 @pytest.fixture(scope="module")
 def on_tiny():
     """A tagger on the model in the package, whose weights its folder leaves out."""
-    return Tagger("tiny", ["N", "V"], crf=False, units=2, word_dim=2, tokenizer="treebank")
+    return Tagger("tiny", ["N", "V"], crf=False, units=2, word_dim=2)
 
 
 def assert_same(model, other, texts):
@@ -34,6 +34,8 @@ def test_a_folder_holds_all_of_a_task(trained_classifier, trained_tagger, tmp_pa
         assert set(os.listdir(folder)) == {"README.md", "task.json", "task.weights.h5"}
         loaded = type(model).from_pretrained(folder)
         assert_same(model, loaded, texts)
+        other = type(model).from_pretrained(folder, tokenizer="whitespace")
+        assert [m.elmo.tokenize(["No."]) for m in (loaded, other)] == [[["No", "."]], [["No."]]]
         labels = [model.labels[0]] * 2
         if model is trained_tagger:
             labels = [labels[:1] * len(row) for row in texts[:2]]
@@ -57,6 +59,7 @@ def test_the_weights_of_a_model_with_a_name_are_left_out(on_tiny, tmp_path):
 
 def test_a_mix_that_trains_is_kept(tmp_path):
     model = TextClassifier("tiny", [0, 1], layers="elmo", filters=2, word_dim=0)
+    assert model.elmo.tokenize(["Not so."]) == [["Not", "so", "."]]  # by default
     model.elmo.mixes[0].scalars.assign([1.0, 2.0, 3.0])
     model.save_pretrained(tmp_path / "task")
     assert_same(model, TextClassifier.from_pretrained(tmp_path / "task"), ["a b"])

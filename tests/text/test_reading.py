@@ -14,6 +14,7 @@ from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text import (
     CharacterTokenizer,
     SpaceTokenizer,
+    TreebankTokenizer,
     WhitespaceTokenizer,
     to_tokens,
 )
@@ -202,6 +203,23 @@ def test_a_text_without_spaces_is_warned_of_once():
             text_tensor([protein], tokenizer)
         text_tensor([[protein], ["a"]], TOKENIZER)  # tokens
         text_tensor(["a" * 48, f"{protein} {protein}", "\u3000".join(["word"] * 20)], TOKENIZER)
+
+
+def test_raw_prose_that_is_split_at_spaces_alone_is_warned_of_once():
+    prose = ["We saw cats (and dogs).", "They were happy, so we left."] * 300
+    with pytest.warns(UserWarning, match="tokenizer=\"treebank\". Received: 'dogs\\).'") as found:
+        list(read_tokens(prose, TOKENIZER))
+        text_tensor(prose, SpaceTokenizer())
+    assert len(found) == 2 and all(each.filename == __file__ for each in found)
+    split = [" ".join(words) for words in read_words(prose, TreebankTokenizer())]
+    names = ["Mr. J. R. Smith Jr. of St. Louis", "The U.S. vs. No. 5"] * 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in (split, names, ["A good film.", "Too long, though"], ["a b"]):
+            list(read_tokens(text, TOKENIZER))
+        list(read_tokens([text.split() for text in prose], TOKENIZER))
+        for tokenizer in (TreebankTokenizer(), CharacterTokenizer()):
+            list(read_tokens(prose, tokenizer))
 
 
 def test_an_object_with_a_text_has_a_cure():

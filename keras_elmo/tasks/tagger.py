@@ -18,6 +18,7 @@ from keras_elmo.tasks.batches import dense
 from keras_elmo.tasks.examples import tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
+from keras_elmo.tasks.report import report_of_entities, report_of_labels
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.reading import read_sentences, without_padding
 from keras_elmo.text.tensors import to_tokens
@@ -32,13 +33,26 @@ _MAX_FAULTY_SHARE = 0.01  # of sentences that break the scheme: with more, it is
 class Entity(NamedTuple):
     """An entity of a text: `label`, its type; `start` and `end`, the places of its first character
     and of the one after its last; and `text`, its characters. In a list of tokens `start` and `end`
-    count tokens, and `text` has spaces between them.
+    count tokens, and `text` has spaces between them. `score` is the least probability of its tags.
     """
 
     label: str
     start: int
     end: int
     text: str
+    score: float
+
+
+class TaggedToken(NamedTuple):
+    """A token of a text: `text`, `tag`, and `score`, the probability of the tag; `start` and `end`,
+    see `Entity`.
+    """
+
+    text: str
+    tag: Any
+    score: float
+    start: int
+    end: int
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -77,6 +91,7 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
+    _decoded = "tags"
     _texts_read = 8_000
 
     def __init__(
@@ -175,18 +190,45 @@ class Tagger(TaskModel):
             return best_tags(outputs)
         return tag_probabilities(outputs) if self.has_crf else outputs
 
-    def tag(self, sentences: Texts, batch_size: int = 32) -> list[list[tuple[str, Any]]]:
+    def tag(
+        self, texts: Texts, batch_size: int = 32, details: bool = False
+    ) -> list[list[tuple[str, Any]]] | list[list[TaggedToken]]:
         """The most likely tags of sentences, raw or as tokens, in any form; see `Elmo.embed`.
 
         Returns:
-            A list of lists of pairs, a token and its tag.
+            A list of lists of pairs, a token and its tag; with `details` of `TaggedToken`.
+
+        Raises:
+            ValueError: with `details`, the tokenizer does not say where its tokens are.
+
+        Example:
+
+        >>> tagger.tag(["Ada met Charles."], details=True)[0][0]
+        TaggedToken(text='Ada', tag='B-PER', score=0.98, start=0, end=3)
         """
-        tokens, names = tokens_of(self.elmo, sentences), self.labels
-        found = self._outputs(tokens, "tags", batch_size)
-        return [
-            [(word, names[tag]) for word, tag in zip(words, row, strict=True)]
-            for words, row in zip(_words(tokens), found, strict=True)
-        ]
+        names = self.labels
+        if not details:
+            tokens = tokens_of(self.elmo, texts)
+            (found,) = self._outputs(tokens, ["tags"], batch_size)
+            return [
+                [(word, names[tag]) for word, tag in zip(words, row, strict=True)]
+                for words, row in zip(_words(tokens), found, strict=True)
+            ]
+        texts = self._sentences(texts)
+        tokens = tokens_of(self.elmo, texts)
+        raw = [_as_str(text) for text in texts if isinstance(text, str | bytes)]
+        spans = iter(token_spans_of_texts(raw, self.elmo.tokenizer) if raw else [])
+        found, result = self._outputs(tokens, ["tags", "probabilities"], batch_size), []
+        for text, words, best, scores in zip(texts, _words(tokens), *found, strict=True):
+            is_raw = isinstance(text, str | bytes)
+            places = next(spans) if is_raw else [(k, k + 1) for k in range(len(words))]
+            row = zip(words, best, scores, places, strict=True)
+            result.append([TaggedToken(w, names[k], float(p[k]), *place) for w, k, p, place in row])
+        return result
+
+    def _sentences(self, texts):
+        texts = read_sentences(texts, self.elmo.tokenizer)
+        return texts if isinstance(texts, list) else list(texts)  # `Tokens` stay what they are
 
     def entities(self, texts: Texts, batch_size: int = 32) -> list[list[Entity]]:
         """The entities of texts, raw or as lists of tokens, for tags of the scheme BIO or IOBES.
@@ -201,29 +243,31 @@ class Tagger(TaskModel):
         Example:
 
         >>> tagger.entities(["Ada met Charles."])[0][0]
-        Entity(label='PER', start=0, end=3, text='Ada')
+        Entity(label='PER', start=0, end=3, text='Ada', score=0.98)
         """
         if not self.is_of_entities:
             raise ValueError(
-                "The labels must be tags like B-PER, I-PER and O. "
-                f"Received: labels={self._labels.names}"
+                "The labels must be tags like B-PER, I-PER and O; for other tags call `tag`, with "
+                f"`details=True` for their places. Received: labels={self._labels.names}"
             )
-        rows = list(read_sentences(texts, self.elmo.tokenizer))
-        raw = [_as_str(row) for row in rows if isinstance(row, str | bytes)]
-        spans = token_spans_of_texts(raw, self.elmo.tokenizer) if raw else []
-        raw_and_spans, result = zip(raw, spans, strict=True), []
-        for row, pairs in zip(rows, self.tag(rows, batch_size), strict=True):
-            source, places = [token for token, _ in pairs], [(k, k + 1) for k in range(len(pairs))]
-            if isinstance(row, str | bytes):
-                source, places = next(raw_and_spans)
+        texts, result = self._sentences(texts), []
+        for text, tokens in zip(texts, self.tag(texts, batch_size, details=True), strict=True):
             found = []
-            for label, first, end in tags.entities([tag for _, tag in pairs]):
-                start, end = places[first][0], places[end - 1][1]
-                text = source[start:end]
-                text = text if isinstance(text, str) else " ".join(text)
-                found.append(Entity(label, start, end, text))
+            for label, first, end in tags.entities([token.tag for token in tokens]):
+                part = tokens[first:end]
+                start, end = part[0].start, part[-1].end
+                words = " ".join(token.text for token in part)
+                shown = _as_str(text)[start:end] if isinstance(text, str | bytes) else words
+                score = min(token.score for token in part)
+                found.append(Entity(label, start, end, shown, score))
             result.append(found)
         return result
+
+    def _report(self, targets, found):
+        if self.is_of_entities:
+            return report_of_entities(targets.to_list(), found, self.labels)
+        found = np.concatenate([np.zeros(0, np.int32), *found])
+        return report_of_labels(targets.flat_values.numpy(), found, self.labels)
 
     def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes, by the names of their signatures.

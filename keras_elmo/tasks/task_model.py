@@ -21,6 +21,7 @@ from keras_elmo.tasks import batches
 from keras_elmo.tasks.examples import Examples, check_dataset, tokens_of
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
+from keras_elmo.tasks.report import Report
 from keras_elmo.text.tensors import call_strings
 
 if TYPE_CHECKING:
@@ -58,10 +59,12 @@ class TaskModel(keras.Model):
     """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
     A subclass makes its head in `__init__`, of `_head_inputs`, and hands it to `_set_head`. It has
-    `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor; and
-    `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`.
+    `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor;
+    `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`; and
+    `_report(targets, found)`, a `Report` of what `decode` says under the name `_decoded`.
     """
 
+    _decoded = "probabilities"
     _texts_read = 24_000  # of a training without `epochs` and without validation data
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
@@ -455,40 +458,65 @@ class TaskModel(keras.Model):
         Returns:
             NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), padded with zeros.
         """
-        rows = self._outputs(tokens_of(self.elmo, x), "probabilities", batch_size, verbose)
+        tokens = tokens_of(self.elmo, x)
+        (rows,) = self._outputs(tokens, ["probabilities"], batch_size, verbose)
         widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
         result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
         for index, row in enumerate(rows):
             result[index][: len(row)] = row
         return result
 
-    def _outputs(self, tokens, name, batch_size, verbose=0):
-        """What `decode` says under this name of each sentence: a list of arrays."""
+    def report(
+        self, x: Texts | Iterable[Any], y: Labels | None = None, batch_size: int = 32
+    ) -> Report:
+        """The precision, recall, F1 and count of each label; of tags of entities, of each type.
+
+        The numbers are those of scikit-learn's, and seqeval's, `classification_report`, and
+        `print(report)` prints the same table.
+
+        Args:
+            x, y: texts and labels, see `fit`.
+            batch_size: int.
+
+        Returns:
+            A `Report`: `report.classes[label].f1`, `report.averages["macro avg"].recall`.
+
+        Raises:
+            ValueError, TypeError: see `fit`.
+        """
+        examples = self._read(x, y, batch_size=batch_size)
+        (found,) = self._outputs(examples.tokens, [self._decoded], batch_size)
+        return self._report(examples.targets, found)
+
+    def _outputs(self, tokens, names, batch_size, verbose=0):
+        """What `decode` says under each name: a list of arrays, one for each sentence."""
         check_integers(1, batch_size=batch_size)
         lengths = tokens.row_lengths().numpy()
-        results, trace = [None] * len(lengths), self._trace(name)
+        results, trace = [[None] * len(lengths) for _ in names], self._trace(*names)
         with ProgressBar("predicting", len(lengths), "texts", is_shown=verbose != 0) as bar:
             order = np.argsort(lengths, kind="stable")
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
                 batch = tf.gather(tokens, rows)
-                outputs = trace(batch.flat_values, batch.row_lengths()).numpy()
-                for row, output in zip(rows, outputs, strict=True):
-                    results[row] = output[: lengths[row]] if self._gives_tags() else output
+                found = trace(batch.flat_values, batch.row_lengths())
+                for result, outputs in zip(results, found, strict=True):
+                    for row, output in zip(rows, outputs.numpy(), strict=True):
+                        result[row] = output[: lengths[row]] if self._gives_tags() else output
                 bar.update(len(rows))
                 check_signals()
         return results
 
-    def _trace(self, name):
+    def _trace(self, *names):
         def run(tokens, row_lengths):
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
-            return self.decode(self.call(ragged), name)
+            outputs = self.call(ragged)
+            return [self.decode(outputs, name) for name in names]
 
-        if name not in self._traces:
+        if names not in self._traces:
             signature = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
             traced = self.elmo.kernel_rounding.traced  # frozen kernels are rounded once
-            self._traces[name] = traced(run, input_signature=signature)
-        return self._traces[name]
+            self._traces[names] = traced(run, input_signature=signature)
+        return self._traces[names]
 
     @property
     def main_metric(self) -> str:

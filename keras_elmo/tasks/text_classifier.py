@@ -13,6 +13,7 @@ from keras_elmo.checks import check_integers
 from keras_elmo.layers import MaskedMean
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks.labels import as_lists
+from keras_elmo.tasks.report import report_of_labels
 from keras_elmo.tasks.task_model import TaskModel
 
 _WIDTHS = (1, 2, 3)  # of the convolutions, in tokens
@@ -135,6 +136,12 @@ class TextClassifier(TaskModel):
         if self.multi_label:
             return [[names[k] for k in np.flatnonzero(row > 0.5)] for row in probabilities]
         return [names[k] for k in probabilities.argmax(-1)]
+
+    def _report(self, targets, found):
+        found = np.array(found)
+        if self.multi_label:
+            return report_of_labels(targets.numpy() > 0, found > 0.5, self.labels)
+        return report_of_labels(targets.numpy(), found.argmax(-1), self.labels)
 
     def serving_signatures(self) -> dict[str, Any]:
         """The functions that `export_saved_model` writes: `serving_default` takes `text`, string

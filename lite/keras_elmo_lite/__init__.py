@@ -3,6 +3,6 @@
 __version__ = "0.2.0"
 
 from keras_elmo_lite.elmo import Elmo
-from keras_elmo_lite.tasks import Entity, Tagger, TextClassifier
+from keras_elmo_lite.tasks import Entity, TaggedToken, Tagger, TextClassifier
 
-__all__ = ["Elmo", "Entity", "Tagger", "TextClassifier"]
+__all__ = ["Elmo", "Entity", "TaggedToken", "Tagger", "TextClassifier"]

@@ -16,12 +16,23 @@ Array = np.ndarray[Any, np.dtype[np.float32]]
 
 class Entity(NamedTuple):
     """An entity: its type, and where it is. `start` and `end` count the characters of a raw text,
-    or the tokens of a list."""
+    or the tokens of a list. `score` is the least probability of its tags."""
 
     label: str
     start: int
     end: int
     text: str
+    score: float
+
+
+class TaggedToken(NamedTuple):
+    """A token, its tag and the tag's probability, and where it is; see `Entity`."""
+
+    text: str
+    tag: Any
+    score: float
+    start: int
+    end: int
 
 
 class _Task:
@@ -48,8 +59,11 @@ class _Task:
             )
         self.labels: list[Any] = self._task["labels"]
 
-    def _outputs(self, texts, name):
-        """Yields the tokens of each text, a list of bytes, and an output of the head for it."""
+    def __repr__(self):
+        return f"<{self.kind} of {len(self.labels)} labels, {self.labels[:5]}; {self.elmo!r}>"
+
+    def _outputs(self, texts, *names):
+        """Yields the tokens of each text, a list of bytes, and outputs of the head for it."""
         sentences = list(self.elmo.read_tokens(texts))
         layers = self._task["layers"]
         for tokens, found in zip(sentences, self.elmo.embed_tokens(sentences, layers), strict=True):
@@ -62,8 +76,8 @@ class _Task:
                 words=rows[None],
                 sequence_len=np.array([len(tokens)], np.int32),
             )
-            output = outputs[name][0]
-            yield tokens, output[: len(tokens)] if self.kind == "Tagger" else output
+            count = len(tokens) if self.kind == "Tagger" else None
+            yield tokens, [outputs[name][0][:count] for name in names]
 
 
 class TextClassifier(_Task):
@@ -87,7 +101,7 @@ class TextClassifier(_Task):
         Args:
             texts: what `Elmo.tokenize` takes.
         """
-        rows = [row for _, row in self._outputs(texts, "probabilities")]
+        rows = [row for _, (row,) in self._outputs(texts, "probabilities")]
         return np.array(rows, np.float32).reshape(-1, len(self.labels))
 
     def classify(self, texts: str | bytes | Iterable[Sentence]) -> list[Any]:
@@ -114,7 +128,7 @@ class Tagger(_Task):
     Example:
 
     >>> Tagger("entities.tflite").entities(["Ada met Charles."])[0][0]
-    Entity(label='PER', start=0, end=3, text='Ada')
+    Entity(label='PER', start=0, end=3, text='Ada', score=0.98)
     """
 
     kind = "Tagger"
@@ -126,19 +140,41 @@ class Tagger(_Task):
         Args:
             texts: what `Elmo.tokenize` takes.
         """
-        rows = [row for _, row in self._outputs(texts, "probabilities")]
+        rows = [row for _, (row,) in self._outputs(texts, "probabilities")]
         width = max([1, *map(len, rows)])
         result = np.zeros((len(rows), width, len(self.labels)), np.float32)
         for index, row in enumerate(rows):
             result[index, : len(row)] = row
         return result
 
-    def tag(self, texts: str | bytes | Iterable[Sentence]) -> list[list[tuple[str, Any]]]:
-        """The most likely tags of texts: a list of lists of pairs, a token and its tag."""
+    def tag(
+        self, texts: str | bytes | Iterable[Sentence], details: bool = False
+    ) -> list[list[tuple[str, Any]]] | list[list[TaggedToken]]:
+        """The most likely tags of texts: a list of lists of pairs, a token and its tag; with
+        `details` of `TaggedToken`.
+        """
+        if details:
+            texts = list(self.elmo.as_iterable(texts))
+            return [tokens for _, tokens in self._tagged(texts)]
         return [
             [(word, self.labels[k]) for word, k in zip(text.to_strings(tokens), row, strict=True)]
-            for tokens, row in self._outputs(texts, "tags")
+            for tokens, (row,) in self._outputs(texts, "tags")
         ]
+
+    def _tagged(self, texts):
+        """Yields each text of a list, raw as `str`, and its `TaggedToken`s."""
+        found = self._outputs(texts, "tags", "probabilities")
+        for source, (tokens, (row, scores)) in zip(texts, found, strict=True):
+            if isinstance(source, bytes):
+                source = source.decode("utf-8", "surrogateescape")
+            places = [(k, k + 1) for k in range(len(tokens))]
+            if isinstance(source, str):
+                places = text.spans(source, tokens, self.elmo.tokenizer)
+            parts = zip(text.to_strings(tokens), row, scores, places, strict=True)
+            yield (
+                source,
+                [TaggedToken(word, self.labels[k], float(p[k]), *at) for word, k, p, at in parts],
+            )
 
     def entities(self, texts: str | bytes | Iterable[Sentence]) -> list[list[Entity]]:
         """The entities of texts, for tags of the scheme BIO or IOBES.
@@ -148,20 +184,20 @@ class Tagger(_Task):
         """
         if not self._task["is_of_entities"]:
             raise ValueError(
-                f"The labels must be tags like B-PER, I-PER and O. Received: labels={self.labels}"
+                "The labels must be tags like B-PER, I-PER and O; for other tags call `tag`, with "
+                f"`details=True` for their places. Received: labels={self.labels}"
             )
-        texts, result = list(self.elmo.as_iterable(texts)), []
-        for source, (tokens, row) in zip(texts, self._outputs(texts, "tags"), strict=True):
-            found = spans_of_entities([self.labels[k] for k in row])
-            if isinstance(source, bytes):
-                source = source.decode("utf-8", "surrogateescape")
-            if not isinstance(source, str):
-                words = text.to_strings(tokens)
-                result.append([Entity(label, a, b, " ".join(words[a:b])) for label, a, b in found])
-                continue
-            spans = text.spans(source, tokens, self.elmo.tokenizer)
-            found = [(label, spans[a][0], spans[b - 1][1]) for label, a, b in found]
-            result.append([Entity(label, a, b, source[a:b]) for label, a, b in found])
+        result = []
+        for source, tokens in self._tagged(list(self.elmo.as_iterable(texts))):
+            found = []
+            for label, first, end in spans_of_entities([token.tag for token in tokens]):
+                part = tokens[first:end]
+                start, end = part[0].start, part[-1].end
+                words = " ".join(token.text for token in part)
+                shown = source[start:end] if isinstance(source, str) else words
+                score = min(token.score for token in part)
+                found.append(Entity(label, start, end, shown, score))
+            result.append(found)
         return result
 
 

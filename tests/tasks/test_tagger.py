@@ -12,7 +12,7 @@ from tasks.cases import TAG_NAMES as NAMES
 
 import keras_elmo
 from keras_elmo import Tagger
-from keras_elmo.tasks import Entity, tags
+from keras_elmo.tasks import tags
 from keras_elmo.tasks.batches import as_batch
 
 
@@ -65,21 +65,32 @@ def test_it_learns_tags_and_entities(trained_tagger):
     assert tagged == [list(zip(*pair, strict=True)) for pair in expected]
     assert trained.tag(TEXTS) == trained.tag(PADDED[0].tolist()) == tagged
     assert trained.tag([]) == [] and trained.tag([[], ""]) == [[], []]
+    p, details = trained.predict(TEXTS, verbose=0), trained.tag(TEXTS, details=True)
+    for row, (text, tokens) in enumerate(zip(TEXTS, details, strict=True)):
+        assert [(token.text, token.tag) for token in tokens] == tagged[row]
+        assert [text[token.start : token.end] for token in tokens] == SENTENCES[row]
+        scores = [token.score for token in tokens]
+        np.testing.assert_allclose(scores, p[row, : len(tokens)].max(-1), atol=1e-5)
+    assert [t[3:] for t in trained.tag([["Ada", "met"]], details=True)[0]] == [(0, 1), (1, 2)]
     found = trained.entities(TEXTS[::4])
-    assert found[2] == [Entity("PER", 0, 3, "Ada"), Entity("PER", 8, 15, "Charles")]
-    assert found[3][1] == Entity("PER", 13, 25, "Ada Lovelace")
-    assert found[4] == [Entity("LOC", 9, 17, "New\u00a0York")]
+    assert [entity[:4] for entity in found[2]] == [("PER", 0, 3, "Ada"), ("PER", 8, 15, "Charles")]
+    assert found[3][1][:4] == ("PER", 13, 25, "Ada Lovelace")
+    assert found[3][1].score == pytest.approx(min(t.score for t in details[12][2:]), abs=1e-5)
+    assert [entity[:4] for entity in found[4]] == [("LOC", 9, 17, "New\u00a0York")]
     for text, spans in zip(TEXTS[::4], found, strict=True):
         assert all(text[span.start : span.end] == span.text for span in spans)
-    of_tokens = [Entity("LOC", 0, 1, "London"), Entity("PER", 2, 4, "Ada Lovelace")]
-    assert trained.entities([TEXTS[12], SENTENCES[12]]) == [found[3], of_tokens]
+    of_tokens = [("LOC", 0, 1, "London"), ("PER", 2, 4, "Ada Lovelace")]
+    raw, listed = trained.entities([TEXTS[12], SENTENCES[12]])
+    assert [entity[:4] for entity in raw] == [entity[:4] for entity in found[3]]
+    assert [entity[:4] for entity in listed] == of_tokens
     assert trained.entities([]) == []
     batches = tf.data.Dataset.from_tensor_slices(TEXTS[8:9]).batch(1)
     for form in (TEXTS[8], np.array(TEXTS[8:9])[:, None], (text for text in TEXTS[8:9]), batches):
-        assert trained.entities(form) == [found[2]]
-    assert trained.entities([np.array(["Ada"])]) == [[Entity("PER", 0, 1, "Ada")]]  # tokens
+        assert [e[:4] for e in trained.entities(form)[0]] == [e[:4] for e in found[2]]
+    assert trained.entities([np.array(["Ada"])])[0][0][:4] == ("PER", 0, 1, "Ada")  # tokens
     figures = trained.evaluate(*FORMS["tf.data"], verbose=0, return_dict=True)
     assert (figures["accuracy"], figures["f1"]) == (1, 1)
+    assert trained.report(*FORMS["tf.data"]).classes["PER"] == (1, 1, 1, 16)
 
 
 def test_early_stopping_keeps_the_epoch_with_the_best_f1(trained_tagger):
@@ -108,7 +119,7 @@ def test_entities_with_a_tokenizer_that_changes_the_text(one_layer_folder):
     texts = ['He\u00df said: "caf\u00e9," don\'t.', "", "\U0001f600 (New York)", "a\ud83d. York"]
     tokens = model.elmo.tokenize(texts)
     best = [[NAMES.index("B-PER")] * len(row) for row in tokens]
-    model._outputs = lambda *_: best
+    model._outputs = lambda *_: (best, [[[1.0] * len(NAMES)] * len(row) for row in tokens])
     for text, spans, row in zip(texts, model.entities(texts), tokens, strict=True):
         assert [text[span.start : span.end] for span in spans] == [span.text for span in spans]
         assert len(spans) == len(row)
@@ -175,7 +186,8 @@ def test_parts_of_speech_have_no_f1_and_no_entities(one_layer_folder):
     model = Tagger(one_layer_folder, ["N", "V"], crf=False, units=4, dtype="mixed_bfloat16")
     history = model.fit([["a", "b"]], [["N", "V"]], epochs=1, verbose=0).history
     assert set(history) == {"loss", "accuracy"}
-    with pytest.raises(ValueError, match="tags like B-PER.*Received: labels=.'N', 'V'."):
+    assert set(model.report([["a", "b"]], [["N", "V"]]).classes) <= {"N", "V"}
+    with pytest.raises(ValueError, match="tags like B-PER.* call `tag`.* labels=.'N', 'V'."):
         model.entities(["a b"])
 
 

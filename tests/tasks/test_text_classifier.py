@@ -69,6 +69,7 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
         np.testing.assert_allclose(trained.predict(batched(5, *columns)), p, atol=1e-5)
     assert trained.predict([], verbose=0).shape == trained([]).shape == (0, 2)
     assert trained.classify([]) == []
+    assert trained.report(batched(5, TEXTS, LABELS)).classes == dict.fromkeys(NAMES, (1, 1, 1, 12))
 
 
 @pytest.mark.usefixtures("untraced")
@@ -113,6 +114,7 @@ def test_several_labels_of_a_text(one_layer_folder):
     model.fit(TEXTS, rows, batch_size=8, epochs=15, verbose=0)
     assert [sorted(r) for r in model.classify(TEXTS)] == [sorted(r) for r in rows]
     ones = np.array([["good" in r, "awful" in r] for r in rows])
+    assert model.report(TEXTS, ones).averages["samples avg"].count == ones.sum()
     expected = model._encode(TEXTS, rows).targets.numpy()
     for y in (ones, tf.ragged.constant(rows)):
         found = model._read(tf.data.Dataset.from_tensor_slices((TEXTS, y)).batch(5)).targets

@@ -1,9 +1,9 @@
 """Measure the perplexity of text files.
 
-Measures the perplexity that a biLM gives to text files (a sentence a line, tokens separated by
-spaces; *.gz too), by the full softmax. Of a stream of sentences each lane carries its LSTM state
-on, so the figure depends a little on the batch size. All words that the vocabulary does not have
-are one, which is easy to predict: compare models of the same share of unknown words.
+Measures the perplexity that a biLM gives to text files (a sentence a line; *.gz too), by the full
+softmax. Of a stream of sentences each lane carries its LSTM state on, so the figure depends a
+little on the batch size. All words that the vocabulary does not have are one, which is easy to
+predict: compare models of the same share of unknown words.
 
     keras-elmo evaluate my-elmo test.txt
     keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64
@@ -11,8 +11,8 @@ are one, which is easy to predict: compare models of the same share of unknown w
 
 import os
 
-from keras_elmo_cli.inputs import open_model_argument, pluralize, reading_bar
-from keras_elmo_cli.options import COUNT, DECODING
+from keras_elmo_cli.inputs import open_model_argument, pluralize, read_corpus, reading_bar
+from keras_elmo_cli.options import COUNT, add_corpus_arguments
 
 
 def add_arguments(parser):
@@ -29,7 +29,8 @@ def add_arguments(parser):
     )
     add("--batch-size", **COUNT, default=32, help="lanes (%(default)s)")
     add("--unroll-steps", **COUNT, default=20, help="tokens of a lane at a time (%(default)s)")
-    parser.add_shared(*DECODING, "--matmul-dtype", "--quiet")
+    add_corpus_arguments(parser)
+    parser.add_shared("--matmul-dtype", "--quiet")
 
 
 def run(options):
@@ -52,7 +53,7 @@ def run(options):
         own = os.path.join(options.model, VOCABULARY_FILE)
         raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
     open_model_argument(folder)  # for the error of a model that is not whole
-    corpus = training.Corpus(options.files, options.encoding, options.errors)
+    corpus = read_corpus(options, options.files)
     with reading_bar(options, corpus.files) as bar:
         corpus.counts(bar.update)  # every line is read and checked before hours are spent
     bilm = BiLanguageModel.from_pretrained(

@@ -97,6 +97,13 @@ def read_records(options, path, **kwargs):
     return Records([path], options.encoding, options.errors, fields, **kwargs)
 
 
+def read_corpus(options, files):
+    """The `Corpus` of text files."""
+    from keras_elmo.training import Corpus
+
+    return Corpus(files, **chosen(options, "encoding", "errors", "tokenizer"))
+
+
 def model_source(name):
     """What `from_pretrained` takes for a model as it is typed: the name, or a pair of paths."""
     options, comma, weights = name.partition(",")

@@ -181,6 +181,13 @@ def add_commands(parser, subcommands):
     parser.examples = (*first.examples[:1], *last.examples[:1])
 
 
+def add_corpus_arguments(parser):
+    """Adds the options with which a `Corpus` reads text files."""
+    help = f"{TOKENIZERS_HELP} (default: %(default)s)"
+    parser.add_shared("--tokenizer", default="whitespace", help=help)
+    parser.add_shared(*DECODING)
+
+
 def add_embedding_arguments(parser, layers_help):
     """Adds the options that `embed` and `embed-corpus` have in common."""
     parser.add_argument(

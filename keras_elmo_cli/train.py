@@ -1,7 +1,7 @@
 """Train a biLM on text files.
 
-Trains a biLM on text files (a sentence a line, tokens separated by spaces; *.gz too). DIR gets the
-model (options.json, weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs for TensorBoard.
+Trains a biLM on text files (a sentence a line; *.gz too). DIR gets the model (options.json,
+weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs for TensorBoard.
 Ctrl-C writes a checkpoint; `-o DIR --resume` continues from the last one. It trains on one device.
 
     keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3
@@ -24,12 +24,12 @@ from keras_elmo_cli.inputs import (
     model_source,
     open_model_argument,
     pluralize,
+    read_corpus,
     reading_bar,
     report,
 )
 from keras_elmo_cli.options import (
     COUNT,
-    DECODING,
     DTYPES,
     INTEGER,
     MODEL_HELP,
@@ -37,6 +37,7 @@ from keras_elmo_cli.options import (
     OPTIMIZERS,
     SCHEDULES,
     SWITCH,
+    add_corpus_arguments,
 )
 
 # The shape of the published model `small`: arguments of `ElmoConfig`.
@@ -81,7 +82,7 @@ def add_arguments(parser):
     files = {"nargs": "+", "metavar": "FILES"}
     parser.add_input("--train", **files, help="text files, or patterns in quotes")
     parser.add_input("--heldout", **files, help="text to measure the perplexity of")
-    parser.add_shared(*DECODING)
+    add_corpus_arguments(parser)
     parser.add_input(
         "--vocab",
         dest="vocabulary",
@@ -118,13 +119,11 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo import training
     from keras_elmo.files.atomic import locked_folder, making_folder, replacing_file
 
     arguments = _resumed_arguments(options)
     corpus, heldout = (
-        training.Corpus(files, options.encoding, options.errors) if files else None
-        for files in (options.train, options.heldout)
+        read_corpus(options, files) if files else None for files in (options.train, options.heldout)
     )
     _check_output(options)
     if options.init:
@@ -336,14 +335,15 @@ def make_model(options, config, vocabulary, training_options):
     """
     from keras_elmo.training import BiLanguageModel
 
+    kwargs = {"dtype": training_options.dtype, "tokenizer": options.tokenizer}
     if not options.init:
-        bilm = BiLanguageModel(config, vocabulary, dtype=training_options.dtype)
+        bilm = BiLanguageModel(config, vocabulary, **kwargs)
         bilm.initialize(training_options.seed)
         return bilm
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a new softmax is trained here
         source = model_source(options.init)
-        bilm = BiLanguageModel.from_pretrained(source, vocabulary, dtype=training_options.dtype)
+        bilm = BiLanguageModel.from_pretrained(source, vocabulary, **kwargs)
     if not bilm.has_softmax:
         bilm.initialize_softmax(training_options.seed)
     if options.options and bilm.config != config:

@@ -1,14 +1,14 @@
 """Make the vocabulary of text files.
 
-Counts the words of text files (a sentence a line, tokens separated by spaces; *.gz too) and writes
-a word a line: <S>, </S>, <UNK>, then the words, the most frequent first.
+Counts the words of text files (a sentence a line; *.gz too) and writes a word a line: <S>, </S>,
+<UNK>, then the words, the most frequent first.
 
     keras-elmo vocabulary 'texts/*.txt.gz' -o vocab.txt --min-count 3
     keras-elmo vocabulary train.txt -o vocab.txt --size 50000
 """
 
-from keras_elmo_cli.inputs import pluralize, reading_bar, report
-from keras_elmo_cli.options import COUNT, DECODING
+from keras_elmo_cli.inputs import chosen, pluralize, read_corpus, reading_bar, report
+from keras_elmo_cli.options import COUNT, add_corpus_arguments
 
 
 def add_arguments(parser):
@@ -18,13 +18,14 @@ def add_arguments(parser):
         "--min-count", **COUNT, default=1, help="leave out what is rarer (%(default)s)"
     )
     parser.add_argument("--size", **COUNT, help="words at most")
-    parser.add_shared(*DECODING, "--quiet")
+    add_corpus_arguments(parser)
+    parser.add_shared("--quiet")
 
 
 def run(options):
-    from keras_elmo.training import Corpus, build_vocabulary
+    from keras_elmo.training import build_vocabulary
 
-    corpus = Corpus(options.files)
+    corpus = read_corpus(options, options.files)
     with reading_bar(options, corpus.files) as bar:
         words, share = build_vocabulary(
             corpus.files,
@@ -32,7 +33,6 @@ def run(options):
             options.min_count,
             options.size,
             bar.update,
-            options.encoding,
-            options.errors,
+            **chosen(options, "encoding", "errors", "tokenizer"),
         )
     report(options, f"{options.output}: {pluralize(words, 'word')}, {share:.1%} of the text")

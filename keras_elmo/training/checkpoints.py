@@ -94,6 +94,7 @@ def corpus_settings(corpus):
         "corpus": [list(pair) for pair in corpus.file_counts()],
         "encoding": corpus.encoding,
         "errors": corpus.errors,
+        "tokenizer": corpus.tokenizer,
     }
 
 

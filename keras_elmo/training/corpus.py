@@ -6,10 +6,12 @@ import os
 
 import numpy as np
 
-from keras_elmo.checks import check_integers, join_names
+from keras_elmo.checks import check_choice, check_integers, join_names
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.files.text_files import decode_lines, find_files, open_text
 from keras_elmo.process.signals import check_signals
+from keras_elmo.text.reading import read_words
+from keras_elmo.text.tokenizers import TOKENIZERS, get_tokenizer
 from keras_elmo.training.vocabulary import SPECIALS, UNK
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
@@ -17,23 +19,23 @@ PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which 
 
 
 class Corpus:
-    """Text files with a sentence a line, its tokens separated by whitespace; `*.gz` are gzip.
-
-    Blank lines are skipped.
+    """Text files with a sentence a line; `*.gz` are gzip. Blank lines are skipped.
 
     Args:
         patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
         encoding: str. The encoding of the files.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
+        tokenizer: how lines are split, a name; see `Elmo`.
 
     Raises:
         FileNotFoundError: a pattern matches no file.
         IsADirectoryError, ValueError: a path is a folder, or a pipe or a device.
     """
 
-    def __init__(self, patterns, encoding="utf-8", errors="strict"):
+    def __init__(self, patterns, encoding="utf-8", errors="strict", tokenizer="whitespace"):
+        check_choice(TOKENIZERS, tokenizer=tokenizer)
         self.files = find_files(patterns)
-        self.encoding, self.errors = encoding, errors
+        self.encoding, self.errors, self.tokenizer = encoding, errors, tokenizer
         self._counts = None
 
     def counts(self, progress=None):
@@ -73,14 +75,19 @@ class Corpus:
         return num_unknown
 
     def read_file(self, path, progress=None):
-        """Yields the tokens of each line of a file that is not blank; `progress` as in `counts`."""
+        """An iterator over the tokens of each line that is not blank; `progress` as in `counts`."""
+        lines = self._read_lines(path, progress)
+        if self.tokenizer == "whitespace":  # Python is as fast as the graph.
+            return filter(None, map(str.split, lines))
+        return filter(None, read_words(lines, get_tokenizer(self.tokenizer)))
+
+    def _read_lines(self, path, progress):
         bytes_read = 0
         with open_text(path) as file:
             compressed = getattr(file, "fileobj", file)
             lines = decode_lines(file, path, self.encoding, self.errors)
             for line_number, line in enumerate(lines, start=1):
-                if tokens := line.split():
-                    yield tokens
+                yield line
                 if progress is not None and line_number % PROGRESS_LINES == 0:
                     before, bytes_read = bytes_read, compressed.tell()
                     progress(bytes_read - before)
@@ -130,14 +137,21 @@ def check_texts(corpus, heldout, options):
 
 
 def build_vocabulary(
-    patterns, path, min_count=1, size=None, progress=None, encoding="utf-8", errors="strict"
+    patterns,
+    path,
+    min_count=1,
+    size=None,
+    progress=None,
+    encoding="utf-8",
+    errors="strict",
+    tokenizer="whitespace",
 ):
     """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
 
     Words that occur equally often are in the order of their code points.
 
     Args:
-        patterns, encoding, errors: see `Corpus`.
+        patterns, encoding, errors, tokenizer: see `Corpus`.
         path: the file to write, in UTF-8. It is moved into place when it is complete.
         min_count: int. Words that are rarer are left out.
         size: int or `None`. The largest number of words, the three special ones included.
@@ -152,7 +166,7 @@ def build_vocabulary(
     check_integers(1, min_count=min_count)
     if size is not None:
         check_integers(len(SPECIALS) + 1, size=size)
-    corpus = Corpus(patterns, encoding, errors)
+    corpus = Corpus(patterns, encoding, errors, tokenizer)
     if any(os.path.exists(path) and os.path.samefile(path, file) for file in corpus.files):
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
     # A missing folder is an error here, before the words are counted.

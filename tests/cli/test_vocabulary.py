@@ -11,12 +11,17 @@ def test_words_of_files_and_patterns(corpus_copy, run):
 
 
 @pytest.mark.parametrize(
-    "option, word", [("--encoding=latin-1", "caf\xe9"), ("--errors=replace", "caf\ufffd")]
+    "option, word",
+    [
+        ("--encoding=latin-1", "caf\xe9."),
+        ("--errors=replace", "caf\ufffd."),
+        ("--encoding=latin-1 -t treebank", "caf\xe9"),
+    ],
 )
-def test_text_of_another_encoding(folder, run, option, word):
-    (folder / "latin.txt").write_bytes(b"caf\xe9\n")
-    assert run("vocabulary", "latin.txt", "-o", "new.txt", option)[0] == 0
-    assert (folder / "new.txt").read_text("utf-8").splitlines()[3:] == [word]
+def test_text_of_another_encoding_or_tokenizer(folder, run, option, word):
+    (folder / "latin.txt").write_bytes(b"caf\xe9.\n")
+    assert run("vocabulary", "latin.txt", "-o", "new.txt", *option.split())[0] == 0
+    assert (folder / "new.txt").read_text("utf-8").splitlines()[-1] == word
 
 
 def test_reading_is_shown(corpus_copy, no_delay, run, monkeypatch):

@@ -104,6 +104,7 @@ def test_another_run_is_refused(settings, corpus, tmp_path):
         (settings(corpus=Corpus(tmp_path / "other.txt")), "corpus: "),
         (settings(corpus=Corpus(corpus.files, "latin-1")), "encoding: "),
         (settings(corpus=Corpus(corpus.files, errors="replace")), "errors: "),
+        (settings(corpus=Corpus(corpus.files, tokenizer="space")), "tokenizer: "),
         ({**before, "vocabulary": "0" * 64}, "vocabulary: "),
         ({**before, "lstm": {**before["lstm"], "dim": 16}}, "lstm: "),
     ]:

@@ -33,6 +33,15 @@ def test_an_order_for_each_seed_and_epoch(corpus):
     assert list(corpus.epoch(0, 1)) == orders[1]
 
 
+def test_a_tokenizer_splits_the_lines(tmp_path):
+    write(tmp_path / "a.txt", "It sat.", " ", "(a)")
+    corpus = Corpus(tmp_path / "a.txt", tokenizer="treebank")
+    assert list(corpus.sentences()) == [["It", "sat", "."], ["(", "a", ")"]]
+    assert build_vocabulary(corpus.files, tmp_path / "v", tokenizer="characters")[0] == 3 + 7
+    with pytest.raises(ValueError, match="`tokenizer` must be one of"):
+        Corpus(tmp_path / "a.txt", tokenizer="moses")
+
+
 @pytest.mark.parametrize(
     "name, data, message",
     [

@@ -14,7 +14,7 @@ import re
 MODELS = (
     "tiny small medium original original_5.5B pubmed portuguese_wikipedia portuguese_brwac pos"
 ).split()
-TOKENIZERS = ("whitespace", "treebank", "space", "characters")
+TOKENIZERS = ("whitespace", "treebank", "web", "space", "characters")
 MATMUL_DTYPES = ("bfloat16",)
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
 TAG_COLUMNS = ("upos", "xpos", "deprel")
@@ -55,8 +55,9 @@ MODEL_HELP = (
 )
 ANY_MODEL_HELP = f"a *.keras file (of classify, tag or Keras), or an Elmo: {MODEL_HELP}"
 TOKENIZERS_HELP = (
-    "how raw text is split: whitespace for text that is tokenised; treebank for raw prose; space: "
-    "the ASCII space alone, as TF Hub's module does; characters: each one, as of proteins"
+    "how raw text is split: whitespace for text that is tokenised; treebank for raw prose; web for "
+    "prose with addresses and #tags; space: at the ASCII space alone; characters: each one, as of "
+    "proteins"
 )
 VECTORS_HELP = (
     "average, top, elmo (the learned mix; in a new model the average), word_emb, lstm_outputs1, "

@@ -51,9 +51,10 @@ class Elmo(ContextualModel):
     Args:
         config: an `ElmoConfig`, a dict in the spelling of options.json, or its path, *.json. The
             weights are random: `Elmo.from_pretrained` loads a model.
-        tokenizer: how raw strings are split: `"whitespace"`, `"treebank"`, `"characters"` (a token
-            for each character, as for proteins), `"space"` (the ASCII space alone, as TF Hub's
-            module does), an object of `keras_elmo.text`, or `None`: every input is tokenised.
+        tokenizer: how raw strings are split: `"whitespace"`; `"treebank"`, for prose; `"web"`, for
+            prose with addresses and #tags; `"characters"` (a token for each character, as for
+            proteins); `"space"` (the ASCII space alone, as TF Hub's module does); an object of
+            `keras_elmo.text`; or `None`: every input is tokenised.
         num_mixes: int. Learned mixes of the layers. The biLM runs once for all of them.
         do_layer_norm: bool. Normalise each layer before it is mixed, over the tokens of the
             batch, and over the sentence boundaries if they are kept.

@@ -9,7 +9,7 @@ from keras_elmo.text.character_ids import (
 )
 from keras_elmo.text.tensors import strings, to_tokens
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
-from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
+from keras_elmo.text.treebank_tokenizer import TreebankTokenizer, WebTokenizer
 from keras_elmo.text.whitespace_tokenizer import (
     CharacterTokenizer,
     SpaceTokenizer,
@@ -20,6 +20,7 @@ __all__ = [
     "CharacterTokenizer",
     "SpaceTokenizer",
     "TreebankTokenizer",
+    "WebTokenizer",
     "WhitespaceTokenizer",
     "batch_to_ids",
     "character_ids",

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.characters import text_to_bytes
-from keras_elmo.text.treebank_tokenizer import TreebankTokenizer
+from keras_elmo.text.treebank_tokenizer import TreebankTokenizer, WebTokenizer
 from keras_elmo.text.whitespace_tokenizer import (
     CharacterTokenizer,
     SpaceTokenizer,
@@ -17,6 +17,7 @@ from keras_elmo.text.whitespace_tokenizer import (
 TOKENIZERS = {
     "whitespace": WhitespaceTokenizer,
     "treebank": TreebankTokenizer,
+    "web": WebTokenizer,
     "space": SpaceTokenizer,
     "characters": CharacterTokenizer,
 }

@@ -1,4 +1,4 @@
-"""`TreebankTokenizer`: splits raw prose into words and punctuation."""
+"""`TreebankTokenizer` and `WebTokenizer`: raw prose to words and punctuation."""
 
 import keras
 import tensorflow as tf
@@ -49,6 +49,21 @@ _TREEBANK_RULES = (
     *[(r"([^ .])\.( +\p{Ll})", "\\1\x01\\2")] * 2,
     (r"([^ .])\. ", r"\1 . "),
 )
+# What `WebTokenizer` keeps whole, where it begins a word, perhaps after a bracket or a quote. Marks
+# that follow do not belong to it. Letters outside of ASCII that follow do: no rule splits them off.
+_END = r"(?:[A-Za-z0-9_/=&#%~+$-])"  # of an address
+_WHOLE = "|".join(
+    [
+        rf'(?:[hH][tT]{{2}}[pP][sS]?://|[fF][tT][pP]://|[wW]{{3}}\.)[^ "<>]*{_END}',
+        r"[A-Za-z0-9_][A-Za-z0-9_.%+-]*@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]+",
+        rf'[A-Za-z0-9_][A-Za-z0-9_.-]*\.[A-Za-z]{{2,}}/(?:[^ "<>]*{_END})?',  # t.co/abc
+        r"@[A-Za-z0-9_]+",
+        r"#[0-9_]*\p{L}[A-Za-z0-9_]*",
+        r"[:;=][o'-]?(?:[()\[\]|/\\*]+\B|[DpPoO3]\b)",
+        r"</?3\b",
+    ]
+)
+_KEPT = (rf"""(^|[ (\["'\x{{201c}}\x{{2018}}])({_WHOLE})""", "\\1\x05\\2\x05")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -77,7 +92,7 @@ class TreebankTokenizer(WhitespaceTokenizer):
 
     def _tokenize(self, strings, split):
         blank = blank_whitespace(strings)
-        spaced = tf.strings.join([" ", blank, " "])
+        spaced = tf.strings.join([" ", self._hide(blank), " "])
         for rule in _FIRST_RULES:
             spaced = tf.strings.regex_replace(spaced, *rule)
         is_raw = tf.strings.regex_replace(spaced, _RAW, "", replace_global=False) != spaced
@@ -95,3 +110,35 @@ class TreebankTokenizer(WhitespaceTokenizer):
         word = tf.searchsorted(words_before, before, side="right") - 1
         starts = tf.gather(word_starts, word) + before - tf.gather(words_before, word)
         return cut_tokens(strings, row_lengths, starts, starts + token_lengths)
+
+    def _hide(self, strings):
+        """Strings with letters in the place of the bytes of what the rules must not split."""
+        return strings
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class WebTokenizer(TreebankTokenizer):
+    """Splits as `TreebankTokenizer` does, but keeps what people write in messages whole.
+
+    This is addresses (`http://t.co/abc`, `www.x.org`, `me@x.org`), `@names`, `#tags`, and emoticons
+    such as `:)`, `;-)`, `:D` and `<3`. The text of the original has them split (`me @ x.org`), so
+    take it where a label belongs to the whole, and `TreebankTokenizer` for other prose.
+
+    Args:
+        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+
+    Example:
+
+    >>> WebTokenizer().tokenize(["@katy see http://t.co/abc :)"])
+    <tf.RaggedTensor [[b'@katy', b'see', b'http://t.co/abc', b':)']]>
+    """
+
+    def _hide(self, strings):
+        strings = tf.strings.regex_replace(strings, "\x05", "\x04")
+        parts = tf.strings.split(tf.strings.regex_replace(strings, *_KEPT), "\x05")
+        # What is kept lies between two marks: every second part.
+        is_kept = tf.ragged.range(parts.row_lengths()).flat_values % 2 == 1
+        letters = tf.strings.regex_replace(parts.flat_values, r"\C", "X")  # for each byte
+        parts = parts.with_flat_values(tf.where(is_kept, letters, parts.flat_values))
+        rows, count = parts.value_rowids(), tf.size(strings)
+        return tf.strings.unsorted_segment_join(parts.flat_values, rows, count)

@@ -76,7 +76,8 @@ def _split_characters(text):
 # are not UTF-8 belong to no class, and no rule splits them off. (Python's Unicode may be older than
 # TensorFlow's. What it does not know yet is a symbol.)
 _LETTER, _SMALL_LETTER, _NUMBER, _MARK, _SYMBOL, _INVALID = "\ue000\ue001\ue002\ue003\ue004\ue005"
-_KEPT = "\u2019\u200c\u200d"  # a curly apostrophe; joiners, which are part of a word
+# A curly apostrophe; joiners, which are part of a word; and quotes, before which words begin.
+_KEPT = "\u2019\u200c\u200d\u201c\u2018"
 
 
 class _Classes(dict):
@@ -135,11 +136,36 @@ _TREEBANK_RULES = [
 ]
 
 
-def _split_treebank(text):
+# What the tokenizer "web" keeps whole.
+_END = r"(?:[A-Za-z0-9_/=&#%~+$-])"  # of an address
+_WHOLE = "|".join(
+    [
+        rf'(?:[hH][tT]{{2}}[pP][sS]?://|[fF][tT][pP]://|[wW]{{3}}\.)[^ "<>{_INVALID}]*{_END}',
+        r"[A-Za-z0-9_][A-Za-z0-9_.%+-]*@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]+",
+        rf'[A-Za-z0-9_][A-Za-z0-9_.-]*\.[A-Za-z]{{2,}}/(?:[^ "<>{_INVALID}]*{_END})?',
+        r"@[A-Za-z0-9_]+",
+        rf"#[0-9_]*[{_L}][A-Za-z0-9_]*",
+        r"[:;=][o'-]?(?:[()\[\]|/\\*]+\B|[DpPoO3]\b)",
+        r"</?3\b",
+    ]
+)
+_WHOLE_WORD = re.compile(rf"""(^|[ (\["'\u201c\u2018])({_WHOLE})""", re.ASCII)
+
+
+def _split_web(text):
+    return _split_treebank(text, lambda words: _WHOLE_WORD.sub(_hide, words))
+
+
+def _hide(match):
+    return match[1] + "X" * len(match[2])
+
+
+def _split_treebank(text, hide=str):
     blank = _SPACE.sub(b" ", text)
     # TensorFlow takes the bytes of a surrogate for a symbol. Python does not decode them.
     decoded = _SURROGATE.sub(_REPLACEMENT.encode(), blank).decode("utf-8", "surrogateescape")
-    spaced = f" {decoded} ".translate(_classes).replace("\u2019", "'\x03")
+    spaced = hide(decoded.translate(_classes)).replace("\u2019", "'\x03")
+    spaced = f" {spaced} "
     is_raw = _RAW.search(spaced)
     for pattern, rewrite in _TREEBANK_RULES:
         if not (is_raw and pattern.pattern == _CONTINUATION[0]):
@@ -154,6 +180,7 @@ def _split_treebank(text):
 TOKENIZERS = {
     "whitespace": _split_whitespace,
     "treebank": _split_treebank,
+    "web": _split_web,
     "space": _split_space,
     "characters": _split_characters,
 }

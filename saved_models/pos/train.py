@@ -63,7 +63,7 @@ def main():
     keras.utils.set_random_seed(0)
     train, dev, test = (read(options.data / f"{part}.conllu") for part in ("train", "dev", "test"))
     labels = sorted({tag for _, tags in (train, dev) for row in tags for tag in row})
-    model = Tagger("tiny", labels, crf=False, tokenizer="treebank", word_dim=options.word_dim)
+    model = Tagger("tiny", labels, crf=False, tokenizer="web", word_dim=options.word_dim)
     model.fit(*train, validation_data=dev, verbose=2)
     model.save_pretrained(options.output)
     (weights,) = options.output.glob("*.weights.h5")

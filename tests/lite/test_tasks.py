@@ -158,6 +158,7 @@ def test_rows_of_words(batch):
 
 english = st.lists(
     st.sampled_from(
+        "http://a.b/c, www.b.c. (me@x.org @b #t1 :) :D: <3 a.bc/ "
         "Mr. Dr. No. 5 U.S. 3,000 don't 'tis ( 7.5 - -- ... the End. Jan. 1990's".split()
     )
     | st.text("aZ.,' \u2019-0\u00e9", max_size=5)

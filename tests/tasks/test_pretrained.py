@@ -135,5 +135,7 @@ def test_what_is_no_task(trained_classifier, tmp_path):
 def test_parts_of_speech():
     tagger = Tagger.from_pretrained("pos")
     assert len(tagger.labels) == 17 and tagger.elmo.source == "tiny"
+    (post,) = tagger.tag(["@katy lol http://t.co/abc :)"])
+    assert [word for word, _ in post] == ["@katy", "lol", "http://t.co/abc", ":)"]
     (tagged,) = tagger.tag(["She didn't read the old book."])
     assert [tag for _, tag in tagged] == "PRON AUX PART VERB DET ADJ NOUN PUNCT".split()

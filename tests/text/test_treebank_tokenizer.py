@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text.tokenizer_cases import EDGES, OPS, noise, python_split, split, texts, tokenizer_of
 
-from keras_elmo import TreebankTokenizer
+from keras_elmo import TreebankTokenizer, WebTokenizer
 
 PROSE = {
     "They don't know.": "They don 't know .",
@@ -53,6 +53,25 @@ PROSE = {
     '"Give \'em 5."': '" Give \' em 5 . "',
     "the 1980's-style l\u2019homme": "the 1980 's-style l \u2019homme",
 }
+WEB = {
+    "@katy lol ur so funny 😂😂 #winning http://t.co/abc :)": (
+        "@katy lol ur so funny 😂 😂 #winning http://t.co/abc :)"
+    ),
+    "RT @bob: see www.x.org/a_b?c=d,e. Write to me.too@mail.x-y.org!": (
+        "RT @bob : see www.x.org/a_b?c=d,e . Write to me.too@mail.x-y.org !"
+    ),
+    "(https://en.wikipedia.org/wiki/A_(b)), t.co/abc, and/or 7/5.": (
+        "( https://en.wikipedia.org/wiki/A_(b ) ) , t.co/abc , and / or 7 / 5 ."
+    ),
+    "It's @anna's :-D;-) <3 =] :/ :'( :D, :P. Ok :o)": (
+        "It 's @anna 's :-D ; - ) <3 =] :/ :'( :D , :P . Ok :o)"
+    ),
+    "#1, # 2, #2020vision #caf\u00e9\u2019s \u201c@x\u201d 😂@y (#z)": (
+        "# 1 , # 2 , #2020vision #caf\u00e9 \u2019s \u201c @x \u201d 😂 @ y ( #z )"
+    ),
+    "at 5:30: no (see 8) a:b x@y": "at 5 : 30 : no ( see 8 ) a : b x @ y",
+    "No. www.x.org. #\u00e9t\u00e9 @Zo\u00eb.": "No . www.x.org . #\u00e9t\u00e9 @Zo\u00eb .",
+}
 # Nothing here shows that the text is raw, so an apostrophe before a word continues the word before.
 SPLIT = [
     "Conan O 'Brien rose at nine o 'clock .",
@@ -69,6 +88,14 @@ def test_prose_is_split_as_written_here(ops):
     tokens = split(tokenizer_of(TreebankTokenizer, ops), list(PROSE))
     joined = [b" ".join(row).decode() for row in tokens]
     assert joined == list(PROSE.values())
+
+
+@pytest.mark.parametrize("ops", OPS)
+def test_what_is_written_in_messages_stays_whole(ops):
+    rows = split(tokenizer_of(WebTokenizer, ops), [*WEB, *WEB.values(), *PROSE, *SPLIT])
+    expected = [*WEB.values(), *WEB.values(), *PROSE.values(), *SPLIT]
+    found = [b" ".join(row).decode() for row in rows]
+    assert found == [line.replace("me @ example.com", "me@example.com") for line in expected]
 
 
 def test_split_prose_stays_as_it_is():
@@ -91,16 +118,17 @@ english = st.lists(
     st.sampled_from(
         ["Mr.", "O'Neil", " 's", " 'em", "1980's", "No.", "U.S.", "etc.", "said, ", "' "]
     )
-    | st.text("aZ.,'\u2019-0\u00e9( ", max_size=5)
+    | st.sampled_from(["http://a", "www.b.c", "me@x.org", " @b", "#t", " :)", ":D", "<3", "a.bc/"])
+    | st.text("aZ.,'\u2019-0\u00e9(:/@#=) ", max_size=5)
 ).map("".join)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(texts | english, max_size=20))
 def test_tokens_that_are_joined_are_split_into_the_same(strings):
-    tokenizer = tokenizer_of(TreebankTokenizer)
-    tokens = split(tokenizer, strings)
-    assert split(tokenizer, [b" ".join(row) for row in tokens]) == tokens
+    for kind in TreebankTokenizer, WebTokenizer:
+        tokens = split(tokenizer_of(kind), strings)
+        assert split(tokenizer_of(kind), [b" ".join(row) for row in tokens]) == tokens
 
 
 @settings(deadline=None, max_examples=100)
@@ -109,7 +137,7 @@ def test_tokens_that_are_joined_are_split_into_the_same(strings):
 @example([])
 @example(["a,b,c,,1,2,3,d''t ’s ’’s 's's . .. ...".encode()])
 def test_tokens_of_prose_are_parts_of_words(strings):
-    rows = split(tokenizer_of(TreebankTokenizer), strings)
+    rows = split(tokenizer_of(WebTokenizer), strings)  # which has the rules of both
     for string, tokens in zip(strings, rows, strict=True):
         assert b"".join(tokens) == b"".join(python_split(string))
         words = iter(python_split(string))

@@ -9,7 +9,7 @@ OPS = ["tensorflow-text", "core"]
 # The characters on which Python's `str.split()` splits, and some on which it does not.
 SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
 NO_SPACES = "\u200b\u180e\ufeff\u2060\u200d\x08\x1b\x84\x86\x9f\xa1"
-PUNCTUATION = ".,;:!?'\u2019\"-$%()&@/\u2026\x00\x01\x02\x03\x04"
+PUNCTUATION = ".,;:!?'\u2019\"-$%()&@/#:<=_\u2026\x00\x01\x02\x03\x04"
 LETTERS = "aAtTsS09éИ猫ह\u093f\u0301😀"
 
 texts = st.text(

@@ -112,7 +112,7 @@ def _contents(output):
     contents = {
         path.name: path.read_bytes()
         for path in files
-        if path.suffix != ".part" and path.name != MANIFEST
+        if not path.name.startswith(".part.") and path.name != MANIFEST
     }
     if (output / "variables").exists():  # the graph, and the variables' order, are never the same
         contents = dict.fromkeys(contents)
@@ -126,7 +126,7 @@ def _contents(output):
 
 def _expect_nothing_else(folder, name, where):
     """No temporary files, and nothing but the output."""
-    found = [path.name for path in folder.rglob("*.part")]
+    found = [path.name for path in folder.rglob(".part.*")]
     found += sorted({path.name for path in folder.iterdir()} - {name.split("/")[0]})
     expect(not found, f"no temporary file, {where}", found)
 

@@ -1,7 +1,6 @@
 """What `keras-elmo classify` and `keras-elmo tag` have in common."""
 
 import contextlib
-import os
 import sys
 from typing import NamedTuple
 
@@ -102,13 +101,7 @@ def train(options, make, data, baseline):
 
     with replacing_file(options.output) as temporary:  # what cannot be written is found first
         model = _train(options, make, data, baseline)
-        path = f"{temporary}.keras"  # Keras asks for the suffix.
-        try:
-            model.save(path)
-            os.replace(path, temporary)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(path)
+        model.save(temporary)
         check_signals()
 
 

@@ -131,7 +131,7 @@ def run(options):
     if options.vocabulary is None:
         options.init, options.vocabulary = _find_vocabulary(options.init)
     settings = _settings(options)
-    with making_folder(options.output), locked_folder(options.output):
+    with making_folder(options.output), locked_folder(options.output, reentrant=True):
         _check_output(options)  # another run may have ended there since
         with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
             pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
@@ -155,10 +155,11 @@ def _resumed_arguments(options):
 def _find_vocabulary(init):
     """The folder of `--init`, and the file of its vocabulary."""
     from keras_elmo import sources
-    from keras_elmo.weights.model_files import VOCABULARY_FILE, find_file
+    from keras_elmo.config import VOCABULARY_FILE
+    from keras_elmo.weights.model_files import find_file
 
-    folder = init and sources.find_folder(model_source(init), with_softmax=True)
-    file = folder and find_file(folder, VOCABULARY_FILE)
+    folder = sources.find(model_source(init), with_softmax=True).folder if init else None
+    file = find_file(folder, VOCABULARY_FILE)
     if not file:
         raise ValueError(
             "There must be --vocab FILE, or --init with a model that has a vocabulary. "

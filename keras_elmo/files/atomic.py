@@ -134,18 +134,25 @@ def making_folder(path):
         raise
 
 
+_reentrant = set()  # the folders, by their inodes, which this process may lock once more
+
+
 @contextlib.contextmanager
-def locked_folder(path):
+def locked_folder(path, reentrant=False):
     """Locks an existing folder against other processes of this machine that lock it.
 
-    The lock goes with the process, however it ends. On Windows, and on a file system without locks,
-    nothing is locked.
+    The lock goes with the process, however it ends. With `reentrant`, what runs inside may lock the
+    folder again. On Windows, and on a file system without locks, nothing is locked.
     """
     if fcntl is None:
         yield
         return
     folder = os.open(path, os.O_RDONLY)
+    added = {os.fstat(folder)[1:3]} - _reentrant
     try:
+        if not added:
+            yield
+            return
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -155,20 +162,25 @@ def locked_folder(path):
             ) from None
         except OSError:
             pass  # the file system has no locks
+        if reentrant:
+            _reentrant.update(added)
         yield
     finally:
+        if reentrant:
+            _reentrant.difference_update(added)
         os.close(folder)  # This releases the lock.
 
 
-# A temporary name is .NAME.HOST.PID.RANDOM.part: only NAME may hold dots.
-_SUFFIX = ".part"
+# A temporary name is .part.HOST.PID.RANDOM.NAME: only NAME may hold dots. It ends as NAME does,
+# since Keras and others ask for a suffix.
+PART = ".part."
 _ABANDONED_AFTER = 24 * 3600  # seconds without a write: longer than any other process computes
 _REPLACED = ".replaced"  # Within a temporary folder, NAME.replaced is the former NAME.
 
 
 def _temporary_path(folder, name):
     random = secrets.token_hex(4)
-    return os.path.join(folder, f".{name}.{host_name()}.{os.getpid()}.{random}{_SUFFIX}")
+    return os.path.join(folder, f"{PART}{host_name()}.{os.getpid()}.{random}.{name}")
 
 
 def host_name():
@@ -185,7 +197,7 @@ def remove_stale(folder, name):
     They are of dead processes of this host, or of other hosts and untouched for a day.
     """
     path = os.path.join(folder, name)
-    temporary = rf"\.{re.escape(name)}\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\{_SUFFIX}"
+    temporary = rf"\.part\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\.{re.escape(name)}"
     for match in filter(None, (re.fullmatch(temporary, entry) for entry in os.listdir(folder))):
         stale = os.path.join(folder, match[0])
         # Another process removes it, it is someone else's, or its name has no process id.

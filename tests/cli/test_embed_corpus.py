@@ -76,5 +76,5 @@ def test_a_signal_says_what_is_done(embed, monkeypatch, number, status, event):
     result, err = embed("a.txt", "*.gz", "--shard-size", "2", "-q")
     assert result == status and err.startswith(f"keras-elmo: {event}")
     assert re.search("; out has [123] of 3 shards; run the same command again to resume\n", err)
-    assert not [name for name in os.listdir("out") if name.endswith(".part")]
+    assert not [name for name in os.listdir("out") if name.startswith(".part.")]
     monkeypatch.undo()

@@ -90,7 +90,7 @@ def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     assert out == "dev: accuracy 50.0 %; a coin: accuracy 25.0 %\n"
     assert err == "Epoch\nAll of ELMo trains now.\nEpoch\n"
     assert (folder / "c.keras").read_text() == "a model"
-    assert not list(folder.glob("*.part*"))
+    assert not list(folder.glob(".part*"))
 
 
 COLUMNS = "caf\xe9\tx\nau\ty\n\nlait\tx\n"

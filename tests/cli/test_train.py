@@ -168,7 +168,7 @@ def test_two_runs_do_not_write_one_folder(corpus_copy, run, monkeypatch):
     assert os.listdir("model") == []
 
     @contextlib.contextmanager
-    def locked_by_another_run_that_ends(folder):
+    def locked_by_another_run_that_ends(folder, reentrant):
         with open(f"{folder}/options.json", "w") as file:
             file.write("of the other run")
         yield

@@ -57,7 +57,7 @@ def shards_in(folder):
 
 def parts_in(folder):
     """The names of the temporary files in a folder."""
-    return sorted(glob.glob(".*.part", root_dir=folder))
+    return sorted(glob.glob(".part.*", root_dir=folder))
 
 
 def contents(folder):

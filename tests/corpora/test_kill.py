@@ -54,7 +54,7 @@ def test_a_run_keeps_others_out_and_is_resumed_after_it_is_killed(
     kept = {name: killed.contents("out")[name] for name in killed.shards_in("out")}
     assert status == -signal.SIGKILL and 0 < len(kept) < 15, err
     assert not read_manifest("out")["complete"]
-    part = "out/.shard-00007-of-00015.parquet.elsewhere.1.abc.part"  # of a machine that is gone
+    part = "out/.part.elsewhere.1.abc.shard-00007-of-00015.parquet"  # of a machine that is gone
     open(part, "w").close()
     os.utime(part, (0, 0))  # nobody has written to it for long
 

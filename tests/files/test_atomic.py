@@ -22,10 +22,10 @@ from keras_elmo.files.atomic import (
 
 
 def test_file_is_moved_to_its_place_at_the_end(tmp_path):
-    with replacing_file(tmp_path / "file") as temporary:
+    with replacing_file(tmp_path / "file.weights.h5") as temporary:
         host = re.sub("[^A-Za-z0-9-]", "-", socket.gethostname())[:20]
         # Behind the host's name, the space of its process numbers.
-        name = rf"\.file\.{host}(-\d+)?\.{os.getpid()}\.\w+\.part"
+        name = rf"\.part\.{host}(-\d+)?\.{os.getpid()}\.\w+\.file\.weights\.h5"  # as Keras asks
         assert os.path.dirname(temporary) == str(tmp_path)
         assert re.fullmatch(name, os.path.basename(temporary))
 
@@ -170,7 +170,7 @@ def dead():
 
 
 def stale_names(name, pid):
-    return [f".{name}.{files.host_name()}.{pid}.abc_{k}.part" for k in range(2)]
+    return [f".part.{files.host_name()}.{pid}.abc_{k}.{name}" for k in range(2)]
 
 
 def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
@@ -179,12 +179,12 @@ def test_what_dead_processes_left_of_this_output_is_removed(tmp_path, dead):
         *stale_names("out", os.getppid()),
         *stale_names("out.hdf5", dead),
         *stale_names("", dead),
-        f".out.elsewhere.{dead}.abc.part",
-        f".out.{files.host_name()}.{dead}.abc.tmp",
-        ".out.abcdefgh.part",
-        "out.part",
+        f".part.elsewhere.{dead}.abc.out",
+        f".tmp.{files.host_name()}.{dead}.abc.out",
+        ".part.abcdefgh.out",
+        "part.out",
     ]
-    of_another_host = [f".out.elsewhere.{pid}.abc.part" for pid in (1, os.getpid())]
+    of_another_host = [f".part.elsewhere.{pid}.abc.out" for pid in (1, os.getpid())]
     for name in [*stale_names("out", dead), *of_another_host, *others]:
         (tmp_path / name).write_text("half")
     for name in [*of_another_host, *stale_names("out", os.getpid())]:
@@ -235,6 +235,8 @@ def test_a_folder_is_locked_once(tmp_path):
             with pytest.raises(BlockingIOError, match="must not be written by two processes at"):
                 with locked_folder(tmp_path):
                     pass
+    with locked_folder(tmp_path, reentrant=True), locked_folder(tmp_path):
+        pass
     assert os.listdir(tmp_path) == []
 
 

@@ -1,6 +1,7 @@
 """`ElmoConfig`: the shape of an ELMo model; its `options.json`, and how such files are read."""
 
 import dataclasses
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ MAX_OPTIONS_BYTES = 1 << 20  # the published ones have less than 1 kB
 MAX_DICTIONARY_BYTES = 64 << 20  # that of 150,000 words, as published ones have, has about 3 MB
 OPTIONS_FILE = "options.json"
 DICTIONARY_FILE = "dictionary.json"
+WEIGHTS_FILE = "weights.hdf5"
+VOCABULARY_FILE = "vocab.txt"
+SOFTMAX_FILE = "softmax.hdf5"
 # The sections and keys that say what a model computes, and of each key the argument of `ElmoConfig`
 # and its value where the key is missing. The other sections, of the training, are ignored.
 _REQUIRED = object()
@@ -191,6 +195,11 @@ class ElmoConfig:
             "projection": (f + self.word_dim) * p + p if self.has_token_projection else 0,
             "lstm": 2 * self.num_layers * cell,
         }
+
+    def digest(self) -> str:
+        """The SHA-256 of all options, in hexadecimal digits."""
+        options = json.dumps(self.to_options(), sort_keys=True)
+        return hashlib.sha256(options.encode("utf-8")).hexdigest()
 
     @classmethod
     def from_options(cls, options: Options, where: str = "options") -> "ElmoConfig":

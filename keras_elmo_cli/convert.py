@@ -23,16 +23,15 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.config import OPTIONS_FILE
+    from keras_elmo.config import OPTIONS_FILE, SOFTMAX_FILE, VOCABULARY_FILE
     from keras_elmo.models import Elmo
     from keras_elmo.training import BiLanguageModel
     from keras_elmo.weights import tf_checkpoint
-    from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
 
     if os.path.exists(os.path.join(options.folder, OPTIONS_FILE)) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
     is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
-    if not is_folder or tf_checkpoint.find_checkpoint(options.checkpoint) is None:
+    if not is_folder or tf_checkpoint.find_weights(options.checkpoint) is None:
         raise ValueError(
             f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
             "`checkpoint`, *.index and *.data-*. Received: a path without one"

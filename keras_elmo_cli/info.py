@@ -15,10 +15,9 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.weights.model_files import weights_size
-
     config, weights = open_model_argument(options.model)
-    kind, size = weights_size(weights)
+    size = weights.num_bytes()
+    weights.close()
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)
     projection = "" if config.has_projection else " (no projection)"
     rows = [
@@ -40,7 +39,7 @@ def run(options):
     rows += [
         ("parameters: all", f"{total:>13,}"),
         ("memory as float32", f"{4 * total / 1e6:,.1f} MB"),
-        (kind, f"{size / 1e6:,.1f} MB"),
+        (weights.kind.NAME, f"{size / 1e6:,.1f} MB"),
     ]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

@@ -118,22 +118,21 @@ def open_model_argument(name):
     """The `ElmoConfig` and the weights of a model as it is typed, which must exist."""
     from keras_elmo import sources
 
-    config, weights = sources.open_model(model_source(name))
-    if isinstance(weights, str | os.PathLike) and not os.path.exists(weights):
-        raise FileNotFoundError(f"There is no weight file {weights}")
-    return config, weights
+    return sources.open_model(model_source(name))
 
 
-def find_elmo(options, **kwargs):
+def find_elmo(options, found=None, **kwargs):
     """The `ElmoConfig` of `--model`, and a function that loads its weights into an `Elmo`.
 
-    So errors of arguments can appear before the weights are loaded. `kwargs` are those of `Elmo`.
+    So errors of arguments can appear before the weights are loaded. `found` is what `sources.find`
+    gives of the model, where it is known. `kwargs` are those of `Elmo`.
     """
+    from keras_elmo import sources
     from keras_elmo.models import Elmo
 
-    config, weights = open_model_argument(options.model)
-    kwargs = typed_arguments(options) | kwargs
-    return config, lambda: Elmo.from_files(config, weights, source=options.model, **kwargs)
+    found = found or sources.find(model_source(options.model))
+    files, kwargs = sources.open_model(found), typed_arguments(options) | kwargs
+    return files[0], lambda: Elmo.from_files(*files, source=found.shown, **kwargs)
 
 
 def load_elmo(options, **kwargs):
@@ -146,17 +145,18 @@ def load_any_model(options, classes=None):
     """An `Elmo`, or the model of a *.keras file or a task, of one of some classes (`None`: any)."""
     import keras
 
-    from keras_elmo.tasks.pretrained import find_task, load_keras_model
+    from keras_elmo import sources
+    from keras_elmo.tasks.pretrained import load_task
 
-    path = find_task(options.model)
-    if path is None:
-        return load_elmo(options)
+    found = sources.find(model_source(options.model))
+    if not found.is_task:
+        return find_elmo(options, found)[1]()
     for name, value in typed_arguments(options).items():
         raise ValueError(
             f"With a *.keras file or a task, `{name}` must not be given: the model has its own. "
             f"Received: {name}={value}"
         )
-    return load_keras_model(path, *(classes or (keras.Model,)))
+    return load_task(found, *(classes or (keras.Model,)))
 
 
 def typed_arguments(options):

@@ -135,12 +135,12 @@ def _draw_mix(options):
     import keras
 
     from keras_elmo.analysis.plot import mix_weights, plot_mix
-    from keras_elmo.tasks.pretrained import load_keras_model
+    from keras_elmo.tasks.pretrained import load_task
 
     files = [file for model in options.files for file in _keras_files(model)]
     mixes = {}
     for file in files:
-        weights = mix_weights(load_keras_model(file, keras.Model))
+        weights = mix_weights(load_task(file, keras.Model))
         model = os.path.splitext(os.path.basename(file))[0]
         for name, values in weights.items():
             key = model if len(weights) == 1 else f"{model}, {name}"

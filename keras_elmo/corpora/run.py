@@ -17,7 +17,7 @@ from keras_elmo.corpora.manifest import (
     versions,
     write_manifest,
 )
-from keras_elmo.files.atomic import locked_folder, making_folder
+from keras_elmo.files.atomic import PART, locked_folder, making_folder
 from keras_elmo.files.records import Fields, InputChanged, Records
 from keras_elmo.files.text_files import find_files
 from keras_elmo.models import Elmo
@@ -167,17 +167,16 @@ def _opened(model, kwargs):
                 f"Received: {', '.join(kwargs)}"
             )
         return model.config, model.num_mixes, lambda: model
-    name = ",".join(map(str, model)) if isinstance(model, list | tuple) else model
-    config, weights = sources.open_model(model)
-    num_mixes = kwargs.get("num_mixes", 1)
-    return config, num_mixes, lambda: Elmo.from_files(config, weights, source=name, **kwargs)
+    found = sources.find(model)
+    files, num_mixes = sources.open_model(found), kwargs.get("num_mixes", 1)
+    return files[0], num_mixes, lambda: Elmo.from_files(*files, source=found.shown, **kwargs)
 
 
 def _earlier_manifest(folder):
     """The manifest of a folder, or `None` if it is empty or does not exist."""
     if not os.path.exists(os.path.join(folder, MANIFEST)):
         names = os.listdir(folder) if os.path.exists(folder) else []
-        if others := sorted(name for name in names if not name.endswith(".part")):
+        if others := sorted(name for name in names if not name.startswith(PART)):
             raise ValueError(
                 f"{folder} must be an empty folder, or hold vectors of an earlier run. Received: a "
                 f"folder with {others[0]} and without {MANIFEST}"

@@ -1,6 +1,6 @@
 """The files of ELMoForManyLangs, read without PyTorch."""
 
 from keras_elmo.manylangs import model
-from keras_elmo.weights.model_files import FORMATS
+from keras_elmo.weights.weight_files import FORMATS
 
 FORMATS.append(model)

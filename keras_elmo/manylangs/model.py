@@ -20,6 +20,7 @@ from keras_elmo.manylangs.layout import ENCODER_FILE, TOKEN_EMBEDDER_FILE, manyl
 from keras_elmo.manylangs.torch_file import open_state_dict
 from keras_elmo.weights.assign import assign_weights
 
+NAME = "weight files"  # see `WeightFiles`
 CONFIG_FILE = "config.json"
 CHARACTERS_FILE = "char.dic"
 WORDS_FILE = "word.dic"
@@ -74,12 +75,11 @@ def find_weights(source):
     return files if all(map(os.path.isfile, files)) else None
 
 
-def load_weights(files, character_encoder=None, bilm=None):
-    """Fills layers from the files of the token embedder and of the encoder, as `hdf5.load_weights`.
+def load_files(files, where, mixes, character_encoder=None, bilm=None):
+    """Fills layers from the files of the token embedder and of the encoder; see `WeightFiles`.
 
-    The files are paths, or binary file objects.
+    They hold no mix.
     """
-    where = str(getattr(files[1], "name", files[1])).removesuffix(ENCODER_FILE).rstrip("/\\:")
     datasets = {}
     with open_state_dict(files[0]) as token_embedder, open_state_dict(files[1]) as encoder:
         for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):

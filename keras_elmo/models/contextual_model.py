@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences, Source, Texts
+from keras_elmo.checks import short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.kernel_rounding import KernelRounding
@@ -22,12 +24,16 @@ from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
 from keras_elmo.text.reading import check_tokens, read_words
 from keras_elmo.text.tensors import call_strings, fit_strings
+from keras_elmo.text.tokenizers import tokenizer_code
 from keras_elmo.weights import hdf5, model_files
+from keras_elmo.weights.weight_files import WeightFiles, is_keras_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 DEFAULT_INITIALIZER = "glorot_uniform"
+# The arguments that the files of `save_pretrained` hold, or what is set after the loading.
+_IN_FILES = {"config", "vocabulary", "kernel_initializer", "initial_scalars", "kwargs"}
 
 
 class ContextualModel(keras.Model):
@@ -297,17 +303,16 @@ class ContextualModel(keras.Model):
             ImportError: `hf://...` needs huggingface_hub (`pip install "keras-elmo[hub]"`).
         """
         refuse_what_files_hold(kwargs)
-        config, weights = sources.open_model(source)
-        return cls.from_files(config, weights, source, **kwargs)
+        found = sources.find(source)
+        return cls.from_files(*sources.open_model(found), found.shown, **kwargs)
 
     @classmethod
     def from_files(cls, config, weights, source=None, **kwargs):
-        """Like `from_pretrained`, of an `ElmoConfig` and what `load_weights` takes."""
-        model_files.check_size(config, weights)
+        """Like `from_pretrained`, of an `ElmoConfig` and `WeightFiles`."""
+        weights.check_size(config)
         model = cls(config, kernel_initializer="zeros", **kwargs)
         model.load_weights(weights)
-        if isinstance(source, str | os.PathLike):
-            model.source = sources.shown_source(source)
+        model.source = source
         model.kernel_initializer = keras.initializers.get(DEFAULT_INITIALIZER)
         return model
 
@@ -316,10 +321,11 @@ class ContextualModel(keras.Model):
 
         The folder is created if it does not exist. A model with a dictionary gets a
         `dictionary.json`, too, and only `from_pretrained` reads these files. `README.md` becomes a
-        model card, unless there is one.
+        model card, whose code gives the model with all its options, which the files do not hold.
+        Of such a card, the facts are refreshed; any other stays as it is.
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
-        write_card(folder, self, self.facts())
+        write_card(folder, self)
 
     def push_to_hub(self, repository: str, private: bool = False) -> None:
         """Uploads what `save_pretrained` writes to the Hugging Face Hub.
@@ -327,27 +333,54 @@ class ContextualModel(keras.Model):
         `hf auth login` says who you are. Others then load the model from `hf://user/name`.
 
         Args:
-            repository: `"user/name"`. It is created if it does not exist. A card that it has stays.
+            repository: `"user/name"`. It is created if it does not exist. A card that it has stays,
+                but for the facts on one of `save_pretrained`.
             private: bool. Whether a new repository is hidden from others.
 
         Raises:
             ImportError: huggingface_hub is missing (`pip install "keras-elmo[hub]"`).
+            ValueError: there can be no such repository.
             OSError: the model cannot be uploaded.
         """
-        push_to_hub(self.save_pretrained, repository, private)
+        push_to_hub(self, repository, private)
 
     def facts(self):
         """What a model card tells: strings by their names."""
         config = self.config
-        is_public = self.source and ("://" in self.source or self.source in names.all_names())
+        source = self.source or ""
+        weights = {"weights": source} if "://" in source or source in names.all_names() else {}
+        if weights and (package := names.package_of(source)):
+            weights["weights"] += f" (`pip install {package}`)"
         return {
             "what": "An ELMo model",
             "parameters": f"{self.count_params():,}",
             "LSTMs": f"{config.num_layers} layers of {config.units:,} units in each direction",
             "vectors": f"{config.output_dim:,} numbers for each token and layer",
             "tokenizer": "none" if self.tokenizer is None else type(self.tokenizer).__name__,
-            **({"weights": self.source} if is_public else {}),  # and no path of this machine
+            **weights,  # and no path of this machine
         }
+
+    def loading_code(self, name):
+        """The Python code that loads what `save_pretrained` wrote, with all that it left out."""
+        parameters = {**signature(ContextualModel).parameters, **signature(type(self)).parameters}
+        defaults = {key: value.default for key, value in parameters.items() if key not in _IN_FILES}
+        arguments = [f'"{name}"']
+        for option, default in {**defaults, "dtype": "float32"}.items():
+            value = self.dtype_policy.name if option == "dtype" else getattr(self, option)
+            if option == "regularizer":
+                value = keras.regularizers.serialize(value)
+            code = tokenizer_code(value) if option == "tokenizer" else repr(value)
+            if code != repr(default):
+                code = code.replace("'", '"')
+                arguments.append(f"{option}={code}")
+        kind, arguments = type(self).__name__, ", ".join(arguments)
+        lines = [f"model = keras_elmo.{kind}.from_pretrained({arguments})"]
+        for index, mix in enumerate(self.mixes):
+            for variable, start in (("scalars", 0), ("gamma", 1)):
+                values = getattr(mix, variable).numpy()
+                if (values != start).any():
+                    lines.append(f"model.mixes[{index}].{variable}.assign({values.tolist()})")
+        return "\n".join(lines)
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """Loads weights, or raises a `ValueError` or an `OSError` and changes nothing.
@@ -358,11 +391,12 @@ class ContextualModel(keras.Model):
                 of ELMoForManyLangs, or a file of Keras's own format (`*.weights.h5`).
             **kwargs: arguments of Keras's `load_weights`, for its own format.
         """
-        if model_files.is_keras_file(filepath):
+        weights = WeightFiles.find(filepath)
+        if weights.kind is None:
             super().load_weights(filepath, **kwargs)
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
-            model_files.load_file(filepath, self.mixes, **parts, **kwargs)
+            weights.load(self.mixes, **parts, **kwargs)
             self.kernel_rounding.expire()
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
@@ -370,7 +404,7 @@ class ContextualModel(keras.Model):
         """Saves all weights in a `*.weights.h5` of Keras, or else, in the original's format, those
         of the character encoder and the biLM, without the mixes.
         """
-        if model_files.is_keras_file(filepath):
+        if is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
         else:
             hdf5.save_weights(filepath, self.character_encoder, self.bilm, **kwargs)
@@ -392,6 +426,23 @@ class ContextualModel(keras.Model):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "matmul_dtype": self.matmul_dtype,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        check_restored(config, "config")
+        return cls(**config)
+
+
+def check_restored(config, name, kind=dict):
+    """Raises a `ValueError` if a part of what Keras restores is not in it, but elsewhere.
+
+    Only a person may name paths and addresses, and not the file that is read.
+    """
+    if not isinstance(config.get(name), kind):
+        raise ValueError(
+            f"A saved model must hold its `{name}`, and not name a file, a model or an address. "
+            f"Received: {name}={short_repr(config.get(name))}"
+        )
 
 
 def refuse_what_files_hold(arguments):

@@ -482,6 +482,10 @@ def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any], **defa
     """
     if isinstance(elmo, dict):
         elmo = keras.saving.deserialize_keras_object(elmo)
+        if not isinstance(elmo, Elmo):
+            raise ValueError(
+                f"`{argument}` must be a serialised Elmo. Received: a {type(elmo).__name__}"
+            )
     if not isinstance(elmo, Elmo):
         return Elmo.from_pretrained(elmo, dtype=dtype, **{**defaults, **kwargs})
     if kwargs:

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
 from keras_elmo.checks import check_choice, check_dropout
+from keras_elmo.models.contextual_model import check_restored
 from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import choose_layer, give_symbolic_mask
@@ -178,3 +179,8 @@ class ElmoEmbedding(keras.layers.Layer):
             "output": self._for_each_name(lambda name: name),
             "dropout": self.dropout.rate,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        check_restored(config, "elmo")
+        return super().from_config(config)

@@ -4,12 +4,13 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 
 from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.process.signals import raising_signals
 from keras_elmo.sources import names
-from keras_elmo.sources.card import CARD_FILE
+from keras_elmo.sources.card import CARD_FILE, write_card
 from keras_elmo.sources.download import RemoteFile, ensure_file, shown_address, without_secrets
 
 _HUB = "hf://"
@@ -85,21 +86,28 @@ def fetch_hub(address, with_softmax=False):
         raise OSError(f"{address} cannot be downloaded: {without_secrets(str(error))}") from None
 
 
-def push_to_hub(save, repository, private):
-    """Uploads what `save` writes into a folder to the Hugging Face Hub.
+def push_to_hub(model, repository, private):
+    """Uploads what `model.save_pretrained` writes to the Hugging Face Hub.
 
-    A `repository` that does not exist is made. A card that it has stays.
+    A `repository` that does not exist is made. Of a card that it has the facts are refreshed.
     """
     huggingface_hub = _import_hub(repository)
+    try:  # before it becomes the name of a folder
+        huggingface_hub.utils.validate_repo_id(repository)
+    except ValueError as error:
+        raise ValueError(f"A repository must be named user/name. Received: {error}") from None
     api = huggingface_hub.HfApi()
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, repository.rpartition("/")[2])
-        save(folder)
+        model.save_pretrained(folder)
         try:
             with raising_signals():
-                api.create_repo(repository, private=private, exist_ok=True)
-                kept = [CARD_FILE] if api.file_exists(repository, CARD_FILE) else None
-                api.upload_folder(repo_id=repository, folder_path=folder, ignore_patterns=kept)
+                repository = api.create_repo(repository, private=private, exist_ok=True).repo_id
+                if api.file_exists(repository, CARD_FILE):
+                    card = huggingface_hub.hf_hub_download(repository, CARD_FILE, cache_dir=parent)
+                    shutil.copyfile(card, os.path.join(folder, CARD_FILE))
+                write_card(folder, model, f"{_HUB}{repository}")
+                api.upload_folder(repo_id=repository, folder_path=folder)
         except Exception as error:  # see `fetch_hub`
             raise OSError(
                 f"{repository} cannot be uploaded: {without_secrets(str(error))}. "
@@ -110,6 +118,7 @@ def push_to_hub(save, repository, private):
 def _import_hub(what):
     try:
         import huggingface_hub
+        import huggingface_hub.utils
     except ImportError:
         raise ImportError(
             f'{what} needs the package huggingface_hub: pip install "keras-elmo[hub]"'

@@ -5,38 +5,55 @@ import os
 from keras_elmo.files.atomic import replacing_file
 
 CARD_FILE = "README.md"
-_CARD = """---
+_BEGIN, _END = "<!-- keras-elmo: each save writes this part anew -->", "<!-- keras-elmo: end -->"
+_CARD = f"""---
 library_name: keras-elmo
 tags: [elmo]
 ---
 
-# {name}
+# {{title}}
 
-{what}, for the Python package keras-elmo. `{name}` is this folder, or `hf://user/name`:
+{_BEGIN}
 
-```python
-model = keras_elmo.{kind}.from_pretrained("{name}")
-```
+{{facts}}
 
-| | |
-| --- | --- |
-{rows}
+{_END}
 
 To be added: the language and the text of the training, with the licence of each source; a score
 that others can repeat, beside a simple baseline; limits; the licence of the weights; whom to ask.
 """
+_FACTS = """{what}, for the Python package keras-elmo:
+
+```python
+{code}
+```
+
+| | |
+| --- | --- |
+{rows}"""
 
 
-def write_card(folder, model, facts):
-    """Writes the card of a model into a folder that has none yet.
+def write_card(folder, model, name=None):
+    """Writes the card of a model, or refreshes the facts of a card that this function wrote.
 
-    `facts` is a dict of strings: what is known, by its name. The first says what the model is.
+    The rest of a card stays. The code on it loads the model by `name`, or else by the folder's
+    name. Of the model it asks `facts()`, a dict of strings, of which the first says what the model
+    is; and `loading_code(name)`.
     """
-    path = os.path.join(folder, CARD_FILE)
-    if not os.path.exists(path):
-        (_, what), *others = facts.items()
-        cells = {key: " ".join(value.split()).replace("|", r"\|") for key, value in others}
-        rows = "\n".join(f"| {key} | {cell} |" for key, cell in cells.items())
-        name = os.path.basename(os.path.abspath(folder))
-        with replacing_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.write(_CARD.format(name=name, what=what, kind=type(model).__name__, rows=rows))
+    path, title = os.path.join(folder, CARD_FILE), os.path.basename(os.path.abspath(folder))
+    (_, what), *others = model.facts().items()
+    cells = {key: " ".join(value.split()).replace("|", r"\|") for key, value in others}
+    rows = "\n".join(f"| {key} | {cell} |" for key, cell in cells.items())
+    facts = _FACTS.format(what=what, code=model.loading_code(name or title), rows=rows)
+    card = _CARD.format(title=title, facts=facts)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            card = file.read()
+        before, begin, rest = card.partition(_BEGIN)
+        _, end, after = rest.partition(_END)
+        if not end:
+            return  # a card that others wrote
+        card = f"{before}{begin}\n\n{facts}\n\n{end}{after}"
+    with replacing_file(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(card)

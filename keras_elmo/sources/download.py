@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 import urllib.parse
 from typing import NamedTuple
 
@@ -52,7 +53,12 @@ def ensure_file(file, path, check=None, is_damaged=None):
     if is_there():  # also where nothing can be written
         return
     folder, url = os.path.dirname(path), shown_address(file.url)
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        hint = f"{error.strerror}; set KERAS_HOME to a folder that can be written"
+        raise type(error)(error.errno, hint, folder) from None
     with raising_signals(), filelock.FileLock(os.path.join(folder, ".lock")):
         if is_there():
             return

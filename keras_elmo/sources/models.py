@@ -1,7 +1,10 @@
-"""`open_model`: finds the options and weights of a model, whatever names it."""
+"""`find` and `open_model`: from what names a model to its files, its config and its weights."""
 
+import dataclasses
 import os
 import posixpath
+import zipfile
+from typing import Any
 
 from keras_elmo.checks import join_names, short_repr
 from keras_elmo.config import (
@@ -10,6 +13,7 @@ from keras_elmo.config import (
     MAX_OPTIONS_BYTES,
     MAX_PARAMETERS,
     OPTIONS_FILE,
+    WEIGHTS_FILE,
     ElmoConfig,
     parse_options,
     read_bounded,
@@ -17,68 +21,92 @@ from keras_elmo.config import (
     with_dictionary,
 )
 from keras_elmo.sources import addresses, names
-from keras_elmo.sources.archives import ExtractedPath, open_archive
+from keras_elmo.sources.archives import open_archive
 from keras_elmo.sources.download import max_weights_size, shown_address
 from keras_elmo.weights import hdf5, tf_checkpoint
-from keras_elmo.weights.model_files import FORMATS, WEIGHTS_FILE
+from keras_elmo.weights.weight_files import FORMATS, WeightFiles
 
+TASK_FILE = "task.json"
+_MAX_TASK_BYTES = 2**33  # of a *.keras file at an address
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
-def open_model(source):
-    """The `ElmoConfig` of a model, and what `load_weights` takes; see `Elmo.from_pretrained`.
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """Where a model or a task is: the path of a folder or a file, or a pair (options, weights).
 
-    The weights are a path, a binary file object, or a tuple of these.
+    `shown` is what a person calls it. `opened` is what `open_model` gives, where it is known.
     """
+
+    path: Any
+    shown: str
+    opened: Any = None
+
+    @property
+    def folder(self):
+        """The path, if it is that of a folder; else `None`."""
+        return self.path if isinstance(self.path, str) and os.path.isdir(self.path) else None
+
+    @property
+    def is_task(self):
+        """Whether it is a classifier or a tagger."""
+        if self.folder is None:
+            return isinstance(self.path, str) and self.path.endswith(".keras")
+        return os.path.isfile(os.path.join(self.folder, TASK_FILE))
+
+
+def find(source, with_softmax=False):
+    """The `Found` of what `Elmo.from_pretrained` takes, also where there is no model.
+
+    What is at an address is downloaded. `with_softmax` says whether to download the softmax and
+    the vocabulary, too.
+    """
+    if isinstance(source, Found):
+        return source
     if isinstance(source, list | tuple) and len(source) == 2:
-        options, weights = source
-        if addresses.is_url(options):
-            options = addresses.fetch_url(options, OPTIONS_FILE, MAX_OPTIONS_BYTES, _check_options)
-        config = ElmoConfig.from_options(options)
-        if addresses.is_url(weights):
-            max_size = max_weights_size(sum(config.num_parameters().values()))
-            weights = addresses.fetch_url(weights, WEIGHTS_FILE, max_size, hdf5.check_file)
-        return config, weights
+        paths = [part for part in source if isinstance(part, str | os.PathLike)]
+        return Found(tuple(source), ",".join(map(shown_source, paths)))
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             "A model must be a name, a folder, a zip or tar file, an address, or a pair "
             f"(options, weights). Received: {short_repr(source)}"
         )
-    source = os.fspath(source)
-    if addresses.is_url(source):
-        max_size = max_weights_size(MAX_PARAMETERS)
-        source = addresses.fetch_url(source, "model.zip", max_size, _read_archive)
-    elif addresses.is_hub_address(source):
-        source = addresses.fetch_hub(source)
-    if _is_preset(source):
-        options, weights = names.fetch(source)
-        return ElmoConfig.from_options(options), weights
-    if os.path.isfile(source):
-        return _read_archive(source)
-    if os.path.isdir(source):
-        return _read_folder(source)
-    shown = shown_source(source)
+    path, shown, opened = os.fspath(source), shown_source(source), []
+    if addresses.is_hub_address(path):
+        path = addresses.fetch_hub(path, with_softmax)
+    elif addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
+        path = addresses.fetch_url(path, "task.keras", _MAX_TASK_BYTES, _check_zip)
+    elif addresses.is_url(path):
+
+        def check(*file):
+            opened.append(_open_archive(*file))
+
+        path = addresses.fetch_url(path, "model.zip", max_weights_size(MAX_PARAMETERS), check)
+    elif not os.path.exists(path) and (folder := names.find_name(path)):
+        is_checkpoint = with_softmax and path in names.PRESETS
+        path = names.fetch(path, with_softmax) if is_checkpoint else folder
+    return Found(path, shown, *opened)
+
+
+def open_model(source):
+    """The `ElmoConfig` and the `WeightFiles` of what `find` takes or gives."""
+    found = find(source)
+    path, shown = found.path, found.shown
+    if found.opened is not None:
+        return found.opened
+    if isinstance(path, tuple):
+        return _open_pair(*path)
+    if shown in names.PRESETS and path == names.cache_folder(shown):
+        names.fetch(shown)
+    if os.path.isfile(path):
+        return _open_archive(path, shown)
+    if os.path.isdir(path):
+        return _open_folder(path, shown)
     raise ValueError(
         f"There is no model {shown!r}. It must be a folder, a zip or tar file, an address "
         f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}. "
         f"Received: {shown!r}"
     )
-
-
-def find_folder(source, with_softmax):
-    """The folder of a language model, in which its softmax and its vocabulary may be, too.
-
-    It is `None` for a model in a zip, and for one that is published without a softmax.
-    `with_softmax` says whether to download the two.
-    """
-    if addresses.is_hub_address(source):
-        return addresses.fetch_hub(source, with_softmax)
-    if not isinstance(source, str | os.PathLike):
-        return None
-    source = os.fspath(source)
-    if with_softmax and _is_preset(source):
-        return names.fetch_checkpoint(source)
-    return source if os.path.isdir(source) else None
 
 
 def shown_source(source):
@@ -87,12 +115,79 @@ def shown_source(source):
     return shown_address(source) if "://" in source else source
 
 
-def _is_preset(source):
-    return source in names.all_names() and not os.path.exists(source)
+def _check_zip(path, where):
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{where} must be a *.keras file. Received: another file")
 
 
 def _check_options(path, where):
     ElmoConfig.from_options(read_options_file(path, where), where)
+
+
+def _open_pair(options, weights):
+    if addresses.is_url(options):
+        options = addresses.fetch_url(options, OPTIONS_FILE, MAX_OPTIONS_BYTES, _check_options)
+    config, shown = ElmoConfig.from_options(options), None
+    if addresses.is_url(weights):
+        max_size, shown = max_weights_size(sum(config.num_parameters().values())), weights
+        weights = addresses.fetch_url(weights, WEIGHTS_FILE, max_size, hdf5.check_file)
+    return config, WeightFiles.find(weights, shown and shown_address(shown))
+
+
+class _Folder:
+    """The files of a folder, which errors call `where`: the same methods as of an `Archive`."""
+
+    def __init__(self, path, where):
+        self.path, self.where, self.names = path, where, os.listdir(path)
+
+    def shown(self, name):
+        return os.path.join(self.where, name)
+
+    def has(self, name):
+        return os.path.isfile(os.path.join(self.path, name))
+
+    def read(self, name, limit):
+        return read_bounded(os.path.join(self.path, name), limit, self.shown(name))
+
+    def weights(self, name, config):
+        return os.path.join(self.path, name)
+
+
+def _open_archive(file, where):
+    with open_archive(file, where) as files:
+        if not any(name.endswith(".index") for name in files.names):
+            return _open_files(files)
+        # TensorFlow reads the files of a checkpoint from a disk alone.
+        unpacked = files.extract()
+        roots = [posixpath.split(name) for name in files.names]
+        roots = [root for root, name in roots if name in (OPTIONS_FILE, "saved_model.pb")]
+        root = min(roots or [""], key=lambda root: root.count("/"))
+    return _open_folder(os.path.join(unpacked.path, root), os.path.join(where, root), unpacked)
+
+
+def _open_folder(path, where, unpacked=None):
+    files, checkpoint = _Folder(path, where), tf_checkpoint.find_weights(path)
+    config = None
+    if OPTIONS_FILE in files.names and (checkpoint or files.has("checkpoint")):
+        config = _read_options(files, OPTIONS_FILE)
+    elif checkpoint and tf_checkpoint.is_module(checkpoint):
+        config = tf_checkpoint.read_config(checkpoint, where)
+    if config is not None:
+        return config, WeightFiles.find(path, where, unpacked)
+    return _open_files(files)
+
+
+def _open_files(files):
+    """The config and the weights in a `_Folder` or an `Archive`, of any kind but a checkpoint."""
+    names = {posixpath.basename(name) for name in files.names}
+    for other in FORMATS if OPTIONS_FILE not in names else ():
+        if other.is_model(names):
+            return _open_other_format(files, other)
+    options, weights = _find_model_files(files.where, files.names)
+    config = _read_options(files, options)
+    weights = WeightFiles.find(files.weights(weights, config), files.shown(weights))
+    weights.check_options(config)
+    return config, weights
 
 
 def _find_model_files(where, names):
@@ -112,73 +207,22 @@ def _find_model_files(where, names):
     return options[0], weights[0]
 
 
-def _read_folder(path):
-    """The config and the weights of a model in a folder."""
-    files = _Folder(path)
-    has_checkpoint = files.has("checkpoint") or tf_checkpoint.find_checkpoint(path)
-    if has_checkpoint and OPTIONS_FILE in files.names:
-        return ElmoConfig.from_options(files.shown(OPTIONS_FILE)), path
-    if has_checkpoint and tf_checkpoint.is_module(path):
-        return tf_checkpoint.read_config(path), path
-    return _read_model(files)
-
-
-def _read_model(files):
-    """The config and the weights of a model in a `_Folder` or an `Archive`."""
-    names = {posixpath.basename(name) for name in files.names}
-    if OPTIONS_FILE not in names:
-        for other in FORMATS:
-            if other.is_model(names):
-                return _read_other_format(files, other)
-    options_file, weights = _find_model_files(files.where, files.names)
-    where = files.shown(options_file)
-    dictionary = posixpath.join(posixpath.dirname(options_file), DICTIONARY_FILE)
-    options = parse_options(files.read(options_file, MAX_OPTIONS_BYTES), where)
+def _read_options(files, name):
+    where = files.shown(name)
+    dictionary = posixpath.join(posixpath.dirname(name), DICTIONARY_FILE)
+    options = parse_options(files.read(name, MAX_OPTIONS_BYTES), where)
     options = with_dictionary(options, lambda: files.read(dictionary, MAX_DICTIONARY_BYTES), where)
-    config = ElmoConfig.from_options(options, where)
-    return config, files.weights(weights, config)
+    return ElmoConfig.from_options(options, where)
 
 
-def _read_other_format(files, other):
+def _open_other_format(files, other):
     names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
     folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
+    where = files.shown(folder) if folder else files.where
     config = other.read_config(
-        files.shown(folder) if folder else files.where,
+        where,
         lambda name: files.has(posixpath.join(folder, name)),
         lambda name, limit: files.read(posixpath.join(folder, name), limit),
     )
-    names = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
-    return config, tuple(files.weights(name, config) for name in names)
-
-
-class _Folder:
-    """The files of a folder: the same methods as those of an `Archive`."""
-
-    def __init__(self, path):
-        self.where, self.names = path, os.listdir(path)
-
-    def shown(self, name):
-        return os.path.join(self.where, name)
-
-    def has(self, name):
-        return os.path.isfile(self.shown(name))
-
-    def read(self, name, limit):
-        return read_bounded(self.shown(name), limit)
-
-    def weights(self, name, config):
-        return self.shown(name)
-
-
-def _read_archive(file, where=None):
-    """The config and the weights in a zip or a tar file, which errors call `where`."""
-    with open_archive(file, file if where is None else where) as files:
-        if not any(name.endswith(".index") for name in files.names):
-            return _read_model(files)
-        # TensorFlow reads the files of a checkpoint from a disk alone.
-        folder = files.extract()
-        roots = [posixpath.split(name) for name in files.names]
-        roots = [root for root, name in roots if name in (OPTIONS_FILE, "saved_model.pb")]
-        root = min(roots or [""], key=lambda root: root.count("/"))
-    config, weights = _read_folder(os.path.join(folder.name, root))
-    return config, ExtractedPath(weights, folder)
+    weights = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
+    return config, WeightFiles.find(tuple(files.weights(name, config) for name in weights), where)

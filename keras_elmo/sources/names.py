@@ -1,14 +1,24 @@
-"""The models that have a name: those in packages, and the published ones."""
+"""The models and tasks that have a name: our own, those of other packages, the published ones.
+
+Another package names its folders in entry points of `GROUPS`: `NAME = "PACKAGE"`, or a folder in
+it, `"PACKAGE.FOLDER"`. saved_models/biomedical is such a package.
+"""
 
 import importlib.metadata
+import importlib.util
 import os
 from typing import NamedTuple
 
-from keras_elmo.config import MAX_OPTIONS_BYTES, OPTIONS_FILE
+from keras_elmo.checks import join_names
+from keras_elmo.config import MAX_OPTIONS_BYTES, OPTIONS_FILE, VOCABULARY_FILE, WEIGHTS_FILE
 from keras_elmo.sources.download import RemoteFile, ensure_file, max_weights_size
-from keras_elmo.weights.model_files import VOCABULARY_FILE, WEIGHTS_FILE
 
+GROUPS = "keras_elmo.models", "keras_elmo.tasks"  # of models, and of classifiers and taggers
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN = {
+    "tiny": (GROUPS[0], os.path.join(_PACKAGE, "weights", "tiny")),
+    "pos": (GROUPS[1], os.path.join(_PACKAGE, "tasks", "pos")),
+}
 _ALLENNLP = "https://allennlp.s3.amazonaws.com/models/elmo"
 
 
@@ -93,19 +103,55 @@ PRESETS = {
 }
 
 
-def _packaged():
-    """The folders of the models in packages, by name; saved_models/ has a card of each.
+def all_names(group=GROUPS[0]):
+    """The names of a group. No package is imported for them."""
+    own = [name for name, (its_group, _) in _OWN.items() if its_group == group]
+    packaged = [point.name for point in importlib.metadata.entry_points(group=group)]
+    return list(dict.fromkeys([*own, *packaged, *(PRESETS if group == GROUPS[0] else ())]))
 
-    An entry point of the group `keras_elmo.models` names a model, and the package with its files.
+
+def find_name(name):
+    """The folder of a model with a name, or `None`. That of a published one may lack its files.
+
+    Raises a `ValueError` if two packages have the name, or one has no folder for it.
     """
-    points = importlib.metadata.entry_points(group="keras_elmo.models")
-    folders = {point.name: point.load().__path__[0] for point in points}
-    return {**folders, "tiny": os.path.join(_PACKAGE, "weights", "tiny")}
+    if name in _OWN:
+        return _OWN[name][1]
+    if name in PRESETS:
+        return cache_folder(name)
+    point = _entry_point(name)
+    if point is None:
+        return None
+    package, *folders = point.value.partition(":")[0].strip().split(".")
+    try:  # without an import of the package, whose code is not needed
+        parents = importlib.util.find_spec(package).submodule_search_locations or []
+    except (ImportError, AttributeError, ValueError):  # there is none
+        parents = []
+    paths = [os.path.join(parent, *folders) for parent in parents]
+    if not (paths := list(filter(os.path.isdir, paths))):
+        raise ValueError(
+            f"The package {point.dist.name} must have a folder with the files of the model "
+            f"{name!r}; install it again. Received: no folder {point.value}"
+        )
+    return paths[0]
 
 
-def all_names():
-    """The names that `fetch` takes."""
-    return [*_packaged(), *PRESETS]
+def package_of(name):
+    """The name on PyPI of the package that brings a model, or `None` if it is no other package."""
+    point = None if name in _OWN or name in PRESETS else _entry_point(name)
+    return point and point.dist.name
+
+
+def _entry_point(name):
+    points = importlib.metadata.entry_points(name=name)
+    points = [point for point in points if point.group in GROUPS]
+    if len(points) > 1:
+        owners = join_names([point.dist.name for point in points])
+        raise ValueError(
+            f"Only one installed package may have a model {name!r}; uninstall the others. "
+            f"Received: {owners}"
+        )
+    return points[0] if points else None
 
 
 def cache_folder(name):
@@ -114,29 +160,24 @@ def cache_folder(name):
     return os.path.join(home, "keras_elmo", name)
 
 
-def fetch(name):
-    """The paths of a model's options and weights. Those of a published one are downloaded once."""
-    if folder := _packaged().get(name):
-        return os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
+def fetch(name, with_softmax=False):
+    """The folder of a published model, whose files are downloaded once.
+
+    `with_softmax` means its checkpoint and `vocab.txt`, if it has them.
+    """
     preset = PRESETS[name]
-    return tuple(_fetch(name, [preset.options, preset.weights], cache_folder(name)))
-
-
-def fetch_checkpoint(name):
-    """The path of a folder with `options.json`, the checkpoint and `vocab.txt`, if it has one."""
-    if name not in PRESETS or not PRESETS[name].checkpoint:
-        return None
-    folder = cache_folder(f"{name}-checkpoint")
-    _fetch(name, PRESETS[name].checkpoint, folder)
-    return folder
+    if with_softmax and preset.checkpoint:
+        return _fetch(name, preset.checkpoint, cache_folder(f"{name}-checkpoint"))
+    return _fetch(name, [preset.options, preset.weights], cache_folder(name))
 
 
 def _fetch(name, files, folder):
-    paths = [os.path.join(folder, file.name) for file in files]
-    for file, path in zip(files, paths, strict=True):
+    for file in files:
         try:
-            ensure_file(file, path)
+            ensure_file(file, os.path.join(folder, file.name))
         except OSError as error:
+            if error.errno is not None:  # of this machine
+                raise
             urls = "".join(f"  {file.url}\n" for file in files)
             *first, last = (file.name for file in files)
             raise OSError(
@@ -144,4 +185,4 @@ def _fetch(name, files, folder):
                 f"{urls}and put them into {folder} as {', '.join(first)} and {last}; or pass the "
                 "path of another folder with them to from_pretrained."
             ) from error
-    return paths
+    return folder

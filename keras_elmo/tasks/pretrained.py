@@ -1,109 +1,130 @@
 """Classifiers and taggers in folders: `task.json`, weights, and a model card.
 
 A folder with `base` in its `task.json` holds the weights of the head alone: those of the `Elmo` are
-those of the model with this name.
+those of the model with this name. `task.json` has the digests of both: labels or a head beside
+other weights than they were saved with are refused.
 """
 
+import contextlib
+import hashlib
 import json
 import os
-import warnings
+import re
 import zipfile
 
 import keras
 
 from keras_elmo import sources
-from keras_elmo.checks import check_choice
-from keras_elmo.files.atomic import making_folder, replacing_files
-from keras_elmo.sources import addresses, names
+from keras_elmo.checks import short_repr
+from keras_elmo.files.atomic import locked_folder, making_folder, replacing_files, sha256_of
+from keras_elmo.sources import names
 from keras_elmo.sources.card import write_card
+from keras_elmo.sources.models import TASK_FILE, Found
+from keras_elmo.weights import hdf5
 
-TASK_FILE = "task.json"
-_SUFFIX = ".weights.h5"  # without which Keras writes and reads no weights
-_WEIGHTS_FILE, _HEAD_FILE = f"task{_SUFFIX}", f"head{_SUFFIX}"
-# The tasks in folders beside this file. saved_models/ has a model card of each.
-PACKAGED = ("pos",)
-_MAX_BYTES = 2**33  # of a *.keras file at an address
+_WEIGHTS_FILE, _HEAD_FILE = "task.weights.h5", "head.weights.h5"
 
 
-def find_task(source):
-    """The path of a classifier or a tagger, or `None`; see `TaskModel.from_pretrained`."""
-    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    if path in PACKAGED and not os.path.exists(path):
-        return os.path.join(os.path.dirname(os.path.abspath(__file__)), path)
-    if addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
-        return addresses.fetch_url(path, "task.keras", _MAX_BYTES, _check_zip)
-    if addresses.is_hub_address(path):
-        path = addresses.fetch_hub(path)
-    is_folder = path and os.path.isfile(os.path.join(path, TASK_FILE))
-    return path if is_folder or path.endswith(".keras") else None
-
-
-def _check_zip(path, where):
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{where} must be a *.keras file. Received: another file")
-
-
-def load_keras_model(path, *classes, compile=False):
-    """Loads a model of one of some classes, from a *.keras file or a folder with `TASK_FILE`.
+def load_task(source, *classes, compile=False):
+    """Loads a model of one of some classes; see `TaskModel.from_pretrained`.
 
     With `compile`, the model of a file can be trained on.
     """
-    is_folder = os.path.isdir(path)
-    with open(os.path.join(path, TASK_FILE) if is_folder else path, "rb"):
-        pass  # Python names what is missing.
+    found = sources.find(source)
+    kinds = " or ".join(each.__name__ for each in classes)
+    if not found.is_task:
+        raise ValueError(
+            f"{kinds}.from_pretrained takes a *.keras file, a folder of `save_pretrained`, its "
+            "address (https://..., hf://...), or one of the names: "
+            f"{', '.join(names.all_names(names.GROUPS[1]))}. For a new one on an ELMo model, call "
+            f"the class: {kinds}(model, labels). Received: {found.shown!r}"
+        )
+    if found.folder is None:
+        open(found.path, "rb").close()  # Python names what is missing.
     try:
-        with warnings.catch_warnings():  # of models that were not trained
-            warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")
-            if is_folder:
-                model = _load_folder(path)
-            else:
-                model = keras.models.load_model(path, compile=compile)
-        reason = None if isinstance(model, classes) else f"a file of a {type(model).__name__}"
+        if found.folder is not None:
+            model = _load_folder(found.folder)
+        elif zipfile.is_zipfile(found.path):
+            model = keras.models.load_model(found.path, compile=compile)
+        else:
+            raise ValueError("a file that is cut short, damaged, or of another kind")
+        reason = None if isinstance(model, classes) else f"a {type(model).__name__}"
     except Exception as error:  # Keras has many, of many lines
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     if reason:
-        kind = "folder" if is_folder else "*.keras file"
-        names = " or ".join(each.__name__ for each in classes)
         raise ValueError(
-            f"{path} must be a {kind} with a model of the class {names}. Received: {reason}"
+            f"{found.shown} must hold a whole model of the class {kinds}. Received: {reason}"
         )
     return model
 
 
 def save_folder(model, folder):
     """See `TaskModel.save_pretrained`."""
-    base = _base_of(model)
-    part, name = (model, _WEIGHTS_FILE) if base is None else (model.head, _HEAD_FILE)
+    base, base_digest = _base_of(model)
+    part, name, other = model, _WEIGHTS_FILE, _HEAD_FILE
+    if base is not None:
+        part, name, other = model.head, _HEAD_FILE, _WEIGHTS_FILE
+    content = {
+        "base": base,
+        "base_sha256": base_digest,
+        "package": base and names.package_of(base),
+        "task": json.loads(json.dumps(keras.saving.serialize_keras_object(model))),
+    }
     paths = os.path.join(folder, TASK_FILE), os.path.join(folder, name)
-    with making_folder(folder), replacing_files(*paths) as (task_file, weights_file):
-        part.save_weights(f"{weights_file}{_SUFFIX}")
-        os.replace(f"{weights_file}{_SUFFIX}", weights_file)
-        with open(task_file, "w", encoding="utf-8") as file:
-            json.dump({"base": base, "task": keras.saving.serialize_keras_object(model)}, file)
-    write_card(folder, model, model.facts())
+    with making_folder(folder), locked_folder(folder):
+        with replacing_files(*paths) as (task_file, weights_file):
+            part.save_weights(weights_file)
+            content["sha256"] = _digest(content, weights_file)
+            with open(task_file, "w", encoding="utf-8") as file:
+                json.dump(content, file)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(folder, other))  # of an earlier model
+        write_card(folder, model)
+
+
+def _digest(content, weights_file):
+    """The SHA-256 of a task and of its file of weights."""
+    text = json.dumps(content, sort_keys=True) + sha256_of(weights_file)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _load_folder(folder):
     with open(os.path.join(folder, TASK_FILE), encoding="utf-8") as file:
         content = json.load(file)
-    model, base = keras.saving.deserialize_keras_object(content["task"]), content["base"]
+    base, digest = content["base"], content.pop("sha256", None)
+    name = _WEIGHTS_FILE if base is None else _HEAD_FILE
+    weights_file = os.path.join(folder, name)
+    if digest is not None and digest != _digest(content, weights_file):
+        raise ValueError(f"{TASK_FILE} and {name} of two saves, or changed since; save it again")
+    # A stranger's file may name a model, and no path or address.
+    base_folder = names.find_name(base) if isinstance(base, str) else None
+    if base is not None and base_folder is None:
+        package = content.get("package")
+        is_name = isinstance(package, str) and re.fullmatch(r"[\w.-]{1,99}", package)
+        how = f": pip install {package}" if is_name else ""
+        raise ValueError(f"a task on the model {short_repr(base)}, which is not installed{how}")
+    model = keras.saving.deserialize_keras_object(content["task"])
     if base is None:
-        model.load_weights(os.path.join(folder, _WEIGHTS_FILE))
-    else:
-        check_choice(names.all_names(), base=base)  # and no path or address that a stranger wrote
-        _, weights = sources.open_model(base)
-        model.elmo.load_weights(weights)
-        model.elmo.source = base
-        model.head.load_weights(os.path.join(folder, _HEAD_FILE))
+        model.load_weights(weights_file)
+        return model
+    elmo, (_, weights) = model.elmo, sources.open_model(Found(base_folder, base))
+    elmo.load_weights(weights)
+    elmo.source = base
+    if content.get("base_sha256") not in (None, hdf5.digest_of(elmo.character_encoder, elmo.bilm)):
+        raise ValueError(f"a task on other weights than {base!r} has now; install its old version")
+    model.head.load_weights(weights_file)
     return model
 
 
 def _base_of(model):
-    """The name of the model whose weights the `Elmo` of a task has, or `None`."""
-    source = model.elmo.source
-    if source not in names.all_names() or "elmo" in model.vector_names:  # whose mix may be trained
-        return None
-    same = model.elmo.copy()
-    same.load_weights(sources.open_model(source)[1])
-    pairs = zip(model.elmo.get_weights(), same.get_weights(), strict=True)
-    return source if all((own == other).all() for own, other in pairs) else None
+    """The name of the model whose weights the `Elmo` of a task has, and their digest; or `None`."""
+    elmo = model.elmo
+    if "elmo" in model.vector_names or elmo.source not in names.all_names():
+        return None, None  # The mix may be trained.
+    _, weights = sources.open_model(Found(names.find_name(elmo.source), elmo.source))
+    parts = {"character_encoder": elmo.character_encoder, "bilm": elmo.bilm}
+    digest = hdf5.digest_of(**parts)
+    is_same = weights.kind is hdf5 and digest == hdf5.file_digest(
+        weights.files[0], weights.shown, **parts
+    )
+    return (elmo.source, digest) if is_same else (None, None)

@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
+from keras_elmo.models.contextual_model import check_restored
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
 from keras_elmo.process.progress import ProgressBar
@@ -20,7 +21,7 @@ from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.tasks import batches
 from keras_elmo.tasks.examples import Examples, check_dataset, tokens_of
 from keras_elmo.tasks.labels import LabelIndex
-from keras_elmo.tasks.pretrained import PACKAGED, find_task, load_keras_model, save_folder
+from keras_elmo.tasks.pretrained import load_task, save_folder
 from keras_elmo.tasks.report import Report
 from keras_elmo.text.tensors import call_strings
 
@@ -313,7 +314,7 @@ class TaskModel(keras.Model):
             validation = validation._replace(batch_size=size)
             if validation_steps is None:
                 validation = validation.by_length()
-        if self._compiled_for != self._trained():  # whoever changed it
+        if self.optimizer is None or self._compiled_for != self._trained():  # whoever changed it
             if "optimizer" in self._auto:
                 self.compile(**self._compile_arguments)
             self.make_train_function(force=True)
@@ -539,25 +540,18 @@ class TaskModel(keras.Model):
         """Loads a model that is trained.
 
         Args:
-            source: `"pos"`, the tagger of universal parts of speech in the package; a *.keras file,
-                or its address (`https://...`); a folder of `save_pretrained`, or its address on the
-                Hugging Face Hub (`hf://user/name`).
+            source: `"pos"`, the tagger of universal parts of speech in the package, or a name of
+                another package; a *.keras file, or its address (`https://...`); a folder of
+                `save_pretrained`, or its address on the Hugging Face Hub (`hf://user/name`).
             tokenizer: how raw text is split, see `Elmo`; `"auto"`: as it was in the training.
                 `model.elmo.tokenizer = ...` changes it later.
 
         Raises:
-            ValueError: there is no such model or tokenizer, or it is of another class.
+            ValueError: there is no such model or tokenizer; or it is of another class; or labels,
+                weights and the model that it was trained on do not belong together.
             OSError, ImportError: see `Elmo.from_pretrained`.
         """
-        path = find_task(source)
-        if path is None:
-            raise ValueError(
-                "A trained classifier or tagger must be a *.keras file, a folder of "
-                "`save_pretrained`, its address (https://..., hf://...), or one of the names: "
-                f"{', '.join(PACKAGED)}. For a new one on an ELMo model, call the class: "
-                f"Tagger(model, labels). Received: {short_repr(source)}"
-            )
-        model = load_keras_model(path, cls, compile=True)
+        model = load_task(source, cls, compile=True)
         if tokenizer != "auto":
             model.elmo.tokenizer = tokenizer
         return model
@@ -566,13 +560,18 @@ class TaskModel(keras.Model):
         """Writes a folder that `from_pretrained` reads: `task.json`, weights, and a model card.
 
         If the `Elmo` has the weights of a model with a name, such as `"tiny"`, the folder has those
-        of the head alone. A card (`README.md`) that is there already stays.
+        of the head alone. Of a card of `save_pretrained` (`README.md`) the facts are refreshed; any
+        other stays.
         """
         save_folder(self, folder)
 
     def push_to_hub(self, repository: str, private: bool = False) -> None:
         """Uploads what `save_pretrained` writes to the Hugging Face Hub; see `Elmo.push_to_hub`."""
-        push_to_hub(self.save_pretrained, repository, private)
+        push_to_hub(self, repository, private)
+
+    def loading_code(self, name):
+        """The Python code of the card; see `ContextualModel.loading_code`."""
+        return f'model = keras_elmo.{type(self).__name__}.from_pretrained("{name}")'
 
     def facts(self):
         """What a model card tells, by the names of facts."""
@@ -596,3 +595,11 @@ class TaskModel(keras.Model):
             "word_dim": self.word_dim,
             "dropout": self.dropout,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        check_restored(config, "model")
+        model = cls(**config)
+        # Whoever restores it compiles it. Keras looks for the state of an optimizer that is there.
+        model.optimizer = None
+        return model

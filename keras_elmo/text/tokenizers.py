@@ -41,6 +41,19 @@ def get_tokenizer(identifier):
     )
 
 
+def tokenizer_code(tokenizer):
+    """The Python code of a tokenizer: its name, or the call that makes it."""
+    kind, config = type(tokenizer), getattr(tokenizer, "get_config", dict)()
+    for name, named in TOKENIZERS.items():
+        if kind is named and config == _by_name(name).get_config():
+            return repr(name)
+    if tokenizer is None:
+        return "None"
+    package = "keras_elmo." if kind in TOKENIZERS.values() else ""
+    arguments = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    return f"{package}{kind.__name__}({arguments})"
+
+
 def token_spans(text: str, tokenizer: Any = "whitespace") -> list[tuple[int, int]]:
     """Where the tokens of a text are: the index of the first character, and of that after the last.
 

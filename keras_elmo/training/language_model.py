@@ -11,10 +11,11 @@ import tensorflow as tf
 from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Options, Sentence, Sentences, Source
 from keras_elmo.checks import is_integer, short_repr, warn
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import SOFTMAX_FILE, VOCABULARY_FILE, ElmoConfig
 from keras_elmo.models.contextual_model import (
     DEFAULT_INITIALIZER,
     ContextualModel,
+    check_restored,
     refuse_pretrained_source,
     refuse_what_files_hold,
 )
@@ -23,8 +24,8 @@ from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.sources.card import write_card
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.weights import hdf5, model_files, tf_checkpoint
-from keras_elmo.weights.model_files import SOFTMAX_FILE, VOCABULARY_FILE
+from keras_elmo.weights import hdf5, model_files
+from keras_elmo.weights.weight_files import WeightFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -306,9 +307,9 @@ class BiLanguageModel(ContextualModel):
             ValueError: there is no vocabulary. See also `Elmo.from_pretrained`.
         """
         refuse_what_files_hold(kwargs)
-        folder = sources.find_folder(source, with_softmax=vocabulary is None)
-        vocabulary_path = folder and model_files.find_file(folder, VOCABULARY_FILE)
-        softmax_path = folder and model_files.find_file(folder, SOFTMAX_FILE)
+        found = sources.find(source, with_softmax=vocabulary is None)
+        vocabulary_path = model_files.find_file(found.folder, VOCABULARY_FILE)
+        softmax_path = model_files.find_file(found.folder, SOFTMAX_FILE)
         own_vocabulary = Vocabulary(vocabulary_path) if vocabulary_path else None
         if vocabulary is None:
             vocabulary = own_vocabulary
@@ -316,33 +317,32 @@ class BiLanguageModel(ContextualModel):
             raise ValueError(
                 "There must be a vocabulary: pass `vocabulary`, a file with a word a line. "
                 "(`keras-elmo train --init` then trains a softmax.) "
-                f"Received: no {VOCABULARY_FILE} in {source!r}"
+                f"Received: no {VOCABULARY_FILE} in {found.shown!r}"
             )
-        config, weights = sources.open_model(folder or source)
-        model = cls.from_files(config, weights, source, vocabulary=vocabulary, **kwargs)
-        if softmax_path is None or tf_checkpoint.find_checkpoint(folder):
-            model.has_softmax = tf_checkpoint.has_softmax(weights)
-        else:
-            is_own = own_vocabulary in (None, model.vocabulary)
-            is_file = isinstance(weights, str | os.PathLike)  # which may say what softmax it has
-            model.has_softmax = is_own and (not is_file or hdf5.is_companion(softmax_path, weights))
-            if model.has_softmax:
+        config, weights = sources.open_model(found)
+        has_softmax = weights.has_softmax()
+        model = cls.from_files(config, weights, found.shown, vocabulary=vocabulary, **kwargs)
+        if softmax_path and own_vocabulary in (None, model.vocabulary) and not has_softmax:
+            # Published files have neither digest.
+            is_of_weights = hdf5.read_digest(softmax_path, "weights") == weights.digest()
+            its_vocabulary = hdf5.read_digest(softmax_path, "vocabulary")
+            has_softmax = is_of_weights and its_vocabulary in (None, model.vocabulary.digest())
+            if has_softmax:
                 hdf5.load_weights(softmax_path, softmax=model.softmax)
-        if not model.has_softmax:
+        model.has_softmax = has_softmax
+        if not has_softmax:
             model.initialize_softmax()
             warn(
-                f"{source!r} holds no softmax that was saved with these weights and for this "
+                f"{found.shown!r} holds no softmax that was saved with these weights and for this "
                 "vocabulary: the biLM can be trained on, but gives no probabilities until then"
             )
         return model
 
     def load_weights(self, filepath: Any, **kwargs: Any) -> None:
         """Loads a checkpoint's softmax, too, see `Elmo.load_weights`."""
-        if tf_checkpoint.has_softmax(filepath):
-            super().load_weights(filepath, softmax=self.softmax, **kwargs)
-            self.has_softmax = True
-        else:
-            super().load_weights(filepath, **kwargs)
+        if WeightFiles.find(filepath).has_softmax():
+            kwargs["softmax"], self.has_softmax = self.softmax, True
+        super().load_weights(filepath, **kwargs)
 
     def save_pretrained(self, folder: AnyPath) -> None:
         """Writes what `Elmo.save_pretrained` writes, with `vocab.txt` and `softmax.hdf5`.
@@ -356,7 +356,7 @@ class BiLanguageModel(ContextualModel):
         softmax_path = os.path.join(folder, SOFTMAX_FILE)
         if softmax is None and os.path.exists(softmax_path):  # that of an earlier model
             os.remove(softmax_path)
-        write_card(folder, self, self.facts())
+        write_card(folder, self)
 
     def check_softmax(self):
         if not self.has_softmax:
@@ -371,6 +371,8 @@ class BiLanguageModel(ContextualModel):
 
     @classmethod
     def from_config(cls, config):
+        check_restored(config, "config")
+        check_restored(config, "vocabulary", list)
         model = cls(**{name: value for name, value in config.items() if name != "has_softmax"})
         model.has_softmax = config["has_softmax"]
         return model

@@ -1,5 +1,6 @@
 """`Vocabulary`: the words that a language model predicts."""
 
+import hashlib
 import os
 import re
 from collections.abc import Sequence
@@ -59,6 +60,10 @@ class Vocabulary:
         return isinstance(other, Vocabulary) and self.words == other.words
 
     __hash__ = None
+
+    def digest(self) -> str:
+        """The SHA-256 of the words, in hexadecimal digits."""
+        return hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogateescape")).hexdigest()
 
     def save(self, path: AnyPath) -> None:
         with open(path, "w", encoding="utf-8", newline="\n") as file:

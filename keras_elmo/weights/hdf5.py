@@ -12,9 +12,7 @@ from keras_elmo.files.atomic import replacing_file
 from keras_elmo.weights.assign import READ_ERRORS, assign_weights
 from keras_elmo.weights.layout import weight_table
 
-# The attributes of a file: the digest of its weights, and of those that it belongs to.
-_DIGEST = "keras_elmo_sha256"
-_COMPANION = "keras_elmo_weights_sha256"
+NAME = "weight file"  # see `WeightFiles`
 
 
 def load_weights(file, character_encoder=None, bilm=None, softmax=None):
@@ -37,7 +35,12 @@ def load_weights(file, character_encoder=None, bilm=None, softmax=None):
     Reference: `_pretrained_initializer` in bilm-tf's bilm/model.py.
     """
     where = file if isinstance(file, str | os.PathLike) else getattr(file, "name", "the file")
-    with _open(file, where) as datasets:
+    load_files((file,), where, (), character_encoder, bilm, softmax)
+
+
+def load_files(files, where, mixes, character_encoder=None, bilm=None, softmax=None):
+    """See `WeightFiles.load`. The original's weight files hold no mix."""
+    with _open(files[0], where) as datasets:
         assign_weights(datasets, weight_table(character_encoder, bilm, softmax), where)
 
 
@@ -56,41 +59,56 @@ def save_weights(file, character_encoder=None, bilm=None):
         write_weights(temporary, character_encoder, bilm)
 
 
-def write_weights(path, character_encoder=None, bilm=None, softmax=None, companion=None):
+def write_weights(path, character_encoder=None, bilm=None, softmax=None, **companions):
     """Writes a weight file as `save_weights` does, but straight to its place.
 
-    `companion` is the digest of the weight file to which this one belongs. Returns its own digest.
+    `companions` are the digests, by their names, of what the file belongs to. They become
+    attributes, which the originals do not read. Returns the file's own digest.
     """
-    digest = hashlib.sha256()
+    digest = digest_of(character_encoder, bilm, softmax)
     with create_hdf5(path) as target:
         for entry in weight_table(character_encoder, bilm, softmax):
             dataset = target.create_dataset(entry.name, entry.shape, np.float32)
             for variable, selection, _ in entry.pieces:
                 values = np.asarray(variable.numpy(), np.float32)
-                digest.update(np.ascontiguousarray(values))
                 # A variable that fills the whole dataset may lack an axis that the dataset has.
                 dataset[selection] = values.reshape(entry.shape) if selection == () else values
-        target.attrs[_DIGEST] = digest.hexdigest()
-        if companion is not None:
-            target.attrs[_COMPANION] = companion
+        for name, value in {None: digest, **companions}.items():
+            target.attrs[_attribute(name)] = value
+    return digest
+
+
+def digest_of(character_encoder=None, bilm=None, softmax=None):
+    """The SHA-256 of the weights of layers, as their file has them."""
+    digest = hashlib.sha256()
+    for entry in weight_table(character_encoder, bilm, softmax):
+        for variable, _, _ in entry.pieces:
+            digest.update(np.ascontiguousarray(variable.numpy(), np.float32))
     return digest.hexdigest()
 
 
-def is_companion(file, weights):
-    """Whether a softmax in `file` may belong to the file `weights`, by their attributes."""
-    companion, digest = _attribute(file, _COMPANION), _attribute(weights, _DIGEST)
-    if companion is None:  # Published files have neither.
-        return digest is None or _attribute(file, _DIGEST) is not None
-    return companion == digest
-
-
-def _attribute(path, name):
-    """An attribute of an HDF5 file; `None` if it has none, or cannot be read."""
+def read_digest(file, companion=None):
+    """The digest of a file's weights, or that of a companion; `None` if there is none."""
     try:
-        with h5py.File(path, "r") as file:
-            return file.attrs.get(name)
+        with h5py.File(file, "r") as datasets:
+            return datasets.attrs.get(_attribute(companion))
     except READ_ERRORS:
         return None
+
+
+def file_digest(file, where, **parts):
+    """What `digest_of` gives of the same layers, once a file is loaded into them."""
+    if digest := read_digest(file):
+        return digest
+    digest = hashlib.sha256()
+    with _open(file, where) as datasets:
+        for entry in weight_table(**parts):
+            digest.update(np.ascontiguousarray(datasets[entry.name][()], np.float32))
+    return digest.hexdigest()
+
+
+def _attribute(companion):
+    return "keras_elmo_sha256" if companion is None else f"keras_elmo_{companion}_sha256"
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.weights.assign import assign_weights
 from keras_elmo.weights.layout import part_of, weight_table
 
+NAME = "checkpoint"  # see `WeightFiles`
 # What TensorFlow raises for a checkpoint that is cut short or damaged.
 _READ_ERRORS = (tf.errors.OpError, IndexError, RuntimeError, ValueError)
 _MODULE_VARIABLES = os.path.join("variables", "variables")  # the prefix within a module's folder
@@ -27,43 +28,51 @@ _CELL = re.compile(
 )
 
 
-def find_checkpoint(path):
-    """The prefix that the files of a checkpoint share, or `None` if there is no checkpoint.
+def find_weights(source):
+    """The files of a checkpoint, a tuple that begins with the index; or `None` if there are none.
 
-    `path` is the prefix; or a folder, which stands for its newest checkpoint, or the only one; or
-    the folder of a module, or of a training by DeepPavlov.
+    `source` is the prefix that they share; or a folder, which stands for its newest checkpoint, or
+    the only one; or the folder of a module, or of a training by DeepPavlov.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike):
         return None
-    path = os.fspath(path)
+    path = os.fspath(source)
     if epochs := glob.glob(os.path.join(glob.escape(path), "saves", "epochs", "[0-9]*")):
         path = max(epochs, key=lambda folder: (len(folder), folder))
     if os.path.isfile(os.path.join(path, "checkpoint")):  # it names the newest one
-        state = tf.train.get_checkpoint_state(path)
+        try:
+            state = tf.train.get_checkpoint_state(path)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{os.path.join(path, 'checkpoint')} must be a text that TensorFlow wrote. "
+                f"Received: other bytes ({error})"
+            ) from None
         newest = "" if state is None else state.model_checkpoint_path
         # This is often an absolute path, and the folder may have been moved since.
-        prefixes = [os.path.join(path, name) for name in (newest, os.path.basename(newest))]
+        prefixes = [os.path.join(path, os.path.basename(newest))]
     else:
         files = glob.glob(os.path.join(glob.escape(path), "*.data-00000-of-*"))
         own = [files[0].rpartition(".data-")[0]] if len(files) == 1 else []
         prefixes = [path, os.path.join(path, _MODULE_VARIABLES), *own]
-    return next((prefix for prefix in prefixes if os.path.isfile(f"{prefix}.index")), None)
+    for prefix in prefixes:
+        if os.path.isfile(f"{prefix}.index"):
+            return f"{prefix}.index", *glob.glob(f"{glob.escape(prefix)}.data-*")
+    return None
 
 
-def is_module(folder):
-    """Whether a folder is that of a module of TensorFlow Hub with a biLM."""
-    prefix = os.path.join(folder, _MODULE_VARIABLES)
-    return os.path.isfile(f"{prefix}.index") and "char_embed" in _tensors(prefix)
+def is_module(files):
+    """Whether the files are those of a module of TensorFlow Hub with a biLM."""
+    is_variables = files[0].endswith(f"{_MODULE_VARIABLES}.index")
+    return is_variables and "char_embed" in _tensors(files, files[0])
 
 
-def read_config(path):
+def read_config(files, where):
     """The `ElmoConfig` of a checkpoint, from the shapes of its tensors.
 
     What these do not say is as in the original: words of 50 characters, `relu`, clips of 3, and
     skip connections.
     """
-    prefix = find_checkpoint(path)
-    shapes = {name: tensor.shape for name, tensor in _tensors(prefix).items()}
+    shapes = {name: tensor.shape for name, tensor in _tensors(files, where).items()}
 
     def count(name):
         return next(k for k in itertools.count() if name.format(k) not in shapes)
@@ -82,28 +91,26 @@ def read_config(path):
         )
     except (KeyError, IndexError, ValueError) as error:
         raise ValueError(
-            f"{prefix} must hold the variables of an ELMo, such as char_embed and RNN_0. Received: "
+            f"{where} must hold the variables of an ELMo, such as char_embed and RNN_0. Received: "
             f"variables whose shapes make no such model ({error})"
         ) from None
 
 
-def load_weights(path, character_encoder=None, bilm=None, softmax=None, mixes=()):
-    """Fills layers from a checkpoint of bilm-tf, or from a module, as `hdf5.load_weights` does.
+def load_files(files, where, mixes, character_encoder=None, bilm=None, softmax=None):
+    """Fills layers from a checkpoint of bilm-tf, or from a module; see `WeightFiles.load`.
 
     All `mixes` get the mix of a module. A checkpoint of the trainer has none, and leaves them.
 
     Reference: `dump_weights` in bilm-tf's bilm/training.py.
     """
-    prefix = find_checkpoint(path)
-    tensors = _tensors(prefix)
+    tensors = _tensors(files, where)
     has_mix = any(part_of(name) == "mix" for name in tensors)
     table = weight_table(character_encoder, bilm, softmax, mixes if has_mix else ())
-    assign_weights(tensors, table, prefix)
+    assign_weights(tensors, table, where)
 
 
-def has_softmax(path):
-    prefix = find_checkpoint(path)
-    return prefix is not None and any(name.startswith("softmax/") for name in _tensors(prefix))
+def has_softmax(files):
+    return any(name.startswith("softmax/") for name in _tensors(files, files[0]))
 
 
 class _Tensor:
@@ -132,14 +139,14 @@ class _Tensor:
         return self.last_read[self.name][selection]
 
 
-def _tensors(prefix):
+def _tensors(files, where):
     """A dict of the model's tensors in a checkpoint, by their names in weight files."""
     try:
-        reader = tf.train.load_checkpoint(prefix)
+        reader = tf.train.load_checkpoint(files[0].removesuffix(".index"))
         names = list(reader.get_variable_to_shape_map())
     except _READ_ERRORS as error:
         raise ValueError(
-            f"{prefix} must be a whole TensorFlow checkpoint; copy it again. "
+            f"{where} must be a whole TensorFlow checkpoint; copy it again. "
             f"Received: a file with an error ({error})"
         ) from None
     found, last_read = {}, {}

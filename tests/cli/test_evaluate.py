@@ -32,7 +32,9 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
         return {**result, "predictions": 1234, "oov_rate": 0.125}
 
     monkeypatch.setattr(
-        BiLanguageModel, "from_pretrained", lambda *source, **kwargs: (source, kwargs)
+        BiLanguageModel,
+        "from_pretrained",
+        lambda found, *vocabulary, **kwargs: ((found.path, *vocabulary), kwargs),
     )
     monkeypatch.setattr(training, "evaluate", evaluate)
     perplexities = "perplexity 2.000 (forward 1.500, backward 2.500)"

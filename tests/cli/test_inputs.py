@@ -66,6 +66,6 @@ def test_models_of_keras_files(tmp_path, one_layer_folder):
     for model in (functional, other):
         model.save(options.model)
         assert type(load_any_model(options)) is type(model)
-    message = "a.keras must be a .* class Elmo or Tagger. Received: a file of a Sequential"
+    message = "a.keras must hold .* class Elmo or Tagger. Received: a Sequential"
     with pytest.raises(ValueError, match=message):
         load_any_model(options, (Elmo, Tagger))

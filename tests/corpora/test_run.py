@@ -244,7 +244,7 @@ def test_a_model_may_be_named(embed, elmo, folder, small_folder, whole, monkeypa
         patch.setattr(Elmo, "from_files", lambda *_, **kwargs: found.append(kwargs) or elmo)
         found = []
         embed_files(small_folder, "*.txt", "out", "top", shard_size=5, tokenizer="whitespace")
-    assert found == [{"source": small_folder, "tokenizer": "whitespace"}]
+    assert found == [{"source": str(small_folder), "tokenizer": "whitespace"}]
     assert contents(folder / "out") == whole
     with pytest.raises(ValueError, match="keep_sentence_boundaries=True"):
         embed_files(small_folder, "a.txt", "other", keep_sentence_boundaries=True)

@@ -52,7 +52,8 @@ def refused(source, message):
 
 def test_the_config_says_all(model_folder):
     config, weights = open_model(model_folder)
-    assert weights == tuple(str(model_folder / f"{k}.pkl") for k in ("token_embedder", "encoder"))
+    files = [str(model_folder / name) for name in ("token_embedder.pkl", "encoder.pkl")]
+    assert list(weights.files) == files
     assert (config.units, config.projection_dim, config.max_characters) == (10, 6, 9)
     assert (config.character_dim, config.word_dim) == (3, 4)
     assert (config.cell_clip, config.projection_clip) == (3.0, 3.0)
@@ -96,7 +97,7 @@ def test_the_published_models_lack_their_architecture(folder):
 def test_what_was_saved_beside_it_comes_first(folder, elmo):
     elmo.save_pretrained(folder)
     _, weights = open_model(folder)
-    assert weights == str(folder / "weights.hdf5")
+    assert weights.shown == str(folder / "weights.hdf5")
 
 
 # Faults
@@ -146,7 +147,7 @@ def test_files_too_large_or_too_small_take_no_memory(folder, tmp_path):
         refused(source, "must hold the weights of its options, [0-9,]{11,} bytes")
     (folder / "encoder.pkl").write_bytes(bytes(2**26 + 1))
     source = make_zip(folder, tmp_path / "zeros")
-    refused(source, "must be compressed at most 100 times.* Received: 67,114,920 bytes")
+    refused(source, "must be compressed at most 100 times.* more than 67,108,864 bytes")
 
 
 def test_every_fault_of_the_weights_is_named_and_nothing_changes(folder, elmo):

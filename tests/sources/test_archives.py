@@ -57,9 +57,9 @@ def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path):
 @pytest.mark.parametrize(
     "members, message",
     [
-        ({"../a": b"x"}, r"must not hold names that lead out of it. Received: \.\./a"),
+        ({"../a": b"x"}, r"must not hold names that lead out of it, .* Received: \.\./a"),
         ({"a": "/etc/passwd"}, "must hold files and folders. Received: a, a link"),
-        ({"a": bytes(10**8)}, "must be compressed at most 100 times.*100,000,000 bytes in"),
+        ({"a": bytes(10**8)}, "must be compressed at most 100 times.*more than 67,108,864 bytes"),
     ],
 )
 def test_what_is_refused(tmp_path, members, message):

@@ -20,7 +20,7 @@ from sources.file_server import files_in
 from keras_elmo import BiLanguageModel, Elmo, Tagger
 from keras_elmo.sources import names as registry
 from keras_elmo.sources.download import RemoteFile
-from keras_elmo.sources.names import PRESETS, Preset, cache_folder, fetch
+from keras_elmo.sources.names import PRESETS, Preset, all_names, cache_folder, fetch, find_name
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def preset(server, home, monkeypatch):
 def test_model_is_downloaded_once(server, home, small_config):
     names, folder = ["options.json", "weights.hdf5"], home / "keras_elmo" / "local"
     for _ in range(2):
-        assert list(fetch("local")) == [str(folder / name) for name in names]
+        assert fetch("local") == str(folder)
     assert server.requests == files_in(home) == names
     assert Elmo.from_pretrained("local").config == small_config
 
@@ -50,7 +50,7 @@ def test_home_may_begin_with_a_tilde(server, home, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("KERAS_HOME", "~/models")
     assert cache_folder("local") == str(home / "models" / "keras_elmo" / "local")
-    assert all(path.startswith(str(home / "models")) for path in fetch("local"))
+    assert fetch("local") == cache_folder("local")
     monkeypatch.delenv("KERAS_HOME")
     assert cache_folder("local") == str(home / ".keras" / "keras_elmo" / "local")
 
@@ -84,9 +84,9 @@ def test_a_download_waits_for_another_one(server, home, small_folder):
 
     threading.Thread(target=download).start()
     is_locked.wait()
-    _, weights = fetch("local")
+    fetch("local")
     assert server.requests == [] and files_in(home) == ["options.json", "weights.hdf5"]
-    assert pathlib.Path(weights).read_bytes() == server.files["weights.hdf5"]
+    assert (folder / "weights.hdf5").read_bytes() == server.files["weights.hdf5"]
 
 
 def test_published_models_have_https_addresses_of_their_own():
@@ -132,6 +132,7 @@ def biomedical(tmp_path, monkeypatch):
     """What an installation of keras-elmo-biomedical puts on the path. Returns its entry points."""
     path = tmp_path / "keras_elmo_biomedical-1.dist-info/entry_points.txt"
     path.parent.mkdir()
+    (path.parent / "METADATA").write_text("Name: keras-elmo-biomedical\n")
     path.write_text("[keras_elmo.models]\nbiomedical = keras_elmo_biomedical\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "saved_models/biomedical")
@@ -140,10 +141,11 @@ def biomedical(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["tiny", "biomedical"])
 def test_a_model_in_a_package_needs_no_download(name, home, biomedical):
-    options, weights = fetch(name)
+    folder = pathlib.Path(find_name(name))
+    weights = folder / "weights.hdf5"
     assert files_in(home) == []
     # The limit for the size of the wheel.
-    assert os.path.getsize(options) + os.path.getsize(weights) < 12e6
+    assert (folder / "options.json").stat().st_size + weights.stat().st_size < 12e6
     with h5py.File(weights) as file:
         assert file["CNN_proj/W_proj"].dtype == "float32"
         assert all(file[name].fletcher32 for name in datasets(weights))
@@ -156,9 +158,42 @@ def test_a_task_names_the_package_of_its_model(biomedical, tmp_path):
     loaded = Tagger.from_pretrained(tmp_path / "tagger")
     found, expected = (x.predict(["Cystic fibrosis"], verbose=0) for x in (loaded, tagger))
     np.testing.assert_array_equal(found, expected)
+    card = (tmp_path / "tagger/README.md").read_text()
+    assert "| ELMo: weights | biomedical (`pip install keras-elmo-biomedical`) |" in card
     biomedical.unlink()
-    with pytest.raises(ValueError, match="base.* must be .*Received: .*biomedical"):
+    match = "'biomedical', which is not installed: pip install keras-elmo-biomedical$"
+    with pytest.raises(ValueError, match=match):
         Tagger.from_pretrained(tmp_path / "tagger")
+
+
+def test_packages_of_others(biomedical, tmp_path, monkeypatch):
+    """None is imported; none takes a name of ours; a broken one counts only if it is asked for."""
+
+    def install(name, points):
+        info = tmp_path / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}\n")
+        (info / "entry_points.txt").write_text(points)
+
+    for folder in ("bad", "bad/deep", "bad/deep/er"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("raise SystemExit")
+    points = "[keras_elmo.models]\ntiny = bad\nlocal = bad\nlost = gone.away\nloud = bad.deep.er\n"
+    install("bad", points + "two = bad\n[keras_elmo.tasks]\ntagger = bad.deep\npos = bad\n")
+    install("worse", "[keras_elmo.models]\ntwo = bad\n")
+    names = all_names()
+    assert set(names) == {"tiny", "local", "biomedical", "lost", "loud", "two"}
+    assert len(set(names)) == len(names) and set(all_names(registry.GROUPS[1])) == {"pos", "tagger"}
+    assert Elmo.from_pretrained("tiny").source == "tiny"
+    assert find_name("local") == cache_folder("local")
+    assert find_name("loud") == str(tmp_path / "bad/deep/er")
+    assert find_name("tagger") == str(tmp_path / "bad/deep")
+    for name, message in [
+        ("two", "Only one installed package may have a model 'two'.* Received: bad, worse"),
+        ("lost", "The package bad must have a folder .* Received: no folder gone.away"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Elmo.from_pretrained(name)
 
 
 @pytest.mark.slow

@@ -35,6 +35,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self):
+        if "/resolve/" in self.path:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(self.server.files[self.path.rpartition("/")[2]])
+            return
         self.answer({"sha": COMMIT, "id": "user/model", "siblings": []})
 
     def do_POST(self):
@@ -84,11 +89,15 @@ def test_models_are_uploaded(hub, elmo, small_config, tmp_path):
     elmo.push_to_hub("user/model", private=True)
     assert hub.requests[0]["name"] == "model" and "private" in str(hub.requests[0])
     assert set(hub.files) == {"README.md", "options.json", "weights.hdf5"}
-    assert b'Elmo.from_pretrained("model")' in hub.files["README.md"]
+    card = hub.files["README.md"]
+    assert b'Elmo.from_pretrained("hf://user/model")' in card and b"# model" in card
     for name, content in hub.files.items():
         (tmp_path / name).write_bytes(content)
     assert Elmo.from_pretrained(tmp_path).config == small_config
 
+    hub.files["README.md"] = card.replace(b"To be added:", b"It is mine.").replace(b"16 ", b"17 ")
+    elmo.push_to_hub("user/model")
+    assert hub.files["README.md"] == card.replace(b"To be added:", b"It is mine.")
     hub.files["README.md"] = b"my own card"
     tagger = Tagger(elmo, ["N", "V"], units=2, word_dim=0)
     tagger.push_to_hub("user/model")
@@ -100,6 +109,9 @@ def test_what_cannot_be_uploaded(hub, elmo, monkeypatch):
     monkeypatch.setattr(Handler, "do_POST", lambda self: self.send_error(403, "not yours"))
     with pytest.raises(OSError, match="user/model cannot be uploaded: .*`hf auth login`"):
         elmo.push_to_hub("user/model")
+    monkeypatch.setattr(Elmo, "save_pretrained", lambda *_: pytest.fail("it was written"))
+    with pytest.raises(ValueError, match="must be named user/name. Received: .*user/\\.\\."):
+        elmo.push_to_hub("user/..")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ImportError, match=r'pip install "keras-elmo\[hub\]"'):
         elmo.push_to_hub("user/model")

@@ -9,8 +9,7 @@ import pytest
 from tasks.cases import FILMS, SENTENCES
 
 from keras_elmo import Elmo, Tagger, TextClassifier
-from keras_elmo.tasks import pretrained
-from keras_elmo.tasks.pretrained import find_task
+from keras_elmo.sources import find, models
 
 pytestmark = pytest.mark.usefixtures("untraced")
 
@@ -94,41 +93,45 @@ def test_where_a_task_can_be(on_tiny, trained_classifier, tmp_path, monkeypatch)
     assert_same(trained_classifier, loaded, FILMS)
     loaded.fit(FILMS[:2], ["pos", "neg"], epochs=1, verbose=0)
     on_tiny.save_pretrained(folder)
-    monkeypatch.setattr(pretrained.addresses, "fetch_hub", fetching(folder))
-    monkeypatch.setattr(pretrained.addresses, "fetch_url", fetching(file))
+    monkeypatch.setattr(models.addresses, "fetch_hub", fetching(folder))
+    monkeypatch.setattr(models.addresses, "fetch_url", fetching(file))
     Tagger.from_pretrained("hf://user/task")
     url = "https://example.org/c.keras#sha256=" + "0" * 64
     TextClassifier.from_pretrained(url)
     assert fetched == ["hf://user/task", url]
     monkeypatch.chdir(folder)  # where a task.json is
     for other in ("tiny", tmp_path, ("a", "b"), ""):
-        assert find_task(other) is None
+        assert not find(other).is_task
 
 
 def test_what_is_no_task(trained_classifier, tmp_path):
     folder, bad = tmp_path / "task", tmp_path / "bad.keras"
     trained_classifier.save_pretrained(folder)
     content = json.loads((folder / "task.json").read_text())
-    with pytest.raises(ValueError, match="class Tagger. Received: a file of a TextClassifier"):
+    with pytest.raises(
+        ValueError, match="task must hold .* class Tagger. Received: a TextClassifier"
+    ):
         Tagger.from_pretrained(folder)
     with pytest.raises(ValueError, match="one of the names: pos. .* Received: 'tiny'"):
         Tagger.from_pretrained("tiny")
     with pytest.raises(FileNotFoundError, match="missing.keras"):
         Tagger.from_pretrained(tmp_path / "missing.keras")
     bad.write_bytes(b"PK")
-    with pytest.raises(ValueError, match="bad.keras must be a .* with a model of the class Tagger"):
+    with pytest.raises(ValueError, match="bad.keras must .*: a file that is cut short, damaged"):
         Tagger.from_pretrained(bad)
     for fault in ({}, {**content, "task": None}):
         (folder / "task.json").write_text(json.dumps(fault))
-        with pytest.raises(ValueError, match="task must be a folder with a model"):
+        with pytest.raises(ValueError, match="task must hold a whole model"):
             TextClassifier.from_pretrained(folder)
+    content.pop("sha256")
     for base in ("other", str(tmp_path), "https://example.org/model.zip", "hf://user/model"):
         (folder / "task.json").write_text(json.dumps({**content, "base": base}))
-        with pytest.raises(ValueError, match="`base` must be one of"):
+        (folder / "head.weights.h5").write_bytes(b"")
+        with pytest.raises(ValueError, match="a task on the model .*, which is not installed"):
             TextClassifier.from_pretrained(folder)
     shutil.copy(bad, folder / "task.weights.h5")
     (folder / "task.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="task must be a folder with a model"):
+    with pytest.raises(ValueError, match="task must hold a whole model"):
         TextClassifier.from_pretrained(folder)
 
 

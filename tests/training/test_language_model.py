@@ -162,7 +162,7 @@ def test_a_softmax_of_another_vocabulary(folder):
     model.has_softmax = True  # as after training
     model.save_pretrained(folder)
     (folder / "vocab.txt").unlink()
-    with pytest.raises(ValueError, match=r"shape: softmax/W, expected \(4, 8\), in the file"):
+    with pytest.warns(UserWarning, match="holds no softmax .* for this vocab"):
         BiLanguageModel.from_pretrained(folder, ["<S>", "</S>", "<UNK>", "a"])
 
 
@@ -174,7 +174,7 @@ def other(small_config):
     return other
 
 
-@pytest.mark.parametrize("count", range(5))
+@pytest.mark.parametrize("count", range(6))
 def test_a_save_that_is_killed_mixes_no_two_models(folder, other, monkeypatch, count):
     """Killed after any number of renames, it leaves no weights beside another model's softmax."""
     replace, calls = os.replace, []
@@ -184,10 +184,10 @@ def test_a_save_that_is_killed_mixes_no_two_models(folder, other, monkeypatch, c
             raise KeyboardInterrupt
         calls.append(replace(*args))
 
-    is_whole = count in (0, 4)  # of four files
+    is_whole = count in (0, 4, 5)  # of four files and a card
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", killed)
-        with contextlib.nullcontext() if count == 4 else pytest.raises(KeyboardInterrupt):
+        with contextlib.nullcontext() if count == 5 else pytest.raises(KeyboardInterrupt):
             other.save_pretrained(folder)
     with contextlib.nullcontext() if is_whole else pytest.warns(match="saved with these weights"):
         assert BiLanguageModel.from_pretrained(folder).has_softmax == is_whole

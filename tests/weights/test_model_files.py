@@ -6,11 +6,11 @@ import pytest
 from weights.parts import TINY
 
 from keras_elmo import Elmo
-from keras_elmo.weights import model_files
+from keras_elmo.weights import hdf5, model_files
 
 
 def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
-    def fail(*args):
+    def fail(*args, **companions):
         raise OSError("no space")
 
     monkeypatch.setattr(model_files.hdf5, "write_weights", fail)
@@ -23,7 +23,7 @@ def test_a_failed_save_makes_no_folder(tmp_path, parts, monkeypatch):
 def test_files_too_small_for_their_options_are_refused_before_a_model_is_made(
     tmp_path, parts, form, monkeypatch
 ):
-    model_files.save_folder(tmp_path, TINY, parts.character_encoder, parts.bilm)
+    hdf5.save_weights(tmp_path / "weights.hdf5", parts.character_encoder, parts.bilm)
     options = dataclasses.replace(TINY, units=10**6).to_options()  # of 400 MB
     (tmp_path / "options.json").write_text(json.dumps(options))
     source = tmp_path

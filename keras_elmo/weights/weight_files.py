@@ -1,0 +1,112 @@
+"""`WeightFiles`: the files that hold the weights of a model, of whatever kind."""
+
+import os
+from typing import Any, NamedTuple
+
+from keras_elmo.weights import hdf5, tf_checkpoint
+
+# What else holds weights: modules like `keras_elmo.manylangs.model`, each with `NAME`,
+# `WEIGHT_FILES`, `is_model`, `read_config`, `find_weights` and `load_files`. A room adds
+# its own when it is imported.
+FORMATS: list[Any] = []
+
+# A model is made, and every fault of its weights is named, if their files have at least this share
+# of its bytes. A small model is made in any case.
+_MIN_SHARE = 1 / 16
+_SMALL_MODEL = 4 << 20  # bytes
+
+
+class WeightFiles(NamedTuple):
+    """The files of weights, and the module that loads them; see `WeightFiles.find`.
+
+    A file is a path, or an open binary file. `kind` is `None` for a `*.weights.h5`, which Keras
+    loads. `shown` is what error messages call the files.
+    """
+
+    kind: Any
+    files: tuple[Any, ...]
+    shown: str
+    unpacked: Any = None
+
+    @classmethod
+    def find(cls, source, shown=None, unpacked=None):
+        """The files of a path, of an open binary file, or of a tuple of these (see `FORMATS`).
+
+        A path is that of a weight file, of a checkpoint, or of a folder with the files of a
+        checkpoint or of one of `FORMATS`. `unpacked` is a temporary folder around them, with a
+        method `remove`. It goes when they are loaded.
+        """
+        if isinstance(source, WeightFiles):
+            return source
+        is_path = isinstance(source, str | os.PathLike)
+        if shown is None:
+            last = source[-1] if isinstance(source, tuple) else source
+            shown = str(last if is_path else getattr(last, "name", last))
+        if is_keras_file(source):
+            return cls(None, (source,), shown, unpacked)
+        for kind in (tf_checkpoint, *FORMATS):
+            if files := kind.find_weights(source):
+                if kind is tf_checkpoint and os.path.isdir(source):
+                    prefix = files[0].removesuffix(".index")
+                    shown = os.path.join(shown, os.path.relpath(prefix, source))
+                return cls(kind, files, shown, unpacked)
+        if is_path and os.path.isdir(source):
+            raise ValueError(
+                f"{shown} must hold the files of the checkpoint that it names. "
+                "Received: a folder without them"
+            )
+        if is_path and not os.path.exists(source):
+            raise FileNotFoundError(f"There is no weight file {shown}")
+        return cls(hdf5, (source,), shown, unpacked)
+
+    def num_bytes(self):
+        return sum(map(_size, self.files))
+
+    def check_size(self, config):
+        """Raises a `ValueError` if the files have far too few bytes for a config.
+
+        It is called before a model is made, which takes the memory that the config asks for.
+        """
+        expected, size = 4 * sum(config.num_parameters().values()), self.num_bytes()
+        if expected > _SMALL_MODEL and size < _MIN_SHARE * expected:
+            raise ValueError(
+                f"{self.shown} must hold the weights of its options, {expected:,} bytes as float32."
+                f" Received: {size:,} bytes"
+            )
+
+    def check_options(self, config):
+        """Raises a `ValueError` if the files were saved with other options than a config."""
+        if self.digest("options") not in (None, config.digest()):
+            raise ValueError(
+                f"{self.shown} must have the options that it was saved with. Received: others. "
+                "Save the model again; or pass the pair (options, weights), if you mean them"
+            )
+
+    def digest(self, companion=None):
+        """The digest of the weights, or of what they were saved with; `None` if there is none."""
+        return hdf5.read_digest(self.files[0], companion) if self.kind is hdf5 else None
+
+    def has_softmax(self):
+        return self.kind is tf_checkpoint and tf_checkpoint.has_softmax(self.files)
+
+    def load(self, mixes=(), **parts):
+        """Fills layers, see `hdf5.load_weights`; and `mixes`, where the files have one."""
+        try:
+            self.kind.load_files(self.files, self.shown, mixes, **parts)
+        finally:
+            self.close()
+
+    def close(self):
+        """Removes what was unpacked."""
+        if self.unpacked is not None:
+            self.unpacked.remove()
+
+
+def _size(file):
+    if isinstance(file, str | os.PathLike):
+        return os.path.getsize(file)
+    return file.seek(0, os.SEEK_END)
+
+
+def is_keras_file(path):
+    return isinstance(path, str | os.PathLike) and os.fspath(path).endswith(".weights.h5")

@@ -13,8 +13,7 @@ from keras_elmo.corpora import run, shards
 from keras_elmo.export import saved_model
 from keras_elmo.files import labelled_files, records
 from keras_elmo.models import kernel_rounding
-from keras_elmo.sources.names import PRESETS, all_names
-from keras_elmo.tasks.pretrained import PACKAGED
+from keras_elmo.sources.names import GROUPS, PRESETS, all_names
 from keras_elmo.text import whitespace_tokenizer
 from keras_elmo.text.tokenizers import TOKENIZERS
 from keras_elmo.tflite import export as tflite
@@ -116,7 +115,7 @@ def test_one_thing_is_one_option():
 
 
 def test_the_choices():
-    assert [*typed.MODELS] == [*all_names(), *PACKAGED]
+    assert [*typed.MODELS] == [*all_names(), *all_names(GROUPS[1])]
     assert typed.TOKENIZERS == tuple(TOKENIZERS)
     assert (None, *typed.MATMUL_DTYPES) == kernel_rounding.MATMUL_DTYPES
     assert typed.FORMATS == records.FORMATS

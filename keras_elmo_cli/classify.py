@@ -1,6 +1,6 @@
-"""Train a classifier of texts, or label texts with one.
+"""Train a classifier of texts, score it, or label texts with it.
 
-Trains a `TextClassifier` on files of texts with labels, and labels new texts.
+Trains a `TextClassifier` on files of texts with labels, scores it, and labels new texts.
 """
 
 import collections
@@ -22,6 +22,7 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 def add_arguments(parser):
     steps = {
         "train": (_train.__doc__, TASK.add_train_arguments, _train),
+        "evaluate": (_evaluate.__doc__, TASK.add_evaluate_arguments, _evaluate),
         "label": (_label.__doc__, TASK.add_label_arguments, _label),
     }
     add_commands(parser, steps)
@@ -66,6 +67,20 @@ def baseline(train, others):
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=WORD_PATTERN)
     model = LogisticRegression(C=10, max_iter=1000).fit(words.fit_transform(train[0]), train[1])
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}
+
+
+def _evaluate(options):
+    """Score a classifier on a file with labels.
+
+    Prints the precision, the recall and the F1 score of each label, and how many texts have it.
+
+        keras-elmo classify evaluate test.tsv -m reviews.keras
+        keras-elmo classify evaluate a.csv --field text --label-field stars -m a.keras
+    """
+    from keras_elmo.files.labelled_files import read_texts
+    from keras_elmo.tasks import TextClassifier
+
+    task_steps.evaluate(options, TextClassifier, read_texts)
 
 
 def _label(options):

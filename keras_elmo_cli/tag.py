@@ -1,6 +1,6 @@
-"""Train a tagger of tokens, or tag texts with one.
+"""Train a tagger of tokens, score it, or tag texts with it.
 
-Trains a `Tagger` on files of tokens with tags, and tags new texts.
+Trains a `Tagger` on files of tokens with tags, scores it, and tags new texts.
 """
 
 import json
@@ -25,6 +25,7 @@ TASK = task_steps.Task(
 def add_arguments(parser):
     steps = {
         "train": (_train.__doc__, _add_train_arguments, _train),
+        "evaluate": (_evaluate.__doc__, TASK.add_evaluate_arguments, _evaluate),
         "label": (_label.__doc__, _add_label_arguments, _label),
     }
     add_commands(parser, steps)
@@ -57,25 +58,37 @@ def _train(options):
 def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
     from keras_elmo.analysis.probing import most_frequent_tags
-    from keras_elmo.tasks.tags import entities, scheme_of
+    from keras_elmo.tasks.report import report_of_entities
+    from keras_elmo.tasks.tags import scheme_of
 
     tag_of = most_frequent_tags(_flat_pairs(*train))
     found = [list(map(tag_of, words)) for words in others[0]]
     pairs = _flat_pairs(others[1], found)
     scores = {"accuracy": sum(a == b for a, b in pairs) / len(pairs)}
-    labels = sorted({tag for rows in (*train[1], *others[1]) for tag in rows})
-    if scheme_of(labels) is not None:
-        spans = [
-            {(row, *entity) for row, tags in enumerate(side) for entity in entities(tags)}
-            for side in (others[1], found)
-        ]
-        scores["f1"] = 2 * len(spans[0] & spans[1]) / max(1, sum(map(len, spans)))
+    labels = {tag: tag for rows in (*train[1], *others[1]) for tag in rows}
+    if scheme_of(sorted(labels)) is not None:
+        scores["f1"] = report_of_entities(others[1], found, labels).averages["micro avg"].f1
     return "each word's most frequent tag", scores
 
 
 def _flat_pairs(*sides):
     """The pairs of what stands in the same place of two lists of lists."""
     return [p for rows in zip(*sides, strict=True) for p in zip(*rows, strict=True)]
+
+
+def _evaluate(options):
+    """Score a tagger on a file with tags.
+
+    Prints the precision, the recall and the F1 score of each kind of entity for tags like B-PER,
+    otherwise of each tag, and how many there are.
+
+        keras-elmo tag evaluate test.conll -m entities.keras
+        keras-elmo tag evaluate en.conllu -m pos
+    """
+    from keras_elmo.files.labelled_files import read_tagged
+    from keras_elmo.tasks import Tagger
+
+    task_steps.evaluate(options, Tagger, read_tagged)
 
 
 def _add_label_arguments(parser):

@@ -153,6 +153,12 @@ def load_task(options, kind):
     return kind.from_pretrained(options.model, **typed_arguments(options))
 
 
+def evaluate(options, kind, read):
+    """Prints how well a trained model does on a file with labels."""
+    texts, labels = read_labelled(options, options.file, read)
+    print(load_task(options, kind).report(texts, labels))
+
+
 def batches_of_records(options, count=1024):
     """The `Record`s of a text in lists of at most so many, all strings or all lists of tokens."""
     from keras_elmo.checks import short_repr

@@ -94,7 +94,7 @@ def test_every_help_ends_with_two_examples_that_can_be_typed(monkeypatch):
             assert callable(options.run) and options.parser.prog in line
         progs.append(parser.prog)
     assert {"keras-elmo", "keras-elmo embed", "keras-elmo tag", "keras-elmo tag label"} < {*progs}
-    assert len(progs) == len(set(progs)) == 1 + 15 + 2 + 2 + 2 + 5
+    assert len(progs) == len(set(progs)) == 1 + 15 + 3 + 3 + 2 + 5
     page = load_script("docs/hooks.py").command_line()
     assert all(f"## {prog}\n" in page for prog in progs) and "--shard-size N" in page
 

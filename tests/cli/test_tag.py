@@ -32,7 +32,8 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     assert "val_f1" in err.splitlines()[-1]
     model = Tagger.from_pretrained("t.keras")
     assert model.labels == ["B-LOC", "B-PER", "O"]
-    monkeypatch.setattr(Tagger, "from_pretrained", lambda _: model)
+    loaded = []
+    monkeypatch.setattr(Tagger, "from_pretrained", lambda _, **given: loaded.append(given) or model)
     _, out, _ = run("tag", "label", "new.txt", "-m", "t.keras")
     rows = [[line.split("\t")[0] for line in part.splitlines()] for part in out.split("\n\n")]
     assert rows == [["Ada", "in", "London"], ["", "good"], []]
@@ -45,6 +46,10 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     _, out, _ = run("tag", "label", "a.conll", "-m", "t.keras")
     rows = [line.partition("\t")[0] for line in out.splitlines()]
     assert rows[:7] == ["Ada", "met", "Charles", "", "in", "London", ""]
+    _, out, _ = run("tag", "evaluate", "a.conll", "-m", "t.keras", "-t", "space")
+    tokens, tags = read_tagged("a.conll")
+    assert out == f"{model.report(tokens, tags)}\n" and "PER" in out
+    assert loaded == [{}, {}, {}, {"tokenizer": "space"}]
 
 
 def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, monkeypatch):
@@ -60,6 +65,10 @@ def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, 
     _, out, _ = run("classify", "label", "-", *reading, "-m", "c.keras")
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[2] for row in rows] == ["good", "very  awful one"]
+    lines = run("classify", "evaluate", "a.csv", "-m", "c.keras", *fields)[1].splitlines()
+    assert lines[0].split() == ["precision", "recall", "f1-score", "support"]
+    supports = {line.split()[0]: line.split()[-1] for line in lines if line.strip()}
+    assert (supports["1"], supports["5"], supports["accuracy"]) == ("4", "2", "6")
     assert all(row[0] in ("1", "5") and 0.5 <= float(row[1]) <= 1 for row in rows)
 
 

@@ -127,9 +127,10 @@ def _mean(arrays):
 def _draw_mix(options):
     """The weights of the layers in trained mixes.
 
-    Draws the weights that each ScalarMix of one or several trained Keras models has.
+    Draws the weights of each ScalarMix that one or several trained Keras models read. (A classifier
+    or tagger of `keras-elmo` reads all layers as they are, and no mix.)
 
-        keras-elmo plot mix reviews.keras -o mix.png
+        keras-elmo plot mix my-model.keras -o mix.png
         keras-elmo plot mix models -o mix.svg --title 'Two tasks'
     """
     import keras

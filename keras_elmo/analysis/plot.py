@@ -15,6 +15,7 @@ from keras_elmo.analysis.occurrences import check_labels, check_library, unit_ve
 from keras_elmo.checks import check_choice
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
+from keras_elmo.models import Elmo
 
 # Okabe and Ito's palette, which people of any colour vision tell apart, without yellow, which is
 # hard to see on white.
@@ -23,6 +24,7 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "--", "oo")
 _WIDTH = 8.0  # inches, of 100 pixels each
 _MAX_SIDE_BY_SIDE = 12  # tokens of a sentence: with more, panels stand one below the other
+_NOISE = 1e-5  # the share of vectors below which their differences are those of float32
 _LABEL_LENGTH = 28  # characters of a name in a legend
 
 
@@ -91,7 +93,9 @@ def _principal(vectors):
     """The first two principal components, and the names of the axes."""
     centred = vectors - vectors.mean(axis=0)
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
-    shares = 100 * s[:2] ** 2 / max(float(np.sum(s**2)), 1e-12)
+    if s[0] <= _NOISE * np.linalg.norm(vectors):  # so large is the rounding of equal vectors
+        return np.zeros((len(vectors), 2)), ["no variance", "no variance"]
+    shares = 100 * s[:2] ** 2 / np.sum(s**2)
     return u[:, :2] * s[:2], [f"component {k} ({x:.0f} %)" for k, x in enumerate(shares, start=1)]
 
 
@@ -140,10 +144,15 @@ def plot_cosines(vectors, tokens, other_vectors, other_tokens, mean=0.0, layers=
 
 
 def mix_weights(model):
-    """The weights of every `ScalarMix` of a Keras model, lists of floats, by the mixes' names."""
-    mixes = [layer for layer in model._flatten_layers() if isinstance(layer, ScalarMix)]
+    """The weights of each `ScalarMix` that a Keras model reads, lists of floats, by their names."""
+    layers = list(model._flatten_layers())
+    unread = [m for e in layers if isinstance(e, Elmo) for m in e.mixes[e.num_read_mixes :]]
+    mixes = [m for m in layers if isinstance(m, ScalarMix) and not any(m is each for each in unread)]
     if not mixes:
-        raise ValueError(f"The model must have a ScalarMix. Received: {model.name!r} without any")
+        raise ValueError(
+            'The model must read a ScalarMix, as a task does with `layers="elmo"`. '
+            f"Received: {model.name!r}, which reads none"
+        )
     weights = {}
     for mix in mixes:
         name = mix.name if mix.name not in weights else mix.path

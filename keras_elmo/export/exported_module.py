@@ -61,8 +61,11 @@ class ExportedModule(tf.Module):
 
         return tf.function(run, input_signature=inputs, autograph=False)
 
-    def make_callable(self, signatures, inputs):
-        """Lets the loaded module be called as TF Hub's modules are, see `export_saved_model`."""
+    def make_callable(self, signatures, inputs, main_output):
+        """Lets the loaded module be called as TF Hub's modules are, see `export_saved_model`.
+
+        A plain call returns the output of the name `main_output`, or the first one.
+        """
         variables = {id(v): v for function in signatures.values() for v in function.variables}
         self.captured = list(variables.values())  # what is referred to is saved
         usual = "default" if "default" in signatures else "serving_default"
@@ -72,7 +75,7 @@ class ExportedModule(tf.Module):
             names = [spec.name for spec in inputs[signature]]
             tensors = [inputs_of_call[name] for name in names] if is_dict else [inputs_of_call]
             outputs = signatures[signature](*tensors)
-            one = outputs.get("default", next(iter(outputs.values())))
+            one = outputs.get(main_output, next(iter(outputs.values())))
             return outputs if as_dict else one
 
         # What is traced here is all that a program which loads the module can call.

@@ -60,7 +60,8 @@ def export_saved_model(
     are a dict, or `output_0`, `output_1`, ...
 
     The loaded model can also be called as TF Hub's modules are: `module(texts)` gives the output
-    `default` (of another model, its first one), and `module(texts, signature="elmo", as_dict=True)`
+    `default` (of a `TextClassifier` `probabilities`, of a `Tagger` `tags`, of another model its
+    first one), and `module(texts, signature="elmo", as_dict=True)`
     all outputs of a signature. The signature `tokens` takes a dict of its two inputs.
 
     A model of tokens (an `Elmo` with `tokenizer=None`, or a Keras model whose input has a token
@@ -153,7 +154,8 @@ def export_saved_model(
             # Traced here, where the models have the tokenizers of the export.
             signatures[name] = made[function].get_concrete_function()
             check_signals()
-    module.make_callable(signatures, {name: specs for name, (_, specs) in functions.items()})
+    specs = {name: specs for name, (_, specs) in functions.items()}
+    module.make_callable(signatures, specs, getattr(model, "main_output", "default"))
     with replacing_folder(path, overwrite) as temporary:
         try:
             tf.saved_model.save(module, temporary, signatures=signatures)

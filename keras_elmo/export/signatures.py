@@ -119,8 +119,10 @@ def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
         lengths = tf.cast(sequence_len, tf.int64)
         columns = tf.shape(tokens, out_type=tf.int64)[1]
         fits = tf.reduce_all((lengths >= 0) & (lengths <= columns))
-        message = "`sequence_len` must be from 0 to the number of columns of `tokens`. Received:"
-        check = tf.debugging.Assert(fits, [message, sequence_len, "columns:", columns])
+        fits &= tf.size(lengths) == tf.shape(tokens)[0]
+        message = "`sequence_len` must have a number for each row of `tokens`, from 0 to its columns."
+        received = ["Received:", sequence_len, "shape of `tokens`:", tf.shape(tokens)]
+        check = tf.debugging.Assert(fits, [message, *received])
         with tf.control_dependencies([check]):
             ragged = tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths))
         return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))

@@ -140,7 +140,7 @@ class Elmo(ContextualModel):
         self._trainable = check_trainable(trainable)
         check_choice(TRAINABLE_PARTS, trainable_part=trainable_part)
         self._trainable_part = trainable_part
-        self._num_read_mixes = num_mixes
+        self.num_read_mixes = num_mixes
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
         self.initial_scalars = initial_scalars
@@ -391,13 +391,13 @@ class Elmo(ContextualModel):
 
     def freeze_mixes(self, first: int) -> None:
         """Freezes the mixes from this one on, which nobody reads."""
-        self._num_read_mixes = first
+        self.num_read_mixes = first
         self._update_trainable_layers()
 
     def _update_trainable_layers(self):
         part = self.trainable_part if self.trainable else "none"
         for index, mix in enumerate(self.mixes):
-            mix.trainable = part != "none" and index < self._num_read_mixes
+            mix.trainable = part != "none" and index < self.num_read_mixes
         self.bilm.trainable = part in ("bilm", "all")
         self.character_encoder.trainable = part == "all"
         self.kernel_rounding.reset()  # The graphs of eager calls skip frozen layers.

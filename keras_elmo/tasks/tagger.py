@@ -91,7 +91,7 @@ class Tagger(TaskModel):
     Reference: Lample et al. 2016; Peters et al. 2018, section 4.
     """
 
-    _decoded = "tags"
+    main_output = "tags"
     _texts_read = 8_000
 
     def __init__(

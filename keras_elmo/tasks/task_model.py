@@ -62,10 +62,10 @@ class TaskModel(keras.Model):
     A subclass makes its head in `__init__`, of `_head_inputs`, and hands it to `_set_head`. It has
     `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor;
     `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`; and
-    `_report(targets, found)`, a `Report` of what `decode` says under the name `_decoded`.
+    `_report(targets, found)`, a `Report` of what `decode` says under the name `main_output`.
     """
 
-    _decoded = "probabilities"
+    main_output = "probabilities"  # which a plain call of an exported model returns
     _texts_read = 24_000  # of a training without `epochs` and without validation data
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
@@ -486,7 +486,7 @@ class TaskModel(keras.Model):
             ValueError, TypeError: see `fit`.
         """
         examples = self._read(x, y, batch_size=batch_size)
-        (found,) = self._outputs(examples.tokens, [self._decoded], batch_size)
+        (found,) = self._outputs(examples.tokens, [self.main_output], batch_size)
         return self._report(examples.targets, found)
 
     def _outputs(self, tokens, names, batch_size, verbose=0):

@@ -55,7 +55,7 @@ def test_word(method):
         assert max(min(river), min(money)) > min(max(river), max(money))
     assert_nothing_is_cut_or_overlaps(figure)
     equal_vectors = np.ones((1, 5, 4))
-    assert plot.plot_word(equal_vectors).axes[0].get_xlabel() == "component 1 (0 %)"
+    assert plot.plot_word(equal_vectors).axes[0].get_xlabel() == "no variance"
 
 
 @pytest.mark.parametrize("count", [5, 20])
@@ -76,6 +76,9 @@ def test_mixes_of_models(elmo):
     mix = keras_elmo.ScalarMix(initial_scalars=[0, np.log(3.0)], name="inner")
     model = keras.Model(inputs, mix([inputs, inputs]))
     weights = plot.mix_weights(model) | plot.mix_weights(elmo)
+    elmo.freeze_mixes(0)  # as a task with `layers="all"` does
+    with pytest.raises(ValueError, match="must read a ScalarMix.*Received: 'elmo', which reads no"):
+        plot.mix_weights(elmo)
     assert weights["inner"] == pytest.approx([0.25, 0.75])
     assert list(weights) == ["inner", "elmo"]
     figure = plot.plot_mix(weights)

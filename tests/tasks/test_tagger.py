@@ -193,7 +193,9 @@ def test_parts_of_speech_have_no_f1_and_no_entities(one_layer_folder):
 
 def test_the_saved_model_gives_tags_and_bytes(trained_tagger, tmp_path):
     keras_elmo.export_saved_model(trained_tagger, tmp_path / "1", max_tokens=6)
-    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    assert loaded(["Ada"]).numpy().tolist() == [[b"B-PER"]]
+    signatures = loaded.signatures
     from_text = signatures["serving_default"](text=tf.constant(TEXTS))
     from_tokens = signatures["tokens"](tokens=tf.constant(padded(SENTENCES, 6)))
     p = trained_tagger.predict(TEXTS, verbose=0)

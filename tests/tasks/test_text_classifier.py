@@ -318,11 +318,13 @@ def test_models_leave_no_warning_and_no_memory(one_layer_folder, caplog, count):
 def test_the_saved_model_says_labels(trained_classifier, tmp_path):
     trained = trained_classifier
     keras_elmo.export_saved_model(trained, tmp_path / "1", max_tokens=4)
-    served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    served = loaded.signatures["serving_default"]
     outputs = served(text=tf.constant(TEXTS))
     assert [label.decode() for label in outputs["label"].numpy()] == LABELS
     expected = trained.predict(TEXTS, verbose=0)
     np.testing.assert_allclose(outputs["probabilities"], expected, atol=1e-5)
+    np.testing.assert_allclose(loaded(TEXTS), expected, atol=1e-5)
     assert outputs["labels"].numpy().tolist() == [[b"neg", b"pos"]] * len(TEXTS)
     assert served(text=tf.zeros([0], tf.string))["probabilities"].shape == (0, 2)
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 4 tokens"):

@@ -53,6 +53,11 @@ def add_arguments(parser):
         help=f"sentences of a Parquet file (default: {SHARD_SIZE}, or {POOLED_SHARD_SIZE} with "
         "--pooled)",
     )
+    parser.add_argument(
+        "--check",
+        **SWITCH,
+        help="compare the SHA-256 of the files that are there, and not only their sizes",
+    )
 
 
 def run(options):
@@ -68,7 +73,7 @@ def run(options):
         bar.set_postfix_str(f"{progress.shards:,}/{progress.total_shards:,} shards", refresh=False)
         bar.update(progress.rows - bar.n)
 
-    names = "pooled dtype shard_size token_budget encoding errors overwrite field keep format"
+    names = "pooled dtype shard_size token_budget encoding errors overwrite field keep format check"
     with ProgressBar("embedding", is_shown=not options.quiet, leave=False) as bar:
         try:
             manifest = embed_files(

@@ -26,6 +26,10 @@ class Occurrences:
     def __len__(self):
         return len(self.token_index)
 
+    def __repr__(self):
+        where = f"in {len(self.sentences):,} sentences, vectors of shape {np.shape(self.vectors)}"
+        return f"<Occurrences: {len(self):,} {where}>"
+
     def context(self, occurrence):
         """The tokens before an occurrence (a list), its token, and the tokens after it (a list)."""
         sentence = self.sentences[self.sentence_index[occurrence]]

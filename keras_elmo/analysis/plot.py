@@ -147,7 +147,9 @@ def mix_weights(model):
     """The weights of each `ScalarMix` that a Keras model reads, lists of floats, by their names."""
     layers = list(model._flatten_layers())
     unread = [m for e in layers if isinstance(e, Elmo) for m in e.mixes[e.num_read_mixes :]]
-    mixes = [m for m in layers if isinstance(m, ScalarMix) and not any(m is each for each in unread)]
+    mixes = [
+        m for m in layers if isinstance(m, ScalarMix) and not any(m is each for each in unread)
+    ]
     if not mixes:
         raise ValueError(
             'The model must read a ScalarMix, as a task does with `layers="elmo"`. '

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 
 import keras
 import numpy as np
@@ -10,7 +11,7 @@ import tensorflow as tf
 
 from keras_elmo._version import __version__
 from keras_elmo.checks import short_repr
-from keras_elmo.corpora.shards import pyarrow
+from keras_elmo.corpora.shards import SHARD_NAME, pyarrow
 from keras_elmo.files.atomic import replacing_file
 
 # Libraries that read whole folders leave out names that begin with an underscore.
@@ -18,6 +19,22 @@ MANIFEST = "_manifest.json"
 _VERSION_KEY, _FORMAT_VERSION = "keras_elmo.corpora", 1
 # The entries that are not compared as they are; the others are arguments of the run.
 _NOT_COMPARED = ("model", "layers", "inputs", "rows", "versions", "complete", "shards")
+
+# What is read of a manifest. A list has any number of such items.
+_SHARD = {"file": str, "first_id": int, "rows": int, "bytes": int, "sha256": str}
+_FORM = {
+    "model": dict,
+    "layers": dict,
+    "dtype": str,
+    "pooled": bool,
+    "shard_size": int,
+    "keep": dict,
+    "inputs": [{"file": str, "bytes": int, "sha256": str, "rows": int}],
+    "rows": int,
+    "versions": [dict],
+    "complete": bool,
+    "shards": [_SHARD],
+}
 
 
 def read_manifest(folder):
@@ -30,7 +47,7 @@ def read_manifest(folder):
 
     Raises:
         FileNotFoundError: there is no manifest.
-        ValueError: it is another kind of file, or of another version.
+        ValueError: it is another kind of file, of another version, or is damaged.
     """
     path = os.path.join(folder, MANIFEST)
     try:
@@ -44,7 +61,21 @@ def read_manifest(folder):
             f"{path} must be a manifest of keras_elmo with the format version {_FORMAT_VERSION}. "
             f"Received: {short_repr(version)}"
         )
-    return manifest
+    wrong = [name for name, form in _FORM.items() if not _has_form(manifest.get(name), form)]
+    if not wrong and all(re.fullmatch(SHARD_NAME, shard["file"]) for shard in manifest["shards"]):
+        return manifest
+    raise ValueError(
+        f"{path} must hold what `embed_files` writes; begin the run anew in another folder. "
+        f"Received: another value of {', '.join(wrong) or 'the file of a shard'}"
+    )
+
+
+def _has_form(value, form):
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(item, form[0]) for item in value)
+    if isinstance(form, dict):
+        return isinstance(value, dict) and all(_has_form(value.get(k), form[k]) for k in form)
+    return isinstance(value, form)
 
 
 def write_manifest(folder, manifest):

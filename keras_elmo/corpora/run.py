@@ -57,6 +57,7 @@ def embed_files(
     field=None,
     keep=(),
     format=None,
+    check=False,
     **kwargs,
 ):
     """Embeds the lines of text files, and writes a folder of Parquet files.
@@ -96,6 +97,7 @@ def embed_files(
         field: str. The field or column that is the text. `None`: each line is a text.
         keep: list of strings. The fields or columns that are stored, too.
         format: `"text"`, `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the names of the files.
+        check: bool. Compare the SHA-256 of the files that are there, and not only their sizes.
         **kwargs: the other arguments of `Elmo.from_pretrained`.
 
     Returns:
@@ -104,8 +106,8 @@ def embed_files(
     Raises:
         ImportError: pyarrow is not installed.
         ValueError: an argument is not as said above; the folder holds something else, or a file of
-            another size than was written; or a text file cannot be decoded, lacks a field, or
-            changes while it is read.
+            another size (with `check`: of other bytes) than was written; or a text file cannot be
+            decoded, lacks a field, or changes while it is read.
         OSError: a file cannot be read or written, or another process writes into the folder.
         Interrupted: SIGINT or SIGTERM came. What is whole is kept.
 
@@ -155,7 +157,8 @@ def embed_files(
     with noting_signals(), making_folder(folder):
         with locked_folder(folder):
             manifest |= _begin(folder, manifest, overwrite)
-            return _Run(elmo, columns, records, folder, manifest, on_progress).finish()
+            check_shard = shards.check_digest if check else shards.check_size
+            return _Run(elmo, columns, records, folder, manifest, on_progress, check_shard).finish()
 
 
 def _opened(model, kwargs):
@@ -209,7 +212,7 @@ def _begin(folder, manifest, overwrite):
 class _Run:
     """Writes the shards that are missing, one after the other."""
 
-    def __init__(self, elmo, columns, records, folder, manifest, on_progress):
+    def __init__(self, elmo, columns, records, folder, manifest, on_progress, check_shard):
         self._elmo, self._columns, self._records = elmo, columns, records
         self._folder, self._manifest = folder, manifest
         self._on_progress = on_progress or (lambda progress: None)
@@ -221,7 +224,7 @@ class _Run:
         self._done = {}  # by its name, the entry of each shard that is there
         for shard in manifest["shards"]:
             if os.path.exists(os.path.join(folder, shard["file"])):
-                shards.check_size(folder, shard)
+                check_shard(folder, shard)
                 self._done[shard["file"]] = shard
         rows = sum(shard["rows"] for shard in self._done.values())
         self._progress = Progress(rows, manifest["rows"], len(self._done), self._num_shards)

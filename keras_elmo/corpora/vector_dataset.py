@@ -106,6 +106,10 @@ class VectorDataset(keras.utils.PyDataset):
         if self._shuffle:
             self._batches = self._plan()
 
+    def close(self):
+        """Closes the file of vectors, after which no batch can be read. A folder has none open."""
+        self._source.close()
+
     def _plan(self):
         """The batches of an epoch: pairs of a window, a list of parts, and rows of it."""
         shuffle = self._random.shuffle if self._shuffle else lambda values: None
@@ -174,6 +178,9 @@ class _Folder:
             groups = enumerate(shards.group_lengths(path, shard, self.is_pooled))
             self.shards.append([((shard, group), lengths) for group, lengths in groups])
 
+    def close(self):
+        pass  # Each file is closed when a group of it is read.
+
     def read(self, window, names):
         """The sentences of a list of parts, pairs: the id, and an array for each of the layers."""
         sentences = []
@@ -201,6 +208,7 @@ class _File:
         self._vectors = read_embeddings(path)
         count = len(self._vectors)
         if not count:
+            self.close()
             raise ValueError(f"{path} must hold a sentence. Received: an empty file")
         first = self._vectors[0]
         self._has_layers, self.is_pooled = first.ndim == 3, first.ndim == 1
@@ -214,6 +222,9 @@ class _File:
         parts = [(start, lengths[start : start + step]) for start in range(0, count, step)]
         step = max(1, WINDOW // step)
         self.shards = [parts[start : start + step] for start in range(0, len(parts), step)]
+
+    def close(self):
+        self._vectors.close()
 
     def read(self, window, names):
         layers, sentences = [list(self.sizes).index(name) for name in names], []

@@ -120,7 +120,9 @@ def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
         columns = tf.shape(tokens, out_type=tf.int64)[1]
         fits = tf.reduce_all((lengths >= 0) & (lengths <= columns))
         fits &= tf.size(lengths) == tf.shape(tokens)[0]
-        message = "`sequence_len` must have a number for each row of `tokens`, from 0 to its columns."
+        message = (
+            "`sequence_len` must have a number for each row of `tokens`, from 0 to its columns."
+        )
         received = ["Received:", sequence_len, "shape of `tokens`:", tf.shape(tokens)]
         check = tf.debugging.Assert(fits, [message, *received])
         with tf.control_dependencies([check]):

@@ -4,7 +4,8 @@ A file of JSON Lines holds an object on each line. CSV and TSV hold the names of
 the first line. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of
 lines, which stay as they are. TSV has no quotes. Blank lines, and rows whose fields are all blank,
 are not records. A record of FASTA is a line `>id description` and the lines of a sequence, which
-are joined; its fields are `id`, `description` and `sequence`.
+are joined; its fields are `id`, `description` and `sequence`. A line that begins with `;` is a
+comment.
 """
 
 import csv
@@ -106,7 +107,12 @@ class Records:
 
     def __init__(self, paths, encoding="utf-8", errors="strict", fields=PLAIN, lines=None):
         formats = {fields.format_of(input_name(path)) for path in paths}
-        if formats == {"fasta"} and fields.field is None:
+        if "fasta" in formats and fields.field is None:
+            if len(formats) > 1:
+                raise ValueError(
+                    "The files must all be FASTA, whose ids are kept, or none; `format` says what "
+                    f"they are. Received: {join_names(list(map(input_name, paths)))}"
+                )
             fields = Fields("sequence", ["id"], fields.format)
         for path in paths:
             if path != "-" and not is_pipe(path):
@@ -217,20 +223,27 @@ def _json_records(lines, name):
 
 
 def _fasta_records(lines, name):
-    first, header, parts = 0, None, []
+    first, header, parts, ids = 0, None, [], set()
     for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
         if line.startswith(">"):
             if header is not None:
-                key, _, description = header.partition(" ")
-                record = {"id": key, "description": description, "sequence": "".join(parts)}
-                yield first, record
+                key, description, *_ = [*header.split(None, 1), "", ""]
+                sequence = "".join(parts)
+                if not sequence or key in ids:
+                    reason = "another record of this id" if sequence else "no letters"
+                    raise ValueError(
+                        f"Each record of {name} must have letters, and an id of its own. Received: "
+                        f"line {first:,}, {short_repr(header)}, with {reason}"
+                    )
+                ids.add(key)
+                yield first, {"id": key, "description": description, "sequence": sequence}
             first, header, parts = line_number, line[1:].strip(), []
-        elif header is None and line.strip():
+        elif header is None and line.strip() and not line.startswith(";"):
             raise ValueError(
-                f"{name} must be FASTA, which begins with a line >id. "
-                f"Received: line {line_number:,}, {short_repr(line)}"
+                f"{name} must be FASTA, which begins with a line >id; with the format `text` each "
+                f"line is a text. Received: line {line_number:,}, {short_repr(line)}"
             )
-        else:
+        elif not line.startswith(";"):
             parts.append(line.strip())
 
 

@@ -30,11 +30,12 @@ def projecting_in_parts():
     An int8 TFLite file rounds each row of a product to 256 steps, which are as large as the row's
     largest number needs. Most numbers are near zero, and have finer steps in a row of their own.
     """
+    before = getattr(_thread, "projects_in_parts", False)
     _thread.projects_in_parts = True
     try:
         yield
     finally:
-        _thread.projects_in_parts = False
+        _thread.projects_in_parts = before
 
 
 def _project(x, kernel):

@@ -47,13 +47,12 @@ class Checkpoints:
         with self._opened_last() as arrays:
             return json.loads(arrays[_PROGRESS])
 
-    def restore(self):
+    def restore(self, num_states):
         """Assigns to the variables what the last checkpoint holds. Returns the LSTM state."""
         with self._opened_last() as arrays:
             for index, variable in enumerate(self._variables):
                 variable.assign(arrays[f"{_VARIABLE}-{index}"])
-            names = [name for name in arrays.files if name.startswith(_STATE)]
-            return [arrays[name] for name in names]
+            return [arrays[f"{_STATE}-{index}"] for index in range(num_states)]
 
     @contextlib.contextmanager
     def _opened_last(self):

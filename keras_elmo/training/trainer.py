@@ -206,7 +206,8 @@ class Trainer:
             return False
         check_same_run(progress["run"], run_settings(self), self.folder)
         dtype = self.model.bilm.compute_dtype
-        self.state = [tf.cast(array, dtype) for array in self._checkpoints().restore()]
+        state = self._checkpoints().restore(len(self.state))
+        self.state = [tf.cast(array, dtype) for array in state]
         self.step = self.last_checkpoint_step = progress["step"]
         if progress["heldout"] == corpus_settings(self.heldout):
             self.last_evaluation_step = progress["evaluated"]

@@ -47,7 +47,11 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     try:
         if zipfile.is_zipfile(path):
             file = np.load(path)
-            _check_count(path, len(file))
+            try:
+                _check_count(path, len(file))
+            except ValueError:
+                file.close()
+                raise
         else:
             file = h5py.File(path, "r")
         names = list(file)

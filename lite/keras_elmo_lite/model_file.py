@@ -122,16 +122,21 @@ def _read_metadata(path):
         head = file.read(8)
         if head[4:] != b"TFL3":
             raise ValueError(f"{rule}that begins with {head!r}")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if zlib.crc32(data) != _WHOLE:
-        raise ValueError(f"{rule}without the right checksum. Copy it again, or write it again")
-    model = schema.Model.GetRootAs(data)
-    entries = [model.Metadata(index) for index in range(model.MetadataLength())]
-    (buffer,) = (entry.Buffer() for entry in entries if entry.Name().decode() == _METADATA_NAME)
-    metadata = json.loads(bytes(model.Buffers(buffer).DataAsNumpy()))
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            if zlib.crc32(data) != _WHOLE:
+                raise ValueError(f"{rule}without the right checksum. Copy it, or write it, again")
+            metadata = json.loads(_description(data))
     if metadata["format"] > _FORMAT:
         raise ValueError(
             f"{path} is of a later version, keras_elmo {metadata['keras_elmo']}: "
             "pip install --upgrade keras-elmo-lite"
         )
     return metadata
+
+
+def _description(data):
+    """The bytes of the metadata in those of a TFLite file, of which nothing is kept."""
+    model = schema.Model.GetRootAs(data)
+    entries = [model.Metadata(index) for index in range(model.MetadataLength())]
+    (buffer,) = (entry.Buffer() for entry in entries if entry.Name().decode() == _METADATA_NAME)
+    return bytes(model.Buffers(buffer).DataAsNumpy())

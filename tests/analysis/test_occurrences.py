@@ -14,6 +14,8 @@ SENTENCES = [
 def test_occurrences_have_their_places_and_vectors(elmo):
     found = find_occurrences(elmo, SENTENCES, "bank")
     assert found.line_numbers == [1, 4]
+    shape = found.vectors.shape
+    assert repr(found) == f"<Occurrences: 2 in 2 sentences, vectors of shape {shape}>"
     assert found.context(1) == (["The", "Bank", "and", "the"], "bank", ["lent", "money", "."])
     expected = [elmo.embed([SENTENCES[k]], layers="all")[0][:, 4] for k in (0, 3)]
     np.testing.assert_allclose(found.vectors, np.stack(expected, 1), atol=1e-6)

@@ -2,7 +2,13 @@ import pytest
 
 from keras_elmo import Elmo
 from keras_elmo.corpora import read_manifest
-from keras_elmo.corpora.manifest import MANIFEST, describe_model, differences, new_manifest
+from keras_elmo.corpora.manifest import (
+    MANIFEST,
+    describe_model,
+    differences,
+    new_manifest,
+    write_manifest,
+)
 from keras_elmo.corpora.shards import vector_columns
 
 FILES = [
@@ -64,4 +70,21 @@ def test_manifests_that_cannot_be_used(tmp_path):
     for content in ("{", "[]", '{"format": 1}', '{"keras_elmo.corpora": 99}'):
         (tmp_path / MANIFEST).write_text(content)
         with pytest.raises(ValueError, match="must be a manifest of keras_elmo .* version 1. Rec"):
+            read_manifest(tmp_path)
+
+
+def test_a_damaged_manifest_is_named_by_its_entry(tmp_path, elmo):
+    shard = {"file": "shard-00000-of-00001.parquet", "first_id": 0, "rows": 1, "bytes": 1}
+    shard |= {"sha256": "0"}
+    whole = manifest_of(elmo) | {"shards": [shard]}
+    write_manifest(tmp_path, whole)
+    assert read_manifest(tmp_path) == whole
+    for name in ("model", "inputs", "versions", "shards", "rows"):
+        for damaged in ({**whole, name: None}, {k: v for k, v in whole.items() if k != name}):
+            write_manifest(tmp_path, damaged)
+            with pytest.raises(ValueError, match=f"Received: another value of {name}"):
+                read_manifest(tmp_path)
+    for part in ({"file": "../" + shard["file"]}, {"bytes": "1"}):
+        write_manifest(tmp_path, {**whole, "shards": [shard | part]})
+        with pytest.raises(ValueError, match="Received: another value of (shards|the file)"):
             read_manifest(tmp_path)

@@ -189,6 +189,10 @@ def test_shards_that_are_damaged_or_not_recorded(embed, folder, whole):
     (folder / "out" / first).write_bytes(whole[first][:-9])
     with pytest.raises(ValueError, match=f"{first} must be a whole shard .* bytes instead of"):
         embed()
+    (folder / "out" / first).write_bytes(whole[first][:-9] + b"123456789")
+    assert embed()["complete"]
+    with pytest.raises(ValueError, match=f"{first} must be a whole shard .*: other bytes"):
+        embed(check=True)
     os.remove(f"out/{first}")
     write_manifest("out", {**manifest, "complete": False, "shards": manifest["shards"][:2]})
     (folder / "out" / manifest["shards"][2]["file"]).write_bytes(b"half of it")

@@ -59,7 +59,11 @@ def test_files_of_embed_are_read_too(tmp_path, vectors):
     write_hdf5(tmp_path / "all.hdf5", vectors)
     check(VectorDataset(tmp_path / "all.hdf5", shuffle=True), vectors, ALL)
     write_npz(tmp_path / "top.npz", [array[2] for array in vectors])
-    check(VectorDataset(tmp_path / "top.npz", max_tokens=100), vectors, {"vectors": 2})
+    dataset = VectorDataset(tmp_path / "top.npz", max_tokens=100)
+    check(dataset, vectors, {"vectors": 2})
+    dataset.close()
+    with pytest.raises(ValueError, match="must be open"):
+        dataset[0]
 
 
 def test_one_vector_for_each_sentence(tmp_path, shared_elmo, folder, vectors):

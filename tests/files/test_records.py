@@ -51,8 +51,8 @@ def test_records_of_every_format(name, content, expected):
     assert [record.line for record in records] == lines
 
 
-FASTA = "\ufeff>P1 a protein\r\nMKT\r\n vL* \r\n\r\n>\n>P2\nAC\n"
-SEQUENCES = [(1, "MKTvL*", ["P1"]), (5, "", [""]), (6, "AC", ["P2"])]
+FASTA = "\ufeff;v1\n>P1\ta protein\r\nMKT\r\n;b\n vL* \r\n\r\n>\nG\n>P2\nAC\n"
+SEQUENCES = [(2, "MKTvL*", ["P1"]), (7, "G", [""]), (9, "AC", ["P2"])]
 
 
 @pytest.mark.parametrize("name", ["a.fasta", "a.FA.gz", "a.faa"])
@@ -62,6 +62,11 @@ def test_sequences_of_fasta(name):
     assert read(name, "", Fields()) == []
     with pytest.raises(ValueError, match="must be FASTA.*Received: line 2, 'MKT'"):
         read(name, "\nMKT\n>a\n", Fields())
+    for fault in ("no letters", "another record"):
+        with pytest.raises(
+            ValueError, match=f"an id of its own. Received: line 4, 'P1', .*{fault}"
+        ):
+            read(name, ">P1\n\nA\n>P1\n" + "A\n" * (fault != "no letters"), Fields())
     with pytest.raises(ValueError, match="must have a field 'text'"):
         read(name, FASTA, Fields("text"))
 
@@ -72,6 +77,9 @@ def test_the_ids_of_fasta_are_kept(name, format, tmp_path):
     records = Records([str(tmp_path / name)], fields=Fields(format=format))
     assert list(records) == [text for _, text, _ in SEQUENCES]
     assert records.kept == {"id": ["P1", "", "P2"]}
+    if format is None:
+        with pytest.raises(ValueError, match="must all be FASTA"):
+            Records([str(tmp_path / name), str(tmp_path / "b.txt")], fields=Fields())
 
 
 def test_the_format_is_the_name_or_what_is_said():

@@ -49,7 +49,7 @@ def test_an_optimizer_resumes_as_it_would_have_continued(tmp_path, name):
     optimizer = OPTIMIZERS[name](resumed)
     checkpoints = Checkpoints(tmp_path / "new", [*resumed, *optimizer.accumulators])
     assert checkpoints.read_progress() == progress
-    for array, tensor in zip(checkpoints.restore(), state, strict=True):
+    for array, tensor in zip(checkpoints.restore(len(state)), state, strict=True):
         assert array.dtype == np.float32
         np.testing.assert_array_equal(array, tensor.numpy().astype(np.float32))
     take_steps(optimizer, resumed, seed=2)
@@ -80,7 +80,11 @@ def test_a_checkpoint_that_is_cut_short_or_damaged(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="step-0000000001.npz must be whole"):
             checkpoints.read_progress()
-            checkpoints.restore()
+            checkpoints.restore(0)
+    path.write_bytes(content)
+    assert checkpoints.restore(0) == []
+    with pytest.raises(ValueError, match="must be whole.*state-0 is not a file in the archive"):
+        checkpoints.restore(1)
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_widt
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_MASK = tf.TensorSpec([None, None], tf.bool)
-_WORDS, _LENGTHS = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)
 TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
 
 
@@ -202,19 +200,7 @@ class Elmo(ContextualModel):
 
     # The parts of a call. Eagerly each is a graph: `embed` and calls share the largest ones.
 
-    def _ids_specs(self):
-        ids = self.token_encoder.scheme.ids_per_token
-        return tf.TensorSpec([None, None, ids], tf.int32), _MASK
-
-    def _batch_specs(self):
-        embeddings = tf.TensorSpec([None, self.config.projection_dim], self.compute_dtype)
-        return embeddings, tf.TensorSpec([None], tf.int32), _LENGTHS
-
-    def _layer_specs(self):
-        layer = tf.TensorSpec([None, None, self.config.output_dim], self.compute_dtype)
-        return [layer] * (self.config.num_layers + 1), _MASK, tf.TensorSpec([], tf.int32)
-
-    @traced(_ids_specs)
+    @traced
     def _encode_ids(self, ids, mask):
         """The arguments of `_contextualize` for character ids."""
         words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
@@ -225,19 +211,19 @@ class Elmo(ContextualModel):
         """Every layer, and the mask; of a stateful model from its state."""
         return (self._stateful_layers if self.stateful else self._stateless_layers)(*batch)
 
-    @traced(_batch_specs)
+    @traced
     def _stateful_layers(self, *batch):
         state = self._batch_state.read(tf.size(batch[-1]))
         layers, mask, state = self._contextualize(*batch, self.keep_sentence_boundaries, state)
         self._batch_state.write(state)
         return layers, mask
 
-    @traced(_batch_specs)
+    @traced
     def _stateless_layers(self, *batch):
         layers, mask, _ = self._contextualize(*batch, self.keep_sentence_boundaries)
         return layers, mask
 
-    @traced(lambda self: (*self._layer_specs(), _WORDS, _LENGTHS))
+    @traced
     def _token_outputs(self, layers, mask, width, tokens, row_lengths):
         """The dict of a call."""
         if self.keep_sentence_boundaries:
@@ -250,7 +236,7 @@ class Elmo(ContextualModel):
         outputs = {**self.make_outputs(layers, mask), "tokens": tokens}
         return self.output_keys.pad(outputs, width)
 
-    @traced(_layer_specs)
+    @traced
     def _padded_outputs(self, layers, mask, width):
         return self.output_keys.pad(self.make_outputs(layers, mask), width)
 

@@ -14,29 +14,31 @@ MATMUL_DTYPES = (None, "bfloat16")
 PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux
 
 
-def traced(signature):
-    """Makes a method whose eager calls run a graph of it, with kernels that were rounded before.
+def traced(method):
+    """A method of tensors whose eager calls run a graph of it, with kernels that were rounded.
 
-    `signature`, a function of the object, gives the `tf.TensorSpec` of each argument. The object
-    has a `kernel_rounding`.
+    It is of an object with a `kernel_rounding`. The graph takes tensors of any size, but for a last
+    axis of features or of character ids.
     """
+    name = f"_graph_of{method.__name__}"
 
-    def decorate(method):
-        name = f"_graph_of{method.__name__}"
+    def spec_of(value):
+        value = tf.convert_to_tensor(value)
+        shape, has_features = value.shape, value.dtype.is_floating or value.shape.rank == 3
+        last = shape[-1:].as_list() if has_features else [None] * min(shape.rank, 1)
+        return tf.TensorSpec([None] * (shape.rank - 1) + last, value.dtype)
 
-        @functools.wraps(method)
-        def call(self, *args):
-            if not tf.executing_eagerly():
-                return method(self, *args)
-            if name not in self.__dict__:
-                own = method.__get__(self)
-                graph = self.kernel_rounding.traced(own, input_signature=signature(self))
-                self.__dict__[name] = graph  # not by `setattr`, which Keras looks at
-            return self.__dict__[name](*args)
+    @functools.wraps(method)
+    def call(self, *args):
+        if not tf.executing_eagerly():
+            return method(self, *args)
+        if name not in self.__dict__:
+            options = {"input_signature": tf.nest.map_structure(spec_of, args)}
+            graph = self.kernel_rounding.traced(method.__get__(self), **options)
+            self.__dict__[name] = graph  # not by `setattr`, which Keras looks at
+        return self.__dict__[name](*args)
 
-        return call
-
-    return decorate
+    return call
 
 
 class KernelRounding:

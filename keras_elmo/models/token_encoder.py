@@ -26,7 +26,7 @@ class TokenEncoder(tf.Module):
         with self.kernel_rounding.context():
             return self.encoder(tf.concat([self.scheme.boundaries, ids], 0), **kwargs)
 
-    @traced(lambda self: [tf.TensorSpec([None], tf.string)])
+    @traced
     def from_words(self, words):
         """Embeds strings (words,)."""
         return self.from_character_ids(self.scheme.ids(words))

@@ -34,7 +34,6 @@ _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, i
 # The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
 # compiles machine code, which took a tenth of the time of a training step.
 _WORD_MULTIPLE = 64
-_SENTENCES = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)  # tokens, lengths
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -114,7 +113,7 @@ class BiLanguageModel(ContextualModel):
         contexts = forward[:, :-1], backward[:, 1:]
         return [tf.boolean_mask(context, has_next) for context in contexts]
 
-    @traced(lambda self: _SENTENCES)
+    @traced
     def _score(self, tokens, row_lengths):
         forward, backward = self._contexts(tokens, row_lengths)
         word_ids = tf.RaggedTensor.from_row_lengths(self._word_ids(tokens), row_lengths)
@@ -219,7 +218,7 @@ class BiLanguageModel(ContextualModel):
             for row, token in enumerate(tokens.flat_values.numpy().tolist())
         ]
 
-    @traced(lambda self: (*_SENTENCES, tf.TensorSpec([], tf.int32)))
+    @traced
     def _top(self, tokens, row_lengths, k):
         return [self.softmax.top(x, k) for x in self._contexts(tokens, row_lengths)]
 

@@ -9,7 +9,7 @@ import numpy as np
 from keras_elmo.checks import check_integers, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import read_manifest
-from keras_elmo.models.sentences import within_budget
+from keras_elmo.models.embed_stream import within_budget
 from keras_elmo.weights.embedding_files import read_embeddings
 
 # The sentences that are in memory and are sorted by length together end at the first of these.

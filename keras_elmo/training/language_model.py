@@ -19,8 +19,8 @@ from keras_elmo.models.contextual_model import (
     refuse_pretrained_source,
     refuse_what_files_hold,
 )
+from keras_elmo.models.embed_stream import TOKEN_BUDGET, token_batches
 from keras_elmo.models.kernel_rounding import traced
-from keras_elmo.models.sentences import TOKEN_BUDGET, token_batches
 from keras_elmo.sources.card import write_card
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary

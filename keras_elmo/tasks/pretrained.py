@@ -33,11 +33,14 @@ def load_task(source, *classes, compile=False):
     found = sources.find(source)
     kinds = " or ".join(each.__name__ for each in classes)
     if not found.is_task:
+        received = repr(found.shown)
+        if found.folder and os.path.exists(found.shown):  # and may have the name of a task
+            received = f"the folder {os.path.abspath(found.folder)}, without {TASK_FILE}"
         raise ValueError(
             f"{kinds}.from_pretrained takes a *.keras file, a folder of `save_pretrained`, its "
             "address (https://..., hf://...), or one of the names: "
             f"{', '.join(names.all_names(names.GROUPS[1]))}. For a new one on an ELMo model, call "
-            f"the class: {kinds}(model, labels). Received: {found.shown!r}"
+            f"the class: {kinds}(model, labels). Received: {received}"
         )
     if found.folder is None:
         open(found.path, "rb").close()  # Python names what is missing.

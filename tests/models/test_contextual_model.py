@@ -1,10 +1,12 @@
 import re
+import shutil
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import keras_elmo
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding
 from keras_elmo.models import token_encoder
 
@@ -55,6 +57,41 @@ def test_what_the_files_say_is_not_an_argument(small_folder, argument):
 def test_calls_as_in_other_packages_show_the_right_line(call, line):
     with pytest.raises(ValueError, match=re.escape(line)):
         call()
+
+
+OPTIONS = [
+    {"tokenizer": "treebank", "max_tokens": 5},
+    {"tokenizer": None, "num_mixes": 2, "do_layer_norm": True, "trainable_part": "bilm"},
+    {"tokenizer": keras_elmo.WhitespaceTokenizer("core"), "stateful": True, "trainable": False},
+    {"keep_sentence_boundaries": True, "matmul_dtype": "bfloat16", "dtype": "mixed_bfloat16"},
+    {"regularizer": keras.regularizers.L2(0.5), "initial_scalars": [0.1, -2.0, 3.0]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
+def test_the_code_of_a_card_gives_its_model(small_folder, tmp_path, monkeypatch, options):
+    model = Elmo.from_pretrained(small_folder, **options)
+    model.mixes[-1].gamma.assign(0.1)
+    monkeypatch.chdir(tmp_path)
+    model.save_pretrained("saved")
+    code, loaded = (tmp_path / "saved/README.md").read_text().split("```")[1], {}
+    exec(code.removeprefix("python"), {"keras_elmo": keras_elmo}, loaded)  # noqa: S102
+    expected, config = model.get_config(), loaded["model"].get_config()
+    for same in (expected, config):
+        del same["name"], same["initial_scalars"]
+    assert config == expected
+    assert all(map(np.array_equal, loaded["model"].get_weights(), model.get_weights()))
+
+
+def test_options_of_another_save_are_refused(small_folder, tmp_path):
+    shutil.copytree(small_folder, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "options.json"
+    path.write_text(path.read_text().replace('"cell_clip": 3', '"cell_clip": 4'))
+    archive = shutil.make_archive(tmp_path / "model", "zip", small_folder.parent / tmp_path)
+    for source in (tmp_path, archive):
+        with pytest.raises(ValueError, match="hdf5 must have the options that it was saved with"):
+            Elmo.from_pretrained(source)
+    assert Elmo.from_pretrained((path, tmp_path / "weights.hdf5")).config.cell_clip == 4
 
 
 def test_embeddings_of_single_words(elmo, monkeypatch):

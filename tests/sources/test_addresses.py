@@ -15,6 +15,7 @@ from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.process.signals import Interrupted, noting_signals
+from keras_elmo.sources.archives import Archive
 from keras_elmo_cli.main import main
 
 FILES = ("options.json", "weights.hdf5")
@@ -169,6 +170,15 @@ def serve_as_hub(server, folder, tmp_path, monkeypatch):
 
 def downloaded(server):
     return {name.rpartition("/")[2] for name in server.requests if "/resolve/" in name}
+
+
+def test_a_checkpoint_at_an_address_is_unpacked_once(server, tmp_path, small_config, monkeypatch):
+    folder, unpacked = write_checkpoint(tmp_path / "c", BiLanguageModel(small_config, WORDS)), []
+    server.files["model.zip"] = zip_of({p.name: p.read_bytes() for p in folder.iterdir()})
+    extract = Archive.extract
+    monkeypatch.setattr(Archive, "extract", lambda x: unpacked.append(x.where) or extract(x))
+    assert_same(Elmo.from_pretrained(f"{server.url}/model.zip"), Elmo.from_pretrained(folder))
+    assert unpacked == [f"{server.url}/model.zip"]
 
 
 def test_a_model_of_the_hub(hub, small_config):

@@ -1,10 +1,15 @@
-"""Models in `.tar` and `.tar.gz` files. (Those in zips are in test_sources.py.)"""
+"""Models in `.tar` and `.tar.gz` files. (Those in zips are in test_models.py.)"""
 
 import copy
+import gzip
 import io
+import os
 import random
+import resource
 import shutil
 import tarfile
+import tempfile
+import time
 import zipfile
 
 import numpy as np
@@ -39,19 +44,69 @@ def test_a_folder_in_a_tar_file(small_folder, elmo, tmp_path, name, mode, root):
     assert_same(Elmo.from_pretrained(path), elmo)
 
 
-def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path):
+def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path, monkeypatch, recwarn):
     model = BiLanguageModel(small_config, WORDS)
     write_checkpoint(tmp_path / "c", model)
     path = make_tar(tmp_path / "checkpoint.tar.gz", {"checkpoint": tmp_path / "c"})
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     loaded = BiLanguageModel.from_pretrained(path, WORDS)
+    assert os.listdir(temporary) == [] and not [w for w in recwarn if w.category is ResourceWarning]
     assert_same(loaded, model)
     np.testing.assert_array_equal(loaded.softmax.kernel, model.softmax.kernel)
+    (tmp_path / "c/model.ckpt-7.data-00000-of-00001").write_bytes(b"")
+    make_tar(path, {"checkpoint": tmp_path / "c"})
+    with pytest.raises(ValueError, match=f"^{path}/checkpoint/model.ckpt-7 does not hold"):
+        Elmo.from_pretrained(path)
     module = write_module(tmp_path / "module", model)
     for form in ("gztar", "zip"):
         file = shutil.make_archive(tmp_path / f"module_{form}", form, module)
         elmo = Elmo.from_pretrained(file)
         assert_same(elmo, model)
         assert elmo.mixes[0].gamma.numpy() == 1.5
+
+
+def header(**fields):
+    info = tarfile.TarInfo("a")
+    for name, value in fields.items():
+        setattr(info, name, value)
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (header(type=tarfile.GNUTYPE_LONGNAME, size=2**28) + bytes(2**28), "headers of at most"),
+        (header(type=tarfile.XHDTYPE, size=2**28) + bytes(2**28), "headers of at most"),
+        (header() * 80_000, "hold at most 4,096 files"),
+    ],
+    ids=["long name", "pax", "members"],
+)
+def test_bombs_of_headers_take_no_time_and_no_memory(tmp_path, content, message):
+    path = tmp_path / "model.tar.gz"
+    path.write_bytes(gzip.compress(content, 1))
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=f"model.tar.gz must .*{message}"):
+        Elmo.from_pretrained(path)
+    assert time.perf_counter() - start < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
+
+
+@pytest.mark.parametrize("names", [["d/" * 1500 + "a"], ["c/a", "c/a/b"], ["a" * 300]])
+def test_names_that_no_disk_takes(tmp_path, names):
+    path = make_tar(tmp_path / "model.tar", {"a.index": b"", **dict.fromkeys(names, b"x")}, "w")
+    with pytest.raises(ValueError, match="model.tar must not hold names .* too long, or of a file"):
+        Elmo.from_pretrained(path)
+
+
+def test_the_checksum_at_the_end_is_read(small_folder, tmp_path):
+    path = make_tar(tmp_path / "model.tar", {"m": small_folder}, "w")
+    data = bytearray(gzip.compress(path.read_bytes(), 0))
+    data[-6] ^= 1  # of the checksum
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="model.tar must be .*CRC"):
+        Elmo.from_pretrained(path)
 
 
 @pytest.mark.parametrize(

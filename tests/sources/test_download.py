@@ -38,6 +38,12 @@ def test_a_missing_or_bad_file_is_downloaded_once(server, file, tmp_path, old):
     assert files_in(path.parent) == ["weights.hdf5"]
 
 
+def test_a_home_that_cannot_be_written_names_its_setting(file, tmp_path):
+    (tmp_path / "home").write_text("")
+    with pytest.raises(OSError, match="set KERAS_HOME to a folder that can be written"):
+        ensure_file(file, tmp_path / "home" / "keras_elmo" / "weights.hdf5")
+
+
 def fail(file, path, message):
     """A failed download leaves an old file as it was, and nothing else; its message."""
     path.write_bytes(b"old")

@@ -3,13 +3,17 @@
 import json
 import os
 import shutil
+import zipfile
 
+import keras
 import numpy as np
 import pytest
+from sources.file_server import Server
 from tasks.cases import FILMS, SENTENCES
 
-from keras_elmo import Elmo, Tagger, TextClassifier
-from keras_elmo.sources import find, models
+from keras_elmo import Elmo, ElmoConfig, ElmoEmbedding, Tagger, TextClassifier
+from keras_elmo.files.atomic import locked_folder
+from keras_elmo.sources import find, models, names
 
 pytestmark = pytest.mark.usefixtures("untraced")
 
@@ -54,6 +58,77 @@ def test_the_weights_of_a_model_with_a_name_are_left_out(on_tiny, tmp_path):
     loaded.save_pretrained(tmp_path / "other")
     assert "task.weights.h5" in os.listdir(tmp_path / "other")
     assert_same(loaded, Tagger.from_pretrained(tmp_path / "other"), ["A sentence."])
+    on_tiny.save_pretrained(tmp_path / "other")  # and nothing of the earlier save stays
+    assert set(os.listdir(tmp_path / "other")) == {"README.md", "task.json", "head.weights.h5"}
+
+
+def test_other_weights_of_the_name_are_refused(tmp_path, one_layer_folder, monkeypatch):
+    base, folder = tmp_path / "base", tmp_path / "task"
+    shutil.copytree(one_layer_folder, base)
+    monkeypatch.setitem(names._OWN, "own", (names.GROUPS[0], str(base)))
+    TextClassifier("own", ["a", "b"], filters=2, word_dim=0).save_pretrained(folder)
+    assert TextClassifier.from_pretrained(folder).elmo.source == "own"
+    Elmo(ElmoConfig.from_options(base / "options.json")).save_pretrained(base)  # its next version
+    with pytest.raises(ValueError, match="a task on other weights than 'own' has now"):
+        TextClassifier.from_pretrained(folder)
+
+
+def test_labels_and_weights_of_two_saves_are_refused(one_layer_folder, tmp_path, monkeypatch):
+    """As a kill between the two renames leaves them, or a change by hand."""
+    elmo = Elmo.from_pretrained(one_layer_folder)
+    one, other = (TextClassifier(elmo, y, filters=2, word_dim=0) for y in (["a", "b"], ["b", "a"]))
+    one.save_pretrained(tmp_path)
+    path, replace, calls = tmp_path / "task.json", os.replace, []
+    content = path.read_text()
+
+    def killed(*args):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(replace(*args))
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "replace", killed)
+        other.save_pretrained(tmp_path)
+    for text in (path.read_text(), content.replace('["a", "b"]', '["b", "a"]')):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="task.json and task.weights.h5 of two saves"):
+            TextClassifier.from_pretrained(tmp_path)
+    with locked_folder(tmp_path):  # as another process that writes
+        for model in (other, elmo):
+            with pytest.raises(BlockingIOError, match="two processes at once"):
+                model.save_pretrained(tmp_path)
+    other.save_pretrained(tmp_path)
+    assert TextClassifier.from_pretrained(tmp_path).labels == ["b", "a"]
+
+
+def test_what_a_file_names_is_not_looked_for(trained_classifier, one_layer_folder, tmp_path):
+    """A server of this machine gets no request, and no name and no path is loaded."""
+    server, (folder, file) = Server(), (tmp_path / "task", tmp_path / "e.keras")
+    trained_classifier.save_pretrained(folder)
+    model = keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder)])
+    model.save(file)
+    content = json.loads((folder / "task.json").read_text())
+    content.pop("sha256")
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    elmo = json.loads(members["config.json"])["config"]["layers"][1]["config"]["elmo"]
+    url = server.url
+    pair = {"class_name": "__tuple__", "items": [f"{url}/o.json", f"{url}/w.hdf5"]}
+    for name in (f"{url}/a.zip", [f"{url}/o.json", f"{url}/w.hdf5"], pair, "tiny", "/etc", None):
+        content["task"]["config"]["model"] = name
+        (folder / "task.json").write_text(json.dumps(content))
+        with pytest.raises(ValueError, match="task must hold a whole model"):
+            TextClassifier.from_pretrained(folder)
+        config = json.loads(members["config.json"])
+        for value in (name, {**elmo, "config": {**elmo["config"], "config": name}}):
+            config["config"]["layers"][1]["config"]["elmo"] = value
+            with zipfile.ZipFile(file, "w") as archive:
+                for member, data in {**members, "config.json": json.dumps(config)}.items():
+                    archive.writestr(member, data)
+            with pytest.raises((ValueError, TypeError), match="`(elmo|config)`|cannot be read"):
+                keras.models.load_model(file)
+    assert server.requests == []
+    server.close()
 
 
 def test_a_mix_that_trains_is_kept(tmp_path):
@@ -70,6 +145,9 @@ def test_the_card_says_what_is_known(trained_tagger, tmp_path):
     card = path.read_text()
     assert 'keras_elmo.Tagger.from_pretrained("names")' in card
     assert "| f1 of the validation data | 1.000 |" in card and "| labels | " in card
+    path.write_text(card.replace("To be added:", "It is mine.").replace("| f1 of", "| f2 of"))
+    trained_tagger.save_pretrained(tmp_path / "names")
+    assert path.read_text() == card.replace("To be added:", "It is mine.")
     path.write_text("my own")
     trained_tagger.save_pretrained(tmp_path / "names")
     assert path.read_text() == "my own"
@@ -104,7 +182,7 @@ def test_where_a_task_can_be(on_tiny, trained_classifier, tmp_path, monkeypatch)
         assert not find(other).is_task
 
 
-def test_what_is_no_task(trained_classifier, tmp_path):
+def test_what_is_no_task(trained_classifier, tmp_path, monkeypatch):
     folder, bad = tmp_path / "task", tmp_path / "bad.keras"
     trained_classifier.save_pretrained(folder)
     content = json.loads((folder / "task.json").read_text())
@@ -114,6 +192,12 @@ def test_what_is_no_task(trained_classifier, tmp_path):
         Tagger.from_pretrained(folder)
     with pytest.raises(ValueError, match="one of the names: pos. .* Received: 'tiny'"):
         Tagger.from_pretrained("tiny")
+    with pytest.raises(ValueError, match="^pos must .* class TextClassifier. Received: a Tagger"):
+        TextClassifier.from_pretrained("pos")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pos").mkdir()
+    with pytest.raises(ValueError, match=f"Received: the folder {tmp_path}/pos, without task.json"):
+        Tagger.from_pretrained("pos")
     with pytest.raises(FileNotFoundError, match="missing.keras"):
         Tagger.from_pretrained(tmp_path / "missing.keras")
     bad.write_bytes(b"PK")

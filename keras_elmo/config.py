@@ -317,40 +317,34 @@ def read_options_file(path, where=None):
 
     Messages call the file `where`, or else by its path.
     """
-    where = str(path) if where is None else where
+    return read_options(os.fspath(path), read_bounded, str(path) if where is None else where)
+
+
+def read_options(name, read, where):
+    """The same of a file that `read` reads: a function of a name, a limit, and a name to show."""
     # JSON detects the encoding, and a byte-order mark.
-    options = parse_options(read_bounded(path, MAX_OPTIONS_BYTES, where), where)
-    dictionary = os.path.join(os.path.dirname(path), DICTIONARY_FILE)
-    return with_dictionary(options, lambda: read_bounded(dictionary), where)
+    options = parse_options(read(name, MAX_OPTIONS_BYTES, where), where)
+    if options.get("dictionary") != DICTIONARY_FILE:
+        return options
+    other, where = (os.path.join(os.path.dirname(x), DICTIONARY_FILE) for x in (name, where))
+    return {**options, "dictionary": parse_options(read(other, MAX_DICTIONARY_BYTES, where), where)}
 
 
-def read_bounded(path, limit=MAX_DICTIONARY_BYTES, where=None):
+def read_bounded(path, limit, where):
     """The bytes of a file, or a `ValueError` where there are too many."""
     with open(path, "rb") as file:
         data = file.read(limit + 1)
-        size = max(len(data), os.fstat(file.fileno()).st_size)
-        check_size(size, str(path) if where is None else where, limit)
+        check_size(max(len(data), os.fstat(file.fileno()).st_size), where, limit)
     return data
 
 
-def check_size(size, where, limit=MAX_OPTIONS_BYTES):
+def check_size(size, where, limit):
     """Raises a `ValueError` for a file of options, or of a dictionary, that is too large."""
     if size > limit:
         raise ValueError(
             f"{where} must be a file of options, of at most {limit:,} bytes. "
             f"Received: {size:,} bytes"
         )
-
-
-def with_dictionary(options, read_dictionary, where):
-    """Options with their dictionary inside, where it is in a file of its own.
-
-    `read_dictionary` is a function that returns the bytes of the file.
-    """
-    if options.get("dictionary") != DICTIONARY_FILE:
-        return options
-    where = os.path.join(os.path.dirname(where), DICTIONARY_FILE)
-    return {**options, "dictionary": parse_options(read_dictionary(), where)}
 
 
 def parse_options(text, where=OPTIONS_FILE):

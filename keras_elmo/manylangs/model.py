@@ -92,7 +92,8 @@ def read_config(where, has, read):
     """The `ElmoConfig` of a model's files, which `has` and `read` find by their names.
 
     The architecture is looked for beside the others, in a folder `configs` there, and in such a
-    folder one level up. `read` also takes the most bytes that a file may have.
+    folder one level up. `read` also takes the most bytes that a file may have, and what errors
+    call it.
     """
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(
@@ -101,7 +102,8 @@ def read_config(where, has, read):
         )
 
     def read_json(name):
-        return parse_options(read(name, MAX_OPTIONS_BYTES), os.path.join(where, name))
+        shown = os.path.join(where, name)
+        return parse_options(read(name, MAX_OPTIONS_BYTES, shown), shown)
 
     path = read_json(CONFIG_FILE).get("config_path")
     name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
@@ -122,7 +124,7 @@ def read_config(where, has, read):
         where = os.path.join(where, found[0]) if found else where
         raise ValueError(f"{where} cannot be read:\n  " + first_lines(faults))
     entries = [
-        read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
+        read_dic(read(file, MAX_DICTIONARY_BYTES, shown := os.path.join(where, file)), shown)
         for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]
     ]
     try:

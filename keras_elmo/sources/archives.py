@@ -45,12 +45,12 @@ def open_archive(file, where):
                 if opener is not open:
                     raise
                 archive = stack.enter_context(zipfile.ZipFile(file))
-                members = archive.infolist()
+                members, read = archive.infolist(), archive.open
                 # Members may share their compressed bytes.
                 stream.check(sum(member.file_size for member in members))
                 files = {m.filename: (m, m.file_size) for m in members if not m.is_dir()}
             else:
-                members = list(itertools.islice(archive, _MAX_MEMBERS + 1))
+                members, read = [*itertools.islice(archive, _MAX_MEMBERS + 1)], archive.extractfile
                 files = {m.name: (m, m.size) for m in members if not m.isdir()}
                 if others := [m.name for m, _ in files.values() if not m.isreg() or m.issparse()]:
                     raise _Refusal(
@@ -74,7 +74,7 @@ def open_archive(file, where):
                 f"{where} must be a folder, or a whole zip or tar file with {OPTIONS_FILE} and one "
                 f"*.hdf5. Received: a file with an error ({error})"
             ) from None
-        yield Archive(archive, files, where)
+        yield Archive(files, read, where)
 
 
 class _Refusal(ValueError):
@@ -137,11 +137,11 @@ class _Unpacked:
 class Archive:
     """The files of an open zip or tar file, which error messages call `where`.
 
-    `members` has by name the library's object, and the size.
+    `members` has by name what the function `read` opens, and the size.
     """
 
-    def __init__(self, archive, members, where):
-        self.where, self._archive = where, archive
+    def __init__(self, members, read, where):
+        self.where, self._read = where, read
         self._members = {posixpath.normpath(name): member for name, member in members.items()}
         self.names = list(self._members)
 
@@ -151,11 +151,11 @@ class Archive:
     def has(self, name):
         return posixpath.normpath(name) in self._members
 
-    def read(self, name, limit):
+    def read(self, name, limit, where):
         name = posixpath.normpath(name)
         if name not in self._members:
             raise ValueError(f"{self.where} must hold {name}. Received: a file without it")
-        check_size(self._members[name][1], self.shown(name), limit)
+        check_size(self._members[name][1], where, limit)
         return self._content(name)
 
     def weights(self, name, config):
@@ -186,11 +186,8 @@ class Archive:
 
     @contextlib.contextmanager
     def _opened(self, name):
-        member, _ = self._members[name]
-        is_tar = isinstance(self._archive, tarfile.TarFile)
-        open_member = self._archive.extractfile if is_tar else self._archive.open
         try:
-            with open_member(member) as file:
+            with self._read(self._members[name][0]) as file:
                 yield file
         except Exception as error:  # each kind of compression has its own errors
             if getattr(error, "errno", None) is not None:

@@ -76,8 +76,9 @@ def ensure_file(file, path, check=None, is_damaged=None):
 
 
 def shown_address(address):
-    """An address for messages: without a password, and without what follows `?` or `#`."""
-    return without_secrets(address, len(address))
+    """An address for messages, without a password and what follows `?` or `#`; or a path."""
+    address = os.fspath(address)
+    return without_secrets(address, len(address)) if "://" in address else address
 
 
 def without_secrets(text, max_characters=300):

@@ -8,17 +8,14 @@ from typing import Any
 
 from keras_elmo.checks import join_names, short_repr
 from keras_elmo.config import (
-    DICTIONARY_FILE,
-    MAX_DICTIONARY_BYTES,
     MAX_OPTIONS_BYTES,
     MAX_PARAMETERS,
     OPTIONS_FILE,
     WEIGHTS_FILE,
     ElmoConfig,
-    parse_options,
     read_bounded,
+    read_options,
     read_options_file,
-    with_dictionary,
 )
 from keras_elmo.sources import addresses, names
 from keras_elmo.sources.archives import open_archive
@@ -31,11 +28,53 @@ _MAX_TASK_BYTES = 2**33  # of a *.keras file at an address
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
 
 
+def open_model(source):
+    """The `ElmoConfig` and the `WeightFiles` of what `Elmo.from_pretrained` takes."""
+    return find(source).open()
+
+
+def find(source, with_softmax=False):
+    """The `Found` of what `Elmo.from_pretrained` takes, also where there is no model.
+
+    What is at an address is downloaded. `with_softmax` says whether to download the softmax and
+    the vocabulary, too.
+    """
+    if isinstance(source, Found):
+        return source
+    if isinstance(source, list | tuple) and len(source) == 2:
+        paths = [part for part in source if isinstance(part, str | os.PathLike)]
+        return Found(tuple(source), ",".join(map(shown_address, paths)))
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            "A model must be a name, a folder, a zip or tar file, an address, or a pair "
+            f"(options, weights). Received: {short_repr(source)}"
+        )
+    path, shown, opened = os.fspath(source), shown_address(source), []
+    if addresses.is_hub_address(path):
+        path = addresses.fetch_hub(path, with_softmax)
+    elif addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
+        path = addresses.fetch_url(path, "task.keras", _MAX_TASK_BYTES, _check_zip)
+    elif addresses.is_url(path):
+        max_size = max_weights_size(MAX_PARAMETERS)
+        path = addresses.fetch_url(
+            path, "model.zip", max_size, lambda *file: opened.append(_open_archive(*file))
+        )
+    elif not os.path.exists(path) and (folder := names.find_name(path)):
+        is_checkpoint = with_softmax and path in names.PRESETS
+        path = names.fetch(path, with_softmax) if is_checkpoint else folder
+    return Found(path, shown, *opened)
+
+
+def _check_zip(path, where):
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{where} must be a *.keras file. Received: another file")
+
+
 @dataclasses.dataclass(frozen=True)
 class Found:
     """Where a model or a task is: the path of a folder or a file, or a pair (options, weights).
 
-    `shown` is what a person calls it. `opened` is what `open_model` gives, where it is known.
+    `shown` is what a person calls it. `opened` is what `open` gives, where it is known.
     """
 
     path: Any
@@ -54,74 +93,23 @@ class Found:
             return isinstance(self.path, str) and self.path.endswith(".keras")
         return os.path.isfile(os.path.join(self.folder, TASK_FILE))
 
-
-def find(source, with_softmax=False):
-    """The `Found` of what `Elmo.from_pretrained` takes, also where there is no model.
-
-    What is at an address is downloaded. `with_softmax` says whether to download the softmax and
-    the vocabulary, too.
-    """
-    if isinstance(source, Found):
-        return source
-    if isinstance(source, list | tuple) and len(source) == 2:
-        paths = [part for part in source if isinstance(part, str | os.PathLike)]
-        return Found(tuple(source), ",".join(map(shown_source, paths)))
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            "A model must be a name, a folder, a zip or tar file, an address, or a pair "
-            f"(options, weights). Received: {short_repr(source)}"
+    def open(self):
+        """See `open_model`."""
+        if self.opened is not None:
+            return self.opened
+        if isinstance(self.path, tuple):
+            return _open_pair(*self.path)
+        if self.shown in names.PRESETS and self.path == names.cache_folder(self.shown):
+            names.fetch(self.shown)
+        if os.path.isfile(self.path):
+            return _open_archive(self.path, self.shown)
+        if self.folder is not None:
+            return _open_folder(self.path, self.shown)
+        raise ValueError(
+            f"There is no model {self.shown!r}. It must be a folder, a zip or tar file, an address "
+            f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}. "
+            f"Received: {self.shown!r}"
         )
-    path, shown, opened = os.fspath(source), shown_source(source), []
-    if addresses.is_hub_address(path):
-        path = addresses.fetch_hub(path, with_softmax)
-    elif addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
-        path = addresses.fetch_url(path, "task.keras", _MAX_TASK_BYTES, _check_zip)
-    elif addresses.is_url(path):
-
-        def check(*file):
-            opened.append(_open_archive(*file))
-
-        path = addresses.fetch_url(path, "model.zip", max_weights_size(MAX_PARAMETERS), check)
-    elif not os.path.exists(path) and (folder := names.find_name(path)):
-        is_checkpoint = with_softmax and path in names.PRESETS
-        path = names.fetch(path, with_softmax) if is_checkpoint else folder
-    return Found(path, shown, *opened)
-
-
-def open_model(source):
-    """The `ElmoConfig` and the `WeightFiles` of what `find` takes or gives."""
-    found = find(source)
-    path, shown = found.path, found.shown
-    if found.opened is not None:
-        return found.opened
-    if isinstance(path, tuple):
-        return _open_pair(*path)
-    if shown in names.PRESETS and path == names.cache_folder(shown):
-        names.fetch(shown)
-    if os.path.isfile(path):
-        return _open_archive(path, shown)
-    if os.path.isdir(path):
-        return _open_folder(path, shown)
-    raise ValueError(
-        f"There is no model {shown!r}. It must be a folder, a zip or tar file, an address "
-        f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}. "
-        f"Received: {shown!r}"
-    )
-
-
-def shown_source(source):
-    """A path, a name or an address for messages and `repr`: an address without its secrets."""
-    source = os.fspath(source)
-    return shown_address(source) if "://" in source else source
-
-
-def _check_zip(path, where):
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{where} must be a *.keras file. Received: another file")
-
-
-def _check_options(path, where):
-    ElmoConfig.from_options(read_options_file(path, where), where)
 
 
 def _open_pair(options, weights):
@@ -132,6 +120,10 @@ def _open_pair(options, weights):
         max_size, shown = max_weights_size(sum(config.num_parameters().values())), weights
         weights = addresses.fetch_url(weights, WEIGHTS_FILE, max_size, hdf5.check_file)
     return config, WeightFiles.find(weights, shown and shown_address(shown))
+
+
+def _check_options(path, where):
+    ElmoConfig.from_options(read_options_file(path, where), where)
 
 
 class _Folder:
@@ -146,8 +138,8 @@ class _Folder:
     def has(self, name):
         return os.path.isfile(os.path.join(self.path, name))
 
-    def read(self, name, limit):
-        return read_bounded(os.path.join(self.path, name), limit, self.shown(name))
+    def read(self, name, limit, where):
+        return read_bounded(os.path.join(self.path, name), limit, where)
 
     def weights(self, name, config):
         return os.path.join(self.path, name)
@@ -167,14 +159,18 @@ def _open_archive(file, where):
 
 def _open_folder(path, where, unpacked=None):
     files, checkpoint = _Folder(path, where), tf_checkpoint.find_weights(path)
-    config = None
     if OPTIONS_FILE in files.names and (checkpoint or files.has("checkpoint")):
         config = _read_options(files, OPTIONS_FILE)
     elif checkpoint and tf_checkpoint.is_module(checkpoint):
         config = tf_checkpoint.read_config(checkpoint, where)
-    if config is not None:
-        return config, WeightFiles.find(path, where, unpacked)
-    return _open_files(files)
+    else:
+        return _open_files(files)
+    return config, WeightFiles.find(path, where, unpacked)
+
+
+def _read_options(files, name):
+    where = files.shown(name)
+    return ElmoConfig.from_options(read_options(name, files.read, where), where)
 
 
 def _open_files(files):
@@ -207,14 +203,6 @@ def _find_model_files(where, names):
     return options[0], weights[0]
 
 
-def _read_options(files, name):
-    where = files.shown(name)
-    dictionary = posixpath.join(posixpath.dirname(name), DICTIONARY_FILE)
-    options = parse_options(files.read(name, MAX_OPTIONS_BYTES), where)
-    options = with_dictionary(options, lambda: files.read(dictionary, MAX_DICTIONARY_BYTES), where)
-    return ElmoConfig.from_options(options, where)
-
-
 def _open_other_format(files, other):
     names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
     folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
@@ -222,7 +210,7 @@ def _open_other_format(files, other):
     config = other.read_config(
         where,
         lambda name: files.has(posixpath.join(folder, name)),
-        lambda name, limit: files.read(posixpath.join(folder, name), limit),
+        lambda name, limit, shown: files.read(posixpath.join(folder, name), limit, shown),
     )
     weights = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
     return config, WeightFiles.find(tuple(files.weights(name, config) for name in weights), where)

@@ -4,6 +4,7 @@ Another package names its folders in entry points of `GROUPS`: `NAME = "PACKAGE"
 it, `"PACKAGE.FOLDER"`. saved_models/biomedical is such a package.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -123,26 +124,26 @@ def find_name(name):
     if point is None:
         return None
     package, *folders = point.value.partition(":")[0].strip().split(".")
-    try:  # without an import of the package, whose code is not needed
-        parents = importlib.util.find_spec(package).submodule_search_locations or []
-    except (ImportError, AttributeError, ValueError):  # there is none
-        parents = []
-    paths = [os.path.join(parent, *folders) for parent in parents]
-    if not (paths := list(filter(os.path.isdir, paths))):
-        raise ValueError(
-            f"The package {point.dist.name} must have a folder with the files of the model "
-            f"{name!r}; install it again. Received: no folder {point.value}"
-        )
-    return paths[0]
+    with contextlib.suppress(ImportError, AttributeError, ValueError):  # there is no such package
+        # This finds a package without an import of its code.
+        for parent in importlib.util.find_spec(package).submodule_search_locations or ():
+            if os.path.isdir(path := os.path.join(parent, *folders)):
+                return path
+    raise ValueError(
+        f"The package {point.dist.name} must have a folder with the files of the model {name!r}; "
+        f"install it again. Received: no folder {point.value}"
+    )
 
 
 def package_of(name):
     """The name on PyPI of the package that brings a model, or `None` if it is no other package."""
-    point = None if name in _OWN or name in PRESETS else _entry_point(name)
+    point = _entry_point(name)
     return point and point.dist.name
 
 
 def _entry_point(name):
+    if name in _OWN or name in PRESETS:
+        return None  # no package takes them over
     points = importlib.metadata.entry_points(name=name)
     points = [point for point in points if point.group in GROUPS]
     if len(points) > 1:
@@ -165,13 +166,9 @@ def fetch(name, with_softmax=False):
 
     `with_softmax` means its checkpoint and `vocab.txt`, if it has them.
     """
-    preset = PRESETS[name]
-    if with_softmax and preset.checkpoint:
-        return _fetch(name, preset.checkpoint, cache_folder(f"{name}-checkpoint"))
-    return _fetch(name, [preset.options, preset.weights], cache_folder(name))
-
-
-def _fetch(name, files, folder):
+    files, folder = PRESETS[name][:2], cache_folder(name)
+    if with_softmax and PRESETS[name].checkpoint:
+        files, folder = PRESETS[name].checkpoint, cache_folder(f"{name}-checkpoint")
     for file in files:
         try:
             ensure_file(file, os.path.join(folder, file.name))

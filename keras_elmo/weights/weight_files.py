@@ -39,9 +39,7 @@ class WeightFiles(NamedTuple):
         if isinstance(source, WeightFiles):
             return source
         is_path = isinstance(source, str | os.PathLike)
-        if shown is None:
-            last = source[-1] if isinstance(source, tuple) else source
-            shown = str(last if is_path else getattr(last, "name", last))
+        shown = shown or str(source if is_path else getattr(source, "name", "the file"))
         if is_keras_file(source):
             return cls(None, (source,), shown, unpacked)
         for kind in (tf_checkpoint, *FORMATS):

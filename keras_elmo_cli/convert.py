@@ -10,7 +10,7 @@ which the originals read too; with --vocab also vocab.txt and the softmax.
 import contextlib
 import os
 
-from keras_elmo_cli.inputs import report
+from keras_elmo_cli.inputs import model_source, report
 
 
 def add_arguments(parser):
@@ -26,20 +26,14 @@ def run(options):
     from keras_elmo.config import OPTIONS_FILE, SOFTMAX_FILE, VOCABULARY_FILE
     from keras_elmo.models import Elmo
     from keras_elmo.training import BiLanguageModel
-    from keras_elmo.weights import tf_checkpoint
 
     if os.path.exists(os.path.join(options.folder, OPTIONS_FILE)) and not options.overwrite:
         raise FileExistsError(f"{options.folder} holds a model already; give --overwrite")
-    is_folder = os.path.isdir(options.checkpoint)  # the prefix of a checkpoint's files is none
-    if not is_folder or tf_checkpoint.find_weights(options.checkpoint) is None:
-        raise ValueError(
-            f"{options.checkpoint} must be a folder with a TensorFlow checkpoint: a file "
-            "`checkpoint`, *.index and *.data-*. Received: a path without one"
-        )
+    source = model_source(options.checkpoint)
     if options.vocabulary:
-        converted = BiLanguageModel.from_pretrained(options.checkpoint, options.vocabulary)
+        converted = BiLanguageModel.from_pretrained(source, options.vocabulary)
     else:
-        converted = Elmo.from_pretrained(options.checkpoint)
+        converted = Elmo.from_pretrained(source)
     converted.save_pretrained(options.folder)
     if not options.vocabulary:
         for name in (SOFTMAX_FILE, VOCABULARY_FILE):  # of the model that was there

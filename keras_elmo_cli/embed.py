@@ -47,14 +47,14 @@ def run(options):
     sentences = [] if is_hdf5 and not options.no_sentence_index else None
     records = inputs.read_records(options, options.input, lines=sentences)
     with replacing_file(options.output) as temporary:
-        config, load = inputs.find_elmo(options)
-        (layers,) = parse_layers(config, inputs.typed_layers(options.layers), num_mixes=1)
         texts = iter(records)
         # A progress bar needs the number of the sentences, for which the file is read once more.
         if not options.quiet and os.path.isfile(options.input):
             records.count()
             texts = records
-        arrays = load().embed_stream(texts, layers, options.token_budget, not options.quiet)
+        elmo = inputs.load_elmo(options)
+        (layers,) = parse_layers(elmo.config, inputs.typed_layers(options.layers), num_mixes=1)
+        arrays = elmo.embed_stream(texts, layers, options.token_budget, not options.quiet)
         with contextlib.closing(arrays):  # its progress bar ends before a message
             if is_hdf5:
                 count, tokens = write_hdf5(temporary, arrays, sentences, records.kept)

@@ -9,9 +9,7 @@ predict: compare models of the same share of unknown words.
     keras-elmo evaluate original 'texts/*.txt.gz' --batch-size 64
 """
 
-import os
-
-from keras_elmo_cli.inputs import model_source, pluralize, read_corpus, reading_bar
+from keras_elmo_cli.inputs import chosen, model_source, pluralize, read_corpus, reading_bar
 from keras_elmo_cli.options import COUNT, add_corpus_arguments
 
 
@@ -34,32 +32,16 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo import sources, training
-    from keras_elmo.config import VOCABULARY_FILE
+    from keras_elmo import training
     from keras_elmo.process.progress import ProgressBar
     from keras_elmo.process.signals import check_signals
-    from keras_elmo.sources import names
-    from keras_elmo.training import BiLanguageModel
-    from keras_elmo.weights.model_files import find_file
 
-    found = sources.find(model_source(options.model), with_softmax=not options.vocabulary)
-    if found.folder in (None, names.find_name(found.shown)):
-        names = ", ".join(n for n, preset in names.PRESETS.items() if preset.checkpoint)
-        raise ValueError(
-            "MODEL must have a softmax: a folder that `keras-elmo train` wrote, one of a "
-            f"checkpoint, hf://user/model with a softmax, or {names} without --vocab. "
-            f"Received: {options.model}"
-        )
-    if not options.vocabulary and find_file(found.folder, VOCABULARY_FILE) is None:
-        own = os.path.join(options.model, VOCABULARY_FILE)
-        raise FileNotFoundError(f"There is no {own}; name the vocabulary with --vocab")
-    sources.open_model(found)  # for the error of a model that is not whole
-    corpus = read_corpus(options, options.files)
+    corpus, source = read_corpus(options, options.files), model_source(options.model)
+    arguments = chosen(options, "vocabulary", "matmul_dtype")
+    bilm = training.BiLanguageModel.from_pretrained(source, **arguments)
+    bilm.check_softmax()
     with reading_bar(options, corpus.files) as bar:
         corpus.counts(bar.update)  # every line is read and checked before hours are spent
-    bilm = BiLanguageModel.from_pretrained(
-        found, options.vocabulary, matmul_dtype=options.matmul_dtype
-    )
 
     def progress(count):
         check_signals()

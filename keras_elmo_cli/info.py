@@ -6,7 +6,7 @@ Shows the options of a model, its parameters part by part, and its sizes.
     keras-elmo info my-elmo/options.json,my-elmo/weights.hdf5
 """
 
-from keras_elmo_cli.inputs import open_model_argument
+from keras_elmo_cli.inputs import model_source
 from keras_elmo_cli.options import MODEL_HELP
 
 
@@ -15,7 +15,9 @@ def add_arguments(parser):
 
 
 def run(options):
-    config, weights = open_model_argument(options.model)
+    from keras_elmo import sources
+
+    config, weights = sources.open_model(model_source(options.model))
     size = weights.num_bytes()
     weights.close()
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)

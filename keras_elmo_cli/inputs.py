@@ -114,31 +114,11 @@ def model_source(name):
     return options, weights
 
 
-def open_model_argument(name):
-    """The `ElmoConfig` and the weights of a model as it is typed, which must exist."""
-    from keras_elmo import sources
-
-    return sources.open_model(model_source(name))
-
-
-def find_elmo(options, found=None, **kwargs):
-    """The `ElmoConfig` of `--model`, and a function that loads its weights into an `Elmo`.
-
-    So errors of arguments can appear before the weights are loaded. `found` is what `sources.find`
-    gives of the model, where it is known. `kwargs` are those of `Elmo`.
-    """
-    from keras_elmo import sources
+def load_elmo(options, **kwargs):
+    """The `Elmo` that `--model` names. `kwargs` are those of `Elmo`."""
     from keras_elmo.models import Elmo
 
-    found = found or sources.find(model_source(options.model))
-    files, kwargs = sources.open_model(found), typed_arguments(options) | kwargs
-    return files[0], lambda: Elmo.from_files(*files, source=found.shown, **kwargs)
-
-
-def load_elmo(options, **kwargs):
-    """The `Elmo` that `--model` names; see `find_elmo`."""
-    _, load = find_elmo(options, **kwargs)
-    return load()
+    return Elmo.from_pretrained(model_source(options.model), **typed_arguments(options) | kwargs)
 
 
 def load_any_model(options, classes=None):
@@ -146,17 +126,22 @@ def load_any_model(options, classes=None):
     import keras
 
     from keras_elmo import sources
+    from keras_elmo.models import Elmo
     from keras_elmo.tasks.pretrained import load_task
 
-    found = sources.find(model_source(options.model))
+    found, arguments = sources.find(model_source(options.model)), typed_arguments(options)
     if not found.is_task:
-        return find_elmo(options, found)[1]()
-    for name, value in typed_arguments(options).items():
-        raise ValueError(
-            f"With a *.keras file or a task, `{name}` must not be given: the model has its own. "
-            f"Received: {name}={value}"
-        )
-    return load_task(found, *(classes or (keras.Model,)))
+        return Elmo.from_pretrained(found, **arguments)
+    model = load_task(found, *(classes or (keras.Model,)))
+    elmo = model if isinstance(model, Elmo) else getattr(model, "elmo", None)
+    for name, value in arguments.items():
+        if not isinstance(elmo, Elmo):
+            raise ValueError(
+                f"With a model of Keras, `{name}` must not be given: the model has its own. "
+                f"Received: {name}={value}"
+            )
+        setattr(elmo, name, value)
+    return model
 
 
 def typed_arguments(options):
@@ -191,10 +176,10 @@ def find_words(options, words):
     from keras_elmo.analysis.occurrences import find_occurrences
 
     sentences, senses = _read_sentences_and_senses(options)
-    config, load = find_elmo(options)
-    layers = layer_numbers(options.layers, config)
+    elmo = load_elmo(options)
+    layers = layer_numbers(options.layers, elmo.config)
     found = find_occurrences(
-        load(), sentences, words, options.ignore_case, options.limit, not options.quiet
+        elmo, sentences, words, options.ignore_case, options.limit, not options.quiet
     )
     labels = None if senses is None else [senses[number - 1] for number in found.line_numbers]
     return found, layers, labels

@@ -102,9 +102,8 @@ def _draw_cosines(options):
     text = (
         list(inputs.read_records(options, options.text))[:_MAX_SENTENCES] if options.text else None
     )
-    config, load = inputs.find_elmo(options)
-    layers = inputs.layer_numbers(options.layers, config)
-    elmo, pair = load(), [options.sentence, options.other]
+    elmo, pair = inputs.load_elmo(options), [options.sentence, options.other]
+    layers = inputs.layer_numbers(options.layers, elmo.config)
     tokens, other_tokens = elmo.tokenize(pair)
     vectors, others = elmo.embed(pair, layers="all")
     mean = _mean(elmo.embed_stream(text or pair, layers="all", progress=not options.quiet))

@@ -22,7 +22,6 @@ import warnings
 from keras_elmo_cli.inputs import (
     chosen,
     model_source,
-    open_model_argument,
     pluralize,
     read_corpus,
     reading_bar,
@@ -119,6 +118,7 @@ def add_arguments(parser):
 
 
 def run(options):
+    from keras_elmo import sources
     from keras_elmo.files.atomic import locked_folder, making_folder, replacing_file
 
     arguments = _resumed_arguments(options)
@@ -127,7 +127,7 @@ def run(options):
     )
     _check_output(options)
     if options.init:
-        open_model_argument(options.init)  # for the error of a model that is not there
+        sources.open_model(model_source(options.init))  # for the error of a model that is not there
     if options.vocabulary is None:
         options.init, options.vocabulary = _find_vocabulary(options.init)
     settings = _settings(options)

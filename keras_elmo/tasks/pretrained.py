@@ -39,8 +39,9 @@ def load_task(source, *classes, compile=False):
         raise ValueError(
             f"{kinds}.from_pretrained takes a *.keras file, a folder of `save_pretrained`, its "
             "address (https://..., hf://...), or one of the names: "
-            f"{', '.join(names.all_names(names.GROUPS[1]))}. For a new one on an ELMo model, call "
-            f"the class: {kinds}(model, labels). Received: {received}"
+            f"{', '.join(names.all_names(names.GROUPS[1]))}. To train one on an ELMo model, "
+            f"call the class, {kinds}(model, labels), or `keras-elmo classify train` or "
+            f"`keras-elmo tag train`. Received: {received}"
         )
     if found.folder is None:
         open(found.path, "rb").close()  # Python names what is missing.

@@ -1,7 +1,6 @@
 import json
-import os
 import re
-import shutil
+from unittest import mock
 
 import pytest
 
@@ -19,14 +18,12 @@ def test_perplexity_of_the_original_trainers_model(shared, run):
 
 
 def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
-    corpus_copy, small_folder, run, monkeypatch
+    corpus_copy, run, monkeypatch
 ):
-    shutil.copytree(small_folder, "model")
-    shutil.copy("vocab.txt", "model")
     calls = []
 
     def evaluate(model, sentences, batch_size, unroll_steps, progress):
-        calls.append((model, len(list(sentences)), batch_size, unroll_steps))
+        calls.append((*model.given, len(list(sentences)), batch_size, unroll_steps))
         progress(1234)
         result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
         return {**result, "predictions": 1234, "oov_rate": 0.125}
@@ -34,19 +31,15 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
     monkeypatch.setattr(
         BiLanguageModel,
         "from_pretrained",
-        lambda found, *vocabulary, **kwargs: ((found.path, *vocabulary), kwargs),
+        lambda *source, **kwargs: mock.Mock(given=(*source, kwargs)),
     )
     monkeypatch.setattr(training, "evaluate", evaluate)
     perplexities = "perplexity 2.000 (forward 1.500, backward 2.500)"
     line = f"{perplexities}, 1,234 predictions, 12.5% of the words unknown\n"
-    command = "evaluate", "model", "heldout.txt"
+    command = "evaluate", "tiny", "heldout.txt"
     assert run(*command, "--quiet") == (0, line, "")
     assert run(*command, "--vocab", "vocab.txt")[0] == 0
-    os.rename("model/vocab.txt", "model/vocab-2016-09-10.txt")
     assert run(*command, "--matmul-dtype", "bfloat16")[0] == 0
-    exact, rounded = {"matmul_dtype": None}, {"matmul_dtype": "bfloat16"}
-    assert calls == [
-        ((("model", None), exact), 6, 32, 20),
-        ((("model", "vocab.txt"), exact), 6, 32, 20),
-        ((("model", None), rounded), 6, 32, 20),
-    ]
+    options = (None, None), ("vocab.txt", None), (None, "bfloat16")
+    given = [dict(zip(("vocabulary", "matmul_dtype"), values, strict=True)) for values in options]
+    assert calls == [("tiny", each, 6, 32, 20) for each in given]

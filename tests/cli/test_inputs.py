@@ -4,7 +4,7 @@ import os
 import keras
 import pytest
 
-from keras_elmo import Elmo, ElmoEmbedding, Tagger
+from keras_elmo import Elmo, ElmoEmbedding, SpaceTokenizer, Tagger, TextClassifier
 from keras_elmo_cli.inputs import check_files, layer_numbers, load_any_model, model_source
 from keras_elmo_cli.main import make_parser
 
@@ -66,6 +66,13 @@ def test_models_of_keras_files(tmp_path, one_layer_folder):
     for model in (functional, other):
         model.save(options.model)
         assert type(load_any_model(options)) is type(model)
+    with pytest.raises(ValueError, match="a model of Keras, `tokenizer` must not be given"):
+        load_any_model(argparse.Namespace(model=options.model, tokenizer="space"))
+    task = TextClassifier(str(one_layer_folder), ["a", "b"])
+    task.save(tmp_path / "task.keras")
+    options.model, options.tokenizer = str(tmp_path / "task.keras"), "space"
+    assert isinstance(load_any_model(options).elmo.tokenizer, SpaceTokenizer)
+    options = argparse.Namespace(model=str(tmp_path / "a.keras"))
     message = "a.keras must hold .* class Elmo or Tagger. Received: a Sequential"
     with pytest.raises(ValueError, match=message):
         load_any_model(options, (Elmo, Tagger))

@@ -30,7 +30,7 @@ def test_it_says_what_a_program_must_import(tmp_path, run, monkeypatch):
     monkeypatch.setattr(export, "load_any_model", lambda _: None)
     monkeypatch.setattr("keras_elmo.export.export_saved_model", lambda *_, **__: None)
     monkeypatch.setattr("keras_elmo.export.saved_model.operations", lambda _: names)
-    status, _, err = run("export", "model", tmp_path / "elmo")
+    status, _, err = run("export", "tiny", tmp_path / "elmo")
     assert status == 0 and "\nPython loads it after `import tensorflow_text`; " in err
 
 
@@ -52,7 +52,7 @@ def test_arguments_reach_the_exporter(tmp_path, run, monkeypatch, options, expec
         "keras_elmo.export.export_saved_model",
         lambda _, path, **kwargs: calls.append((os.path.basename(path), kwargs)),
     )
-    assert run("export", "model", tmp_path / "elmo", "-q", *options.split()) == (0, "", "")
+    assert run("export", "tiny", tmp_path / "elmo", "-q", *options.split()) == (0, "", "")
     ((version, kwargs),) = calls
     parameters = inspect.signature(export_saved_model).parameters
     assert kwargs == {**{name: parameters[name].default for name in kwargs}, **expected}

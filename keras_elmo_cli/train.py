@@ -118,7 +118,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo import sources
     from keras_elmo.files.atomic import locked_folder, making_folder, replacing_file
 
     arguments = _resumed_arguments(options)
@@ -126,16 +125,12 @@ def run(options):
         read_corpus(options, files) if files else None for files in (options.train, options.heldout)
     )
     _check_output(options)
-    if options.init:
-        sources.open_model(model_source(options.init))  # for the error of a model that is not there
-    if options.vocabulary is None:
-        options.init, options.vocabulary = _find_vocabulary(options.init)
-    settings = _settings(options)
+    model, training_options = make_model(options)
     with making_folder(options.output), locked_folder(options.output, reentrant=True):
         _check_output(options)  # another run may have ended there since
         with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
             pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
-        _train(options, corpus, heldout, *settings)
+        _train(options, corpus, heldout, model, training_options)
 
 
 def _resumed_arguments(options):
@@ -150,22 +145,6 @@ def _resumed_arguments(options):
             "There must be --train FILES, or --resume with the folder of a run. Received: neither"
         )
     return chosen(options, *options.parser.option_names().keys() - _NOT_OF_A_RUN)
-
-
-def _find_vocabulary(init):
-    """The folder of `--init`, and the file of its vocabulary."""
-    from keras_elmo import sources
-    from keras_elmo.config import VOCABULARY_FILE
-    from keras_elmo.weights.model_files import find_file
-
-    folder = sources.find(model_source(init), with_softmax=True).folder if init else None
-    file = find_file(folder, VOCABULARY_FILE)
-    if not file:
-        raise ValueError(
-            "There must be --vocab FILE, or --init with a model that has a vocabulary. "
-            f"Received: {f'--init {init}, which has none in a folder' if init else 'neither'}"
-        )
-    return folder, file
 
 
 def _check_output(options):
@@ -186,15 +165,15 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, config, training_options, vocabulary):
+def _train(options, corpus, heldout, model, training_options):
     from keras_elmo import training
     from keras_elmo.process.progress import ProgressBar
 
-    _describe_corpus(options, "training", corpus, vocabulary)
+    _describe_corpus(options, "training", corpus, model.vocabulary)
     if heldout:
-        unknown = _describe_corpus(options, "held-out", heldout, vocabulary)
+        unknown = _describe_corpus(options, "held-out", heldout, model.vocabulary)
     trainer = training.Trainer(
-        make_model(options, config, vocabulary, training_options),
+        model,
         corpus,
         training_options,
         options.output,
@@ -298,12 +277,11 @@ def step_report(bar, tokens_per_step):
     return show
 
 
-def _settings(options):
-    """The model's `ElmoConfig`, the `TrainingOptions` and the `Vocabulary`."""
+def make_model(options):
+    """The `BiLanguageModel` that a training begins with, and the `TrainingOptions`."""
     from keras_elmo import training
     from keras_elmo.checks import short_repr
     from keras_elmo.config import ElmoConfig
-    from keras_elmo.training.vocabulary import Vocabulary
 
     config, known, num_words = ElmoConfig(**SMALL), {}, None
     if options.options:
@@ -312,44 +290,34 @@ def _settings(options):
         if getattr(options, name) is not None:
             known[name] = getattr(options, name)
     training_options = training.TrainingOptions(**known)
-    vocabulary = Vocabulary(options.vocabulary)
-    if num_words not in (None, len(vocabulary)):
+    kwargs = {"dtype": training_options.dtype, "tokenizer": options.tokenizer}
+    if options.init:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a new softmax is trained here
+            source = model_source(options.init)
+            bilm = training.BiLanguageModel.from_pretrained(source, options.vocabulary, **kwargs)
+        if options.options and bilm.config != config:
+            raise ValueError(
+                f"The model of {options.init} must have the shape that {options.options} says. "
+                "Received: another shape"
+            )
+        if not bilm.has_softmax:
+            bilm.initialize_softmax(training_options.seed)
+    elif options.vocabulary:
+        bilm = training.BiLanguageModel(config, options.vocabulary, **kwargs)
+        bilm.initialize(training_options.seed)
+    else:
+        raise ValueError("There must be --vocab FILE, or --init MODEL. Received: neither")
+    if num_words not in (None, len(bilm.vocabulary)):
         raise ValueError(
-            f"{options.vocabulary} must have as many words as {options.options} says. Received: "
-            f"{pluralize(len(vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
+            f"The vocabulary must have as many words as {options.options} says. Received: "
+            f"{pluralize(len(bilm.vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
     try:
-        training_options.for_vocabulary(len(vocabulary))
+        training_options.for_vocabulary(len(bilm.vocabulary))
     except ValueError as error:  # there are too many samples
         if options.num_negatives is None:
-            name = f"n_negative_samples_batch of {options.options} must fit {options.vocabulary}"
+            name = f"n_negative_samples_batch of {options.options} must fit the vocabulary"
             raise ValueError(f"{name}, or --num-negatives replace it. {error}") from None
         raise
-    return config, training_options, vocabulary
-
-
-def make_model(options, config, vocabulary, training_options):
-    """The `BiLanguageModel` that a training begins with.
-
-    `options.init` is a model as it is typed, or `None`. If `options.options` names a file, which
-    `config` is from, that model must have the same shape.
-    """
-    from keras_elmo.training import BiLanguageModel
-
-    kwargs = {"dtype": training_options.dtype, "tokenizer": options.tokenizer}
-    if not options.init:
-        bilm = BiLanguageModel(config, vocabulary, **kwargs)
-        bilm.initialize(training_options.seed)
-        return bilm
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a new softmax is trained here
-        source = model_source(options.init)
-        bilm = BiLanguageModel.from_pretrained(source, vocabulary, **kwargs)
-    if not bilm.has_softmax:
-        bilm.initialize_softmax(training_options.seed)
-    if options.options and bilm.config != config:
-        raise ValueError(
-            f"The model of {options.init} must have the shape that {options.options} says. "
-            "Received: another shape"
-        )
-    return bilm
+    return bilm, training_options

@@ -49,14 +49,14 @@ EARLY = [
     ("tag train train.conllu --field x -o new.keras", "without --field. Received: --field x"),
     ("tflite model model.txt", "must end with .tflite"),
     ("train -o new --resume", "There must be --train FILES, or --resume with the folder of a run"),
-    ("train --train train-* -o new", "There must be --vocab FILE, or --init with a model that has"),
-    ("train --train train-* -o new --init tiny", "Received: --init tiny, which has none in a f"),
+    ("train --train train-* -o new", "There must be --vocab FILE, or --init MODEL. Received: n"),
     (f"{TRAIN} train-* --num-negatives 20", "must be at most 11"),
     (f"{TRAIN} seed=1,dropout=0.1/steps=2", "directory: 'seed=1,dropout=0.1/steps=2'"),
     (f"{TRAIN} train-* --options sized.json", "22 words, and n_tokens_vocab=99"),
     ("vocabulary in.txt -o vocab.txt", "vocab.txt exists already; give --overwrite"),
 ]
 LATE = [
+    ("train --train train-* -o new --init tiny", "There must be a vocabulary: pass --vocab"),
     (f"{EMBED} -o out.npz -l 3", "a number from -3 to 2"),
     ("evaluate model heldout.txt", "There must be a vocabulary: pass --vocab"),
     ("evaluate model heldout.txt --vocab vocab.txt", "must have a trained softmax"),

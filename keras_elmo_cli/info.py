@@ -41,7 +41,7 @@ def run(options):
     rows += [
         ("parameters: all", f"{total:>13,}"),
         ("memory as float32", f"{4 * total / 1e6:,.1f} MB"),
-        (weights.kind.NAME, f"{size / 1e6:,.1f} MB"),
+        (getattr(weights.kind, "NAME", "weight file"), f"{size / 1e6:,.1f} MB"),
     ]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

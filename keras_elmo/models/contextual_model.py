@@ -393,7 +393,7 @@ class ContextualModel(keras.Model):
         """
         weights = WeightFiles.find(filepath)
         if weights.kind is None:
-            super().load_weights(filepath, **kwargs)
+            super().load_weights(weights.files[0], **kwargs)
         else:
             parts = {"character_encoder": self.character_encoder, "bilm": self.bilm}
             weights.load(self.mixes, **parts, **kwargs)

@@ -37,7 +37,7 @@ def load_task(source, *classes, compile=False):
         if found.folder and os.path.exists(found.shown):  # and may have the name of a task
             received = f"the folder {os.path.abspath(found.folder)}, without {TASK_FILE}"
         raise ValueError(
-            f"{kinds}.from_pretrained takes a *.keras file, a folder of `save_pretrained`, its "
+            "A classifier or a tagger must be a *.keras file, a folder of `save_pretrained`, an "
             "address (https://..., hf://...), or one of the names: "
             f"{', '.join(names.all_names(names.GROUPS[1]))}. To train one on an ELMo model, "
             f"call the class, {kinds}(model, labels), or `keras-elmo classify train` or "
@@ -114,7 +114,8 @@ def _load_folder(folder):
     elmo, (_, weights) = model.elmo, sources.open_model(Found(base_folder, base))
     elmo.load_weights(weights)
     elmo.source = base
-    if content.get("base_sha256") not in (None, hdf5.digest_of(elmo.character_encoder, elmo.bilm)):
+    expected = content.get("base_sha256")
+    if expected and expected != hdf5.digest_of(elmo.character_encoder, elmo.bilm):
         raise ValueError(f"a task on other weights than {base!r} has now; install its old version")
     model.head.load_weights(weights_file)
     return model

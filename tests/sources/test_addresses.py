@@ -1,3 +1,4 @@
+import argparse
 import hashlib
 import io
 import json
@@ -16,6 +17,7 @@ from weights.test_hub_module import assert_same, write_module
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.process.signals import Interrupted, noting_signals
 from keras_elmo.sources.archives import Archive
+from keras_elmo_cli.inputs import load_any_model
 from keras_elmo_cli.main import main
 
 FILES = ("options.json", "weights.hdf5")
@@ -185,6 +187,9 @@ def test_a_model_of_the_hub(hub, small_config):
     elmo = Elmo.from_pretrained("hf://user/model@v1")
     assert elmo.config == small_config and elmo.source == "hf://user/model@v1"
     assert downloaded(hub) == set(FILES)
+    start = len(hub.requests)
+    assert load_any_model(argparse.Namespace(model="hf://user/model")).config == small_config
+    assert hub.requests[start:].count(f"{API}/revision/main") == 2  # of one question
     bilm = BiLanguageModel.from_pretrained("hf://user/model")
     assert bilm.has_softmax and len(bilm.vocabulary) == 5 and bilm.source == "hf://user/model"
     assert downloaded(hub) == {*FILES, "softmax.hdf5", "vocab.txt"}

@@ -62,10 +62,12 @@ def test_names_of_allennlp(tmp_path, make_zip, small_folder, elmo):
     assert_same_model(tmp_path, elmo)
 
 
-def test_pair(small_folder, elmo):
+def test_pair(small_folder, elmo, tmp_path):
     options, weights = small_folder / "options.json", small_folder / "weights.hdf5"
     assert_same_model((options, str(weights)), elmo)
     assert_same_model([json.loads(options.read_text()), weights], elmo)
+    elmo.save_weights(tmp_path / "a.weights.h5")
+    assert_same_model([options, tmp_path / "a.weights.h5"], elmo)
     for pair, error, message in [
         ((small_folder / "nothing.json", weights), FileNotFoundError, "nothing.json"),
         ((options, small_folder / "nothing.hdf5"), FileNotFoundError, "nothing.hdf5"),

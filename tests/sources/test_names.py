@@ -18,6 +18,7 @@ from scripts import ROOT
 from sources.file_server import files_in
 
 from keras_elmo import BiLanguageModel, Elmo, Tagger
+from keras_elmo.sources import find
 from keras_elmo.sources import names as registry
 from keras_elmo.sources.download import RemoteFile
 from keras_elmo.sources.names import PRESETS, Preset, all_names, cache_folder, fetch, find_name
@@ -188,6 +189,8 @@ def test_packages_of_others(biomedical, tmp_path, monkeypatch):
     assert find_name("local") == cache_folder("local")
     assert find_name("loud") == str(tmp_path / "bad/deep/er")
     assert find_name("tagger") == str(tmp_path / "bad/deep")
+    (tmp_path / "bad/deep/task.json").write_text("{}")
+    assert find("tagger").is_task and not find("loud").is_task
     for name, message in [
         ("two", "Only one installed package may have a model 'two'.* Received: bad, worse"),
         ("lost", "The package bad must have a folder .* Received: no folder gone.away"),

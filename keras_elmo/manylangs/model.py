@@ -11,6 +11,7 @@ Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 """
 
 import os
+import posixpath
 import re
 
 from keras_elmo.characters import Dictionary
@@ -88,13 +89,19 @@ def load_files(files, where, mixes, character_encoder=None, bilm=None):
         assign_weights(datasets, table, where, part_of=lambda name: name.partition("/")[0])
 
 
-def read_config(where, has, read):
-    """The `ElmoConfig` of a model's files, which `has` and `read` find by their names.
+def read_config(files, folder, where):
+    """The `ElmoConfig` of a model in a folder of `files`, which errors call `where`.
 
-    The architecture is looked for beside the others, in a folder `configs` there, and in such a
-    folder one level up. `read` also takes the most bytes that a file may have, and what errors
-    call it.
+    `files` has the methods of an `Archive`. The architecture is looked for beside the others, in a
+    folder `configs` there, and in such a folder one level up.
     """
+
+    def has(name):
+        return files.has(posixpath.join(folder, name))
+
+    def read(name, limit):
+        return files.read(posixpath.join(folder, name), limit, os.path.join(where, name))
+
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(
             f"{where} must hold {', '.join(_FILES)}: the files of an ELMoForManyLangs model. "
@@ -102,8 +109,7 @@ def read_config(where, has, read):
         )
 
     def read_json(name):
-        shown = os.path.join(where, name)
-        return parse_options(read(name, MAX_OPTIONS_BYTES, shown), shown)
+        return parse_options(read(name, MAX_OPTIONS_BYTES), os.path.join(where, name))
 
     path = read_json(CONFIG_FILE).get("config_path")
     name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
@@ -124,7 +130,7 @@ def read_config(where, has, read):
         where = os.path.join(where, found[0]) if found else where
         raise ValueError(f"{where} cannot be read:\n  " + first_lines(faults))
     entries = [
-        read_dic(read(file, MAX_DICTIONARY_BYTES, shown := os.path.join(where, file)), shown)
+        read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
         for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]
     ]
     try:

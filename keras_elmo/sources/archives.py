@@ -140,6 +140,8 @@ class Archive:
     `members` has by name what the function `read` opens, and the size.
     """
 
+    unpacked = None
+
     def __init__(self, members, read, where):
         self.where, self._read = where, read
         self._members = {posixpath.normpath(name): member for name, member in members.items()}

@@ -129,8 +129,9 @@ def _check_options(path, where):
 class _Folder:
     """The files of a folder, which errors call `where`: the same methods as of an `Archive`."""
 
-    def __init__(self, path, where):
-        self.path, self.where, self.names = path, where, os.listdir(path)
+    def __init__(self, path, where, unpacked=None):
+        self.path, self.where, self.unpacked = path, where, unpacked
+        self.names = os.listdir(path)
 
     def shown(self, name):
         return os.path.join(self.where, name)
@@ -158,7 +159,7 @@ def _open_archive(file, where):
 
 
 def _open_folder(path, where, unpacked=None):
-    files, checkpoint = _Folder(path, where), tf_checkpoint.find_weights(path)
+    files, checkpoint = _Folder(path, where, unpacked), tf_checkpoint.find_weights(path)
     if OPTIONS_FILE in files.names and (checkpoint or files.has("checkpoint")):
         config = _read_options(files, OPTIONS_FILE)
     elif checkpoint and tf_checkpoint.is_module(checkpoint):
@@ -181,7 +182,8 @@ def _open_files(files):
             return _open_other_format(files, other)
     options, weights = _find_model_files(files.where, files.names)
     config = _read_options(files, options)
-    weights = WeightFiles.find(files.weights(weights, config), files.shown(weights))
+    file, shown = files.weights(weights, config), files.shown(weights)
+    weights = WeightFiles.find(file, shown, files.unpacked)
     weights.check_options(config)
     return config, weights
 
@@ -207,10 +209,7 @@ def _open_other_format(files, other):
     names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
     folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
     where = files.shown(folder) if folder else files.where
-    config = other.read_config(
-        where,
-        lambda name: files.has(posixpath.join(folder, name)),
-        lambda name, limit, shown: files.read(posixpath.join(folder, name), limit, shown),
-    )
-    weights = [posixpath.join(folder, name) for name in other.WEIGHT_FILES]
-    return config, WeightFiles.find(tuple(files.weights(name, config) for name in weights), where)
+    config = other.read_config(files, folder, where)
+    paths = (posixpath.join(folder, name) for name in other.WEIGHT_FILES)
+    weights = tuple(files.weights(path, config) for path in paths)
+    return config, WeightFiles.find(weights, where, files.unpacked)

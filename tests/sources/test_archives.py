@@ -95,6 +95,12 @@ def test_bombs_of_headers_take_no_time_and_no_memory(tmp_path, content, message)
     assert peak < 10**8 and time.perf_counter() - start < 5
 
 
+def test_an_index_beside_a_weight_file(small_folder, elmo, tmp_path):
+    files = {"a_options.json": small_folder / "options.json", "b.index": b"", "c.index": b""}
+    path = make_tar(tmp_path / "a.tar", {**files, "a.hdf5": small_folder / "weights.hdf5"}, "w")
+    assert_same(Elmo.from_pretrained(path), elmo)
+
+
 @pytest.mark.parametrize("names", [["d/" * 1500 + "a"], ["c/a", "c/a/b"], ["a" * 300]])
 def test_names_that_no_disk_takes(tmp_path, names):
     path = make_tar(tmp_path / "model.tar", {"a.index": b"", **dict.fromkeys(names, b"x")}, "w")

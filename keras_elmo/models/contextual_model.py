@@ -348,16 +348,16 @@ class ContextualModel(keras.Model):
         """What a model card tells: strings by their names."""
         config = self.config
         source = self.source or ""
-        weights = {"weights": source} if "://" in source or source in names.all_names() else {}
-        if weights and (package := names.package_of(source)):
-            weights["weights"] += f" (`pip install {package}`)"
+        is_public = "://" in source or source in names.all_names()  # and no path of this machine
+        package = names.package_of(source) if is_public else None
+        origin = f"{source} (`pip install {package}`)" if package else source
         return {
             "what": "An ELMo model",
             "parameters": f"{self.count_params():,}",
             "LSTMs": f"{config.num_layers} layers of {config.units:,} units in each direction",
             "vectors": f"{config.output_dim:,} numbers for each token and layer",
             "tokenizer": "none" if self.tokenizer is None else type(self.tokenizer).__name__,
-            **weights,  # and no path of this machine
+            **({"loaded from": origin} if is_public else {}),
         }
 
     def loading_code(self, name):
@@ -366,7 +366,7 @@ class ContextualModel(keras.Model):
         defaults = {key: value.default for key, value in parameters.items() if key not in _IN_FILES}
         arguments = [f'"{name}"']
         for option, default in {**defaults, "dtype": "float32"}.items():
-            value = self.dtype_policy.name if option == "dtype" else getattr(self, option)
+            value = getattr(self, option, default) if option != "dtype" else self.dtype_policy.name
             if option == "regularizer":
                 value = keras.regularizers.serialize(value)
             code = tokenizer_code(value) if option == "tokenizer" else repr(value)

@@ -40,10 +40,11 @@ import tensorflow as tf
 from keras_elmo import ElmoConfig, characters
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
+from keras_elmo.sources import open_model
 from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo_cli.inputs import open_model_argument
+from keras_elmo_cli.inputs import model_source
 from keras_elmo_cli.train import SMALL, make_model
 
 CHUNK = 500  # steps of one call of the compiled program
@@ -435,7 +436,7 @@ def main(arguments=None):
     if values.options:
         config = ElmoConfig.from_options(values.options)
     elif values.init:
-        config, _ = open_model_argument(values.init)
+        config, _ = open_model(model_source(values.init))
     if config.dictionary or not (config.has_projection and config.has_token_projection):
         parser.error(
             "the model must read bytes, and have a projection in its LSTMs and in its character "

@@ -160,7 +160,7 @@ def test_a_task_names_the_package_of_its_model(biomedical, tmp_path):
     found, expected = (x.predict(["Cystic fibrosis"], verbose=0) for x in (loaded, tagger))
     np.testing.assert_array_equal(found, expected)
     card = (tmp_path / "tagger/README.md").read_text()
-    assert "| ELMo: weights | biomedical (`pip install keras-elmo-biomedical`) |" in card
+    assert "| ELMo: loaded from | biomedical (`pip install keras-elmo-biomedical`) |" in card
     biomedical.unlink()
     match = "'biomedical', which is not installed: pip install keras-elmo-biomedical$"
     with pytest.raises(ValueError, match=match):

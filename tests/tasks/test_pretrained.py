@@ -1,7 +1,9 @@
 """Folders of classifiers and taggers, and the tagger in the package."""
 
+import errno
 import json
 import os
+import pathlib
 import shutil
 import zipfile
 
@@ -99,6 +101,17 @@ def test_labels_and_weights_of_two_saves_are_refused(one_layer_folder, tmp_path,
                 model.save_pretrained(tmp_path)
     other.save_pretrained(tmp_path)
     assert TextClassifier.from_pretrained(tmp_path).labels == ["b", "a"]
+
+
+def test_a_save_that_fails_leaves_nothing(trained_classifier, tmp_path, monkeypatch):
+    def fail(self, path):
+        pathlib.Path(path).write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TextClassifier, "save_weights", fail)
+    with pytest.raises(OSError, match="No space left"):
+        trained_classifier.save_pretrained(tmp_path / "task")
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_a_file_names_is_not_looked_for(trained_classifier, one_layer_folder, tmp_path):

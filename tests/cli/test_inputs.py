@@ -5,8 +5,7 @@ import keras
 import pytest
 
 from keras_elmo import Elmo, ElmoEmbedding, SpaceTokenizer, Tagger, TextClassifier
-from keras_elmo_cli.inputs import check_files, layer_numbers, load_any_model, model_source
-from keras_elmo_cli.main import make_parser
+from keras_elmo_cli.inputs import layer_numbers, load_any_model, model_source
 
 
 def test_numbers_of_layers(small_config):
@@ -17,44 +16,12 @@ def test_numbers_of_layers(small_config):
             layer_numbers(typed, small_config)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A working folder with a model, a link to it, and an older output."""
-    (tmp_path / "model").mkdir()
-    for name in ("old.npz", "w.hdf5", "model/options.json", "model/weights.hdf5"):
-        (tmp_path / name).write_text(name)
-    (tmp_path / "link").symlink_to("model")
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_comma_parts_two_files(folder):
     os.mkdir("a,b")
     for name in ("small", "a,b", "https://host/a,b.zip"):
         assert model_source(name) == name
     for pair in (("a.json", "b.hdf5"), ("https://host/o.json", "https://host/w.hdf5")):
         assert model_source(",".join(pair)) == pair
-
-
-def check(output, model):
-    check_files(make_parser().parse_args(["embed", "-", "--overwrite", "-o", output, "-m", model]))
-
-
-@pytest.mark.parametrize(
-    "output, model",
-    [
-        ("model/weights.hdf5", "model"),
-        ("link/new.h5", "model"),
-        ("w.hdf5", "model/options.json,w.hdf5"),
-    ],
-)
-def test_output_must_not_replace_weights(folder, output, model):
-    with pytest.raises(ValueError, match=f"Received: {output}"):
-        check(output, model)
-
-
-def test_output_elsewhere_is_taken(folder):
-    for output in ("new.npz", "old.npz", "new.hdf5", "model/new.npz"):
-        check(output, "model")
 
 
 def test_models_of_keras_files(tmp_path, one_layer_folder):

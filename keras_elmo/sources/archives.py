@@ -8,6 +8,7 @@ import itertools
 import lzma
 import os
 import posixpath
+import re
 import shutil
 import tarfile
 import tempfile
@@ -57,7 +58,7 @@ def open_archive(file, where):
                         f"{where} must hold files and folders. "
                         f"Received: {others[0]}, a link or a device"
                     )
-                while stream.read(_MAX_HEADER):  # to the checksum at its end
+                while stream.read(tarfile.BLOCKSIZE):  # to the checksum at its end
                     pass
                 stream.max_read = limit
             if len(members) > _MAX_MEMBERS:
@@ -99,6 +100,12 @@ class _Stream:
             )
         data = self._file.read(size)
         self.check(self.tell())
+        is_header = self.max_read == _MAX_HEADER and size > tarfile.BLOCKSIZE
+        if is_header and re.search(rb"\d{25}", data):
+            # In older versions of Python tarfile needs hours for them: CVE-2024-6232.
+            raise _Refusal(
+                f"{self._where} must not have headers of digits. Received: {data[:9]}..."
+            )
         return data
 
     def seek(self, position):

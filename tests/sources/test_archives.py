@@ -77,18 +77,22 @@ def header(**fields):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (header(type=tarfile.GNUTYPE_LONGNAME, size=2**28) + bytes(2**28), "headers of at most"),
-        (header(type=tarfile.XHDTYPE, size=2**28) + bytes(2**28), "headers of at most"),
+        (
+            header(type=tarfile.GNUTYPE_LONGNAME, size=2**28) + bytes(2**28),
+            "have headers of at most",
+        ),
+        (header(type=tarfile.XHDTYPE, size=2**28) + bytes(2**28), "have headers of at most"),
+        (header(type=tarfile.XHDTYPE, size=2**19) + b"1" * 2**19, "not have headers of digits"),
         (header() * 80_000, "hold at most 4,096 files"),
     ],
-    ids=["long name", "pax", "members"],
+    ids=["long name", "pax", "digits", "members"],
 )
 def test_bombs_of_headers_take_no_time_and_no_memory(tmp_path, content, message):
     path = tmp_path / "model.tar.gz"
     path.write_bytes(gzip.compress(content, 1))
     start = time.perf_counter()
     tracemalloc.start()
-    with pytest.raises(ValueError, match=f"model.tar.gz must .*{message}"):
+    with pytest.raises(ValueError, match=f"model.tar.gz must {message}"):
         Elmo.from_pretrained(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -93,7 +93,7 @@ def test_labels_are_printed_as_by_keras_elmo(
 ):
     model = task_models[name]
     monkeypatch.setattr(type(model), "from_pretrained", lambda _: model)
-    assert main([command, "label", "text.txt", "-m", "elmo", *options]) == 0
+    assert main([command, "label", "text.txt", "-m", "tiny", *options]) == 0
     expected = capsys.readouterr().out
     model = ["--model", task_files[name]]
     assert keras_elmo_lite.main([command, "text.txt", *model, *options]) == 0

@@ -148,27 +148,29 @@ def locked_folder(path, reentrant=False):
         yield
         return
     folder = os.open(path, os.O_RDONLY)
-    added = {os.fstat(folder)[1:3]} - _reentrant
+    inode = os.fstat(folder)[1:3]
     try:
-        if not added:
-            yield
-            return
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(
-                f"{path} must not be written by two processes at once. Another process is writing "
-                "there now; wait until it ends, or stop it"
-            ) from None
-        except OSError:
-            pass  # the file system has no locks
-        if reentrant:
-            _reentrant.update(added)
+        if inode not in _reentrant:
+            _lock(folder, path)
+            if reentrant:
+                _reentrant.add(inode)
         yield
     finally:
         if reentrant:
-            _reentrant.difference_update(added)
+            _reentrant.discard(inode)
         os.close(folder)  # This releases the lock.
+
+
+def _lock(folder, path):
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BlockingIOError(
+            f"{path} must not be written by two processes at once. Another process is writing "
+            "there now; wait until it ends, or stop it"
+        ) from None
+    except OSError:
+        pass  # the file system has no locks
 
 
 # A temporary name is .part.HOST.PID.RANDOM.NAME: only NAME may hold dots. It ends as NAME does,

@@ -31,47 +31,39 @@ class Preset(NamedTuple):
     checkpoint: tuple = ()  # that of its training, with the softmax, and the vocabulary
 
 
-def _preset(options, weights, parameters, checkpoint=(), size=None, sha256=None):
+# Of the vocabulary of the 1 Billion Word Benchmark: words of 1 to 31 letters, and a line end.
+_NUM_WORDS = 793_471
+_VOCABULARY = "2x4096_512_2048cnn_2xhighway/vocab-2016-09-10.txt"
+
+
+def _preset(options, weights, parameters=93_600_848, checkpoint=None, size=None, sha256=None):
+    """`checkpoint` is its folder, its step, and the size of the projections.
+
+    It holds the softmax, and may hold Adagrad's sums of squares. The addresses are those of issues
+    105 and 198 of bilm-tf, and of its list of questions.
+    """
     # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
     # parameter, and some more.
     sizes = (size, size) if size else (4 * parameters, max_weights_size(parameters))
-    return Preset(
-        RemoteFile(OPTIONS_FILE, f"{_ALLENNLP}/{options}", 1, MAX_OPTIONS_BYTES),
-        RemoteFile(WEIGHTS_FILE, f"{_ALLENNLP}/{weights}", *sizes, sha256),
-        checkpoint,
-    )
+    files = [(options, OPTIONS_FILE, 1, MAX_OPTIONS_BYTES), (weights, WEIGHTS_FILE, *sizes, sha256)]
+    if checkpoint is not None:
+        folder, step, projection_dim = checkpoint
+        index, data = f"model.ckpt-{step}.index", f"model.ckpt-{step}.data-00000-of-00001"
+        size = 4 * (parameters + _NUM_WORDS * (projection_dim + 1))
+        bounds = {OPTIONS_FILE: (1, MAX_OPTIONS_BYTES), index: (1, 1 << 20), data: (size, 3 * size)}
+        files += [(f"{folder}/{name}", name, *sizes) for name, sizes in bounds.items()]
+        files.append((_VOCABULARY, VOCABULARY_FILE, 2 * _NUM_WORDS, 32 * _NUM_WORDS))
+    files = [RemoteFile(name, f"{_ALLENNLP}/{path}", *known) for path, name, *known in files]
+    return Preset(*files[:2], tuple(files[2:]))
 
 
-# Of the vocabulary of the 1 Billion Word Benchmark: words of 1 to 31 letters, and a line end.
-_NUM_WORDS = 793_471
-_VOCABULARY = RemoteFile(
-    VOCABULARY_FILE,
-    f"{_ALLENNLP}/2x4096_512_2048cnn_2xhighway/vocab-2016-09-10.txt",
-    2 * _NUM_WORDS,
-    32 * _NUM_WORDS,
-)
-
-
-def _checkpoint(parameters, folder, step, projection_dim):
-    """The files of a checkpoint, which holds the softmax, and may hold Adagrad's sums of squares.
-
-    The addresses are those of issues 105 and 198 of bilm-tf, and of its list of questions.
-    """
-    index, data = f"model.ckpt-{step}.index", f"model.ckpt-{step}.data-00000-of-00001"
-    size = 4 * (parameters + _NUM_WORDS * (projection_dim + 1))
-    bounds = {OPTIONS_FILE: (1, MAX_OPTIONS_BYTES), index: (1, 1 << 20), data: (size, 3 * size)}
-    files = [RemoteFile(n, f"{_ALLENNLP}/{folder}/{n}", *sizes) for n, sizes in bounds.items()]
-    return *files, _VOCABULARY
-
-
-def _english(shape, parameters, checkpoint=None, **known):
+def _english(shape, *args, **kwargs):
     file = f"{shape}/elmo_{shape}"
-    files = _checkpoint(parameters, *checkpoint) if checkpoint else ()
-    return _preset(f"{file}_options.json", f"{file}_weights.hdf5", parameters, files, **known)
+    return _preset(f"{file}_options.json", f"{file}_weights.hdf5", *args, **kwargs)
 
 
 def _contributed(folder, *files):
-    return _preset(*(f"contributed/{folder}/{file}" for file in files), 93_600_848)
+    return _preset(*(f"contributed/{folder}/{file}" for file in files))
 
 
 PRESETS = {
@@ -89,11 +81,10 @@ PRESETS = {
     ),
     "original": _english(
         "2x4096_512_2048cnn_2xhighway",
-        93_600_848,
         size=374_434_792,
         checkpoint=("2x4096_512_2048cnn_2xhighway_tf_checkpoint", 935_588, 512),
     ),
-    "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B", 93_600_848),
+    "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B"),
     "pubmed": _contributed(
         "pubmed",
         "elmo_2x4096_512_2048cnn_2xhighway_options.json",

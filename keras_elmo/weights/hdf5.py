@@ -80,11 +80,8 @@ def write_weights(path, character_encoder=None, bilm=None, softmax=None, **compa
 
 def digest_of(character_encoder=None, bilm=None, softmax=None):
     """The SHA-256 of the weights of layers, as their file has them."""
-    digest = hashlib.sha256()
-    for entry in weight_table(character_encoder, bilm, softmax):
-        for variable, _, _ in entry.pieces:
-            digest.update(np.ascontiguousarray(variable.numpy(), np.float32))
-    return digest.hexdigest()
+    table = weight_table(character_encoder, bilm, softmax)
+    return _digest(variable.numpy() for entry in table for variable, _, _ in entry.pieces)
 
 
 def read_digest(file, companion=None):
@@ -100,10 +97,14 @@ def file_digest(file, where, **parts):
     """What `digest_of` gives of the same layers, once a file is loaded into them."""
     if digest := read_digest(file):
         return digest
-    digest = hashlib.sha256()
     with _open(file, where) as datasets:
-        for entry in weight_table(**parts):
-            digest.update(np.ascontiguousarray(datasets[entry.name][()], np.float32))
+        return _digest(datasets[entry.name][()] for entry in weight_table(**parts))
+
+
+def _digest(arrays):
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, np.float32))
     return digest.hexdigest()
 
 

@@ -58,7 +58,9 @@ class WeightFiles(NamedTuple):
         return cls(hdf5, (source,), shown, unpacked)
 
     def num_bytes(self):
-        return sum(map(_size, self.files))
+        paths = [isinstance(file, str | os.PathLike) for file in self.files]
+        sizes = zip(paths, self.files, strict=True)
+        return sum(os.path.getsize(f) if p else f.seek(0, os.SEEK_END) for p, f in sizes)
 
     def check_size(self, config):
         """Raises a `ValueError` if the files have far too few bytes for a config.
@@ -98,12 +100,6 @@ class WeightFiles(NamedTuple):
         """Removes what was unpacked."""
         if self.unpacked is not None:
             self.unpacked.remove()
-
-
-def _size(file):
-    if isinstance(file, str | os.PathLike):
-        return os.path.getsize(file)
-    return file.seek(0, os.SEEK_END)
 
 
 def is_keras_file(path):

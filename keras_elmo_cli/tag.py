@@ -96,8 +96,8 @@ def _add_label_arguments(parser):
     parser.add_argument(
         "--entities",
         **SWITCH,
-        help="print the entities of each text as JSON, with their characters; of a list of tokens, "
-        "with the numbers of its tokens",
+        help="print the entities of each text as JSON, with their scores and characters; of a list "
+        "of tokens, with the numbers of its tokens",
     )
 
 
@@ -130,8 +130,8 @@ def _label(options):
     for texts in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
-                row = {"text": text, "entities": [entity._asdict() for entity in found]}
-                print(json.dumps(row, ensure_ascii=False))
+                rows = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in found]
+                print(json.dumps({"text": text, "entities": rows}, ensure_ascii=False))
             continue
         for row in model.tag(texts):
             for token, tag in row:

@@ -97,8 +97,8 @@ def _tag(options):
     for texts in _groups_of_lines(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
-                row = {"text": text, "entities": [entity._asdict() for entity in found]}
-                print(json.dumps(row, ensure_ascii=False))
+                rows = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in found]
+                print(json.dumps({"text": text, "entities": rows}, ensure_ascii=False))
             continue
         for row in model.tag(texts):
             print("".join(f"{token}\t{tag}\n" for token, tag in row))

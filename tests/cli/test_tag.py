@@ -41,7 +41,8 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["text"] for line in lines] == ["Ada  in London", "", "good"]
     expected = model.entities(["Ada  in London"])[0]
-    assert lines[0]["entities"] == [entity._asdict() for entity in expected]
+    expected = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in expected]
+    assert lines[0]["entities"] == expected
     # The file of the training has tokens and tags, which are no texts.
     _, out, _ = run("tag", "label", "a.conll", "-m", "t.keras")
     rows = [line.partition("\t")[0] for line in out.splitlines()]

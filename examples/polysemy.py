@@ -14,20 +14,18 @@ import keras_elmo
 
 WORD = "bank"
 SENTENCES = [
-    "She sat down on the bank of the river .",
-    "They fished from the muddy bank of the lake .",
-    "He opened an account at the bank .",
-    "She borrowed some money from the bank .",
+    "She sat down on the bank of the river.",
+    "They fished from the muddy bank of the lake.",
+    "He opened an account at the bank.",
+    "She borrowed some money from the bank.",
 ]
 
 
 def similarities(model="tiny", word=WORD, sentences=SENTENCES):
     """Cosines between the vectors of a word: (num_layers + 1, sentences, sentences)."""
-    elmo = keras_elmo.Elmo.from_pretrained(model)
-    vectors = [
-        layers[:, sentence.split().index(word)]
-        for sentence, layers in zip(sentences, elmo.embed(sentences, layers="all"), strict=True)
-    ]
+    elmo = keras_elmo.Elmo.from_pretrained(model, tokenizer="treebank")
+    tokens, vectors = elmo.tokenize(sentences), elmo.embed(sentences, layers="all")
+    vectors = [x[:, row.index(word)] for row, x in zip(tokens, vectors, strict=True)]
     vectors = np.stack(vectors, axis=1)  # (num_layers + 1, sentences, D)
     vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors @ vectors.transpose(0, 2, 1)

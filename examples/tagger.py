@@ -12,7 +12,7 @@ import keras_elmo
 from keras_elmo.files.labelled_files import read_tagged
 
 DATA = pathlib.Path(__file__).parent / "data/entities.train.txt"
-TEXTS = ["Anna Berg met Peter in Oslo .", "The river was calm ."]
+TEXTS = ["Anna Berg met Peter in Oslo.", "The river was calm."]
 
 
 def main(path, model="tiny", epochs=20):

@@ -35,9 +35,9 @@ def strings(texts: Texts) -> Any:
       too.
 
     Args:
-        texts: `str` or `bytes`; a list, tuple, NumPy array (of dtype `<U`, `S`, object or
-            StringDType) or pandas Series of them, or of lists of them; or a string tensor or
-            RaggedTensor, which is returned unchanged if it has an axis.
+        texts: `str` or `bytes`; a list, tuple or other iterable, NumPy array (of dtype `<U`, `S`,
+            object or StringDType), pandas or Arrow column of them, or of lists of them; or a string
+            tensor or RaggedTensor, which is returned unchanged if it has an axis.
 
     Returns:
         A string tensor of the same shape, and of shape (1,) for one string. For lists of lists, a
@@ -47,7 +47,7 @@ def strings(texts: Texts) -> Any:
     Raises:
         TypeError: `texts` holds something that is not a string, for example a missing value. The
             message names the row.
-        ValueError: it has more than two axes.
+        ValueError: it has more than two axes, or lists beside raw strings.
 
     Beside a tensor Keras takes no list of labels: its error, `Unrecognized data type`, names the
     texts, but means the labels.

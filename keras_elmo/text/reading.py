@@ -107,11 +107,11 @@ def read_tokens(texts, tokenizer, max_tokens=None):
     This is an iterator, which reads a few sentences ahead.
     """
     sentences = read_sentences(texts, tokenizer)
-    checks = Checks(None if isinstance(sentences, Tokens) else tokenizer)
+    checks = [] if isinstance(sentences, Tokens) else None
     sentences, first = iter(sentences), 0
     while ahead := list(itertools.islice(sentences, READ_AHEAD)):
         ahead = [as_sentence(sentence, row) for row, sentence in enumerate(ahead, first)]
-        checks.look_at(ahead)
+        checks = look_at(ahead, tokenizer, checks, may_refuse=first == 0)
         for tokens in _tokenize(ahead, tokenizer, first):
             yield tokens[:max_tokens]
         first += len(ahead)
@@ -159,22 +159,15 @@ def _not_text(value, place):
     )
 
 
-class Checks:
-    """Looks for mistakes in sentences that a tokenizer reads, and warns of each kind once."""
+def look_at(sentences, tokenizer, checks=None, may_refuse=True):
+    """Warns of what looks like a mistake; returns the checks that are left for more sentences.
 
-    def __init__(self, tokenizer):
-        self._tokenizer, self._may_refuse = tokenizer, True
-        checks = [_check_long_words, _check_marks, check_tokens]
-        self._left = [] if tokenizer is None else checks
-
-    def look_at(self, sentences):
-        """Looks at the next sentences, each a string or a list of tokens."""
-        # Lists beside raw strings are meant as such, and the first vectors may have been taken.
-        may_refuse = self._may_refuse and all(isinstance(s, list) for s in sentences)
-        self._may_refuse = False
-        self._left = [
-            check for check in self._left if not check(sentences, self._tokenizer, may_refuse)
-        ]
+    Each sentence is a string or a list of tokens. Where most tokens of the first sentences look so,
+    they may be refused; but lists beside raw strings are meant as such.
+    """
+    may_refuse = may_refuse and all(isinstance(sentence, list) for sentence in sentences)
+    checks = _CHECKS if checks is None else checks
+    return [check for check in checks if not check(sentences, tokenizer, may_refuse)]
 
 
 # Each check says whether it is done, and need not look at further sentences.
@@ -224,9 +217,11 @@ def check_tokens(sentences, tokenizer, may_refuse=True):
 
     More than half of such tokens are an error, if it `may_refuse`.
     """
+    if tokenizer is None:
+        return False
     tokens = [token for tokens in sentences if isinstance(tokens, list) for token in tokens]
     spaced = [token for token in tokens if len(token.decode("utf-8", "replace").split()) > 1]
-    if not spaced or tokenizer is None:
+    if not spaced:
         return False
     counts = tokenizer.tokenize(tf.constant(spaced)).row_lengths().numpy()
     split = [token for token, count in zip(spaced, counts, strict=True) if count > 1]
@@ -246,3 +241,6 @@ def check_tokens(sentences, tokenizer, may_refuse=True):
         "as they are; `keras_elmo.strings(...)` of them is taken without this warning"
     )
     return True
+
+
+_CHECKS = [_check_long_words, _check_marks, check_tokens]

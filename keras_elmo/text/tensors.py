@@ -9,9 +9,9 @@ from keras_elmo.annotations import Texts
 from keras_elmo.characters import text_to_bytes
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.reading import (
-    Checks,
     as_sentence,
     check_array,
+    look_at,
     raw_strings,
     read_sentences,
     read_tokens,
@@ -69,7 +69,7 @@ def text_tensor(texts, tokenizer=None):
         if tokenizer is None or isinstance(texts, tf.RaggedTensor) or not tf.executing_eagerly():
             return texts
         texts = raw_strings(texts)
-        Checks(tokenizer).look_at(texts.numpy().tolist())
+        look_at(texts.numpy().tolist(), tokenizer)
         return texts
     rows = [as_sentence(row, k) for k, row in enumerate(read_sentences(texts, tokenizer))]
     if tokenizer is None and len(getattr(texts, "shape", ())) == 2:
@@ -77,7 +77,7 @@ def text_tensor(texts, tokenizer=None):
     tokenizer = tokenizer if tf.executing_eagerly() else None  # A graph is not looked at.
     if any(isinstance(row, list) for row in rows):
         return ragged_tokens(read_tokens(rows, tokenizer))
-    Checks(tokenizer).look_at(rows)
+    look_at(rows, tokenizer)
     return tf.constant([text_to_bytes(row) for row in rows], tf.string)
 
 

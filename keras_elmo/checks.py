@@ -1,5 +1,6 @@
 """Checks of arguments, shared by all parts of the package."""
 
+import importlib
 import inspect
 import math
 import numbers
@@ -124,6 +125,14 @@ def are_filters(value):
             for pair in value
         )
     )
+
+
+def check_library(module, name, extra):
+    """Raises an `ImportError` that says what to install, if a library is not there."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"') from None
 
 
 def stands_for_a_shape(tensor):

@@ -1,7 +1,6 @@
 """The occurrences of words in a text, and their vectors."""
 
 import dataclasses
-import importlib
 
 import numpy as np
 
@@ -72,14 +71,6 @@ def check_labels(labels, count):
             "There must be one label for each occurrence. "
             f"Received: {len(labels):,} labels for {count:,} occurrences"
         )
-
-
-def check_library(module, name, extra):
-    """Raises an `ImportError` that says what to install, if a library is not there."""
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"') from None
 
 
 def unit_vectors(vectors):

@@ -11,8 +11,8 @@ import os
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import check_labels, check_library, unit_vectors
-from keras_elmo.checks import check_choice
+from keras_elmo.analysis.occurrences import check_labels, unit_vectors
+from keras_elmo.checks import check_choice, check_library
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
 from keras_elmo.models import Elmo

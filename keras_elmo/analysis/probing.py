@@ -13,7 +13,8 @@ import warnings
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import check_library, unit_vectors
+from keras_elmo.analysis.occurrences import unit_vectors
+from keras_elmo.checks import check_library
 from keras_elmo.files.labelled_files import read_conllu, read_senses
 from keras_elmo.layers import ScalarMix
 from keras_elmo.process.signals import check_signals

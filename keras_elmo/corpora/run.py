@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from keras_elmo import sources
-from keras_elmo.checks import check_choice, check_integers
+from keras_elmo.checks import check_choice, check_integers, check_library
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import (
     MANIFEST,
@@ -117,7 +117,7 @@ def embed_files(
     >>> manifest["rows"], list(manifest["layers"])
     (100000, ["elmo", "layer_2"])
     """
-    shards.check_pyarrow()
+    check_library("pyarrow.parquet", "pyarrow", "corpora")
     check_choice(shards.DTYPES, dtype=dtype)
     if shard_size is None:
         shard_size = POOLED_SHARD_SIZE if pooled else SHARD_SIZE

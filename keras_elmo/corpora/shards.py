@@ -32,15 +32,6 @@ _LARGE = "large int64"
 _ZSTD_LEVEL = 1  # Higher levels hardly make vectors smaller.
 
 
-def check_pyarrow():
-    """Raises an `ImportError` that says what to install if pyarrow cannot be imported."""
-    if pyarrow is None:
-        raise ImportError(
-            "Parquet files are read and written by pyarrow, which cannot be imported: "
-            'pip install "keras-elmo[corpora]"'
-        )
-
-
 class VectorColumn(NamedTuple):
     """A column of vectors, for one layer."""
 

@@ -6,7 +6,7 @@ import threading
 import keras
 import numpy as np
 
-from keras_elmo.checks import check_integers, short_repr
+from keras_elmo.checks import check_integers, check_library, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import read_manifest
 from keras_elmo.models.embed_stream import within_budget
@@ -163,7 +163,7 @@ class _Folder:
     """
 
     def __init__(self, path):
-        shards.check_pyarrow()
+        check_library("pyarrow.parquet", "pyarrow", "corpora")
         manifest = read_manifest(path)
         if not manifest["complete"]:
             raise ValueError(

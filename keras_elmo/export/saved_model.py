@@ -19,9 +19,7 @@ from keras_elmo.export.signatures import (
     elmo_signatures,
     has_token_axis,
     input_specs,
-    limited,
     named_outputs,
-    refuse_longer,
     without_cudnn,
 )
 from keras_elmo.files.atomic import replacing_folder, tensorflow_reason
@@ -131,20 +129,16 @@ def export_saved_model(
         for elmo in elmos:
             is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
             stack.enter_context(
-                elmo.exporting(_tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens))
+                elmo.exporting(_tokenizer(elmo, tokenizer, ops, is_of_tokens), max_tokens)
             )
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e.token_encoder.scheme.tables]
         if isinstance(model, Elmo):
-            functions = elmo_signatures(model, inputs, pooled_only, max_tokens)
+            functions = elmo_signatures(model, inputs, pooled_only)
         else:
             functions = {"serving_default": (calling(model, named_outputs), inputs)}
             if hasattr(model, "serving_signatures"):
                 functions = model.serving_signatures()
-            functions = {
-                name: (limited(function, max_tokens), specs)
-                for name, (function, specs) in functions.items()
-            }
         # Two names of one function have one trace.
         made = {
             function: module.function(function, specs) for function, specs in functions.values()
@@ -184,7 +178,7 @@ def check_arguments(path, ops, storage, max_tokens, max_batch_size, overwrite):
         )
 
 
-def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
+def _tokenizer(elmo, tokenizer, ops, is_of_tokens):
     """The tokenizer with which an `Elmo` is exported."""
     if elmo.stateful:
         raise ValueError(
@@ -194,22 +188,7 @@ def _tokenizer(elmo, tokenizer, ops, max_tokens, is_of_tokens):
     tokenizer = None if is_of_tokens else text.get_tokenizer(tokenizer) or elmo.tokenizer
     if isinstance(tokenizer, text.WhitespaceTokenizer) and tokenizer.ops != ops:
         tokenizer = type(tokenizer)(ops=ops)
-    is_limited = max_tokens is not None and tokenizer is not None
-    return _LimitedTokenizer(tokenizer, max_tokens) if is_limited else tokenizer
-
-
-class _LimitedTokenizer:
-    """A tokenizer whose graph fails if a sentence has too many tokens."""
-
-    def __init__(self, tokenizer, max_tokens):
-        self.tokenizer, self.max_tokens = tokenizer, max_tokens
-
-    def tokenize(self, strings):
-        return refuse_longer(self.tokenizer.tokenize(strings), self.max_tokens)
-
-    def tokenize_with_offsets(self, strings):
-        tokens, *offsets = self.tokenizer.tokenize_with_offsets(strings)
-        return refuse_longer(tokens, self.max_tokens), *offsets
+    return tokenizer
 
 
 def operations(path):

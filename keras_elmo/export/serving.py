@@ -5,6 +5,7 @@ import pathlib
 import tensorflow as tf
 
 from keras_elmo import text
+from keras_elmo.checks import check_library
 
 _LARGEST_REQUEST = 4096  # rows
 
@@ -26,12 +27,9 @@ def warmup_inputs(texts, takes_only_tokens):
 
 def write_warmup(path, inputs):
     """Writes a request that TensorFlow Serving runs when it loads the model: SavedModel Warmup."""
-    try:
-        from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
-    except ImportError:
-        raise ImportError(
-            'Warm-up requests need tensorflow-serving-api: pip install "keras-elmo[serving]"'
-        ) from None
+    check_library("tensorflow_serving.apis", "tensorflow-serving-api", "serving")
+    from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
+
     request = predict_pb2.PredictRequest(
         model_spec=model_pb2.ModelSpec(signature_name="serving_default"),
         inputs={name: tf.make_tensor_proto(value.numpy()) for name, value in inputs.items()},

@@ -6,8 +6,6 @@ import keyword
 import keras
 import tensorflow as tf
 
-from keras_elmo import text
-
 TEXT_INPUT = tf.TensorSpec([None], tf.string, "text")
 TOKENS_INPUT = tf.TensorSpec([None, None], tf.string, "tokens")
 
@@ -86,28 +84,14 @@ def calling(model, select_outputs):
     return call
 
 
-def limited(function, max_tokens):
-    """The function, which refuses longer sentences of padded tokens. (Tokenizers limit strings.)"""
-
-    def call(*tensors):
-        checks = [
-            check_lengths(text.to_tokens(tensor, None).row_lengths(), max_tokens)
-            for tensor in filter(has_token_axis, tensors)
-        ]
-        with tf.control_dependencies(checks):
-            return function(*map(tf.identity, tensors))
-
-    return function if max_tokens is None else call
-
-
-def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
+def elmo_signatures(elmo, inputs, pooled_only):
     """What every signature of an `Elmo` runs and takes, by name; see `export_saved_model`.
 
     Each is a pair: a function of tensors to a dict of tensors, and a list of `tf.TensorSpec`s.
     """
 
     def returning(select):
-        return limited(calling(elmo, select), max_tokens), inputs
+        return calling(elmo, select), inputs
 
     def only_with_lengths(name):
         return returning(lambda outputs: {key: outputs[key] for key in (name, "sequence_len")})
@@ -126,8 +110,7 @@ def elmo_signatures(elmo, inputs, pooled_only, max_tokens):
         received = ["Received:", sequence_len, "shape of `tokens`:", tf.shape(tokens)]
         check = tf.debugging.Assert(fits, [message, *received])
         with tf.control_dependencies([check]):
-            ragged = tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths))
-        return elmo(ragged if max_tokens is None else refuse_longer(ragged, max_tokens))
+            return elmo(tf.RaggedTensor.from_tensor(tokens, tf.identity(lengths)))
 
     tokens_inputs = [TOKENS_INPUT, tf.TensorSpec([None], tf.int32, "sequence_len")]
     return {
@@ -142,19 +125,6 @@ def named_outputs(outputs):
     if isinstance(outputs, dict):
         return outputs
     return {f"output_{index}": value for index, value in enumerate(keras.tree.flatten(outputs))}
-
-
-def refuse_longer(tokens, max_tokens):
-    """Returns a RaggedTensor unchanged; its graph fails for more than `max_tokens` in a row."""
-    with tf.control_dependencies([check_lengths(tokens.row_lengths(), max_tokens)]):
-        return tokens.with_flat_values(tf.identity(tokens.flat_values))
-
-
-def check_lengths(lengths, max_tokens):
-    """An operation that fails if a sentence has more than `max_tokens` tokens."""
-    longest = tf.reduce_max(tf.concat([lengths, [0]], 0))
-    message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
-    return tf.debugging.Assert(longest <= max_tokens, [message, longest])
 
 
 @contextlib.contextmanager

@@ -8,13 +8,14 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integers
+from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.loops import find_loop
 from keras_elmo.layers.loops.unrolled import UnrolledLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class BiLM(keras.layers.Layer):
+class BiLM(ConfiguredLayer):
     """The biLM: a forward and a backward stack of projected LSTMs, which do not see each other.
 
     Layer 0 of the result is `[token, token]`, and layer l is `[forward_l, backward_l]`. With skip
@@ -290,21 +291,6 @@ class BiLM(keras.layers.Layer):
     def output_shape(self):
         """The shape of each layer's output, which `summary` shows."""
         return None, None, 2 * self.input_dim
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "projection_dim": self.projection_dim,
-            "num_layers": self.num_layers,
-            "cell_clip": self.cell_clip,
-            "projection_clip": self.projection_clip,
-            "use_skip_connections": self.use_skip_connections,
-            "always_project": self.always_project,
-            "return_state": self.return_state,
-            "loop": self.loop,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
 
 
 def shapes_agree(shape, expected):

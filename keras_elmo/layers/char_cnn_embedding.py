@@ -15,12 +15,13 @@ from keras_elmo.checks import (
     check_integers,
     stands_for_a_shape,
 )
+from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.matmul import matmul
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class CharCNNEmbedding(keras.layers.Layer):
+class CharCNNEmbedding(ConfiguredLayer):
     """Embeds tokens by their characters: convolutions, highway layers, a projection.
 
         v_i = activation(max over positions (x * W_i) + b_i)        for each width i
@@ -112,7 +113,7 @@ class CharCNNEmbedding(keras.layers.Layer):
                     f"Received: {num_words}, {word_dim} and {projection_dim}"
                 )
             check_integers(1, num_words=num_words, word_dim=word_dim)
-        self.filters = [(int(width), int(count)) for width, count in filters]
+        self.filters = [[int(width), int(count)] for width, count in filters]
         self.character_dim = character_dim
         self.num_highway = num_highway
         self.projection_dim = projection_dim
@@ -274,19 +275,3 @@ class CharCNNEmbedding(keras.layers.Layer):
     def compute_output_spec(self, character_ids, **kwargs):
         self._check(character_ids)
         return super().compute_output_spec(character_ids)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "filters": [list(pair) for pair in self.filters],
-            "character_dim": self.character_dim,
-            "num_highway": self.num_highway,
-            "projection_dim": self.projection_dim,
-            "activation": self.activation,
-            "num_characters": self.num_characters,
-            "word_padding": self.word_padding,
-            "num_words": self.num_words,
-            "word_dim": self.word_dim,
-            "trim_characters": self.trim_characters,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }

@@ -12,6 +12,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_clips, check_integers
+from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.matmul import as_factor, matmul, rounds, with_fast_gradient
 
 # `compute_input_gates` adds this to the forget gate, as TensorFlow 1's LSTMCell does. The files
@@ -116,7 +117,7 @@ def compute_input_gates(inputs, kernel, bias, fast_gradient=False, splits_gates=
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class ProjectedLSTMCell(keras.layers.Layer):
+class ProjectedLSTMCell(ConfiguredLayer):
     """An LSTM cell with a projection and clips, for `keras.layers.RNN`, which handles the mask.
 
     Its equations are those of `compute_input_gates` and `projected_lstm_step`. The gates are
@@ -213,14 +214,3 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def call(self, inputs, states):
         m, c = self.make_step()(self.input_gates(inputs), *states)
         return m, [m, c]
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "projection_dim": self.projection_dim,
-            "cell_clip": self.cell_clip,
-            "projection_clip": self.projection_clip,
-            "always_project": self.always_project,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }

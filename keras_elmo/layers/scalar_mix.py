@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.bilm import shapes_agree
+from keras_elmo.layers.configured_layer import ConfiguredLayer
 
 _EPSILON = 1e-12  # the original's; it avoids a division by zero
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class ScalarMix(keras.layers.Layer):
+class ScalarMix(ConfiguredLayer):
     """A learned weighted sum of layers.
 
         y = gamma * sum_k softmax(w)_k h_k
@@ -114,14 +115,6 @@ class ScalarMix(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[0])
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "do_layer_norm": self.do_layer_norm,
-            "initial_scalars": self.initial_scalars,
-            "regularizer": keras.regularizers.serialize(self.regularizer),
-        }
 
 
 def _first_mask(mask):

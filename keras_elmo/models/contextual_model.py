@@ -160,13 +160,16 @@ class ContextualModel(keras.Model):
         self.train_function = self.test_function = self.predict_function = None  # Keras's graphs
 
     @contextlib.contextmanager
-    def exporting(self, tokenizer):
-        """A context in which this thread's calls use another tokenizer, for an export."""
-        self._exported.tokenizer = tokenizer
+    def exporting(self, tokenizer, limit):
+        """A context in which this thread's calls use another tokenizer, for an export.
+
+        Graphs that are made in it refuse sentences of more tokens than `limit`, or none.
+        """
+        self._exported.tokenizer, self._exported.limit = tokenizer, limit
         try:
             yield
         finally:
-            del self._exported.tokenizer
+            del self._exported.tokenizer, self._exported.limit
 
     # Text in any form
 

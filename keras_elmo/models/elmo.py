@@ -165,7 +165,8 @@ class Elmo(ContextualModel):
         self._update_trainable_layers()
 
     def call(self, inputs):
-        tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens)
+        limit = getattr(self._exported, "limit", None)
+        tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens, limit)
         tokens, row_lengths = tokens.flat_values, tokens.row_lengths()
         words, word_index = tf.unique(tokens)
         embeddings = self.token_encoder.from_words(words)

@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 
+from keras_elmo.checks import check_library
 from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.process.signals import raising_signals
 from keras_elmo.sources import names
@@ -116,11 +117,8 @@ def push_to_hub(model, repository, private):
 
 
 def _import_hub(what):
-    try:
-        import huggingface_hub
-        import huggingface_hub.utils
-    except ImportError:
-        raise ImportError(
-            f'{what} needs the package huggingface_hub: pip install "keras-elmo[hub]"'
-        ) from None
+    check_library("huggingface_hub", f"huggingface_hub, for {what},", "hub")
+    import huggingface_hub
+    import huggingface_hub.utils
+
     return huggingface_hub

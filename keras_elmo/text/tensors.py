@@ -141,13 +141,16 @@ def fit_strings(inputs, tokenizer=None):
     return text_tensor(inputs, tokenizer) if is_text else inputs
 
 
-def tokens_and_width(inputs, tokenizer, max_tokens):
+def tokens_and_width(inputs, tokenizer, max_tokens, limit=None):
     """The tokens of a call's inputs, a RaggedTensor, and the width that its outputs have.
 
     The width is an int where it is known, or else an int32 scalar. Texts have at least one column,
-    which is padding where all are empty: Keras's recurrent layers fail on none.
+    which is padding where all are empty: Keras's recurrent layers fail on none. A sentence of more
+    tokens than `limit` is an error of the graph.
     """
     tokens = to_tokens(inputs, tokenizer)
+    if limit is not None:
+        tokens = refuse_longer(tokens, limit)
     if max_tokens is not None:
         return tokens[:, :max_tokens], max_tokens
     is_padded = tokenizer is None and not isinstance(inputs, tf.RaggedTensor)
@@ -173,3 +176,12 @@ def symbolic_width(inputs, tokenizer, max_tokens):
 def num_columns(tensor):
     """The size of a tensor's second axis: an int where it is known, or else an int32 scalar."""
     return tf.shape(tensor)[1] if tensor.shape[1] is None else tensor.shape[1]
+
+
+def refuse_longer(tokens, max_tokens):
+    """A RaggedTensor as it is; its graph fails where a sentence has more than `max_tokens`."""
+    longest = tf.reduce_max(tf.concat([tokens.row_lengths(), [0]], 0))
+    message = f"A sentence must have at most {max_tokens} tokens. Received: one of"
+    check = tf.debugging.Assert(longest <= max_tokens, [message, longest])
+    with tf.control_dependencies([check]):
+        return tokens.with_flat_values(tf.identity(tokens.flat_values))

@@ -20,6 +20,7 @@ import keras_elmo
 from keras_elmo.export import saved_model
 from keras_elmo.export.exported_module import ExportedModule
 from keras_elmo.export.saved_model import operations, tensorflow_text_operations
+from keras_elmo.text import tensors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SENTENCES = ["The dog let out a sharp bark .", "", "a  b", "x\u00a0y\u3000z\u2009w"]
@@ -267,14 +268,14 @@ def test_options(one_layer_folder, tmp_path, monkeypatch):
     model = keras_elmo.Elmo.from_pretrained(one_layer_folder, tokenizer=None, max_tokens=3)
     tokens = [["They", "don", "'t", "bark"], [], ["One"]]
     expected = model.embed(tokens)
-    refuse_longer, found = saved_model.refuse_longer, []
+    refuse_longer, found = tensors.refuse_longer, []
 
     def embedding_meanwhile(*args):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             found.append(pool.submit(model.embed, tokens).result())
         return refuse_longer(*args)
 
-    monkeypatch.setattr(saved_model, "refuse_longer", embedding_meanwhile)
+    monkeypatch.setattr(tensors, "refuse_longer", embedding_meanwhile)
     options = {"tokenizer": "treebank", "ops": "core", "max_tokens": 4, "max_batch_size": 32}
     keras_elmo.export_saved_model(model, tmp_path / "1", pooled_only=True, **options)
     assert found and model.tokenizer is None

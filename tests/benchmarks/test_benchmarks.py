@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from scripts import ROOT
 
@@ -74,35 +73,6 @@ def test_corpora(run_benchmark):
     assert [(row["lines"], row["rows in the manifest"]) for row in rows] == [(200, 200), (400, 400)]
     assert_positive(tables)
     assert "| Parquet, pooled |" in text
-
-
-def test_gpu(tmp_path, run_benchmark):
-    pytest.importorskip("jax")
-    sentences = [f"{'a word ' * (n % 4)}number {n} ." for n in range(40)]
-    (tmp_path / "text").write_text("\n".join(sentences))
-    tables, results, text = run_benchmark("benchmarks.gpu --small --text", tmp_path / "text")
-    # 3 words and two boundaries a sentence, and twice 0 to 3 words more
-    assert results["text"] == {"1": 5, "32": 32 * 5 + 8 * 2 * (0 + 1 + 2 + 3)}
-    assert "Tokens (of sentences): 5 (1), 256 (32)." in text
-    numbers, speed, training = tables.values()
-    errors = [row["largest error / standard deviation"] for row in numbers]
-    # (A processor has no TensorFloat-32.)
-    assert errors[0] < 1e-4 and errors[0] <= errors[1] < 0.01
-    assert 1e-3 < errors[2] < errors[3] < 0.3 and errors[4] == pytest.approx(errors[3])
-    cosines = np.array([[row[f"least cosine, layer {k}"] for k in range(3)] for row in numbers])
-    assert (cosines > 0.999).all() and (cosines[2:] < 1 - 1e-6).all()
-    for table, column in (speed, "batch of 32"), (training, "batches of 32"):
-        assert [row["arithmetic"] for row in table] == [row["arithmetic"] for row in numbers]
-        assert all(row[column] > 0 for row in table)
-
-
-def test_lite(run_benchmark):
-    pytest.importorskip("keras_elmo_lite")
-    tables, _, text = run_benchmark("benchmarks.lite --small")
-    int8, float32 = tables["distance to keras_elmo"]
-    assert float32["largest difference"] < 1e-5 < int8["largest difference"]
-    assert min(int8[f"least cosine, layer {k}"] for k in range(3)) > 0.99
-    assert "| int8 |" in text
 
 
 def test_probes(shared, small_folder, run_benchmark):

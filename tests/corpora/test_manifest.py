@@ -45,6 +45,8 @@ def test_what_determines_the_vectors_differs(elmo):
 
 
 class Lowering:
+    tokenize = None
+
     def get_config(self):
         return {"lower": True, "ops": "core"}
 

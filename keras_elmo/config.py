@@ -317,17 +317,14 @@ def read_options_file(path, where=None):
 
     Messages call the file `where`, or else by its path.
     """
-    return read_options(os.fspath(path), read_bounded, str(path) if where is None else where)
-
-
-def read_options(name, read, where):
-    """The same of a file that `read` reads: a function of a name, a limit, and a name to show."""
+    where = str(path) if where is None else where
     # JSON detects the encoding, and a byte-order mark.
-    options = parse_options(read(name, MAX_OPTIONS_BYTES, where), where)
+    options = parse_options(read_bounded(path, MAX_OPTIONS_BYTES, where), where)
     if options.get("dictionary") != DICTIONARY_FILE:
         return options
-    other, where = (os.path.join(os.path.dirname(x), DICTIONARY_FILE) for x in (name, where))
-    return {**options, "dictionary": parse_options(read(other, MAX_DICTIONARY_BYTES, where), where)}
+    path, where = (os.path.join(os.path.dirname(x), DICTIONARY_FILE) for x in (path, where))
+    dictionary = parse_options(read_bounded(path, MAX_DICTIONARY_BYTES, where), where)
+    return {**options, "dictionary": dictionary}
 
 
 def read_bounded(path, limit, where):

@@ -10,13 +10,19 @@ A model is a folder, or a zip of one, with four files, and a fifth if it has a t
 Reference: `Embedder.get_model` in ELMoForManyLangs' elmoformanylangs/elmo.py.
 """
 
+import contextlib
 import os
-import posixpath
 import re
 
 from keras_elmo.characters import Dictionary
 from keras_elmo.checks import first_lines, short_repr
-from keras_elmo.config import MAX_DICTIONARY_BYTES, MAX_OPTIONS_BYTES, ElmoConfig, parse_options
+from keras_elmo.config import (
+    MAX_DICTIONARY_BYTES,
+    MAX_OPTIONS_BYTES,
+    ElmoConfig,
+    parse_options,
+    read_bounded,
+)
 from keras_elmo.manylangs.layout import ENCODER_FILE, TOKEN_EMBEDDER_FILE, manylangs_table
 from keras_elmo.manylangs.torch_file import open_state_dict
 from keras_elmo.weights.assign import assign_weights
@@ -67,9 +73,7 @@ def is_model(names):
 
 
 def find_weights(source):
-    """The two weight files of a model's folder, a tuple; such a tuple as it is; or `None`."""
-    if isinstance(source, tuple):
-        return source
+    """The two weight files of a model's folder, a tuple; or `None`."""
     if not isinstance(source, str | os.PathLike):
         return None
     files = tuple(os.path.join(source, name) for name in WEIGHT_FILES)
@@ -82,25 +86,26 @@ def load_files(files, where, mixes, character_encoder=None, bilm=None):
     They hold no mix.
     """
     datasets = {}
-    with open_state_dict(files[0]) as token_embedder, open_state_dict(files[1]) as encoder:
-        for file, tensors in zip(WEIGHT_FILES, (token_embedder, encoder), strict=True):
-            datasets.update({f"{file}/{name}": tensor for name, tensor in tensors.items()})
+    with contextlib.ExitStack() as stack:
+        for name, path in zip(WEIGHT_FILES, files, strict=True):
+            tensors = stack.enter_context(open_state_dict(path, os.path.join(where, name)))
+            datasets.update({f"{name}/{key}": tensor for key, tensor in tensors.items()})
         table = manylangs_table(character_encoder, bilm)
         assign_weights(datasets, table, where, part_of=lambda name: name.partition("/")[0])
 
 
-def read_config(files, folder, where):
-    """The `ElmoConfig` of a model in a folder of `files`, which errors call `where`.
+def read_config(folder, where):
+    """The `ElmoConfig` of the model in a folder, which errors call `where`.
 
-    `files` has the methods of an `Archive`. The architecture is looked for beside the others, in a
-    folder `configs` there, and in such a folder one level up.
+    The architecture is looked for beside the other files, in a folder `configs` there, and in such
+    a folder one level up.
     """
 
     def has(name):
-        return files.has(posixpath.join(folder, name))
+        return os.path.isfile(os.path.join(folder, name))
 
     def read(name, limit):
-        return files.read(posixpath.join(folder, name), limit, os.path.join(where, name))
+        return read_bounded(os.path.join(folder, name), limit, os.path.join(where, name))
 
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(

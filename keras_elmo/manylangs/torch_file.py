@@ -40,18 +40,17 @@ _OPERATIONS = _TUPLES | set(
 
 
 @contextlib.contextmanager
-def open_state_dict(file):
+def open_state_dict(file, where=None):
     """Yields the tensors of a state dict by their names; slices of them are read from the file.
 
-    `file` is a path, or a binary file object. The `ValueError` for anything else than a whole state
-    dict is one line. Nothing in the file is run, and sizes are checked before memory is taken.
+    `file` is a path, or a binary file object, which errors call `where`. The `ValueError` for
+    anything else than a whole state dict is one line. Nothing in the file is run, and sizes are
+    checked before memory is taken.
     """
     with contextlib.ExitStack() as stack:
         if isinstance(file, str | os.PathLike):
-            where, file = os.fspath(file), stack.enter_context(open(file, "rb"))
-        else:
-            where = getattr(file, "name", "the file")
-        rule = f"{where} must be a whole state dict of `torch.save`."
+            where, file = where or os.fspath(file), stack.enter_context(open(file, "rb"))
+        rule = f"{where or 'the file'} must be a whole state dict of `torch.save`."
         try:
             file.seek(0)
             is_zip = file.read(len(_ZIP_START)) == _ZIP_START

@@ -1,9 +1,8 @@
-"""`open_archive`: the files in a zip or a tar file, with bounds for those that mean harm."""
+"""`unpack`: the files in a zip or a tar file, with bounds for those that mean harm."""
 
 import bz2
 import contextlib
 import gzip
-import io
 import itertools
 import lzma
 import os
@@ -16,30 +15,31 @@ import weakref
 import zipfile
 
 from keras_elmo.checks import join_names
-from keras_elmo.config import OPTIONS_FILE, check_size
-from keras_elmo.sources.download import max_weights_size
+from keras_elmo.config import OPTIONS_FILE
 
 _UNCHECKED_BYTES = 2**26  # of a file, however well it is compressed
 _MAX_COMPRESSION = 100
+_MAX_BYTES = 2**34  # the checkpoint of the largest published model takes 6 GB
 _MAX_MEMBERS = 4096  # a module of TensorFlow Hub has about ten
 _MAX_HEADER = 1 << 20  # bytes: that of a long name has some hundred
 _MAX_DEPTH = 32  # folders within each other
 _TAR_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open, b"": open}
 
 
-@contextlib.contextmanager
-def open_archive(file, where):
-    """Opens a zip or a tar file by its content, and yields an `Archive`.
+def unpack(file, where):
+    """The files of a zip or a tar file, in a temporary folder: an `Unpacked`.
 
-    Raises a `ValueError` for anything else, and for what cannot be unpacked safely.
+    Errors call the file `where`. Raises a `ValueError` for anything else than a zip or a tar file,
+    and for what cannot be unpacked safely.
     """
+    unpacked = Unpacked()
     with contextlib.ExitStack() as stack:
         try:
             limit = max(_UNCHECKED_BYTES, _MAX_COMPRESSION * os.path.getsize(file))
             with open(file, "rb") as start:
                 magic = start.read(6)
             opener = next(o for begin, o in _TAR_OPENERS.items() if magic.startswith(begin))
-            stream = _Stream(stack.enter_context(opener(file, "rb")), limit, where)
+            stream = _Stream(stack.enter_context(opener(file, "rb")), min(limit, _MAX_BYTES), where)
             try:
                 archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r:"))
             except tarfile.ReadError:
@@ -49,11 +49,11 @@ def open_archive(file, where):
                 members, read = archive.infolist(), archive.open
                 # Members may share their compressed bytes.
                 stream.check(sum(member.file_size for member in members))
-                files = {m.filename: (m, m.file_size) for m in members if not m.is_dir()}
+                files = {m.filename: m for m in members if not m.is_dir()}
             else:
                 members, read = [*itertools.islice(archive, _MAX_MEMBERS + 1)], archive.extractfile
-                files = {m.name: (m, m.size) for m in members if not m.isdir()}
-                if others := [m.name for m, _ in files.values() if not m.isreg() or m.issparse()]:
+                files = {m.name: m for m in members if not m.isdir()}
+                if others := [m.name for m in files.values() if not m.isreg() or m.issparse()]:
                     raise _Refusal(
                         f"{where} must hold files and folders. "
                         f"Received: {others[0]}, a link or a device"
@@ -68,14 +68,20 @@ def open_archive(file, where):
                     f"{where} must not hold names that lead out of it, that are too long, or of a "
                     f"file and a folder at once. Received: {join_names(unsafe)}"
                 )
+            for name, member in files.items():
+                path = os.path.join(unpacked.path, posixpath.normpath(name))
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with read(member) as source, open(path, "wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
         except Exception as error:  # a broken index raises other errors than BadZipFile, too
+            unpacked.remove()
             if isinstance(error, _Refusal) or getattr(error, "errno", None) is not None:
                 raise  # an error of the disk has an `errno`; libraries give none
             raise ValueError(
                 f"{where} must be a folder, or a whole zip or tar file with {OPTIONS_FILE} and one "
-                f"*.hdf5. Received: a file with an error ({error})"
+                f"*.hdf5, without a password. Received: a file with an error ({error})"
             ) from None
-        yield Archive(files, read, where)
+    return unpacked
 
 
 class _Refusal(ValueError):
@@ -133,75 +139,11 @@ def _unsafe_names(names):
     return list(filter(is_unsafe, names))
 
 
-class _Unpacked:
+class Unpacked:
     """A temporary folder, which `remove` or the end of its last reference removes."""
 
     def __init__(self):
-        self.path = tempfile.mkdtemp(prefix="keras_elmo-")
-        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-class Archive:
-    """The files of an open zip or tar file, which error messages call `where`.
-
-    `members` has by name what the function `read` opens, and the size.
-    """
-
-    unpacked = None
-
-    def __init__(self, members, read, where):
-        self.where, self._read = where, read
-        self._members = {posixpath.normpath(name): member for name, member in members.items()}
-        self.names = list(self._members)
-
-    def shown(self, name):
-        return f"{self.where}:{name}"
-
-    def has(self, name):
-        return posixpath.normpath(name) in self._members
-
-    def read(self, name, limit, where):
-        name = posixpath.normpath(name)
-        if name not in self._members:
-            raise ValueError(f"{self.where} must hold {name}. Received: a file without it")
-        check_size(self._members[name][1], where, limit)
-        return self._content(name)
-
-    def weights(self, name, config):
-        """A file of weights for `config`: a binary file object, in memory."""
-        max_size = max_weights_size(sum(config.num_parameters().values()))
-        if (size := self._members[name][1]) > max_size:
-            raise ValueError(
-                f"{self.shown(name)} must be at most {max_size:,} bytes, with these options. "
-                f"Received: {size:,}"
-            )
-        file = io.BytesIO(self._content(name))
-        file.name = self.shown(name)  # for errors
-        return file
-
-    def extract(self):
-        """All files in a temporary folder, an `_Unpacked`."""
-        unpacked = _Unpacked()
-        for name in self.names:
-            path = os.path.join(unpacked.path, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with self._opened(name) as source, open(path, "wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-        return unpacked
-
-    def _content(self, name):
-        with self._opened(name) as file:
-            return file.read()
-
-    @contextlib.contextmanager
-    def _opened(self, name):
-        try:
-            with self._read(self._members[name][0]) as file:
-                yield file
-        except Exception as error:  # each kind of compression has its own errors
-            if getattr(error, "errno", None) is not None:
-                raise
-            raise ValueError(
-                f"{self.where} must be a file that can be read; make it again, without a password. "
-                f"Received: a file with an error ({error})"
-            ) from None
+        parent = tempfile.mkdtemp(prefix="keras_elmo-")
+        self.path = os.path.join(parent, "files")
+        os.mkdir(self.path)
+        self.remove = weakref.finalize(self, shutil.rmtree, parent, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import posixpath
 import zipfile
 from typing import Any
 
@@ -13,12 +12,10 @@ from keras_elmo.config import (
     OPTIONS_FILE,
     WEIGHTS_FILE,
     ElmoConfig,
-    read_bounded,
-    read_options,
     read_options_file,
 )
 from keras_elmo.sources import addresses, names
-from keras_elmo.sources.archives import open_archive
+from keras_elmo.sources.archives import unpack
 from keras_elmo.sources.download import max_weights_size, shown_address
 from keras_elmo.weights import hdf5, tf_checkpoint
 from keras_elmo.weights.weight_files import FORMATS, WeightFiles
@@ -126,76 +123,52 @@ def _check_options(path, where):
     ElmoConfig.from_options(read_options_file(path, where), where)
 
 
-class _Folder:
-    """The files of a folder, which errors call `where`: the same methods as of an `Archive`."""
-
-    def __init__(self, path, where, unpacked=None):
-        self.path, self.where, self.unpacked = path, where, unpacked
-        self.names = os.listdir(path)
-
-    def shown(self, name):
-        return os.path.join(self.where, name)
-
-    def has(self, name):
-        return os.path.isfile(os.path.join(self.path, name))
-
-    def read(self, name, limit, where):
-        return read_bounded(os.path.join(self.path, name), limit, where)
-
-    def weights(self, name, config):
-        return os.path.join(self.path, name)
-
-
 def _open_archive(file, where):
-    with open_archive(file, where) as files:
-        if not any(name.endswith(".index") for name in files.names):
-            return _open_files(files)
-        # TensorFlow reads the files of a checkpoint from a disk alone.
-        unpacked = files.extract()
-        roots = [posixpath.split(name) for name in files.names]
-        roots = [root for root, name in roots if name in (OPTIONS_FILE, "saved_model.pb")]
-        root = min(roots or [""], key=lambda root: root.count("/"))
-    return _open_folder(os.path.join(unpacked.path, root), os.path.join(where, root), unpacked)
+    """The model in the folder of an archive that is the least deep."""
+    unpacked = unpack(file, where)
+    names = {folder: set(names) for folder, _, names in os.walk(unpacked.path)}
+    roots = [folder for folder in names if names[folder] & {OPTIONS_FILE, "saved_model.pb"}]
+    roots = roots or [folder for folder in names if _is_model(names[folder])] or [unpacked.path]
+    root = min(roots, key=lambda folder: folder.count(os.sep))
+    if root != unpacked.path:
+        where = os.path.join(where, os.path.relpath(root, unpacked.path))
+    return _open_folder(root, where, unpacked)
+
+
+def _is_model(names):
+    is_allennlp = any(name.endswith(_ALLENNLP_OPTIONS) and name[0] != "." for name in names)
+    return is_allennlp or any(other.is_model(names) for other in FORMATS)
 
 
 def _open_folder(path, where, unpacked=None):
-    files, checkpoint = _Folder(path, where, unpacked), tf_checkpoint.find_weights(path)
-    if OPTIONS_FILE in files.names and (checkpoint or files.has("checkpoint")):
-        config = _read_options(files, OPTIONS_FILE)
-    elif checkpoint and tf_checkpoint.is_module(checkpoint):
+    names, checkpoint = os.listdir(path), tf_checkpoint.find_weights(path)
+    has_options = OPTIONS_FILE in names
+    others = [other for other in FORMATS if other.is_model(names)]
+    if not has_options and checkpoint and tf_checkpoint.is_module(checkpoint):
         config = tf_checkpoint.read_config(checkpoint, where)
+    elif not has_options and others:
+        config = others[0].read_config(path, where)
     else:
-        return _open_files(files)
-    return config, WeightFiles.find(path, where, unpacked)
-
-
-def _read_options(files, name):
-    where = files.shown(name)
-    return ElmoConfig.from_options(read_options(name, files.read, where), where)
-
-
-def _open_files(files):
-    """The config and the weights in a `_Folder` or an `Archive`, of any kind but a checkpoint."""
-    names = {posixpath.basename(name) for name in files.names}
-    for other in FORMATS if OPTIONS_FILE not in names else ():
-        if other.is_model(names):
-            return _open_other_format(files, other)
-    options, weights = _find_model_files(files.where, files.names)
-    config = _read_options(files, options)
-    file, shown = files.weights(weights, config), files.shown(weights)
-    weights = WeightFiles.find(file, shown, files.unpacked)
+        options, weights = OPTIONS_FILE, None
+        is_checkpoint = checkpoint or os.path.isfile(os.path.join(path, "checkpoint"))
+        if not (has_options and is_checkpoint):
+            options, weights = _find_model_files(where, names)
+        shown = os.path.join(where, options)
+        options = read_options_file(os.path.join(path, options), shown)
+        config = ElmoConfig.from_options(options, shown)
+        if weights is not None:
+            path, where = os.path.join(path, weights), os.path.join(where, weights)
+    weights = WeightFiles.find(path, where, unpacked)
     weights.check_options(config)
     return config, weights
 
 
 def _find_model_files(where, names):
-    names = [name for name in names if not os.path.basename(name).startswith(".")]
+    names = [name for name in names if not name.startswith(".")]
     weights = [name for name in names if name.endswith((".hdf5", ".h5"))]
-    weights = [name for name in weights if "softmax" not in os.path.basename(name)]
-    options = [name for name in names if os.path.basename(name) == OPTIONS_FILE]
-    options = sorted(options, key=lambda name: name.count("/"))[:1]
-    if not options:
-        options = [name for name in names if name.endswith(_ALLENNLP_OPTIONS)]
+    weights = [name for name in weights if "softmax" not in name]
+    options = [name for name in names if name == OPTIONS_FILE]
+    options = options or [name for name in names if name.endswith(_ALLENNLP_OPTIONS)]
     if len(weights) != 1 or len(options) != 1:
         raise ValueError(
             f"{where} must hold {OPTIONS_FILE} and one *.hdf5 file. "
@@ -203,13 +176,3 @@ def _find_model_files(where, names):
             "With other names, pass the pair (options, weights)."
         )
     return options[0], weights[0]
-
-
-def _open_other_format(files, other):
-    names = [name for name in files.names if other.is_model([posixpath.basename(name)])]
-    folder = posixpath.dirname(min(names, key=lambda name: name.count("/")))
-    where = files.shown(folder) if folder else files.where
-    config = other.read_config(files, folder, where)
-    paths = (posixpath.join(folder, name) for name in other.WEIGHT_FILES)
-    weights = tuple(files.weights(path, config) for path in paths)
-    return config, WeightFiles.find(weights, where, files.unpacked)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from keras_elmo.weights import hdf5, tf_checkpoint
 
 # What else holds weights: modules like `keras_elmo.manylangs.model`, each with `NAME`,
-# `WEIGHT_FILES`, `is_model`, `read_config`, `find_weights` and `load_files`. A room adds
-# its own when it is imported.
+# `is_model`, `read_config`, `find_weights` and `load_files`. A room adds its own when it is
+# imported.
 FORMATS: list[Any] = []
 
 # A model is made, and every fault of its weights is named, if their files have at least this share
@@ -30,7 +30,7 @@ class WeightFiles(NamedTuple):
 
     @classmethod
     def find(cls, source, shown=None, unpacked=None):
-        """The files of a path, of an open binary file, or of a tuple of these (see `FORMATS`).
+        """The files of a path, or an open binary file.
 
         A path is that of a weight file, of a checkpoint, or of a folder with the files of a
         checkpoint or of one of `FORMATS`. `unpacked` is a temporary folder around them, with a

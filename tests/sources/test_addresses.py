@@ -16,7 +16,7 @@ from weights.test_hub_module import assert_same, write_module
 
 from keras_elmo import BiLanguageModel, Elmo, TextClassifier
 from keras_elmo.process.signals import Interrupted, noting_signals
-from keras_elmo.sources.archives import Archive
+from keras_elmo.sources import models
 from keras_elmo_cli.inputs import load_any_model
 from keras_elmo_cli.main import main
 
@@ -177,8 +177,8 @@ def downloaded(server):
 def test_a_checkpoint_at_an_address_is_unpacked_once(server, tmp_path, small_config, monkeypatch):
     folder, unpacked = write_checkpoint(tmp_path / "c", BiLanguageModel(small_config, WORDS)), []
     server.files["model.zip"] = zip_of({p.name: p.read_bytes() for p in folder.iterdir()})
-    extract = Archive.extract
-    monkeypatch.setattr(Archive, "extract", lambda x: unpacked.append(x.where) or extract(x))
+    unpack = models.unpack
+    monkeypatch.setattr(models, "unpack", lambda *x: unpacked.append(x[1]) or unpack(*x))
     assert_same(Elmo.from_pretrained(f"{server.url}/model.zip"), Elmo.from_pretrained(folder))
     assert unpacked == [f"{server.url}/model.zip"]
 

@@ -141,27 +141,24 @@ class CharCNNEmbedding(ConfiguredLayer):
         return self.projection_dim or sum(count for _, count in self.filters)
 
     def build(self, input_shape=None):
-        def kernel(name, *shape):
-            return self.add_weight(shape, self.kernel_initializer.clone(), name=name)
-
         def bias(name, size):
             return self.add_weight((size,), "zeros", name=name)
 
         sizes = self.num_characters, self.character_dim
-        self.character_embedding = kernel("character_embedding", *sizes)
+        self.character_embedding = self.add_kernel("character_embedding", *sizes)
         self.convolution_kernels, self.convolution_biases = [], []
         for i, (width, count) in enumerate(self.filters):
             sizes = width, self.character_dim, count
-            self.convolution_kernels.append(kernel(f"convolution_kernel_{i}", *sizes))
+            self.convolution_kernels.append(self.add_kernel(f"convolution_kernel_{i}", *sizes))
             self.convolution_biases.append(bias(f"convolution_bias_{i}", count))
         num_filters = sum(count for _, count in self.filters)
         for layer in self.highway_layers:
             layer.build((None, num_filters))
         if self.num_words is not None:
-            self.word_embedding = kernel("word_embedding", self.num_words, self.word_dim)
+            self.word_embedding = self.add_kernel("word_embedding", self.num_words, self.word_dim)
         if self.projection_dim is not None:
             sizes = (self.word_dim or 0) + num_filters, self.projection_dim
-            self.projection_kernel = kernel("projection_kernel", *sizes)
+            self.projection_kernel = self.add_kernel("projection_kernel", *sizes)
             self.projection_bias = bias("projection_bias", self.projection_dim)
 
     def _trims(self, trim_characters):

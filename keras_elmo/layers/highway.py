@@ -5,11 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.matmul import matmul
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class Highway(keras.layers.Layer):
+class Highway(ConfiguredLayer):
     """A highway layer: a gate between a transformed input and the input itself.
 
         g = sigmoid(x W_carry + b_carry)
@@ -55,16 +56,11 @@ class Highway(keras.layers.Layer):
                 "The last axis of a Highway layer's input must be known. "
                 f"Received: input shape {tuple(input_shape)}"
             )
-
-        def kernel(name):
-            initializer = self.kernel_initializer.clone()
-            return self.add_weight((features, features), initializer, name=name)
-
-        self.carry_kernel = kernel("carry_kernel")
+        self.carry_kernel = self.add_kernel("carry_kernel", features, features)
         # The gate starts at sigmoid(-2) = 0.12, as in the original: the output is mostly the input.
         initializer = keras.initializers.Constant(-2.0)
         self.carry_bias = self.add_weight((features,), initializer, name="carry_bias")
-        self.transform_kernel = kernel("transform_kernel")
+        self.transform_kernel = self.add_kernel("transform_kernel", features, features)
         self.transform_bias = self.add_weight((features,), "zeros", name="transform_bias")
 
     def call(self, inputs, training=False):
@@ -77,10 +73,3 @@ class Highway(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "activation": keras.activations.serialize(self.activation),
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }

@@ -165,17 +165,15 @@ class ProjectedLSTMCell(ConfiguredLayer):
         return [self.output_size, self.units]
 
     def build(self, input_shape):
-        def kernel(name, *shape):
-            initializer = self.kernel_initializer.clone()
-            return self.add_weight(shape, initializer, name=name)
-
         gates = 4 * self.units
-        self.kernel = kernel("kernel", input_shape[-1], gates)
-        self.recurrent_kernel = kernel("recurrent_kernel", self.output_size, gates)
+        self.kernel = self.add_kernel("kernel", input_shape[-1], gates)
+        self.recurrent_kernel = self.add_kernel("recurrent_kernel", self.output_size, gates)
         self.bias = self.add_weight((gates,), "zeros", name="bias")
         self.projection_kernel = None
         if self.always_project or self.output_size != self.units:
-            self.projection_kernel = kernel("projection_kernel", self.units, self.output_size)
+            self.projection_kernel = self.add_kernel(
+                "projection_kernel", self.units, self.output_size
+            )
 
     def input_gates(self, inputs, fast_gradient=False, kernel=None, splits_gates=False):
         """`compute_input_gates` with this cell's weights, or with a kernel that a loop has read."""

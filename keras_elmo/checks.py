@@ -8,6 +8,7 @@ import os
 import warnings
 
 import keras
+import numpy as np
 
 ACTIVATIONS = ("relu", "tanh")
 # Errors name so many unknown keys or faults, and so many characters of a value or of a key: a
@@ -74,6 +75,14 @@ def is_number(value):
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def to_python_numbers(value):
+    """A value, or the items of a list, with numbers that JSON takes: none of NumPy's."""
+    if isinstance(value, list | tuple):
+        return tuple(to_python_numbers(item) for item in value)
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(value) if is_number(value) and not is_integer(value) else value
+
+
 def check_integers(least, **values):
     """Raises a `ValueError` for the first value that is not an integer of at least `least`."""
     for name, value in values.items():
@@ -99,14 +108,17 @@ def check_dropout(dropout):
         raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
 
 
+def check_positive(rule="a positive number", **values):
+    """Raises a `ValueError` for the first value that is not a positive number."""
+    for name, value in values.items():
+        if value is None or not is_clip(value):
+            raise ValueError(f"`{name}` must be {rule}. Received: {name}={short_repr(value)}")
+
+
 def check_clips(**values):
     """Raises a `ValueError` for the first value that is neither a positive number nor `None`."""
-    for name, value in values.items():
-        if not is_clip(value):
-            raise ValueError(
-                f"`{name}` must be a positive number, or None for no clipping. "
-                f"Received: {name}={short_repr(value)}"
-            )
+    given = {name: value for name, value in values.items() if value is not None}
+    check_positive("a positive number, or None for no clipping", **given)
 
 
 def is_clip(value):

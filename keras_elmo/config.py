@@ -15,9 +15,9 @@ from keras_elmo.checks import (
     are_filters,
     is_clip,
     is_integer,
-    is_number,
     join_names,
     short_repr,
+    to_python_numbers,
 )
 
 # Larger files are refused before they are parsed.
@@ -133,7 +133,7 @@ class ElmoConfig:
         if not faults:
             # JSON does not take NumPy's numbers, so they become Python's.
             for field in dataclasses.fields(self):
-                object.__setattr__(self, field.name, _to_python_numbers(getattr(self, field.name)))
+                object.__setattr__(self, field.name, to_python_numbers(getattr(self, field.name)))
             has_words = self.num_words is not None
             rule = "at least 1" if has_words else "0 without a dictionary that has words"
             check("word_dim", (self.word_dim > 0) == has_words, rule)
@@ -302,14 +302,6 @@ def _dim(value, name, faults):
         return value["dim"]
     faults.append(f"`{name}.dim` is missing")
     return None
-
-
-def _to_python_numbers(value):
-    if isinstance(value, list | tuple):
-        return tuple(_to_python_numbers(item) for item in value)
-    if is_integer(value):
-        return int(value)
-    return float(value) if is_number(value) else value
 
 
 def read_options_file(path, where=None):

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import zipfile
@@ -77,11 +76,10 @@ def checkpoint_names(folder):
 
 def run_settings(trainer):
     """What a `Trainer` must have in common with the run that it resumes."""
-    words = "\n".join(trainer.model.vocabulary.words).encode("utf-8", "surrogateescape")
     return {
         **trainer.model.config.to_options(),
         **dataclasses.asdict(trainer.options),
-        "vocabulary": hashlib.sha256(words).hexdigest(),
+        "vocabulary": trainer.model.vocabulary.digest(),
         **corpus_settings(trainer.corpus),
         "steps": trainer.num_steps,
     }

@@ -3,10 +3,17 @@
 import dataclasses
 import math
 
-from keras_elmo.checks import is_clip, is_integer, is_number, short_repr
+from keras_elmo.checks import (
+    check_choice,
+    check_clips,
+    check_dropout,
+    check_integers,
+    check_positive,
+    to_python_numbers,
+)
 from keras_elmo.config import ElmoConfig, read_options_file
 from keras_elmo.models.kernel_rounding import MATMUL_DTYPES
-from keras_elmo.training.optimizer import OPTIMIZERS, Adam
+from keras_elmo.training.optimizer import OPTIMIZERS
 
 SCHEDULES = ("constant", "linear", "cosine")
 DTYPES = ("float32", "mixed_bfloat16")
@@ -17,36 +24,6 @@ _KEYS = {
     "all_clip_norm_val": "clip_norm",
     "n_negative_samples_batch": "num_negatives",
     "n_epochs": "epochs",
-}
-
-
-def _at_least(minimum):
-    return f"an integer of at least {minimum}", lambda value: is_integer(value) and value >= minimum
-
-
-def _one_of(choices):
-    return f"one of {list(choices)}", tuple(choices).__contains__
-
-
-_POSITIVE = "a positive number", lambda value: is_number(value) and 0 < value < math.inf
-_SWITCH = "True or False", lambda value: isinstance(value, bool)
-# What must hold for the value of each field: in words, and as a function.
-_RULES = {
-    "batch_size": _at_least(1),
-    "unroll_steps": _at_least(1),
-    "dropout": ("a number from 0, below 1", lambda value: is_number(value) and 0 <= value < 1),
-    "optimizer": _one_of(OPTIMIZERS),
-    "learning_rate": _POSITIVE,
-    "clip_norm": ("positive, or None", is_clip),
-    "num_negatives": _at_least(0),
-    "epochs": _POSITIVE,
-    "schedule": _one_of(SCHEDULES),
-    "warmup_steps": _at_least(0),
-    "shuffle": _SWITCH,
-    "zero_starts": _SWITCH,
-    "dtype": _one_of(DTYPES),
-    "matmul_dtype": _one_of(MATMUL_DTYPES),
-    "seed": _at_least(0),
 }
 
 
@@ -77,7 +54,7 @@ class TrainingOptions:
         seed: int. The seed of the weights, the order of sentences, dropout and samples.
 
     Raises:
-        ValueError: a value is out of range; every such value is named.
+        ValueError: a value is out of range.
 
     Reference: options of bilm-tf's bin/train_elmo.py.
     """
@@ -99,20 +76,22 @@ class TrainingOptions:
     seed: int = 0
 
     def __post_init__(self):
+        check_choice(tuple(OPTIMIZERS), optimizer=self.optimizer)
         if self.learning_rate is None:
-            kind = OPTIMIZERS.get(self.optimizer, Adam)  # An unknown name is refused below.
-            object.__setattr__(self, "learning_rate", kind.LEARNING_RATE)
-        faults = []
-        for name, (rule, is_right) in _RULES.items():
-            value = getattr(self, name)
-            if is_number(value):  # NumPy's numbers cannot be written to a run's JSON file
-                value = int(value) if is_integer(value) else float(value)
-                object.__setattr__(self, name, value)
-            is_left = value is None and name == "num_negatives"  # to `for_vocabulary`
-            if not is_left and not is_right(value):
-                faults.append(f"`{name}` must be {rule}. Received: {short_repr(value)}")
-        if faults:
-            raise ValueError("\n".join(faults))
+            object.__setattr__(self, "learning_rate", OPTIMIZERS[self.optimizer].LEARNING_RATE)
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, to_python_numbers(value))
+        check_integers(1, batch_size=self.batch_size, unroll_steps=self.unroll_steps)
+        check_dropout(self.dropout)
+        check_positive(learning_rate=self.learning_rate, epochs=self.epochs)
+        check_clips(clip_norm=self.clip_norm)
+        if self.num_negatives is not None:
+            check_integers(0, num_negatives=self.num_negatives)
+        check_choice(SCHEDULES, schedule=self.schedule)
+        check_integers(0, warmup_steps=self.warmup_steps, seed=self.seed)
+        check_choice((True, False), shuffle=self.shuffle, zero_starts=self.zero_starts)
+        check_choice(DTYPES, dtype=self.dtype)
+        check_choice(MATMUL_DTYPES, matmul_dtype=self.matmul_dtype)
 
     def for_vocabulary(self, num_words):
         """The options with a `num_negatives` that fits so many words, or a `ValueError`."""

@@ -223,12 +223,17 @@ def _describe_corpus(options, name, corpus, vocabulary):
 
 def _describe_work(trainer):
     num_steps = trainer.num_steps - trainer.step
-    num_parameters = sum(v.shape.num_elements() for v in trainer.training_step.variables)
+    step = trainer.training_step
+    num_parameters, num_accumulators = (
+        sum(v.shape.num_elements() for v in variables)
+        for variables in (step.variables, step.optimizer.accumulators)
+    )
+    checkpoint_size = 4 * (num_parameters + num_accumulators)  # float32
     return (
         f"to train: {pluralize(num_steps, 'step')} of {trainer.tokens_per_step:,} tokens, "
         f"{num_steps * trainer.tokens_per_step:,} tokens in all (ends of sentences count); "
         f"{num_parameters / 1e6:,.1f} million parameters; "
-        f"checkpoints of {trainer.checkpoint_bytes() / 1e6:,.1f} MB, at most three at a time"
+        f"checkpoints of {checkpoint_size / 1e6:,.1f} MB, at most three at a time"
     )
 
 

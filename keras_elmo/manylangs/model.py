@@ -34,36 +34,27 @@ WORDS_FILE = "word.dic"
 WEIGHT_FILES = (TOKEN_EMBEDDER_FILE, ENCODER_FILE)
 _FILES = (CONFIG_FILE, CHARACTERS_FILE, *WEIGHT_FILES)
 
-# The architecture of all published models, whose zips lack its file.
-PUBLISHED = {
+# The sections of an architecture: their kinds, and of each key the argument of `ElmoConfig`.
+_KINDS = {"encoder": "elmo", "token_embedder": "cnn"}
+_KEYS = {
     "encoder": {
-        "name": "elmo",
-        "projection_dim": 512,
-        "cell_clip": 3,
-        "proj_clip": 3,
-        "dim": 4096,
-        "n_layers": 2,
+        "projection_dim": "projection_dim",
+        "cell_clip": "cell_clip",
+        "proj_clip": "projection_clip",
+        "dim": "units",
+        "n_layers": "num_layers",
     },
     "token_embedder": {
-        "name": "cnn",
-        "activation": "relu",
-        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
-        "n_highway": 2,
-        "word_dim": 100,
-        "char_dim": 50,
-        "max_characters_per_token": 50,
+        "activation": "activation",
+        "filters": "filters",
+        "n_highway": "num_highway",
+        "word_dim": "word_dim",
+        "char_dim": "character_dim",
+        "max_characters_per_token": "max_characters",
     },
 }
-# The keys that are an argument of `ElmoConfig` under another name.
-_ARGUMENTS = {
-    "dim": "units",
-    "n_layers": "num_layers",
-    "proj_clip": "projection_clip",
-    "char_dim": "character_dim",
-    "n_highway": "num_highway",
-    "max_characters_per_token": "max_characters",
-}
-# The two names of that file.
+# All published models have the same architecture. Their zips lack its file, which has two names.
+_PUBLISHED = {"character_dim": 50, "word_dim": 100}  # and the defaults of `ElmoConfig`
 _PUBLISHED_NAMES = ("cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json")
 
 
@@ -126,8 +117,7 @@ def read_config(folder, where):
             "`config_path`, a JSON file in the folder or in a folder `configs`. "
             f"Received: config_path={short_repr(path)}, and no such file"
         )
-    architecture = read_json(found[0]) if found else PUBLISHED
-    shape, faults = _shape(architecture)
+    shape, faults = _shape(read_json(found[0])) if found else (_PUBLISHED, [])
     has_words = shape.get("word_dim", 0) != 0
     if has_words and not has(WORDS_FILE):
         faults.append(f"`token_embedder.word_dim` is not 0, and there is no {WORDS_FILE}")
@@ -147,17 +137,16 @@ def read_config(folder, where):
 def _shape(architecture):
     """The arguments of `ElmoConfig` but the dictionary, and the faults of an architecture."""
     arguments, faults = {"use_skip_connections": True}, []
-    for name, published in PUBLISHED.items():
+    for name, keys in _KEYS.items():
         section = architecture.get(name)
         if not isinstance(section, dict):
             faults.append(f"`{name}` must be an object. Received: {short_repr(section)}")
             continue
-        kind, given = published["name"], section.get("name")
+        kind, given = _KINDS[name], section.get("name")
         if str(given).lower() != kind:
             faults.append(f"`{name}.name` must be {kind!r}. Received: {short_repr(given)}")
-        keys = [key for key in published if key != "name"]
         faults += [f"`{name}.{key}` is missing" for key in keys if key not in section]
-        arguments |= {_ARGUMENTS.get(key, key): section[key] for key in keys if key in section}
+        arguments |= {keys[key]: section[key] for key in keys if key in section}
     for clip in ("cell_clip", "projection_clip"):
         arguments[clip] = arguments.get(clip) or None  # 0 is not a clip, as in the original
     if arguments.get("character_dim") == 0:

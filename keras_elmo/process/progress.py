@@ -28,10 +28,6 @@ class ProgressBar(tqdm.tqdm):
         )
 
     def print(self, line):
+        """Shows a line above the bar."""
         if not self.disable:
-            show_line(line)
-
-
-def show_line(line):
-    """Shows a line on standard error, above a bar that is there."""
-    tqdm.tqdm.write(line, file=sys.stderr)
+            self.write(line, file=sys.stderr)

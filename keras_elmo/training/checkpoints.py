@@ -22,9 +22,6 @@ class Checkpoints:
         self.folder = folder
         self._variables = list(variables)
 
-    def num_bytes(self):
-        return sum(v.dtype.size * v.shape.num_elements() for v in self._variables)
-
     def write(self, step, progress, lstm_state):
         """Writes a checkpoint, with a dict that JSON can hold; one of the same step is replaced."""
         os.makedirs(self.folder, exist_ok=True)

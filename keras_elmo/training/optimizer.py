@@ -28,12 +28,8 @@ class Adagrad:
         """Updates the variables by one gradient for each."""
         triples = zip(gradients, self._variables, self.accumulators, strict=True)
         for gradient, variable, accumulator in triples:
-            arguments = {
-                "var": variable.handle,
-                "accum": accumulator.handle,
-                "lr": learning_rate,
-                "epsilon": tf.zeros_like(learning_rate),
-            }
+            arguments = {"var": variable.handle, "accum": accumulator.handle, "epsilon": 0.0}
+            arguments["lr"] = learning_rate
             if isinstance(gradient, tf.IndexedSlices):
                 tf.raw_ops.ResourceSparseApplyAdagradV2(
                     grad=gradient.values, indices=gradient.indices, **arguments
@@ -61,8 +57,7 @@ class Adam:
             [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables] for _ in range(2)
         )
         self.step = tf.Variable(0.0, trainable=False)
-        # What a checkpoint must hold.
-        self.accumulators = [*self.means, *self.squares, self.step]
+        self.accumulators = [*self.means, *self.squares, self.step]  # for checkpoints
 
     def apply(self, gradients, learning_rate):
         """See `Adagrad.apply`."""

@@ -176,10 +176,6 @@ class Trainer:
         if self.folder is not None:
             self.model.save_pretrained(self.folder)
 
-    def checkpoint_bytes(self):
-        """About how many bytes a checkpoint takes, of which there are at most three at a time."""
-        return 0 if self.folder is None else self._checkpoints().num_bytes()
-
     def save(self):
         """Writes a checkpoint, if there is a folder."""
         if self.folder is None:

@@ -41,8 +41,6 @@ def test_an_optimizer_resumes_as_it_would_have_continued(tmp_path, name):
     checkpoints = Checkpoints(tmp_path / "new", [*whole, *optimizer.accumulators])
     assert checkpoints.read_progress() is None
     checkpoints.write(3, progress, state)
-    (path,) = (tmp_path / "new").iterdir()
-    assert 0 < path.stat().st_size - checkpoints.num_bytes() < 5000
     take_steps(optimizer, whole, seed=2)
 
     resumed = make_variables(9)

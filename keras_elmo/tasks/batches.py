@@ -3,12 +3,15 @@
 Batches hold numbers alone, since `tf.distribute` takes no strings.
 """
 
+import os
+import shutil
 import tempfile
 
 import numpy as np
 import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
+from keras_elmo.checks import warn
 from keras_elmo.files.atomic import tensorflow_reason
 from keras_elmo.text.reading import Tokens
 
@@ -17,23 +20,44 @@ _NO_TARGET = -1  # after the end of a sentence, where other columns have 0 or ""
 # Batches hold texts of like length: so many batches at a time are sorted by length, ...
 _POOL = 50
 _MIXED = 3  # ... and the texts of so many neighbouring batches are mixed anew in each epoch.
+_MAX_SHARE_OF_DISK = 0.9  # of what is free, since others write, too
 _AHEAD = 64  # sentences that are handed to TensorFlow together: enough to hide the cost of a call
+
+
+def make_cache(elmo, names, parts, num_bytes, folder, progress):
+    """A `VectorCache` for `parts`, a list of `Examples`, in a folder if it takes more than
+    `num_bytes`; or `None` if the `Elmo` trains, or the folder has no room.
+    """
+    parts = [part for part in parts if part.stream is None]
+    if elmo.trainable_variables or not parts:
+        return None
+    tokens = sum(int(part.tokens.row_splits[-1]) for part in parts)
+    tokens += 2 * elmo.keep_sentence_boundaries * sum(part.count() for part in parts)
+    needed = max(1, 4 * (1 + vector_size(elmo.config, names)) * tokens)
+    if needed <= num_bytes:
+        return VectorCache(elmo, names, progress=progress)
+    free = shutil.disk_usage(folder).free
+    if needed > _MAX_SHARE_OF_DISK * free:
+        warn(
+            f"The vectors of all texts take {needed / 1e9:,.1f} GB, and {os.path.dirname(folder)} "
+            f"has {free / 1e9:,.1f} GB left, so the texts are embedded anew in each epoch, which "
+            "takes longer. Set the environment variable TMPDIR to a folder with more room, or "
+            "`cache_bytes` if the memory holds them"
+        )
+        return None
+    return VectorCache(elmo, names, num_bytes / needed, folder, progress)
 
 
 class VectorCache:
     """The vectors of a frozen `Elmo`, which are computed once, and kept by `tf.data`.
 
-    If those of all `parts`, a list of `Examples`, take more than `num_bytes`, they are in files
-    below `folder`; `share` is what part of them the memory would hold.
+    With a `folder` they are in files below it; `share` is what part of them the memory would hold.
     """
 
-    def __init__(self, elmo, names, parts, num_bytes, folder, progress):
+    def __init__(self, elmo, names, share=1.0, folder=None, progress=False):
         self._elmo, self._names, self._progress = elmo, names, progress
         self._size = vector_size(elmo.config, names)
-        tokens = sum(int(part.tokens.row_splits[-1]) for part in parts)
-        tokens += 2 * elmo.keep_sentence_boundaries * sum(part.count() for part in parts)
-        self.share = min(1.0, num_bytes / max(1, 4 * (1 + self._size) * tokens))
-        self._folder = folder if self.share < 1 else None
+        self.share, self._folder = share, folder
 
     def rows(self, examples):
         """A `tf.data.Dataset` of examples with vectors for tokens, which are computed now."""
@@ -79,7 +103,7 @@ def batches(examples, elmo, shuffle=False, cache=None):
     With `shuffle` each epoch has another order, in which neighbours are of like length.
     """
     if examples.stream is not None:
-        return examples.stream
+        return _streamed(examples, elmo)
     count, batch_size = examples.count(), examples.batch_size
     if shuffle:
         examples = _shuffled(examples)
@@ -109,6 +133,22 @@ def batches(examples, elmo, shuffle=False, cache=None):
     options = tf.data.Options()
     options.autotune.enabled = False
     return dataset.map(lambda row: as_batch(row, elmo)).prefetch(1).with_options(options)
+
+
+def _streamed(examples, elmo):
+    """The batches of a stream, each of the form that `as_batch` gives the first ones."""
+    like = as_batch(examples.columns(), elmo)
+    # Of texts with several labels, (batch, labels). All others have an axis of tokens.
+    table = like[1] if like[1].dtype == tf.float32 else None
+
+    def spec(tensor):
+        shape = [None if tensor is not table else size for size in tensor.shape[:2]]
+        return tf.TensorSpec([None, *shape[1:], *tensor.shape[2:]], tensor.dtype)
+
+    return tf.data.Dataset.from_generator(
+        lambda: (as_batch(batch.columns(), elmo) for batch in examples.stream()),
+        output_signature=tf.nest.map_structure(spec, like),
+    ).prefetch(1)
 
 
 def _shuffled(examples):

@@ -92,7 +92,7 @@ class Tagger(TaskModel):
     """
 
     main_output = "tags"
-    _texts_read = 8_000
+    texts_read = 8_000
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Tagger(TaskModel):
             free = np.where(values < _FORBIDDEN / 2, 0.0, values)
             weight.assign(np.where(part, free, _FORBIDDEN))
 
-    def _encode_labels(self, tokens, labels):
+    def encode_labels(self, tokens, labels):
         lengths = tokens.row_lengths().numpy().tolist()
         rows, encoded = as_lists(labels, lengths), []
         if len(rows) != len(lengths):
@@ -165,11 +165,8 @@ class Tagger(TaskModel):
         """Warns of tags that the scheme forbids; many of them are allowed from now on."""
         if not (self.has_crf and self.is_of_entities):
             return
-        none, allowed = len(self._labels), tags.transitions(self._labels.names)
-        # Each sentence between two tags that stand for its boundaries.
-        rows = examples.targets.to_tensor(none).numpy()  # (N, tokens)
-        rows = np.pad(rows, [(0, 0), (1, 1)], constant_values=none)
-        faults = np.argwhere(~allowed[rows[:, :-1], rows[:, 1:]])  # (faults, 2), by row and token
+        allowed = tags.transitions(self._labels.names)
+        rows, faults = _faults(examples.targets, allowed)
         if not len(faults):
             return
         num_faulty, (row, column) = len(set(faults[:, 0])), faults[0]
@@ -182,7 +179,32 @@ class Tagger(TaskModel):
         if num_faulty > _MAX_FAULTY_SHARE * len(rows):
             self._forbid(np.ones_like(allowed))
             message += "; so the tagger may take every transition"
+        else:
+            message += "; they are left out of the loss"
         warn(message)
+
+    def _weigh(self, examples):
+        """Without a weight for sentences whose tags the CRF may not take: their loss is huge."""
+        if not (self.has_crf and self.is_of_entities):
+            return examples
+        return examples.each(self._without_faults)
+
+    def _without_faults(self, examples):
+        crf, count = self.head.get_layer("crf"), len(self._labels)
+        allowed = np.ones((count + 1, count + 1), bool)
+        parts = (-1, slice(count)), (slice(count), slice(count)), (slice(count), -1)
+        for part, weight in zip(parts, (crf.start, crf.transitions, crf.end), strict=True):
+            allowed[part] = ops.convert_to_numpy(weight) > _FORBIDDEN / 2
+        _, faults = _faults(examples.targets, allowed)
+        if not len(faults):
+            return examples
+        is_right = np.ones(examples.count(), np.float32)
+        is_right[faults[:, 0]] = 0
+        lengths = examples.targets.row_lengths()
+        weights = examples.targets.with_flat_values(tf.repeat(is_right, lengths))
+        if examples.weights is not None:
+            weights *= examples.weights
+        return examples._replace(weights=weights)
 
     def decode(self, outputs, name):
         """The best `"tags"`, int32 (batch, tokens); or `"probabilities"`, (batch, tokens, tags)."""
@@ -304,6 +326,14 @@ class Tagger(TaskModel):
 
     def get_config(self):
         return {**super().get_config(), "crf": self.has_crf, "units": self.units}
+
+
+def _faults(targets, allowed):
+    """The sentences, padded, each between two tags that stand for its boundaries; and the row and
+    the token of each transition that is not allowed, (faults, 2)."""
+    none = len(allowed) - 1
+    rows = np.pad(targets.to_tensor(none).numpy(), [(0, 0), (1, 1)], constant_values=none)
+    return rows, np.argwhere(~allowed[rows[:, :-1], rows[:, 1:]])
 
 
 def _words(tokens):

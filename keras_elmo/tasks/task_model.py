@@ -1,5 +1,6 @@
 """`TaskModel`: what `TextClassifier` and `Tagger` share."""
 
+import functools
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
-from keras_elmo.checks import check_choice, check_dropout, check_integers, is_number, short_repr
+from keras_elmo.checks import check_choice, check_dropout, check_integers
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.contextual_model import check_restored
 from keras_elmo.models.elmo import to_elmo
 from keras_elmo.models.outputs import give_symbolic_mask
@@ -18,8 +20,9 @@ from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
 from keras_elmo.process.traced_function import without_trace_warnings
 from keras_elmo.sources.addresses import push_to_hub
-from keras_elmo.tasks import batches
-from keras_elmo.tasks.examples import Examples, check_dataset, tokens_of
+from keras_elmo.tasks.batches import WORD_ROWS, batches, make_cache, vector_size, word_rows
+from keras_elmo.tasks.ending import BestEpoch, Scores, choose_ending, digest
+from keras_elmo.tasks.examples import read_examples, read_validation, tokens_of
 from keras_elmo.tasks.labels import LabelIndex
 from keras_elmo.tasks.pretrained import load_task, save_folder
 from keras_elmo.tasks.report import Report
@@ -30,43 +33,19 @@ if TYPE_CHECKING:
 
 FINE_TUNING_RATE = 5e-4  # Adam's when LSTM layers train: a larger one makes them forget
 LAYERS = ("all", "elmo")
-MIN_EPOCHS, MAX_EPOCHS = 8, 80  # of `fit` without `epochs`, see benchmarks/results/epochs.md
-_LOOK_AHEAD = 32  # batches of a dataset without an end that are checked before the training
-
-
-class _MeanOfEpochs(keras.callbacks.Callback):
-    """Ends with the mean of the weights after each epoch of the second half: they differ by chance.
-
-    Reference: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
-    Generalization".
-    """
-
-    sums, count = (), 0
-
-    def on_epoch_end(self, epoch, logs=None):
-        if epoch >= self.params["epochs"] // 2:
-            weights = map(ops.convert_to_numpy, self.model.trainable_variables)
-            sums = self.sums or [0.0] * len(self.model.trainable_variables)
-            self.sums = [a + b for a, b in zip(sums, weights, strict=True)]
-            self.count += 1
-
-    def on_train_end(self, logs=None):
-        if self.sums:
-            for weight, total in zip(self.model.trainable_variables, self.sums, strict=True):
-                weight.assign(total / self.count)
 
 
 class TaskModel(keras.Model):
     """An `Elmo` of its own, a head above it, and the labels that it tells apart.
 
     A subclass makes its head in `__init__`, of `_head_inputs`, and hands it to `_set_head`. It has
-    `_encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor;
+    `encode_labels(tokens, labels)`, which returns the targets, a tensor or a RaggedTensor;
     `decode(outputs, name)`, what is said of the head's outputs, such as `"probabilities"`; and
     `_report(targets, found)`, a `Report` of what `decode` says under the name `main_output`.
     """
 
     main_output = "probabilities"  # which a plain call of an exported model returns
-    _texts_read = 24_000  # of a training without `epochs` and without validation data
+    texts_read = 24_000  # of a training without `epochs` and without validation data
 
     def __init__(self, model, labels, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
@@ -75,11 +54,12 @@ class TaskModel(keras.Model):
         check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
         self._labels = LabelIndex(labels)
+        self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
+        self._check_part(kwargs.get("trainable_part"))
         elmo = to_elmo(model, "model", self.dtype_policy, kwargs, tokenizer="treebank")
         if elmo.stateful:
             raise ValueError("The model must be stateless. Received: an Elmo with stateful=True")
         self.elmo = elmo.copy() if elmo is model else elmo
-        self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)
         self.vector_names = ("elmo",)
         if layers == "all":
             lstms = (f"lstm_outputs{k}" for k in range(1, 1 + self.elmo.config.num_layers))
@@ -94,7 +74,7 @@ class TaskModel(keras.Model):
 
         The words are numbers, see `word_rows`.
         """
-        size = batches.vector_size(self.elmo.config, self.vector_names)
+        size = vector_size(self.elmo.config, self.vector_names)
         inputs = {
             "vectors": keras.Input((None, size), name="vectors"),
             "mask": keras.Input((None,), dtype="bool", name="mask"),
@@ -103,7 +83,7 @@ class TaskModel(keras.Model):
         if self.word_dim:
             inputs["words"] = keras.Input((None,), dtype="int32", name="words")
             table = keras.layers.Embedding(
-                batches.WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
+                WORD_ROWS, self.word_dim, dtype=dtype, name="word_vectors"
             )
             join = keras.layers.Concatenate(dtype=dtype, name="all_vectors")
             x = join([x, table(inputs["words"])])
@@ -119,10 +99,15 @@ class TaskModel(keras.Model):
         self._head_rate, self._make_losses = learning_rate, make_losses
         self.built = True
         self._traces = {}  # of eager calls, by what they return
+        self._score = None  # of `Scores.of_weights`
         self.compile()
 
     def _check_targets(self, examples):
         """Warns of the `Examples` that `fit` trains on, if there is reason to."""
+
+    def _weigh(self, examples):
+        """The `Examples` with the weights that their loss has."""
+        return examples
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(inputs, dict):  # of `fit`
@@ -149,7 +134,7 @@ class TaskModel(keras.Model):
         """Text, or a batch of `fit` (see `as_batch`), as what the head reads."""
         if not isinstance(inputs, dict):
             outputs = self.elmo(inputs)
-            words, mask = batches.word_rows(outputs["tokens"]), outputs["mask"]
+            words, mask = word_rows(outputs["tokens"]), outputs["mask"]
             return {"vectors": self._side_by_side(outputs), "words": words, "mask": mask}
         width = tf.shape(inputs["words"])[1]
         vectors = inputs.get("vectors")
@@ -191,14 +176,17 @@ class TaskModel(keras.Model):
 
     @trainable_part.setter
     def trainable_part(self, part: str) -> None:
+        self._check_part(part)
+        self.elmo.trainable_part = part
+        if "optimizer" in self._auto:
+            self._compile_again()
+
+    def _check_part(self, part):
         if part == "mix" and self.elmo_layers == "all":
             raise ValueError(
                 'With `layers="all"`, which leaves the mix out, `trainable_part` must be "none", '
                 f'"bilm" or "all". Received: trainable_part={part!r}'
             )
-        self.elmo.trainable_part = part
-        if "optimizer" in self._auto:
-            self.compile(**self._compile_arguments)
 
     def compile(
         self, optimizer: Any = "auto", loss: Any = "auto", *, metrics: Any = "auto", **kwargs: Any
@@ -219,8 +207,13 @@ class TaskModel(keras.Model):
         self._auto = [
             name for name in defaults if isinstance(x := arguments[name], str) and x == "auto"
         ]
-        super().compile(**{**arguments, **{name: defaults[name] for name in self._auto}})
-        self._compile_arguments, self._compiled_for = arguments, self._trained()
+        final = {**arguments, **{name: defaults[name] for name in self._auto}}
+        super().compile(**final)
+        given = keras.tree.flatten([final["metrics"], kwargs.get("weighted_metrics")])
+        self._metric_names = [getattr(metric, "name", metric) for metric in given]
+        # Not an attribute with the arguments, whose metrics Keras would take for the model's.
+        self._compile_again = functools.partial(self.compile, **arguments)
+        self._compiled_for = self._trained()
 
     def _trained(self):
         return ",".join(str(id(variable)) for variable in self.trainable_variables)
@@ -248,7 +241,7 @@ class TaskModel(keras.Model):
         validation_split: float = 0.0,
         validation_batch_size: int | None = None,
         shuffle: bool = True,
-        class_weight: Mapping[Any, float] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         sample_weight: Sequence[float] | HasArray | None = None,
         cache_bytes: int = 10**9,
         **kwargs: Any,
@@ -256,27 +249,32 @@ class TaskModel(keras.Model):
         """Keras's `fit`, which without `epochs` trains to the end.
 
         Then, with validation data, the training ends as `early_stopping` says, with the weights of
-        the best epoch. Without, the texts are read 8 to 80 times, more often the fewer they are,
-        and the weights become their mean over the second half of the epochs. As long as nothing of
-        the `Elmo` trains, the vectors of all texts, validation data included, are computed once.
+        the best epoch. Without, the texts are read 8 to 80 times, more often the fewer they are (4
+        times where LSTM layers train), and the weights become their mean over the second half of
+        the epochs. With an optimizer that has `use_ema`, or a callback that chooses the weights
+        (`EarlyStopping`, `SwapEMAWeights`), these stay; your callbacks come last. As long as
+        nothing of the `Elmo` trains, the vectors of all texts are computed once.
 
         Args:
-            x: texts, in any form that `Elmo.embed` takes; or a `tf.data.Dataset` of batches of
-                texts and labels, and perhaps sample weights. It is read once, in batches of the
-                size of its first. Only with `steps_per_epoch`, which one without an end needs, is
-                it read as the training goes on, and embedded anew.
+            x: texts, in any form that `Elmo.embed` takes; or batches of texts and labels, and
+                perhaps sample weights: a `tf.data.Dataset`, a `keras.utils.PyDataset` or a
+                generator. They are read once, in batches of the size of the first. Only with
+                `steps_per_epoch`, which those without an end need, are they read as the training
+                goes on, and embedded anew.
             y: the labels of each text.
             batch_size: int.
             epochs: int, or `None`, see above.
-            validation_data: texts and labels, and perhaps sample weights, or a `tf.data.Dataset`.
+            validation_data: texts and labels, and perhaps sample weights, or batches of them.
             validation_split: float, from 0 to below 1. The share of the texts, at the end, that
                 becomes the validation data.
             validation_batch_size: int, or `None`: `batch_size`.
             shuffle: bool. Another order in each epoch.
-            class_weight: dict from labels to the weights of their texts, or tags, in the loss.
-            sample_weight: float, (N,). A weight for each text.
+            class_weight: dict from labels to the weights of their texts, or tags, in the loss; or
+                `"balanced"`: a label that is half as frequent has twice the weight.
+            sample_weight: float, (N,). A weight for each text, 0 or above.
             cache_bytes: int. The memory that the vectors may take. More of them are in temporary
-                files until `fit` ends.
+                files until `fit` ends; without room for these, the texts are embedded anew in each
+                epoch.
             **kwargs: `callbacks`, `verbose` and the other arguments of Keras.
 
         Returns:
@@ -294,42 +292,45 @@ class TaskModel(keras.Model):
         if validation_split and validation_data is not None:
             rule = "`validation_split` must be 0 beside `validation_data`."
             raise ValueError(f"{rule} Received: validation_split={validation_split!r}")
-        is_shown = kwargs.get("verbose", "auto") != 0
-        train = self._read(x, y, sample_weight, class_weight, batch_size, steps)
+        train = read_examples(self, x, y, sample_weight, batch_size, steps)
         self._check_targets(train)
         validation = None
         if validation_split:
             train, validation = train.split(validation_split)
         elif validation_data is not None:
-            validation = self._read_validation(validation_data, train.batch_size, validation_steps)
-        if epochs is None:
-            epochs, callback = MAX_EPOCHS, self.early_stopping()
-            if validation is None:
-                count = train.count() if train.stream is None else steps * train.batch_size
-                epochs = min(epochs, max(MIN_EPOCHS, round(self._texts_read / count)))
-                callback = _MeanOfEpochs()
-            kwargs["callbacks"] = [kwargs.get("callbacks") or [], callback]
+            validation = read_validation(self, validation_data, train.batch_size, validation_steps)
+        parts = [train.weighted(class_weight, self._labels)]
         if validation is not None:
             size = validation_batch_size or validation.batch_size
-            validation = validation._replace(batch_size=size)
+            parts.append(validation._replace(batch_size=size))
             if validation_steps is None:
-                validation = validation.by_length()
+                parts[1] = parts[1].by_length()
         if self.optimizer is None or self._compiled_for != self._trained():  # whoever changed it
             if "optimizer" in self._auto:
-                self.compile(**self._compile_arguments)
+                self._compile_again()
             self.make_train_function(force=True)
+        count = train.count() if steps is None else steps * train.batch_size
+        epochs, callbacks = choose_ending(
+            self, epochs, kwargs.pop("callbacks", None), count if validation is None else None
+        )
+        scores = Scores(self.main_metric)
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            cache = None
-            if not self.elmo.trainable_variables:
-                parts = [train] if validation is None else [train, validation]
-                options = cache_bytes, folder, is_shown
-                cache = batches.VectorCache(self.elmo, self.vector_names, parts, *options)
-            train = batches.batches(train, self.elmo, shuffle, cache)
-            if validation is not None:
-                validation = batches.batches(validation, self.elmo, cache=cache)
-            return super().fit(
-                train, epochs=epochs, validation_data=validation, shuffle=False, **kwargs
+            is_shown = kwargs.get("verbose", "auto") != 0
+            cache = make_cache(self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown)
+            train, *validation = (
+                batches(self._weigh(part), self.elmo, shuffle and part is parts[0], cache)
+                for part in parts
             )
+            history = super().fit(
+                train,
+                epochs=epochs,
+                callbacks=[scores, *callbacks],
+                validation_data=validation[0] if validation else None,
+                shuffle=False,
+                **kwargs,
+            )
+        self._score = scores.of_weights()
+        return history
 
     def evaluate(
         self,
@@ -345,106 +346,11 @@ class TaskModel(keras.Model):
             return super().evaluate(x, **kwargs)
         check_integers(1, batch_size=batch_size)
         steps = kwargs.get("steps")
-        examples = self._read(x, y, sample_weight, batch_size=batch_size, steps=steps)
+        examples = self._weigh(read_examples(self, x, y, sample_weight, batch_size, steps))
         if steps is None:
             examples = examples.by_length()
         with without_trace_warnings():
-            return super().evaluate(batches.batches(examples, self.elmo), **kwargs)
-
-    def _read(self, x, y=None, sample_weight=None, class_weight=None, batch_size=32, steps=None):
-        """Texts and labels in any form as `Examples`. With `steps` a dataset stays a stream."""
-        stream = None
-        if not isinstance(x, tf.data.Dataset):
-            parts = [self._encode(x, y, sample_weight, class_weight)]
-        else:
-            if y is not None or sample_weight is not None:
-                rule = "With a `tf.data.Dataset`, `y` and `sample_weight` must be None."
-                received = f"y={short_repr(y)}, sample_weight={short_repr(sample_weight)}"
-                raise ValueError(f"{rule} Received: {received}")
-            check_dataset(x, has_labels=True, steps=steps)
-            dataset, parts = x, []
-            for index, batch in enumerate(dataset if steps is None else dataset.take(_LOOK_AHEAD)):
-                try:
-                    parts.append(self._encode(*batch, class_weight=class_weight))
-                except (ValueError, TypeError) as error:
-                    raise type(error)(f"{error} of batch {index}") from None
-            batch_size = parts[0].count() if parts else 0
-            if parts and steps is not None:
-                stream = self._stream(dataset, parts[0], class_weight)
-        if not sum(part.count() for part in parts):
-            raise ValueError("There must be texts. Received: none")
-        columns = [part.columns() for part in parts]
-        columns = {name: tf.concat([each[name] for each in columns], 0) for name in columns[0]}
-        return Examples(**columns, batch_size=batch_size, stream=stream)
-
-    def _read_validation(self, validation_data, batch_size, steps):
-        if isinstance(validation_data, tf.data.Dataset):
-            validation_data = (validation_data,)
-        elif not (isinstance(validation_data, tuple | list) and len(validation_data) in (2, 3)):
-            raise ValueError(
-                "`validation_data` must be a pair of texts and labels, a triple with weights, or a "
-                f"`tf.data.Dataset`. Received: {short_repr(validation_data)}"
-            )
-        try:
-            return self._read(*validation_data, batch_size=batch_size, steps=steps)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"`validation_data`: {error}") from None
-
-    def _encode(self, texts, labels, sample_weight=None, class_weight=None):
-        if labels is None:
-            raise ValueError("There must be labels for the texts. Received: y=None")
-        tokens = tokens_of(self.elmo, texts)
-        targets = self._encode_labels(tokens, labels)
-        if sample_weight is None and class_weight is None:
-            return Examples(tokens, targets)
-        return Examples(tokens, targets, self._weights(targets, sample_weight, class_weight))
-
-    def _weights(self, targets, sample_weight, class_weight):
-        """The weight of each text, or tag, in the loss: (N,) or ragged, (N, None)."""
-        count = targets.shape[0]
-        try:
-            weights = np.ones(count) if sample_weight is None else sample_weight
-            weights = np.asarray(weights, np.float32).reshape(count)
-        except (ValueError, TypeError):  # of another length, or no numbers
-            raise ValueError(
-                f"`sample_weight` must hold a number for each of the {count:,} texts. "
-                f"Received: {short_repr(sample_weight)}"
-            ) from None
-        has_one_label = targets.dtype == tf.int32  # of a text, or of a token
-        wrong = [] if class_weight is None else [class_weight]
-        if isinstance(class_weight, Mapping) and has_one_label:
-            wrong = [k for k, w in class_weight.items() if k not in self.labels or not is_number(w)]
-        if wrong:
-            raise ValueError(
-                "`class_weight` must be a dict from labels to weights, with labels that are one of "
-                f"{', '.join(self._labels.as_strings())}; and with several labels a text, None "
-                f"(pass `sample_weight`). Received: {short_repr(wrong[0])}"
-            )
-        if not has_one_label:
-            return tf.constant(weights)
-        of_labels = [float((class_weight or {}).get(label, 1)) for label in self.labels]
-        # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
-        weights = weights.reshape([count, *[1] * (targets.shape.rank - 1)])
-        return tf.gather(of_labels, targets) * weights
-
-    def _stream(self, dataset, first, class_weight):
-        """The batches of a dataset, encoded as they come; of `Examples` like `first`."""
-        example = batches.as_batch(first.columns(), self.elmo)
-
-        def encode(*batch):
-            columns = self._encode(*batch, class_weight=class_weight).columns()
-            return tf.nest.flatten(batches.as_batch(columns, self.elmo))
-
-        def encode_in_graph(*batch):
-            flat = tf.nest.flatten(example)
-            found = tf.py_function(encode, batch, [tensor.dtype for tensor in flat])
-            for tensor, like in zip(found, flat, strict=True):
-                is_table = like.dtype == tf.float32 and not self._gives_tags()  # (batch, labels)
-                shape = [None, like.shape[-1] if is_table else None, *like.shape[2:]]
-                tensor.set_shape(shape[: like.shape.rank])
-            return tf.nest.pack_sequence_as(example, found)
-
-        return dataset.map(encode_in_graph).prefetch(1)
+            return super().evaluate(batches(examples, self.elmo), **kwargs)
 
     def predict(
         self, x: Texts | Iterable[Any], batch_size: int = 32, verbose: str | int = "auto"
@@ -485,7 +391,7 @@ class TaskModel(keras.Model):
         Raises:
             ValueError, TypeError: see `fit`.
         """
-        examples = self._read(x, y, batch_size=batch_size)
+        examples = read_examples(self, x, y, batch_size=batch_size)
         (found,) = self._outputs(examples.tokens, [self.main_output], batch_size)
         return self._report(examples.targets, found)
 
@@ -522,18 +428,22 @@ class TaskModel(keras.Model):
     @property
     def main_metric(self) -> str:
         """The metric that counts: `"accuracy"`, `"binary_accuracy"` (several labels a text), or
-        `"f1"` (of entities)."""
+        `"f1"` (of entities); `"loss"` if the model is compiled without it."""
         _, (*_, metric) = self._make_losses()
-        return metric if isinstance(metric, str) else metric.name
+        name = metric if isinstance(metric, str) else metric.name
+        return name if name in self._metric_names else "loss"
 
     def early_stopping(self, patience: int = 5) -> keras.callbacks.EarlyStopping:
         """A callback for `fit`, which ends the training when the validation data's `main_metric`
         got no better for `patience` epochs (int), and restores the weights of the best epoch.
         """
         check_integers(1, patience=patience)
-        return keras.callbacks.EarlyStopping(
-            f"val_{self.main_metric}", mode="max", patience=patience, restore_best_weights=True
-        )
+        return BestEpoch(self.main_metric, patience)
+
+    def export(self, filepath: AnyPath, format: str = "tf_saved_model", **kwargs: Any) -> None:
+        """Writes what `export_saved_model` writes, which takes the `kwargs`."""
+        check_choice(("tf_saved_model",), format=format)
+        export_saved_model(self, filepath, **kwargs)
 
     @classmethod
     def from_pretrained(cls, source: AnyPath, tokenizer: Any = "auto") -> "Self":
@@ -576,15 +486,21 @@ class TaskModel(keras.Model):
     def facts(self):
         """What a model card tells, by the names of facts."""
         names = self._labels.as_strings()
-        history = getattr(getattr(self, "history", None), "history", {})  # of a `fit`
         facts = {
             "what": f"A `{type(self).__name__}` of texts",
             "labels": ", ".join(names[:50]) + (", ..." if len(names) > 50 else ""),
             **{f"ELMo: {name}": fact for name, fact in self.elmo.facts().items() if name != "what"},
         }
-        if scores := history.get(f"val_{self.main_metric}"):
-            facts[f"{self.main_metric} of the validation data"] = f"{max(scores):.3f}"
+        if self._score is not None:
+            metric, score, weights = self._score
+            if weights == digest(self.weights):  # They were not set, loaded or trained on since.
+                facts[f"{metric} of the validation data"] = f"{score:.3f}"
         return facts
+
+    def __repr__(self):
+        count, names = len(self._labels), self._labels.as_strings()
+        shown = ", ".join(names[:5]) + (", ..." if count > 5 else "")
+        return f"<{type(self).__name__} {self.name}: {count} labels ({shown}); {self.elmo!r}>"
 
     def get_config(self):
         return {

@@ -103,7 +103,7 @@ class TextClassifier(TaskModel):
         x = keras.layers.Dense(count, activation, dtype="float32", name="classifier")(x)
         self._set_head(inputs, x, 1e-3, lambda: (loss, [metric]))
 
-    def _encode_labels(self, tokens, labels):
+    def encode_labels(self, tokens, labels):
         if self.multi_label:
             targets = self._labels.encode_sets(labels)
         else:

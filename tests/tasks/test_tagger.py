@@ -13,7 +13,8 @@ from tasks.cases import TAG_NAMES as NAMES
 import keras_elmo
 from keras_elmo import Tagger
 from keras_elmo.tasks import tags
-from keras_elmo.tasks.batches import as_batch
+from keras_elmo.tasks.batches import as_batch, batches
+from keras_elmo.tasks.examples import read_examples
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,10 @@ NO_TOKENIZER = {"padded arrays": PADDED, "tf.data, padded": (DATASET, None)}
 def test_every_form_is_read_alike(tagger, form, monkeypatch):
     if form in NO_TOKENIZER:
         with pytest.raises(ValueError, match="a RaggedTensor, or make the model with `tokenizer="):
-            tagger._read(*NO_TOKENIZER[form])
+            read_examples(tagger, *NO_TOKENIZER[form])
         monkeypatch.setattr(tagger.elmo, "tokenizer", None)
     texts, labels = {**FORMS, **NO_TOKENIZER}[form]
-    examples = tagger._read(texts, labels, batch_size=7)
+    examples = read_examples(tagger, texts, labels, batch_size=7)
     assert examples.tokens.to_list() == [[w.encode() for w in row] for row in SENTENCES]
     assert examples.targets.to_list() == [[NAMES.index(tag) for tag in row] for row in TAGS]
     assert examples.batch_size == (3 if labels is None else 7)
@@ -53,7 +54,7 @@ def test_a_dataset_without_an_end_is_read_as_it_comes(one_layer_folder):
     model = Tagger(one_layer_folder, TAGS, units=4, tokenizer=None)
     assert model.labels == ["B-PER", "O", "B-LOC", "I-PER", "I-LOC"]
     for dataset in (FORMS["tf.data"][0], DATASET):
-        stream = model._read(dataset.repeat(), steps=1).stream
+        stream = batches(read_examples(model, dataset.repeat(), steps=1), model.elmo)
         inputs, targets = next(iter(stream.skip(6)))  # the last two and the first ones
         assert inputs["lengths"].numpy().tolist() == [5, 5]
         assert targets.numpy().tolist() == 2 * [[model.labels.index(tag) for tag in TAGS[-1]]]
@@ -105,7 +106,7 @@ def test_each_sentence_is_what_it_is_alone(trained_tagger):
     trained = trained_tagger
     p = trained.predict(SENTENCES, batch_size=3, verbose=0)
     assert p.shape == (20, 5, 5) and p.dtype == np.float32
-    inputs, _ = as_batch(trained._encode(SENTENCES, TAGS).columns(), trained.elmo)
+    inputs, _ = as_batch(read_examples(trained, SENTENCES, TAGS).columns(), trained.elmo)
     np.testing.assert_allclose(trained(inputs), trained(SENTENCES), atol=1e-4)
     for row, sentence in list(enumerate(SENTENCES))[::4]:
         alone = trained.predict([sentence], verbose=0)[0]
@@ -149,7 +150,9 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, is_
         x, y, steps = sentences, tags, None
         if is_endless:
             x, y, steps = batched(3, sentences, tags).repeat(), None, 1
-        model._check_targets(model._read(x, y, steps=steps))
+        model._check_targets(read_examples(model, x, y, steps=steps))
+        if y is not None:  # The loss leaves out what is forbidden.
+            assert 0 < model.evaluate(x, y, verbose=0)[0] < 9
         return model.head.get_layer("crf").get_weights()[1].min()
 
     with warnings.catch_warnings():
@@ -161,18 +164,22 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, is_
     if not is_endless:
         tags = [list(row) for row in TAGS * 6]
         tags[1][0] = "I-LOC"
-        with pytest.warns(UserWarning, match="1 of 120 sentences .* in sentence 1$"):
+        with pytest.warns(
+            UserWarning, match="1 of 120 sentences .* in sentence 1; they are left out"
+        ):
             assert lowest(SENTENCES * 6, tags) < -1e3
 
 
 def test_weights_of_sentences_and_tags(tagger):
     weights = np.linspace(0, 2, len(SENTENCES))
-    found = tagger._encode(SENTENCES, TAGS, weights, {"O": 3.0}).weights.to_list()
+    examples = read_examples(tagger, SENTENCES, TAGS, weights)
+    found = examples.weighted({"O": 3.0}, tagger._labels).weights.to_list()
     for weight, row, right in zip(weights, found, TAGS, strict=True):
         assert row == pytest.approx([weight * (3 if tag == "O" else 1) for tag in right])
     # Weights of 0 leave the loss of the others, in a mean over all tokens.
     dataset = batched(20, SENTENCES, TAGS, weights)
-    _, _, batch = next(iter(tagger._read(dataset, class_weight={"O": 2.0}, steps=1).stream))
+    examples = read_examples(tagger, dataset, steps=1).weighted({"O": 2.0}, tagger._labels)
+    _, _, batch = next(iter(batches(examples, tagger.elmo)))
     for weight, row, expected in zip(weights, batch.numpy(), TAGS, strict=True):
         expected = [weight * (2.0 if tag == "O" else 1.0) for tag in expected]
         np.testing.assert_allclose(row[: len(expected)], expected, atol=1e-6)
@@ -244,18 +251,18 @@ def test_padded_batches_of_one_column_are_tokens_too(tagger, monkeypatch):
         .unbatch()
         .map(lambda *row: row)
     )
-    examples = tagger._read(rows.padded_batch(1))
+    examples = read_examples(tagger, rows.padded_batch(1))
     assert examples.tokens.row_lengths().numpy().tolist() == [2, 1]
-    one = tagger._encode([["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])
+    one = read_examples(tagger, [["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])
     assert one.targets.to_list() == [[4], [0]]
 
 
 def test_numbers_that_are_padded_with_any_number(one_layer_folder):
     model = Tagger(one_layer_folder, [0, 3, 1], units=2)
-    found = model._encode(TOKENS, np.array([[3, 0, 0], [1, 0, -1]])).targets
+    found = read_examples(model, TOKENS, np.array([[3, 0, 0], [1, 0, -1]])).targets
     assert found.to_list() == [[1], [2, 0]]
     with pytest.raises(ValueError, match="2 tokens and 1 tags"):
-        model._encode(TOKENS, np.array([[3], [1]]))
+        read_examples(model, TOKENS, np.array([[3], [1]]))
 
 
 def test_the_elmo_must_give_a_vector_a_token(one_layer_folder):

@@ -1,6 +1,5 @@
 """The classifier: what it reads, what of it trains, and what it says."""
 
-import functools
 import gc
 import logging
 import weakref
@@ -10,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from sklearn.utils.class_weight import compute_sample_weight
 from tasks.cases import FILMS as TEXTS
 from tasks.cases import LABELS, NAMES, batched
 
 import keras_elmo
 from keras_elmo import TextClassifier
-from keras_elmo.tasks import batches, task_model
+from keras_elmo.tasks import batches, ending
+from keras_elmo.tasks.examples import read_examples
 
 TOKENS = [text.split() for text in TEXTS]
 LABEL_INDICES = np.array([NAMES.index(label) for label in LABELS])
@@ -27,6 +28,20 @@ def classifier(one_layer_folder):
     return TextClassifier(one_layer_folder, NAMES, filters=4)
 
 
+class Batches(keras.utils.PyDataset):
+    """The texts in batches of five, a number of times, or without an end."""
+
+    def __init__(self, num_batches):
+        super().__init__()
+        self._num_batches = num_batches
+
+    num_batches = property(lambda self: self._num_batches)
+
+    def __getitem__(self, index):
+        rows = slice(5 * (index % 5), 5 * (index % 5) + 5)
+        return TEXTS[rows], LABELS[rows]
+
+
 # Each form of a column alone is read in test_examples.py and test_labels.py.
 COLUMNS = np.array(TEXTS)[:, None], np.array(LABELS)[:, None]
 FORMS = {
@@ -34,13 +49,17 @@ FORMS = {
     "tf.data": (batched(5, TEXTS, LABELS), None),
     "tf.data, columns": (batched(5, *COLUMNS), None),
     "tf.data, tokens": (batched(5, TOKENS, LABELS), None),
+    "PyDataset": (Batches(5), None),
+    "generator": (None, None),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(classifier, form):
     x, y = FORMS[form]
-    examples = classifier._read(x, y, batch_size=7)
+    if form == "generator":
+        x = (Batches(5)[index] for index in range(5))
+    examples = read_examples(classifier, x, y, batch_size=7)
     assert examples.tokens.to_list() == [[word.encode() for word in row] for row in TOKENS]
     assert examples.targets.numpy().tolist() == LABEL_INDICES.tolist()
     assert examples.batch_size == (5 if y is None else 7)
@@ -74,9 +93,9 @@ def test_it_learns_and_each_text_is_what_it_is_alone(trained_classifier):
 
 @pytest.mark.usefixtures("untraced")
 def test_fit_without_epochs(one_layer_folder, monkeypatch, capsys):
-    monkeypatch.setattr(TextClassifier, "_texts_read", 60)
-    monkeypatch.setattr(task_model, "MIN_EPOCHS", 3)
-    monkeypatch.setattr(task_model, "MAX_EPOCHS", 8)
+    monkeypatch.setattr(TextClassifier, "texts_read", 60)
+    monkeypatch.setattr(ending, "MIN_EPOCHS", 3)
+    monkeypatch.setattr(ending, "MAX_EPOCHS", 8)
     model = TextClassifier(one_layer_folder, NAMES, filters=4)
     model.compile(keras.optimizers.SGD(0.0))  # so that no epoch after the first is better
     whole, seen = (TEXTS, LABELS), keras.callbacks.Callback()
@@ -115,12 +134,15 @@ def test_several_labels_of_a_text(one_layer_folder):
     assert [sorted(r) for r in model.classify(TEXTS)] == [sorted(r) for r in rows]
     ones = np.array([["good" in r, "awful" in r] for r in rows])
     assert model.report(TEXTS, ones).averages["samples avg"].count == ones.sum()
-    expected = model._encode(TEXTS, rows).targets.numpy()
+    expected = read_examples(model, TEXTS, rows).targets.numpy()
     for y in (ones, tf.ragged.constant(rows)):
-        found = model._read(tf.data.Dataset.from_tensor_slices((TEXTS, y)).batch(5)).targets
+        found = read_examples(
+            model, tf.data.Dataset.from_tensor_slices((TEXTS, y)).batch(5)
+        ).targets
         np.testing.assert_array_equal(found, expected)
     # The same from a dataset that is read as the training goes on.
-    stream = model._read(batched(5, TEXTS, rows).repeat(), steps=1).stream
+    examples = read_examples(model, batched(5, TEXTS, rows).repeat(), steps=1)
+    stream = batches.batches(examples, model.elmo)
     _, targets = next(iter(stream))
     np.testing.assert_array_equal(targets, expected[:5])
     assert stream.element_spec[1].shape.as_list() == [None, 2]
@@ -134,11 +156,23 @@ def test_weights_of_texts_and_classes(classifier):
     assert loss == pytest.approx(np.mean(losses * weights), abs=1e-5)
     of_classes = np.where(LABEL_INDICES, 3.0, 1.0)
     for columns, of_texts in ((TEXTS, LABELS, weights), weights), ((TEXTS, LABELS), 1.0):
-        read = functools.partial(classifier._read, batched(7, *columns), class_weight={"pos": 3.0})
-        np.testing.assert_allclose(read().weights, of_texts * of_classes, atol=1e-6)
-        _, targets, found = next(iter(read(steps=1).stream))
+        examples = [read_examples(classifier, batched(7, *columns), steps=n) for n in (None, 1)]
+        whole, stream = (each.weighted({"pos": 3.0}, classifier._labels) for each in examples)
+        np.testing.assert_allclose(whole.weights, of_texts * of_classes, atol=1e-6)
+        _, targets, found = next(iter(batches.batches(stream, classifier.elmo)))
         np.testing.assert_array_equal(targets, LABEL_INDICES[:7])
         np.testing.assert_allclose(found, (of_texts * of_classes)[:7], atol=1e-6)
+
+
+def test_balanced_weights_are_those_of_scikit_learn(one_layer_folder):
+    model = TextClassifier(one_layer_folder, ["a", "b", "c", "never"], filters=1)
+    labels = ["a"] * 5 + ["b"] * 2 + ["c"]
+    examples = read_examples(model, TEXTS[:8], labels, np.arange(8))
+    found = examples.weighted("balanced", model._labels).weights
+    np.testing.assert_allclose(found, np.arange(8) * compute_sample_weight("balanced", labels))
+    assert repr(model).startswith(
+        f"<TextClassifier {model.name}: 4 labels (a, b, c, never); <Elmo "
+    )
 
 
 def test_validation_data(one_layer_folder, classifier):
@@ -148,7 +182,8 @@ def test_validation_data(one_layer_folder, classifier):
     loss, _ = model.evaluate(TEXTS[18:], numbers[18:], batch_size=1, verbose=0)
     count = keras.callbacks.LambdaCallback(on_test_batch_end=lambda batch, logs: batches.append(1))
     options = {"epochs": 1, "callbacks": count, "verbose": 0, "validation_batch_size": 1}
-    history = model.fit(batched(5, TEXTS, numbers), validation_split=0.25, **options).history
+    split = {"validation_split": 0.25, "class_weight": {0: 10, 1: 10}}  # of what trains alone
+    history = model.fit(batched(5, TEXTS, numbers), **split, **options).history
     assert history["val_loss"][0] == pytest.approx(loss, abs=1e-5) and len(batches) == 6
     model.fit(TEXTS, numbers, validation_data=(TEXTS, numbers), validation_steps=3, **options)
     assert len(batches) == 9
@@ -236,10 +271,13 @@ def test_the_head_reads_all_layers_or_their_mix_and_words(one_layer_folder):
         {"dtype": "mixed_bfloat16", "layers": "elmo", "trainable_part": "none"},
     ],
 )
-def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, tmp_path, arguments):
+def test_batches_of_ids_and_of_vectors_are_read_as_texts_are(one_layer_folder, arguments):
     model = TextClassifier(one_layer_folder, NAMES, filters=4, **arguments)
-    examples, tolerance = model._encode(TEXTS, LABELS), 2e-3 if "dtype" in arguments else 1e-5
-    cache = batches.VectorCache(model.elmo, model.vector_names, [examples], 10**9, tmp_path, False)
+    examples, tolerance = (
+        read_examples(model, TEXTS, LABELS),
+        2e-3 if "dtype" in arguments else 1e-5,
+    )
+    cache = batches.VectorCache(model.elmo, model.vector_names)
     expected = model._features(keras_elmo.strings(TEXTS))
     for given in (None, cache):
         ((inputs, targets),) = batches.batches(examples, model.elmo, cache=given)
@@ -280,6 +318,11 @@ def test_a_dataset_without_an_end_is_embedded_anew(one_layer_folder, monkeypatch
         batched(5, TEXTS, LABELS).repeat(), steps_per_epoch=2, epochs=2, verbose=0
     ).history
     assert np.isfinite(history["loss"]).all() and len(history["loss"]) == 2
+    for x in (Batches(None), (Batches(5)[index] for index in range(40))):
+        examples = read_examples(model, x, steps=2)
+        first, *_, last = batches.batches(examples, model.elmo).take(39)
+        np.testing.assert_array_equal(first[1], LABEL_INDICES[:5])
+        np.testing.assert_array_equal(last[1], LABEL_INDICES[15:20])
     wrong = batched(24, TEXTS, ["pos"] * 23 + ["other"])
     with pytest.raises(ValueError, match="one of neg, pos.*'other' in row 23 of batch 0"):
         model.fit(wrong.repeat(), steps_per_epoch=1)
@@ -317,7 +360,7 @@ def test_models_leave_no_warning_and_no_memory(one_layer_folder, caplog, count):
 
 def test_the_saved_model_says_labels(trained_classifier, tmp_path):
     trained = trained_classifier
-    keras_elmo.export_saved_model(trained, tmp_path / "1", max_tokens=4)
+    trained.export(tmp_path / "1", max_tokens=4)
     loaded = tf.saved_model.load(str(tmp_path / "1"))
     served = loaded.signatures["serving_default"]
     outputs = served(text=tf.constant(TEXTS))
@@ -356,7 +399,23 @@ def dataset(*columns):
         (lambda c: c.fit(TEXTS, LABELS, sample_weight=[1.0]), ValueError, "each of the 24 texts"),
         (lambda c: c.fit(TEXTS, LABELS, class_weight={"x": 1}), ValueError, "one of neg, pos.*'x'"),
         (lambda c: c.fit(TEXTS, LABELS, class_weight={"pos": "x"}), ValueError, "Received: 'pos'"),
-        (lambda c: c.fit(TEXTS, LABELS, class_weight="balanced"), ValueError, "must be a dict"),
+        (lambda c: c.fit(TEXTS, LABELS, class_weight="even"), ValueError, "or a dict"),
+        (
+            lambda c: c.fit(TEXTS, LABELS, class_weight={"pos": np.nan}),
+            ValueError,
+            "Received: 'pos'",
+        ),
+        (lambda c: c.fit(TEXTS, LABELS, sample_weight=[-1.0] * 24), ValueError, "not negative"),
+        (lambda c: c.fit(TEXTS, LABELS, sample_weight=[np.nan] * 24), ValueError, "not negative"),
+        (lambda c: c.fit(TEXTS, LABELS, sample_weight=[np.inf] * 24), ValueError, "not negative"),
+        (
+            lambda c: c.fit(ENDLESS, class_weight="balanced", steps_per_epoch=1),
+            ValueError,
+            "not bal",
+        ),
+        (lambda c: c.fit(Batches(None)), ValueError, "must have an end"),
+        (lambda c: c.fit(iter(TEXTS)), ValueError, "a tuple of texts and labels.* of batch 0"),
+        (lambda c: c.export("x", format="onnx"), ValueError, "`format`"),
         (lambda c: c.fit(TEXTS, LABELS, batch_size=0), ValueError, "`batch_size`"),
         (lambda c: c.fit(TEXTS, LABELS, steps_per_epoch=0), ValueError, "`steps_per_epoch`"),
         (lambda c: c.fit(TEXTS, LABELS, epochs=-1), ValueError, "`epochs`"),
@@ -386,6 +445,7 @@ def test_wrong_arguments(one_layer_folder, new_elmo):
         (lambda: TextClassifier(one_layer_folder, NAMES, dropout=1), "`dropout`"),
         (lambda: TextClassifier(one_layer_folder, NAMES, layers="mix"), "`layers` must be one of"),
         (lambda: TextClassifier(one_layer_folder, NAMES, stateful=True), "stateless"),
+        (lambda: TextClassifier(one_layer_folder, NAMES, trainable_part="mix"), 'must be "none"'),
         (lambda: TextClassifier(new_elmo, NAMES, max_tokens=3), "an Elmo, and \\['max_tokens'\\]"),
     ]
     for call, message in cases:

@@ -89,8 +89,11 @@ def as_sentence(sentence, row):
         return sentence
     if not isinstance(sentence, list | tuple):
         raise _not_text(sentence, f"row {row}")
-    tokens = enumerate(without_padding(sentence))
-    return [_to_bytes(token, f"token {index} of row {row}") for index, token in tokens]
+    tokens = without_padding(sentence)
+    for index, token in enumerate(tokens):
+        if not isinstance(token, str | bytes):
+            raise _not_text(token, f"token {index} of row {row}")
+    return [characters.text_to_bytes(token) for token in tokens]
 
 
 def without_padding(tokens):
@@ -133,16 +136,9 @@ def _tokenize(sentences, tokenizer, first):
             "With `tokenizer=None` each sentence must be a list of tokens. "
             f"Received: {short_repr(sentences[raw[0]])} in row {first + raw[0]}"
         )
-    texts = [_to_bytes(sentences[index], "") for index in raw]
+    texts = [characters.text_to_bytes(sentences[index]) for index in raw]
     tokens = dict(zip(raw, tokenizer.tokenize(tf.constant(texts)).to_list(), strict=True))
     return [tokens.get(index, sentence) for index, sentence in enumerate(sentences)]
-
-
-def _to_bytes(word, place):
-    """The bytes of a string, or a `TypeError` that names its place in the text."""
-    if isinstance(word, str | bytes):
-        return characters.text_to_bytes(word)
-    raise _not_text(word, place)
 
 
 def _not_text(value, place):

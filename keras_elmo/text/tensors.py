@@ -75,9 +75,12 @@ def text_tensor(texts, tokenizer=None):
     if tokenizer is None and len(getattr(texts, "shape", ())) == 2:
         return ragged_tokens(rows).to_tensor("", shape=texts.shape)
     tokenizer = tokenizer if tf.executing_eagerly() else None  # A graph is not looked at.
-    if any(isinstance(row, list) for row in rows):
+    are_lists = {isinstance(row, list) for row in rows}
+    if are_lists == {True, False}:
         return ragged_tokens(read_tokens(rows, tokenizer))
     look_at(rows, tokenizer)
+    if True in are_lists:
+        return ragged_tokens(rows)
     return tf.constant([text_to_bytes(row) for row in rows], tf.string)
 
 

@@ -21,11 +21,17 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 
 def add_arguments(parser):
     steps = {
-        "train": (_train.__doc__, TASK.add_train_arguments, _train),
+        "train": (_train.__doc__, _add_train_arguments, _train),
         "evaluate": (_evaluate.__doc__, TASK.add_evaluate_arguments, _evaluate),
         "label": (_label.__doc__, TASK.add_label_arguments, _label),
     }
     add_commands(parser, steps)
+
+
+def _add_train_arguments(parser):
+    TASK.add_train_arguments(parser)
+    help = "balanced: the rarer a label, the more each of its texts counts"
+    parser.add_argument("--class-weight", choices=["balanced"], help=help)
 
 
 def _train(options):

@@ -125,6 +125,7 @@ def _train(options, make, data, baseline):
             epochs=options.epochs,
             batch_size=options.batch_size,
             validation_data=data.get("dev"),
+            class_weight=getattr(options, "class_weight", None),
             callbacks=callbacks,
             verbose=0 if options.quiet else verbose,
         )

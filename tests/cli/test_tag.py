@@ -57,6 +57,7 @@ def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, 
     (folder / "a.csv").write_text(TEXTS)
     fields = ["--field", "text", "--label-field", "stars"]
     files = ["a.csv", "--test", "a.csv", "-o", "c.keras", "--epochs", 1, "-q", *fields]
+    files += ["--class-weight", "balanced"]
     status, out, err = run("classify", "train", *files, "-m", one_layer_folder)
     assert (status, err) == (0, "") and out.startswith("test: accuracy ")
     assert out.endswith("a bag of words: accuracy 100.0 %\n")
@@ -95,6 +96,7 @@ def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     data = {"train": pair, "dev": (["c"], ["x"])}
     task_steps.train(options, lambda elmo: model, data, lambda *_: ("a coin", {"accuracy": 0.25}))
     given = {"epochs": 3, "batch_size": 5, "validation_data": (["c"], ["x"]), "verbose": 2}
+    given["class_weight"] = None
     assert calls == [("mix", pair, 2, given), ("all", pair, 2, given)]
     out, err = capsys.readouterr()
     assert out == "dev: accuracy 50.0 %; a coin: accuracy 25.0 %\n"

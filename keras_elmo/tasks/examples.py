@@ -73,18 +73,18 @@ class Examples(NamedTuple):
 
     def weighted(self, class_weight, labels):
         """With the weights of classes: a dict from `labels`, a `LabelIndex`, or `"balanced"`."""
-        has_one_label = self.targets.dtype == tf.int32  # of a text, or of a token
-        wrong = [] if class_weight is None else [class_weight]
-        if isinstance(class_weight, Mapping) and has_one_label:
-            names = labels.names
-            wrong = [k for k, w in class_weight.items() if k not in names or not _is_weight(w)]
-        is_balanced = isinstance(class_weight, str) and class_weight == "balanced"
-        if is_balanced and has_one_label and self.stream is None:
-            targets = self.targets
-            targets = targets.flat_values if isinstance(targets, tf.RaggedTensor) else targets
-            counts = np.bincount(targets, minlength=len(labels))
-            share = counts.sum() / np.count_nonzero(counts)
-            return self.times(np.divide(share, counts, where=counts > 0, out=np.ones(len(labels))))
+        if class_weight is None:
+            return self
+        wrong = [class_weight]
+        if self.targets.dtype == tf.int32:  # one label of a text, or of a token
+            if isinstance(class_weight, Mapping):
+                items = class_weight.items()
+                wrong = [k for k, w in items if k not in labels.names or not _is_weight(w)]
+            elif str(class_weight) == "balanced" and self.stream is None:
+                flat = getattr(self.targets, "flat_values", self.targets)  # of ragged tags
+                counts = np.bincount(flat, minlength=len(labels))
+                mean = counts.sum() / np.count_nonzero(counts)
+                return self.times(mean / np.maximum(counts, 1))
         if wrong:
             raise ValueError(
                 '`class_weight` must be "balanced", or a dict from labels to weights, with labels '
@@ -92,8 +92,6 @@ class Examples(NamedTuple):
                 "must be None (pass `sample_weight`), and with `steps_per_epoch` not balanced. "
                 f"Received: {short_repr(wrong[0])}"
             )
-        if class_weight is None:
-            return self
         factors = [float(class_weight.get(label, 1)) for label in labels.names]
         return self.each(lambda examples: examples.times(factors))
 

@@ -72,6 +72,9 @@ class LabelIndex:
     def as_strings(self):
         return [str(label) for label in self.names]
 
+    def shown(self, count):
+        return ", ".join(self.as_strings()[:count]) + (", ..." if len(self) > count else "")
+
     def encode(self, labels, place=""):
         """A list of labels to numbers, int32 (N,). Errors name the row, then the `place` of all."""
         for row, label in enumerate(labels):

@@ -217,14 +217,9 @@ class TaskModel(ElmoWithHead):
                 batches(self._weigh(part), self.elmo, shuffle and part is parts[0], cache)
                 for part in parts
             )
-            history = super().fit(
-                train,
-                epochs=epochs,
-                callbacks=[scores, *callbacks],
-                validation_data=validation[0] if validation else None,
-                shuffle=False,
-                **kwargs,
-            )
+            options = {"epochs": epochs, "callbacks": [scores, *callbacks], "shuffle": False}
+            options["validation_data"] = validation[0] if validation else None
+            history = super().fit(train, **options, **kwargs)
         self._score = scores.of_weights()
         return history
 
@@ -351,10 +346,9 @@ class TaskModel(ElmoWithHead):
 
     def facts(self):
         """What a model card tells, by the names of facts."""
-        names = self._labels.as_strings()
         facts = {
             "what": f"A `{type(self).__name__}` of texts",
-            "labels": ", ".join(names[:50]) + (", ..." if len(names) > 50 else ""),
+            "labels": self._labels.shown(50),
             **{f"ELMo: {name}": fact for name, fact in self.elmo.facts().items() if name != "what"},
         }
         if self._score is not None:
@@ -364,9 +358,8 @@ class TaskModel(ElmoWithHead):
         return facts
 
     def __repr__(self):
-        count, names = len(self._labels), self._labels.as_strings()
-        shown = ", ".join(names[:5]) + (", ..." if count > 5 else "")
-        return f"<{type(self).__name__} {self.name}: {count} labels ({shown}); {self.elmo!r}>"
+        labels = f"{len(self._labels)} labels ({self._labels.shown(5)})"
+        return f"<{type(self).__name__} {self.name}: {labels}; {self.elmo!r}>"
 
     def get_config(self):
         return {

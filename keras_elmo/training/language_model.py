@@ -265,15 +265,30 @@ class BiLanguageModel(ContextualModel):
         rng = np.random.default_rng(seed)
         for variable in self.variables:  # the biases stay at zero
             variable.assign(tf.zeros_like(variable))
-        _draw_character_encoder(rng, self.config, self.character_encoder)
+        config, encoder = self.config, self.character_encoder
+        _draw_uniform(rng, 1.0, encoder.character_embedding)
+        if encoder.num_words is not None:
+            _draw_uniform(rng, 1.0, encoder.word_embedding)
+        for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
+            if config.activation == "relu":
+                _draw_uniform(rng, 0.05, kernel)
+            else:
+                _draw_normal(rng, width * config.character_dim, kernel)
+        for layer in encoder.highway_layers:
+            _draw_normal(rng, config.num_filters, layer.carry_kernel)
+            _draw_normal(rng, config.num_filters, layer.transform_kernel)
+            layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
+        if encoder.projection_dim is not None:
+            _draw_normal(rng, encoder.projection_kernel.shape[0], encoder.projection_kernel)
         for cell in (*self.bilm.cells("forward"), *self.bilm.cells("backward")):
             # Both kernels are one in the original.
             fans = cell.kernel.shape[0] + cell.recurrent_kernel.shape[0] + cell.kernel.shape[1]
-            _draw_uniform(rng, (6 / fans) ** 0.5, cell.kernel, cell.recurrent_kernel)
+            for kernel in (cell.kernel, cell.recurrent_kernel):
+                _draw_uniform(rng, (6 / fans) ** 0.5, kernel)
             if cell.projection_kernel is not None:
                 limit = (6 / sum(cell.projection_kernel.shape)) ** 0.5
                 _draw_uniform(rng, limit, cell.projection_kernel)
-        _draw_normal(rng, self.config.projection_dim, self.softmax.kernel)
+        _draw_normal(rng, config.projection_dim, self.softmax.kernel)
 
     def initialize_softmax(self, seed: int = 0) -> None:
         """Draws the weights of the softmax alone, as `initialize` does."""
@@ -377,28 +392,9 @@ class BiLanguageModel(ContextualModel):
         return model
 
 
-def _draw_character_encoder(rng, config, encoder):
-    _draw_uniform(rng, 1.0, encoder.character_embedding)
-    if encoder.num_words is not None:
-        _draw_uniform(rng, 1.0, encoder.word_embedding)
-    for (width, _), kernel in zip(config.filters, encoder.convolution_kernels, strict=True):
-        if config.activation == "relu":
-            _draw_uniform(rng, 0.05, kernel)
-        else:
-            _draw_normal(rng, width * config.character_dim, kernel)
-    for layer in encoder.highway_layers:
-        _draw_normal(rng, config.num_filters, layer.carry_kernel, layer.transform_kernel)
-        layer.carry_bias.assign(tf.fill(layer.carry_bias.shape, -2.0))
-    if encoder.projection_dim is not None:
-        _draw_normal(rng, encoder.projection_kernel.shape[0], encoder.projection_kernel)
+def _draw_uniform(rng, limit, variable):
+    variable.assign(rng.uniform(-limit, limit, variable.shape).astype(np.float32))
 
 
-def _draw_uniform(rng, limit, *variables):
-    for variable in variables:
-        variable.assign(rng.uniform(-limit, limit, variable.shape).astype(np.float32))
-
-
-def _draw_normal(rng, fan_in, *variables):
-    for variable in variables:
-        values = rng.normal(scale=fan_in**-0.5, size=variable.shape)
-        variable.assign(values.astype(np.float32))
+def _draw_normal(rng, fan_in, variable):
+    variable.assign(rng.normal(scale=fan_in**-0.5, size=variable.shape).astype(np.float32))

@@ -1,11 +1,12 @@
 """State dicts without PyTorch: what is read, and what is refused."""
 
+import contextlib
 import functools
-import io
 import os
 import pickle
 import re
 import struct
+import tempfile
 import tracemalloc
 import zipfile
 
@@ -27,8 +28,17 @@ WEIGHT = ARRAYS["layer.weight"]
 each_format = pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
 
 
+@contextlib.contextmanager
+def opened(data):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        with open_state_dict(file.name, "the file") as tensors:
+            yield tensors
+
+
 def read(data):
-    with open_state_dict(io.BytesIO(data)) as tensors:
+    with opened(data) as tensors:
         return {name: tensor[()] for name, tensor in tensors.items()}
 
 
@@ -51,10 +61,8 @@ def refused(data):
 
 
 @pytest.mark.parametrize("make", [*FORMATS.values(), functools.partial(legacy_bytes, protocol=5)])
-def test_every_tensor_is_read(make, tmp_path):
-    path = tmp_path / "encoder.pkl"
-    path.write_bytes(make(ARRAYS))
-    with open_state_dict(path) as tensors:
+def test_every_tensor_is_read(make):
+    with opened(make(ARRAYS)) as tensors:
         assert list(tensors) == list(ARRAYS)
         for name, array in ARRAYS.items():
             assert tensors[name].shape == array.shape and tensors[name].dtype == array.dtype
@@ -218,7 +226,7 @@ def test_storages_that_are_missing_or_too_many():
     assert message in refused(legacy_bytes({}, state, {}, []))
     assert message in refused(legacy_bytes({}, state, {"0": WEIGHT, "1": WEIGHT}))
     assert message in refused(legacy_bytes({}, state, {"0": WEIGHT}, ["0", "0"]))
-    assert "keys of its storages" in refused(legacy_bytes({}, state, {}, [7]))
+    assert message in refused(legacy_bytes({}, state, {}, [7]))
     assert "without 'model/data/0'" in refused(zip_bytes({}, state, {}))
     outside = {"layer.weight": Tensor("../../etc/passwd", WEIGHT)}
     assert "without 'model/data/../../etc/passwd'" in refused(zip_bytes({}, outside, {}))
@@ -255,7 +263,7 @@ def test_a_storage_with_a_wrong_checksum_is_an_error_when_it_is_read():
     data = zip_bytes(ARRAYS)
     position = data.index(WEIGHT.tobytes())
     damaged = data[:position] + b"\xff" + data[position + 1 :]
-    with open_state_dict(io.BytesIO(damaged)) as tensors:
+    with opened(damaged) as tensors:
         np.testing.assert_array_equal(tensors["layer.bias"][()], ARRAYS["layer.bias"])
         with pytest.raises(ValueError, match="Bad CRC-32"):
             tensors["layer.weight"][()]

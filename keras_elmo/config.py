@@ -271,8 +271,7 @@ def _arguments(options):
     arguments["character_dim"] = _dim(char_cnn.get("embedding"), "char_cnn.embedding", faults)
     expected = arguments["projection_dim"]
     projection = char_cnn.get("projection", expected)
-    if isinstance(projection, dict):
-        projection = projection.get("dim")
+    projection = projection.get("dim") if isinstance(projection, dict) else projection
     if projection != expected:
         faults.append(
             f"`char_cnn.projection` must be `lstm.projection_dim`, {short_repr(expected)}. "

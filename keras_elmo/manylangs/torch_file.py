@@ -76,7 +76,8 @@ def _open_legacy(file, size):
     unpickler = _Unpickler(file, order)
     tensors, storages = unpickler.load_tensors(), unpickler.storages
     keys = _Unpickler(file).load()
-    if not isinstance(keys, list) or sorted(keys) != sorted(storages):
+    are_names = isinstance(keys, list) and all(type(key) is str for key in keys)
+    if not are_names or sorted(keys) != sorted(storages):
         raise _RefusedError("a file whose list of storages is not that of its tensors")
     starts = {}
     for key in keys:

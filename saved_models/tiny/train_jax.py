@@ -37,7 +37,7 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import ElmoConfig, characters
+from keras_elmo import BiLanguageModel, ElmoConfig, characters
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.sources import open_model
@@ -45,7 +45,7 @@ from keras_elmo.training import Corpus, TrainingOptions
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli.inputs import model_source
-from keras_elmo_cli.train import SMALL, make_model
+from keras_elmo_cli.train import SMALL
 
 CHUNK = 500  # steps of one call of the compiled program
 BEGIN, END = 0, 1  # the indices of <S> and </S> among the distinct words of a text
@@ -411,8 +411,9 @@ def main(arguments=None):
     add = parser.add_argument
     add("--train", required=True, nargs="+", help="text files, a sentence a line")
     add("--vocab", required=True, help="vocabulary, as `keras-elmo vocabulary` writes it")
-    add("--options", help="options.json; its shape alone is read (default: that of `small`)")
-    add("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
+    shape = parser.add_mutually_exclusive_group().add_argument
+    shape("--options", help="options.json; its shape alone is read (default: that of `small`)")
+    shape("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
     add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
     add(
         "--batch-size", type=int, default=128, help="lanes of text that are read side by side (128)"
@@ -455,7 +456,13 @@ def main(arguments=None):
     with making_folder(values.output):
         vocabulary = Vocabulary(values.vocab)
         options = options.for_vocabulary(len(vocabulary))
-        model = make_model(values, config, vocabulary, options)
+        if values.init:
+            model = BiLanguageModel.from_pretrained(model_source(values.init), vocabulary)
+            if not model.has_softmax:
+                model.initialize_softmax(options.seed)
+        else:
+            model = BiLanguageModel(config, vocabulary)
+            model.initialize(options.seed)
         text = Text(Corpus(values.train).sentences(), model.vocabulary)
         device, num_tokens = jax.devices()[0].device_kind, len(text.tokens)
         print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)

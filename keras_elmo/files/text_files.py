@@ -18,7 +18,6 @@ from keras_elmo.checks import short_repr
 from keras_elmo.process.signals import check_signals
 
 _FAULT = "\udc80"  # Stands for bytes that cannot be decoded. No decoded text holds it.
-_BYTE_ORDER_MARK = "\ufeff"
 _WAITING_SECONDS = 0.2  # between two looks for signals while a pipe is empty
 
 codecs.register_error("keras_elmo.mark", lambda error: (_FAULT, error.end))
@@ -151,7 +150,7 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
             if not keep_ends:
                 line = line.rstrip("\r\n")
             if line_number == 1:
-                line = line.removeprefix(_BYTE_ORDER_MARK)
+                line = line.removeprefix("\ufeff")  # a byte-order mark
             if _FAULT in line:
                 _refuse_undecodable(name, encoding, line_number, line)
             yield line

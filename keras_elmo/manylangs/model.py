@@ -16,13 +16,7 @@ import re
 
 from keras_elmo.characters import Dictionary
 from keras_elmo.checks import first_lines, short_repr
-from keras_elmo.config import (
-    MAX_DICTIONARY_BYTES,
-    MAX_OPTIONS_BYTES,
-    ElmoConfig,
-    parse_options,
-    read_bounded,
-)
+from keras_elmo.config import MAX_DICTIONARY_BYTES, ElmoConfig, read_bounded, read_options_file
 from keras_elmo.manylangs.layout import ENCODER_FILE, TOKEN_EMBEDDER_FILE, manylangs_table
 from keras_elmo.manylangs.torch_file import open_state_dict
 from keras_elmo.weights.assign import assign_weights
@@ -95,8 +89,8 @@ def read_config(folder, where):
     def has(name):
         return os.path.isfile(os.path.join(folder, name))
 
-    def read(name, limit):
-        return read_bounded(os.path.join(folder, name), limit, os.path.join(where, name))
+    def paths_of(name):
+        return os.path.join(folder, name), os.path.join(where, name)
 
     if missing := [name for name in _FILES if not has(name)]:
         raise ValueError(
@@ -104,10 +98,7 @@ def read_config(folder, where):
             f"Received: no {', '.join(missing)}"
         )
 
-    def read_json(name):
-        return parse_options(read(name, MAX_OPTIONS_BYTES), os.path.join(where, name))
-
-    path = read_json(CONFIG_FILE).get("config_path")
+    path = read_options_file(*paths_of(CONFIG_FILE)).get("config_path")
     name = re.split(r"[\\/]", path)[-1] if isinstance(path, str) else ""
     folders = ["", "configs/", "../configs/"]
     found = [folder + name for folder in folders if name and has(folder + name)]
@@ -117,17 +108,19 @@ def read_config(folder, where):
             "`config_path`, a JSON file in the folder or in a folder `configs`. "
             f"Received: config_path={short_repr(path)}, and no such file"
         )
-    shape, faults = _shape(read_json(found[0])) if found else (_PUBLISHED, [])
+    shape, faults = _PUBLISHED, []
+    if found:
+        shape, faults = _shape(read_options_file(*paths_of(found[0])))
     has_words = shape.get("word_dim", 0) != 0
     if has_words and not has(WORDS_FILE):
         faults.append(f"`token_embedder.word_dim` is not 0, and there is no {WORDS_FILE}")
     if faults:
         where = os.path.join(where, found[0]) if found else where
         raise ValueError(f"{where} cannot be read:\n  " + first_lines(faults))
-    entries = [
-        read_dic(read(file, MAX_DICTIONARY_BYTES), os.path.join(where, file))
-        for file in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]
-    ]
+    entries = []
+    for name in (CHARACTERS_FILE, WORDS_FILE)[: 1 + has_words]:
+        path, shown = paths_of(name)
+        entries.append(read_dic(read_bounded(path, MAX_DICTIONARY_BYTES, shown), shown))
     try:
         return ElmoConfig(dictionary=Dictionary(*entries), **shape)
     except ValueError as error:

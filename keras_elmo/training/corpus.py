@@ -46,13 +46,13 @@ class Corpus:
         Raises:
             ValueError: there is no token in any file, or a line cannot be decoded.
         """
-        sentences, tokens = zip(*self.file_counts(progress), strict=True)
-        return sum(sentences), sum(tokens)
-
-    def file_counts(self, progress=None):
-        """The numbers of sentences and of tokens of each file: a list of pairs. See `counts`."""
         if self._counts is None:
             self._count(progress=progress)
+        return tuple(map(sum, zip(*self._counts, strict=True)))
+
+    def file_counts(self):
+        """The numbers of sentences and of tokens of each file: a list of pairs."""
+        self.counts()
         return self._counts
 
     def oov_rate(self, vocabulary, progress=None):

@@ -1,4 +1,4 @@
-"""`Adagrad` and `Adam`, and the clipping of gradients.
+"""`Adagrad` and `Adam`.
 
 A gradient is dense, or it holds rows of a table (`tf.IndexedSlices`), none of them twice; the
 optimizers then touch these rows alone.
@@ -101,14 +101,3 @@ def sum_repeated_rows(gradient):
     rows, index = tf.unique(gradient.indices)
     values = tf.math.unsorted_segment_sum(gradient.values, index, tf.size(rows))
     return tf.IndexedSlices(values, rows, gradient.dense_shape)
-
-
-def clip(gradients, norm):
-    """Scales gradients so that their norm together is at most `norm` (`None`: does not scale them).
-
-    Returns them, and the norm that they had before.
-    """
-    total = tf.linalg.global_norm(gradients)
-    if norm is None:
-        return gradients, total
-    return tf.clip_by_global_norm(gradients, norm, total)

@@ -131,9 +131,8 @@ class Trainer:
 
     def _check_signals(self, *_):
         step = self.last_checkpoint_step
-        if step is None:
-            check_signals("nothing was kept")
-        check_signals(f"resume from the checkpoint of step {step} with --resume")
+        resume = f"resume from the checkpoint of step {step} with --resume"
+        check_signals("nothing was kept" if step is None else resume)
 
     def _train_one_step(self, batch):
         """Returns the metrics of the step, see `run`."""

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.models.kernel_rounding import warn_of_slow_processor
-from keras_elmo.training.optimizer import OPTIMIZERS, clip, sum_repeated_rows
+from keras_elmo.training.optimizer import OPTIMIZERS, sum_repeated_rows
 
 
 class TrainingStep:
@@ -41,7 +41,9 @@ class TrainingStep:
             objective = self.options.unroll_steps * sum(losses) / 2
         gradients = tape.gradient(objective, self.variables)
         gradients = [sum_repeated_rows(gradient) for gradient in gradients]
-        gradients, norm = clip(gradients, self.options.clip_norm)
+        norm = tf.linalg.global_norm(gradients)
+        if self.options.clip_norm is not None:
+            gradients, _ = tf.clip_by_global_norm(gradients, self.options.clip_norm, norm)
         self.optimizer.apply(gradients, learning_rate)
         return tf.stack(losses), norm, state
 

@@ -309,36 +309,27 @@ def read_options_file(path, where=None):
     Messages call the file `where`, or else by its path.
     """
     where = str(path) if where is None else where
-    # JSON detects the encoding, and a byte-order mark.
-    options = parse_options(read_bounded(path, MAX_OPTIONS_BYTES, where), where)
+    options = _read_json(path, MAX_OPTIONS_BYTES, where)
     if options.get("dictionary") != DICTIONARY_FILE:
         return options
     path, where = (os.path.join(os.path.dirname(x), DICTIONARY_FILE) for x in (path, where))
-    dictionary = parse_options(read_bounded(path, MAX_DICTIONARY_BYTES, where), where)
-    return {**options, "dictionary": dictionary}
+    return {**options, "dictionary": _read_json(path, MAX_DICTIONARY_BYTES, where)}
 
 
 def read_bounded(path, limit, where):
     """The bytes of a file, or a `ValueError` where there are too many."""
     with open(path, "rb") as file:
         data = file.read(limit + 1)
-        check_size(max(len(data), os.fstat(file.fileno()).st_size), where, limit)
+        if (size := max(len(data), os.fstat(file.fileno()).st_size)) > limit:
+            rule = f"{where} must be a file of options, of at most {limit:,} bytes"
+            raise ValueError(f"{rule}. Received: {size:,} bytes")
     return data
 
 
-def check_size(size, where, limit):
-    """Raises a `ValueError` for a file of options, or of a dictionary, that is too large."""
-    if size > limit:
-        raise ValueError(
-            f"{where} must be a file of options, of at most {limit:,} bytes. "
-            f"Received: {size:,} bytes"
-        )
-
-
-def parse_options(text, where=OPTIONS_FILE):
-    """The JSON object in `text` (`str` or `bytes`), or a `ValueError` that names `where`."""
+def _read_json(path, limit, where):
+    data = read_bounded(path, limit, where)
     try:
-        options = json.loads(text)
+        options = json.loads(data)  # which detects the encoding, and a byte-order mark
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} must be a JSON file. Received: other text ({error})") from None
     if not isinstance(options, dict):

@@ -132,9 +132,9 @@ class Stream:
             yield window
 
     def _make_batch(self, window, step):
-        word_indices = {_BEGIN: _BEGIN, _END: _END}  # each distinct word gets the next index
         shape = (2, self.batch_size, self.unroll_steps)
         inputs, targets = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        read = []  # where the inputs are, and their tokens
         for lane, pieces in enumerate(window):
             column = 0
             for sentence, start, end in pieces:
@@ -143,23 +143,23 @@ class Stream:
                 forward = sentence[start : end + 1]
                 backward = sentence[last - end : last - start + 1][::-1]
                 for direction, tokens in enumerate((forward, backward)):
-                    inputs[direction, lane, columns] = [
-                        word_indices.setdefault(token, len(word_indices)) for token in tokens[:-1]
-                    ]
+                    read.append(((direction, lane, columns), tokens[:-1]))
                     targets[direction, lane, columns] = [
                         self._ids.get(token, self.vocabulary.unknown) for token in tokens[1:]
                     ]
                 column = columns.stop
         # The shortest words come first, see `CharCNNEmbedding`.
-        words = [characters.text_to_bytes(word) for word in word_indices if isinstance(word, str)]
-        order = sorted(range(len(words)), key=lambda index: len(words[index]))
-        permutation = np.arange(len(word_indices), dtype=np.int32)
-        permutation[np.array(order, np.int32) + 2] = permutation[2:].copy()
+        words = dict.fromkeys(token for _, tokens in read for token in tokens)
+        words = {word: characters.text_to_bytes(word) for word in words if isinstance(word, str)}
+        words = dict(sorted(words.items(), key=lambda pair: len(pair[1])))
+        indices = {word: index for index, word in enumerate((_BEGIN, _END, *words))}
+        for place, tokens in read:
+            inputs[place] = [indices[token] for token in tokens]
         batch = {
             "step": np.array(step, np.int64),
-            "words": np.array([words[index] for index in order], object),
+            "words": np.array(list(words.values()), object),
             "starts_sentence": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
-            "inputs": permutation[inputs],
+            "inputs": inputs,
             "targets": targets,
         }
         if self.num_negatives:

@@ -1,7 +1,4 @@
-"""Train a classifier of texts, score it, or label texts with it.
-
-Trains a `TextClassifier` on files of texts with labels, scores it, and labels new texts.
-"""
+"""Train a classifier of texts, score it, or label texts with it."""
 
 import collections
 import sys
@@ -13,16 +10,25 @@ from keras_elmo_cli.options import add_commands
 WORD_PATTERN = r"\w+'?\w*|[^\w\s]+"
 TASK = task_steps.Task(
     "classifier",
+    "TextClassifier",
+    "read_texts",
     "a text, a tab and a label on each line; or see --field",
     "with --field, the field or column that is the label",
 )
+_EVALUATE = """Score a classifier on a file with labels.
+
+Prints the precision, the recall and the F1 score of each label, and how many texts have it.
+
+    keras-elmo classify evaluate test.tsv -m reviews.keras
+    keras-elmo classify evaluate a.csv --field text --label-field stars -m a.keras
+"""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 def add_arguments(parser):
     steps = {
         "train": (_train.__doc__, _add_train_arguments, _train),
-        "evaluate": (_evaluate.__doc__, TASK.add_evaluate_arguments, _evaluate),
+        "evaluate": (_EVALUATE, TASK.add_evaluate_arguments, TASK.evaluate),
         "label": (_label.__doc__, TASK.add_label_arguments, _label),
     }
     add_commands(parser, steps)
@@ -44,10 +50,7 @@ def _train(options):
         keras-elmo classify train train.tsv --dev dev.tsv -o reviews.keras
         keras-elmo classify train a.csv --field text --label-field stars -o a.keras
     """
-    from keras_elmo.files.labelled_files import read_texts
-    from keras_elmo.tasks import TextClassifier
-
-    data = task_steps.read_parts(options, read_texts)
+    data = TASK.read_parts(options)
     # Those of the other files too: a rare label may be in one of them alone.
     counts = collections.Counter(label for _, labels in data.values() for label in labels)
     firsts = collections.Counter(labels[0] for _, labels in data.values())
@@ -58,7 +61,7 @@ def _train(options):
                 "columns, give --field, --label-field and --format tsv",
                 file=sys.stderr,
             )
-    task_steps.train(options, lambda elmo: TextClassifier(elmo, sorted(counts)), data, baseline)
+    TASK.train(options, data, sorted(counts), baseline)
 
 
 def baseline(train, others):
@@ -75,20 +78,6 @@ def baseline(train, others):
     return "a bag of words", {"accuracy": model.score(words.transform(others[0]), others[1])}
 
 
-def _evaluate(options):
-    """Score a classifier on a file with labels.
-
-    Prints the precision, the recall and the F1 score of each label, and how many texts have it.
-
-        keras-elmo classify evaluate test.tsv -m reviews.keras
-        keras-elmo classify evaluate a.csv --field text --label-field stars -m a.keras
-    """
-    from keras_elmo.files.labelled_files import read_texts
-    from keras_elmo.tasks import TextClassifier
-
-    task_steps.evaluate(options, TextClassifier, read_texts)
-
-
 def _label(options):
     """Label new texts.
 
@@ -98,13 +87,11 @@ def _label(options):
         keras-elmo classify label new.txt -m reviews.keras
         keras-elmo classify label new.csv --field text -m a.keras
     """
-    from keras_elmo.tasks import TextClassifier
-
-    model = task_steps.load_task(options, TextClassifier)
+    model = TASK.load(options)
     for records in task_steps.batches_of_records(options):
         texts = [record.line for record in records]
         rows = model.predict(texts, verbose=0)
         for text, label, row in zip(texts, model.labels_of(rows), rows, strict=True):
-            names = label if isinstance(label, list) else [label]
-            share = "" if isinstance(label, list) else f"\t{row.max():.3f}"
-            print(f"{','.join(map(str, names))}{share}\t{text.translate(_SPACES)}")
+            is_list = isinstance(label, list)
+            found = ",".join(map(str, label)) if is_list else f"{label}\t{row.max():.3f}"
+            print(f"{found}\t{text.translate(_SPACES)}")

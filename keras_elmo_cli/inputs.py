@@ -28,11 +28,9 @@ def check_files(options):
 
 
 def _check_model(name):
-    is_path = os.path.exists(name) or "," in name
-    if is_path or "://" in name or name in MODELS or importlib.metadata.entry_points(name=name):
+    is_known = os.path.exists(name) or "," in name or "://" in name or name in MODELS
+    if is_known or importlib.metadata.entry_points(name=name):
         return
-    if name.endswith(".keras"):
-        os.stat(name)
     raise ValueError(
         f"There is no model {name}. It must be a folder, a file, an address (https://..., "
         f"hf://user/model) or one of the names: {', '.join(MODELS)}. Received: {name}"
@@ -187,26 +185,19 @@ def find_words(options, words):
 
 def _read_sentences_and_senses(options):
     """The sentences of a text or of a folder, and a sense for each of them or `None`."""
-    from keras_elmo.files.labelled_files import read_senses
-    from keras_elmo.files.text_files import read_lines
+    from keras_elmo.files.labelled_files import read_gold, read_senses
 
-    senses_file = getattr(options, "senses", None)
+    senses_file, decoding = getattr(options, "senses", None), (options.encoding, options.errors)
     if os.path.isdir(options.file):
         if senses_file or options.field:
             raise ValueError(
                 "With --senses or --field, FILE must be a text file. Received: a folder"
             )
-        sentences, _, senses = read_senses(options.file, "test", options.encoding, options.errors)
+        sentences, _, senses = read_senses(options.file, "test", *decoding)
         prefix = os.path.basename(os.path.abspath(options.file)) + "_"
         # CoarseWSD-20's java_java_(programming_language), as people write it
         return sentences, [sense.removeprefix(prefix).replace("_", " ") for sense in senses]
     sentences = list(read_records(options, options.file))
     if not senses_file:
         return sentences, None
-    senses = list(map(str.strip, read_lines(senses_file, options.encoding, options.errors)))
-    if len(senses) != len(sentences):
-        raise ValueError(
-            f"{senses_file} must have a sense for each line of {options.file}. "
-            f"Received: {len(senses):,} senses for {len(sentences):,} lines"
-        )
-    return sentences, senses
+    return sentences, read_gold(senses_file, options.file, len(sentences), *decoding)

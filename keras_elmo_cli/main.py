@@ -23,6 +23,7 @@ _COMMANDS = (  # modules of this package
 # Errors of the user's input, files, libraries, backend and memory, like TensorFlow's own. Others
 # are faults of this program, and keep their traceback.
 _USER_ERRORS = (FloatingPointError, ImportError, MemoryError, OSError, ValueError)
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _DEBUG = "KERAS_ELMO_DEBUG"  # where it is set, every error shows its traceback
 
 
@@ -50,7 +51,8 @@ def main(arguments=None):
         is_tensorflows = type(error).__module__.startswith("tensorflow.")
         if not isinstance(error, _USER_ERRORS) and not is_tensorflows:
             raise  # a fault of ours, with its traceback
-        if _is_full_output(error):
+        # Standard output is full. The errors of all other files have their names.
+        if getattr(error, "errno", None) in _FULL and error.filename is None:
             error.filename = "standard output"
             _discard_output()
         if os.environ.get(_DEBUG):
@@ -103,13 +105,9 @@ def import_library():
     """
     if "tensorflow" in sys.modules or sys.stderr is None or os.environ.get(_DEBUG):
         return
-    try:
-        holder = subprocess.Popen(
-            [sys.executable, "-ISc", _HOLDER],
-            stdin=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,  # which Ctrl-C does not reach
-        )
+    command = [sys.executable, "-ISc", _HOLDER]
+    try:  # in a session that Ctrl-C does not reach
+        holder = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     except OSError:  # There may be no other process.
         return
     own = os.dup(2)
@@ -127,12 +125,6 @@ def import_library():
         finally:
             os.dup2(own, 2)
             os.close(own)
-
-
-def _is_full_output(error):
-    """Whether standard output is full. The errors of all other files have their names."""
-    full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-    return isinstance(error, OSError) and error.filename is None and error.errno in full
 
 
 def _discard_output():

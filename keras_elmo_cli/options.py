@@ -174,7 +174,7 @@ def add_commands(parser, subcommands):
     for name, (text, add_arguments, run) in subcommands.items():
         help, _, text = inspect.cleandoc(text or "").partition("\n\n")  # no text with `python -OO`
         description, *examples = text.split("\n    ")
-        command = commands.add_parser(name, help=help, description=description)
+        command = commands.add_parser(name, help=help, description=description or help)
         command.examples = examples
         add_arguments(command)
         command.set_defaults(run=run, parser=command)

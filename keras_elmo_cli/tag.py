@@ -1,17 +1,15 @@
-"""Train a tagger of tokens, score it, or tag texts with it.
-
-Trains a `Tagger` on files of tokens with tags, scores it, and tags new texts.
-"""
+"""Train a tagger of tokens, score it, or tag texts with it."""
 
 import json
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.inputs import chosen
 from keras_elmo_cli.options import FORMATS, SWITCH, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
 TASK = task_steps.Task(
     "tagger",
+    "Tagger",
+    "read_tagged",
     "CoNLL: a token a line, with its tag in another column, and a blank line after each sentence; "
     "or *.conllu; or see --field",
     "with --field, the field or column with the tags, a list, or tags with spaces between; of "
@@ -20,12 +18,20 @@ TASK = task_steps.Task(
     (*_FORMATS, *FORMATS[1:]),
     ", or pos: universal parts of speech of English, in the package",
 )
+_EVALUATE = """Score a tagger on a file with tags.
+
+Prints the precision, the recall and the F1 score of each kind of entity for tags like B-PER,
+otherwise of each tag, and how many there are.
+
+    keras-elmo tag evaluate test.conll -m entities.keras
+    keras-elmo tag evaluate en.conllu -m pos
+"""
 
 
 def add_arguments(parser):
     steps = {
         "train": (_train.__doc__, _add_train_arguments, _train),
-        "evaluate": (_evaluate.__doc__, TASK.add_evaluate_arguments, _evaluate),
+        "evaluate": (_EVALUATE, TASK.add_evaluate_arguments, TASK.evaluate),
         "label": (_label.__doc__, _add_label_arguments, _label),
     }
     add_commands(parser, steps)
@@ -46,13 +52,10 @@ def _train(options):
         keras-elmo tag train train.conll --dev dev.conll -o entities.keras
         keras-elmo tag train en.conllu --label-field xpos -o xpos.keras
     """
-    from keras_elmo.files.labelled_files import read_tagged
-    from keras_elmo.tasks import Tagger
-
-    data = task_steps.read_parts(options, read_tagged)
+    data = TASK.read_parts(options)
     # Those of the other files too: a rare tag may be in one of them alone.
     labels = sorted({tag for _, tags in data.values() for row in tags for tag in row})
-    task_steps.train(options, lambda elmo: Tagger(elmo, labels, not options.no_crf), data, baseline)
+    TASK.train(options, data, labels, baseline, crf=not options.no_crf)
 
 
 def baseline(train, others):
@@ -76,23 +79,9 @@ def _flat_pairs(*sides):
     return [p for rows in zip(*sides, strict=True) for p in zip(*rows, strict=True)]
 
 
-def _evaluate(options):
-    """Score a tagger on a file with tags.
-
-    Prints the precision, the recall and the F1 score of each kind of entity for tags like B-PER,
-    otherwise of each tag, and how many there are.
-
-        keras-elmo tag evaluate test.conll -m entities.keras
-        keras-elmo tag evaluate en.conllu -m pos
-    """
-    from keras_elmo.files.labelled_files import read_tagged
-    from keras_elmo.tasks import Tagger
-
-    task_steps.evaluate(options, Tagger, read_tagged)
-
-
 def _add_label_arguments(parser):
     TASK.add_label_arguments(parser)
+    parser.set_defaults(label_field=None)
     parser.add_argument(
         "--entities",
         **SWITCH,
@@ -103,13 +92,11 @@ def _add_label_arguments(parser):
 
 def _batches(options):
     """Lists of texts, or of lists of tokens. The tags of files that have some are not read."""
-    from keras_elmo.files.labelled_files import as_token, read_tagged
+    from keras_elmo.files.labelled_files import as_token
     from keras_elmo.files.records import suffix_of
 
     if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
-        names = ("field", "format", "encoding", "errors")
-        tokens, _ = read_tagged(options.file, **chosen(options, *names))
-        yield tokens
+        yield TASK.read(options, options.file)[0]
         return
     for records in task_steps.batches_of_records(options):
         texts = [record.text for record in records]
@@ -124,9 +111,7 @@ def _label(options):
         keras-elmo tag label new.txt -m entities.keras --entities
         keras-elmo tag label new.txt -m pos
     """
-    from keras_elmo.tasks import Tagger
-
-    model = task_steps.load_task(options, Tagger)
+    model = TASK.load(options)
     for texts in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):

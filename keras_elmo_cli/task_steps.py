@@ -1,6 +1,7 @@
 """What `keras-elmo classify` and `keras-elmo tag` have in common."""
 
 import contextlib
+import itertools
 import sys
 from typing import NamedTuple
 
@@ -17,13 +18,15 @@ from keras_elmo_cli.options import (
 
 
 class Task(NamedTuple):
-    """What is typed in other ways for each of the two.
+    """What each of the two has of its own.
 
     A file with labels holds what `form` says, in one of `formats`, and `--label-field` names what
     `label_form` says. `packaged` ends the help of `--model`, with models in the package.
     """
 
     model: str  # what is trained
+    kind: str  # its class in `keras_elmo.tasks`
+    reader: str  # the function of `labelled_files` for its files
     form: str
     label_form: str
     formats: tuple = FORMATS
@@ -75,107 +78,103 @@ class Task(NamedTuple):
     def _add_model(self, parser):
         help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
         parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
-        parser.add_shared("--tokenizer", help=f"{TOKENIZERS_HELP} (default: that of the training)")
+        parser.add_shared("--tokenizer")
+
+    def read(self, options, file):
+        """The texts of a file and their labels."""
+        from keras_elmo.files import labelled_files
+
+        names = ("field", "label_field", "format", "encoding", "errors")
+        return getattr(labelled_files, self.reader)(file, **chosen(options, *names))
+
+    def read_parts(self, options):
+        """The files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists."""
+        files = chosen(options, "train", "dev", "test")
+        return {part: self.read(options, file) for part, file in files.items() if file}
+
+    def train(self, options, data, labels, baseline, **kwargs):
+        """Trains a model on what `read_parts` gave, reports its scores, and writes it.
+
+        `baseline` is a function of the training data and others: it gives a name, and scores by
+        their names. `kwargs` are those of the model.
+        """
+        import keras
+
+        from keras_elmo import tasks
+        from keras_elmo.files.atomic import replacing_file
+        from keras_elmo.process.signals import check_signals
+
+        with replacing_file(options.output) as temporary:  # what cannot be written is found first
+            keras.utils.set_random_seed(options.seed)
+            model = getattr(tasks, self.kind)(load_elmo(options), labels, **kwargs)
+            with contextlib.redirect_stdout(sys.stderr):  # where Keras shows the progress
+                _fit(options, model, data)
+                if options.fine_tune:
+                    model.trainable_part = "all"
+                    report(options, "All of ELMo trains now.")
+                    _fit(options, model, data)
+            for part in [part for part in data if part != "train"]:
+                found = model.evaluate(*data[part], verbose=0, return_dict=True)
+                found.pop("loss")
+                name, others = baseline(data["train"], data[part])
+                print(f"{part}: {_scores(found)}; {name}: {_scores(others)}")
+            model.save(temporary)
+            check_signals()
+
+    def load(self, options):
+        """The trained model of `--model`."""
+        from keras_elmo import tasks
+
+        kind = getattr(tasks, self.kind)
+        return kind.from_pretrained(options.model, **typed_arguments(options))
+
+    def evaluate(self, options):
+        """Prints how well a trained model does on a file with labels."""
+        texts, labels = self.read(options, options.file)
+        print(self.load(options).report(texts, labels))
 
 
-def read_labelled(options, file, read):
-    """The texts of a file and their labels. `read` has the arguments of `read_texts`."""
-    names = ("field", "label_field", "format", "encoding", "errors")
-    return read(file, **chosen(options, *names))
-
-
-def read_parts(options, read):
-    """Reads the files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists."""
-    files = chosen(options, "train", "dev", "test")
-    return {part: read_labelled(options, file, read) for part, file in files.items() if file}
-
-
-def train(options, make, data, baseline):
-    """Trains the model that `make` makes of an `Elmo`, reports its scores, and writes it.
-
-    `data` is what `read_parts` gives. `baseline` is a function of the training data and others: it
-    gives a name, and scores by their names.
-    """
-    from keras_elmo.files.atomic import replacing_file
-    from keras_elmo.process.signals import check_signals
-
-    with replacing_file(options.output) as temporary:  # what cannot be written is found first
-        model = _train(options, make, data, baseline)
-        model.save(temporary)
-        check_signals()
-
-
-def _train(options, make, data, baseline):
+def _fit(options, model, data):
     import keras
 
     from keras_elmo.process.signals import check_signals
 
-    keras.utils.set_random_seed(options.seed)
-    model = make(load_elmo(options))
+    events = ("on_train_batch_end", "on_test_batch_end")
+    signals = dict.fromkeys(events, lambda *_, **__: check_signals())
+    callbacks = [keras.callbacks.LambdaCallback(**signals)]
+    if "dev" in data and options.epochs is not None:  # else `fit` adds it
+        callbacks.append(model.early_stopping())
     verbose = 1 if sys.stderr.isatty() else 2  # a bar, or a line for each epoch
-
-    def fit():
-        events = ("on_train_batch_end", "on_test_batch_end")
-        signals = dict.fromkeys(events, lambda *_, **__: check_signals())
-        callbacks = [keras.callbacks.LambdaCallback(**signals)]
-        if "dev" in data and options.epochs is not None:  # else `fit` adds it
-            callbacks.append(model.early_stopping())
-        model.fit(
-            *data["train"],
-            epochs=options.epochs,
-            batch_size=options.batch_size,
-            validation_data=data.get("dev"),
-            class_weight=getattr(options, "class_weight", None),
-            callbacks=callbacks,
-            verbose=0 if options.quiet else verbose,
-        )
-
-    with contextlib.redirect_stdout(sys.stderr):  # where Keras shows the progress
-        fit()
-        if options.fine_tune:
-            model.trainable_part = "all"
-            report(options, "All of ELMo trains now.")
-            fit()
-    for part in ("dev", "test"):
-        if part in data:
-            found = model.evaluate(*data[part], verbose=0, return_dict=True)
-            found.pop("loss")
-            name, others = baseline(data["train"], data[part])
-            print(f"{part}: {_scores(found)}; {name}: {_scores(others)}")
-    return model
+    model.fit(
+        *data["train"],
+        epochs=options.epochs,
+        batch_size=options.batch_size,
+        validation_data=data.get("dev"),
+        class_weight=getattr(options, "class_weight", None),
+        callbacks=callbacks,
+        verbose=0 if options.quiet else verbose,
+    )
 
 
 def _scores(scores):
     return ", ".join(f"{name} {100 * value:.1f} %" for name, value in scores.items())
 
 
-def load_task(options, kind):
-    """The trained model of `--model`, which must be of the class `kind`."""
-    return kind.from_pretrained(options.model, **typed_arguments(options))
-
-
-def evaluate(options, kind, read):
-    """Prints how well a trained model does on a file with labels."""
-    texts, labels = read_labelled(options, options.file, read)
-    print(load_task(options, kind).report(texts, labels))
-
-
-def batches_of_records(options, count=1024):
-    """The `Record`s of a text in lists of at most so many, all strings or all lists of tokens."""
+def batches_of_records(options):
+    """The `Record`s of a text in lists of at most 1024, all strings or all lists of tokens."""
     from keras_elmo.checks import short_repr
     from keras_elmo.files.text_files import input_name
 
-    records, batch = read_records(options, options.file), []
-    for path, record in records.read():
-        if records.fields.field is None and "\t" in record.text:
-            raise ValueError(
-                f"Each line of {input_name(path)} must be a text without tabs. If they separate "
-                "columns, name the one of the text with `field` and the format with `format`. "
-                f"Received: line {record.line_number:,}, {short_repr(record.text)}"
-            )
-        if len(batch) == count or (batch and type(batch[0].text) is not type(record.text)):
+    records = read_records(options, options.file)
+    found = (record for _, record in records.read())
+    for _, group in itertools.groupby(found, lambda record: type(record.text)):
+        while batch := list(itertools.islice(group, 1024)):
+            for record in batch:
+                if records.fields.field is None and "\t" in record.text:
+                    raise ValueError(
+                        f"Each line of {input_name(options.file)} must be a text without tabs. If "
+                        "they separate columns, name the one of the text with `field` and the "
+                        "format with `format`. "
+                        f"Received: line {record.line_number:,}, {short_repr(record.text)}"
+                    )
             yield batch
-            batch = []
-        batch.append(record)
-    if batch:
-        yield batch

@@ -133,14 +133,19 @@ def read_senses(folder, part, encoding="utf-8", errors="strict"):
             )
         sentences.append(tokens)
         indices.append(int(index))
-    senses = map(str.strip, read_lines(gold, encoding, errors))
-    senses = [names.get(sense, sense) for sense in senses]
-    if len(senses) != len(sentences) or not senses:
+    senses = read_gold(gold, data.name, len(sentences), encoding, errors)
+    return sentences, indices, [names.get(sense, sense) for sense in senses]
+
+
+def read_gold(path, data, count, encoding, errors):
+    """Reads a sense for each of the `count` lines of the file `data`."""
+    senses = list(map(str.strip, read_lines(path, encoding, errors)))
+    if len(senses) != count or not senses:
         raise ValueError(
-            f"{gold} must have a sense for each line of {data.name}. "
-            f"Received: {len(senses):,} senses for {len(sentences):,} sentences"
+            f"{path} must have a sense for each line of {data}. "
+            f"Received: {len(senses):,} senses for {count:,} lines"
         )
-    return sentences, indices, senses
+    return senses
 
 
 def as_token(text):

@@ -94,7 +94,8 @@ def test_arguments_reach_the_training(folder, capsys, monkeypatch):
     model.evaluate.return_value = {"loss": 1.0, "accuracy": 0.5}
     model.save = lambda path: pathlib.Path(path).write_text("a model")
     data = {"train": pair, "dev": (["c"], ["x"])}
-    task_steps.train(options, lambda elmo: model, data, lambda *_: ("a coin", {"accuracy": 0.25}))
+    monkeypatch.setattr("keras_elmo.tasks.TextClassifier", lambda *_: model)
+    classify.TASK.train(options, data, [], lambda *_: ("a coin", {"accuracy": 0.25}))
     given = {"epochs": 3, "batch_size": 5, "validation_data": (["c"], ["x"]), "verbose": 2}
     given["class_weight"] = None
     assert calls == [("mix", pair, 2, given), ("all", pair, 2, given)]
@@ -125,7 +126,7 @@ def test_tag_reads_the_same_tokens(folder, name, content, options, label_field, 
     options = f"{name}.gz --encoding latin-1 {options}"
     labels = f" --label-field {label_field}" if label_field else ""
     train = parse(f"tag train {options}{labels} -o t.keras")
-    sentences, found = task_steps.read_parts(train, read_tagged)["train"]
+    sentences, found = tag.TASK.read_parts(train)["train"]
     assert found == tags
     batches = tag._batches(parse(f"tag label {options} -m t.keras"))
     assert [text for texts in batches for text in texts] == sentences
@@ -141,8 +142,7 @@ def test_a_batch_holds_texts_or_tokens(folder):
 
 def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, run):
     labels = []
-    monkeypatch.setattr("keras_elmo.tasks.TextClassifier", lambda _, names: labels.append(names))
-    monkeypatch.setattr(task_steps, "train", lambda options, make, data, baseline: make(None))
+    monkeypatch.setattr(task_steps.Task, "train", lambda *given: labels.append(given[3]))
     (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
     (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
     files = ["--dev", "b.tsv", "-o", "c.keras"]

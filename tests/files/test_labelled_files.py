@@ -188,7 +188,7 @@ def test_senses_have_their_names(senses, tmp_path):
 @pytest.mark.parametrize(
     "data, gold, message",
     [
-        ("0\ta b\n1\ta b\n", "1\n", "1 senses for 2 sentences"),
+        ("0\ta b\n1\ta b\n", "1\n", "1 senses for 2 lines"),
         ("", "", "0 senses"),
         ("2\ta b\n", "1\n", "line 1"),
         ("0\ta b\na b\n", "1\n1\n", "line 2"),

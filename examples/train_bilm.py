@@ -29,7 +29,8 @@ def main(text, folder, steps=500):
 def train(text, heldout, folder, steps):
     os.makedirs(folder, exist_ok=True)
     vocabulary = os.path.join(folder, "vocab.txt")
-    training.build_vocabulary(text, vocabulary, min_count=2)
+    corpus = training.Corpus(text)
+    training.build_vocabulary(corpus, vocabulary, min_count=2)
     config = keras_elmo.ElmoConfig(
         units=128, projection_dim=32, filters=[(1, 16), (2, 32), (3, 64)], num_highway=1
     )
@@ -37,7 +38,7 @@ def train(text, heldout, folder, steps):
     model.initialize(seed=0)
     # The full softmax: with some thousand words there is no need to sample.
     options = training.TrainingOptions(batch_size=16, num_negatives=0, warmup_steps=20)
-    trainer = training.Trainer(model, training.Corpus(text), options, steps=steps)
+    trainer = training.Trainer(model, corpus, options, steps=steps)
     held = [line.split() for line in heldout]
     before = training.evaluate(model, held)["perplexity"]
     trainer.run(lambda figures: figures["step"] % 100 or show(figures))

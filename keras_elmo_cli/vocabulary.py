@@ -7,7 +7,7 @@ Counts the words of text files (a sentence a line; *.gz too) and writes a word a
     keras-elmo vocabulary train.txt -o vocab.txt --size 50000
 """
 
-from keras_elmo_cli.inputs import chosen, pluralize, read_corpus, reading_bar, report
+from keras_elmo_cli.inputs import pluralize, read_corpus, reading_bar, report
 from keras_elmo_cli.options import COUNT, add_corpus_arguments
 
 
@@ -28,11 +28,6 @@ def run(options):
     corpus = read_corpus(options, options.files)
     with reading_bar(options, corpus.files) as bar:
         words, share = build_vocabulary(
-            corpus.files,
-            options.output,
-            options.min_count,
-            options.size,
-            bar.update,
-            **chosen(options, "encoding", "errors", "tokenizer"),
+            corpus, options.output, options.min_count, options.size, bar.update
         )
     report(options, f"{options.output}: {pluralize(words, 'word')}, {share:.1%} of the text")

@@ -136,22 +136,13 @@ def check_texts(corpus, heldout, options):
             )
 
 
-def build_vocabulary(
-    patterns,
-    path,
-    min_count=1,
-    size=None,
-    progress=None,
-    encoding="utf-8",
-    errors="strict",
-    tokenizer="whitespace",
-):
+def build_vocabulary(corpus, path, min_count=1, size=None, progress=None):
     """Writes the vocabulary of a corpus: special words first, then words, the most frequent first.
 
     Words that occur equally often are in the order of their code points.
 
     Args:
-        patterns, encoding, errors, tokenizer: see `Corpus`.
+        corpus: a `Corpus`.
         path: the file to write, in UTF-8. It is moved into place when it is complete.
         min_count: int. Words that are rarer are left out.
         size: int or `None`. The largest number of words, the three special ones included.
@@ -166,7 +157,6 @@ def build_vocabulary(
     check_integers(1, min_count=min_count)
     if size is not None:
         check_integers(len(SPECIALS) + 1, size=size)
-    corpus = Corpus(patterns, encoding, errors, tokenizer)
     if any(os.path.exists(path) and os.path.samefile(path, file) for file in corpus.files):
         raise ValueError(f"The vocabulary must be written to a file of its own. Received: {path}")
     # A missing folder is an error here, before the words are counted.

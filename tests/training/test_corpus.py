@@ -37,7 +37,8 @@ def test_a_tokenizer_splits_the_lines(tmp_path):
     write(tmp_path / "a.txt", "It sat.", " ", "(a)")
     corpus = Corpus(tmp_path / "a.txt", tokenizer="treebank")
     assert list(corpus.sentences()) == [["It", "sat", "."], ["(", "a", ")"]]
-    assert build_vocabulary(corpus.files, tmp_path / "v", tokenizer="characters")[0] == 3 + 7
+    letters = Corpus(corpus.files, tokenizer="characters")
+    assert build_vocabulary(letters, tmp_path / "v")[0] == 3 + 7
     with pytest.raises(ValueError, match="`tokenizer` must be one of"):
         Corpus(tmp_path / "a.txt", tokenizer="moses")
 
@@ -55,7 +56,7 @@ def test_faults_are_found_when_it_is_counted(tmp_path, name, data, message):
     with pytest.raises(ValueError, match=message):
         Corpus(tmp_path / name).counts()
     with pytest.raises(ValueError, match=message):
-        build_vocabulary(tmp_path / name, tmp_path / "v")
+        build_vocabulary(Corpus(tmp_path / name), tmp_path / "v")
     assert os.listdir(tmp_path) == [name]
 
 
@@ -91,7 +92,7 @@ def test_a_corpus_of_another_encoding(tmp_path, encoding, errors, word):
     data = "caf\xe9 na\xefve\n\ncaf\xe9 .\n".encode("utf-16" if encoding == "utf-16" else "latin-1")
     (tmp_path / "a.gz").write_bytes(gzip.compress(data))
     corpus = Corpus(tmp_path / "a.gz", encoding, errors)
-    build_vocabulary(corpus.files, tmp_path / "v", encoding=encoding, errors=errors)
+    build_vocabulary(corpus, tmp_path / "v")
     assert Vocabulary(tmp_path / "v").words[3] == word
     assert list(corpus.sentences())[1] == [word, "."] and corpus.counts() == (2, 4)
     assert sorted(corpus.epoch(1, 0)) == sorted(corpus.sentences())
@@ -109,7 +110,7 @@ def files(tmp_path):
     [({}, 8), ({"min_count": 2}, 6), ({"size": 6}, 6), ({"min_count": 2, "size": 9}, 6)],
 )
 def test_special_words_then_by_count_then_by_name(files, tmp_path, kwargs, num_words):
-    written, share = build_vocabulary(files, tmp_path / "v", **kwargs)
+    written, share = build_vocabulary(Corpus(files), tmp_path / "v", **kwargs)
     words = "<S>", "</S>", "<UNK>", "the", "cat", "dog", "bird", "caf\u00e9"
     assert Vocabulary(tmp_path / "v").words == words[:num_words] and written == num_words
     assert share == pytest.approx((num_words + 1) / 10)  # one token is <UNK> itself
@@ -125,4 +126,4 @@ def test_special_words_then_by_count_then_by_name(files, tmp_path, kwargs, num_w
 )
 def test_a_vocabulary_that_cannot_be_made(files, tmp_path, output, kwargs, message):
     with pytest.raises(ValueError, match=message):
-        build_vocabulary(files, tmp_path / output, **kwargs)
+        build_vocabulary(Corpus(files), tmp_path / output, **kwargs)

@@ -14,6 +14,10 @@ XY = ("x", "y")
 TY = ("t", "y")
 
 
+def conllu(index, word, upos="_", xpos="_"):
+    return f"{index}\t{word}\t_\t{upos}\t{xpos}\t_\t_\troot\t_\t_"
+
+
 def write(path, text, encoding="utf-8"):
     data = text.encode(encoding)
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
@@ -103,6 +107,11 @@ def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
         ("a.jsonl", '{"t": ["", "a"], "y": ["O", null]}', TY, r"tokens \['', 'a'\] and tags"),
         ("a.jsonl", '{"t": ["a"], "y": 7}', TY, "and tags 7"),
         ("a.jsonl", '{"t": ["a"]}', ("t", None), "must be given together"),
+        ("a.conllu", "", (), "words with upos tags. Received: none"),
+        ("a.conllu", conllu(1, "a"), (None, "xpos"), "words with xpos tags"),
+        ("a.conllu", "# text\n1\ta\tNOUN\n", (), "ten columns between tabs. Received: 3 in line 2"),
+        ("a.conllu", conllu(1, "a", "X"), (None, "case"), "`label_field` must be one of"),
+        ("a.conllu", "", ("t", "y"), "CoNLL-U must be read without `field`"),
     ],
 )
 def test_wrong_files_of_tokens(tmp_path, name, text, arguments, message):
@@ -125,10 +134,6 @@ def test_other_encodings_and_standard_input(tmp_path, monkeypatch, read):
         read("-")
 
 
-def conllu(index, word, upos="_", xpos="_"):
-    return f"{index}\t{word}\t_\t{upos}\t{xpos}\t_\t_\troot\t_\t_"
-
-
 def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     lines = ["# text = don't 10 000", conllu("1-2", "don't"), conllu(1, "do", "AUX", "VB")]
     lines += [conllu(2, "n't", "PART", "RB"), conllu("2.1", "x", "VERB")]
@@ -143,22 +148,6 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
     path.write_text(conllu(1, "caf\xe9", "NOUN"), encoding="latin-1")
     assert read_conllu(path, encoding="latin-1") == ([["caf\xe9"]], [["NOUN"]])
-
-
-@pytest.mark.parametrize(
-    "content, column, message",
-    [
-        (b"", "upos", "upos tags"),
-        (conllu(1, "a").encode(), "xpos", "xpos tags"),
-        (b"# text\n1\ta\tNOUN\n", "upos", "3 in line 2"),
-        (b"\xff\xfe", "upos", "utf-8, .* with `encoding`"),
-        (conllu(1, "a", "X").encode(), "case", "`label_field`"),
-    ],
-)
-def test_files_that_are_not_conllu_are_refused(tmp_path, content, column, message):
-    (tmp_path / "a.conllu").write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        read_conllu(tmp_path / "a.conllu", column)
 
 
 @pytest.fixture

@@ -187,6 +187,5 @@ def test_hostile_weights_are_refused_with_one_line(folder, tmp_path, name):
         (b"\x89HDF\r\n\x1a\n", "of another kind"),
     ]:
         (folder / name).write_bytes(data)
-        for source in (folder, make_zip(folder, tmp_path / "model")):
-            assert "\n" not in refused(source, rf"{name} must be a whole state dict.*{fault}")
+        assert "\n" not in refused(folder, rf"{name} must be a whole state dict.*{fault}")
     assert not trap.exists()

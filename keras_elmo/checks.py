@@ -83,42 +83,37 @@ def to_python_numbers(value):
     return float(value) if is_number(value) and not is_integer(value) else value
 
 
-def check_integers(least, **values):
-    """Raises a `ValueError` for the first value that is not an integer of at least `least`."""
+def _check(is_right, rule, values):
     for name, value in values.items():
-        if not (is_integer(value) and value >= least):
-            raise ValueError(
-                f"`{name}` must be an integer of at least {least}. "
-                f"Received: {name}={short_repr(value)}"
-            )
-
-
-def check_choice(choices, **values):
-    """Raises a `ValueError` for the first value that is not one of the choices."""
-    for name, value in values.items():
-        if value not in choices:
-            raise ValueError(
-                f"`{name}` must be one of {list(choices)}. Received: {name}={short_repr(value)}"
-            )
-
-
-def check_dropout(dropout):
-    """Raises a `ValueError` if a share of dropped values is not from 0 to below 1."""
-    if not (is_number(dropout) and 0 <= dropout < 1):
-        raise ValueError(f"`dropout` must be from 0 to below 1. Received: dropout={dropout!r}")
-
-
-def check_positive(rule="a positive number", **values):
-    """Raises a `ValueError` for the first value that is not a positive number."""
-    for name, value in values.items():
-        if value is None or not is_clip(value):
+        if not is_right(value):
             raise ValueError(f"`{name}` must be {rule}. Received: {name}={short_repr(value)}")
 
 
+# Each of these raises a `ValueError` for the first value that is not right.
+
+
+def check_integers(least, **values):
+    rule = f"an integer of at least {least}"
+    _check(lambda value: is_integer(value) and value >= least, rule, values)
+
+
+def check_choice(choices, **values):
+    _check(lambda value: value in choices, f"one of {list(choices)}", values)
+
+
+def check_dropout(dropout):
+    def is_share(value):
+        return is_number(value) and 0 <= value < 1
+
+    _check(is_share, "from 0 to below 1", {"dropout": dropout})
+
+
+def check_positive(**values):
+    _check(lambda value: value is not None and is_clip(value), "a positive number", values)
+
+
 def check_clips(**values):
-    """Raises a `ValueError` for the first value that is neither a positive number nor `None`."""
-    given = {name: value for name, value in values.items() if value is not None}
-    check_positive("a positive number, or None for no clipping", **given)
+    _check(is_clip, "a positive number, or None for no clipping", values)
 
 
 def is_clip(value):

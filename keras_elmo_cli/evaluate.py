@@ -22,9 +22,8 @@ def add_arguments(parser):
         "or original (which downloads at least 2 GB); or hf://user/model",
     )
     parser.add_input("files", nargs="+", metavar="FILES", help="text files, or patterns")
-    parser.add_input(
-        "--vocab", dest="vocabulary", metavar="FILE", help="where MODEL has no vocab.txt"
-    )
+    help = "where MODEL has no vocab.txt"
+    parser.add_input("--vocab", dest="vocabulary", metavar="FILE", help=help)
     add("--batch-size", **COUNT, default=32, help="lanes (%(default)s)")
     add("--unroll-steps", **COUNT, default=20, help="tokens of a lane at a time (%(default)s)")
     add_corpus_arguments(parser)
@@ -34,23 +33,18 @@ def add_arguments(parser):
 def run(options):
     from keras_elmo import training
     from keras_elmo.process.progress import ProgressBar
-    from keras_elmo.process.signals import check_signals
 
-    corpus, source = read_corpus(options, options.files), model_source(options.model)
-    arguments = chosen(options, "vocabulary", "matmul_dtype")
-    bilm = training.BiLanguageModel.from_pretrained(source, **arguments)
+    corpus = read_corpus(options, options.files)
+    bilm = training.BiLanguageModel.from_pretrained(
+        model_source(options.model), **chosen(options, "vocabulary", "matmul_dtype")
+    )
     bilm.check_softmax()
     with reading_bar(options, corpus.files) as bar:
         corpus.counts(bar.update)  # every line is read and checked before hours are spent
-
-    def progress(count):
-        check_signals()
-        bar.update(count)
-
     is_shown = not options.quiet
     with ProgressBar("evaluating", None, "predictions", is_shown, leave=False) as bar:
         result = training.evaluate(
-            bilm, corpus.sentences(), options.batch_size, options.unroll_steps, progress
+            bilm, corpus.sentences(), options.batch_size, options.unroll_steps, bar.update
         )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "

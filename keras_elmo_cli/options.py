@@ -7,7 +7,6 @@ tests/cli/test_options.py compares them.
 
 import argparse
 import inspect
-import io
 import re
 
 # Those of other packages are entry points.
@@ -70,7 +69,7 @@ READING = ("--field", "--format", *DECODING)
 def check_encoding(name):
     """An encoding as it is typed, if Python has it: the `type` of an option."""
     try:
-        io.TextIOWrapper(io.BytesIO(), name)
+        "".encode(name)
     except (LookupError, ValueError):
         raise argparse.ArgumentTypeError(f"there is no encoding {name!r}") from None
     return name
@@ -182,10 +181,10 @@ def add_commands(parser, subcommands):
     parser.examples = (*first.examples[:1], *last.examples[:1])
 
 
-def add_corpus_arguments(parser):
-    """Adds the options with which a `Corpus` reads text files."""
+def add_corpus_arguments(parser, tokenizer="whitespace"):
+    """Adds the options with which text files are read and split."""
     help = f"{TOKENIZERS_HELP} (default: %(default)s)"
-    parser.add_shared("--tokenizer", default="whitespace", help=help)
+    parser.add_shared("--tokenizer", default=tokenizer, help=help)
     parser.add_shared(*DECODING)
 
 

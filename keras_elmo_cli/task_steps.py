@@ -6,15 +6,7 @@ import sys
 from typing import NamedTuple
 
 from keras_elmo_cli.inputs import chosen, load_elmo, read_records, report, typed_arguments
-from keras_elmo_cli.options import (
-    COUNT,
-    DECODING,
-    FORMATS,
-    INTEGER,
-    MODEL_HELP,
-    SWITCH,
-    TOKENIZERS_HELP,
-)
+from keras_elmo_cli.options import COUNT, FORMATS, INTEGER, MODEL_HELP, SWITCH, add_corpus_arguments
 
 
 class Task(NamedTuple):
@@ -33,7 +25,6 @@ class Task(NamedTuple):
     packaged: str = ""
 
     def add_train_arguments(self, parser):
-        """Adds the arguments of a training."""
         self._add_labelled_file(parser, "train", "TRAIN")
         parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
         parser.add_input("--test", metavar="FILE", help="is scored at the end")
@@ -41,8 +32,7 @@ class Task(NamedTuple):
         parser.add_output(suffixes=(".keras",), metavar="FILE", help=help)
         help = f"{MODEL_HELP} (default: tiny)"
         parser.add_shared("--model", required=False, default="tiny", help=help)
-        help = f"{TOKENIZERS_HELP} (default: %(default)s)"
-        parser.add_shared("--tokenizer", default="treebank", help=help)
+        add_corpus_arguments(parser, "treebank")
         parser.add_argument(
             "--epochs",
             **COUNT,
@@ -56,29 +46,27 @@ class Task(NamedTuple):
         parser.add_shared("--quiet")
 
     def add_evaluate_arguments(self, parser):
-        """Adds the arguments with which a model is scored on a file with labels."""
         self._add_labelled_file(parser, "file", "FILE")
         self._add_model(parser)
 
     def add_label_arguments(self, parser):
-        """Adds the arguments with which new text gets labels."""
         help = "a text a line, or see --field; *.gz too; - for standard input"
         parser.add_input("file", metavar="FILE", help=help)
-        parser.add_shared("--field", *DECODING)
+        parser.add_shared("--field")
         parser.add_shared("--format", choices=dict.fromkeys((*self.formats, *FORMATS)))
         self._add_model(parser)
 
     def _add_labelled_file(self, parser, name, metavar):
         help = f"{self.form}; *.gz is decompressed; - for standard input"
         parser.add_input(name, metavar=metavar, help=help)
-        parser.add_shared("--field", *DECODING)
+        parser.add_shared("--field")
         parser.add_shared("--format", choices=self.formats)
         parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
 
     def _add_model(self, parser):
         help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
         parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
-        parser.add_shared("--tokenizer")
+        parser.add_shared("--tokenizer", "--encoding", "--errors")
 
     def read(self, options, file):
         """The texts of a file and their labels."""
@@ -113,7 +101,7 @@ class Task(NamedTuple):
                     model.trainable_part = "all"
                     report(options, "All of ELMo trains now.")
                     _fit(options, model, data)
-            for part in [part for part in data if part != "train"]:
+            for part in filter(data.get, ("dev", "test")):
                 found = model.evaluate(*data[part], verbose=0, return_dict=True)
                 found.pop("loss")
                 name, others = baseline(data["train"], data[part])
@@ -129,7 +117,7 @@ class Task(NamedTuple):
         return kind.from_pretrained(options.model, **typed_arguments(options))
 
     def evaluate(self, options):
-        """Prints how well a trained model does on a file with labels."""
+        """Prints the report of a trained model on a file with labels."""
         texts, labels = self.read(options, options.file)
         print(self.load(options).report(texts, labels))
 

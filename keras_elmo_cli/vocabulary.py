@@ -14,9 +14,8 @@ from keras_elmo_cli.options import COUNT, add_corpus_arguments
 def add_arguments(parser):
     parser.add_input("files", nargs="+", metavar="FILES", help="text files, or patterns")
     parser.add_output(metavar="FILE", help="the file to write")
-    parser.add_argument(
-        "--min-count", **COUNT, default=1, help="leave out what is rarer (%(default)s)"
-    )
+    help = "leave out what is rarer (%(default)s)"
+    parser.add_argument("--min-count", **COUNT, default=1, help=help)
     parser.add_argument("--size", **COUNT, help="words at most")
     add_corpus_arguments(parser)
     parser.add_shared("--quiet")

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from keras_elmo.process.signals import check_signals
 from keras_elmo.training.language_model import perplexities
 from keras_elmo.training.stream import Stream, read_ahead
 
@@ -45,6 +46,7 @@ def evaluate(model, sentences, batch_size=32, unroll_steps=20, progress=None):
         num_unknown += np.count_nonzero(targets == model.vocabulary.unknown)
         if progress is not None:
             progress(len(targets))
+        check_signals()
     if not num_predictions:
         raise ValueError("There must be a sentence to evaluate. Received: none")
     return {

@@ -123,17 +123,14 @@ def _no_words(files):
 
 def check_texts(corpus, heldout, options):
     """Refuses a corpus without a window for each lane, and held-out text without a window."""
-    steps, lanes = options.unroll_steps, options.batch_size
-    windows = f"`batch_size` windows of {steps} tokens (`unroll_steps`)"
-    for name, text, size, what in [
-        ("corpus", corpus, steps * lanes, windows),
-        ("held-out text", heldout, steps, "a window (`unroll_steps`)"),
+    for name, text, num_windows, windows in [
+        ("corpus", corpus, options.batch_size, "`batch_size` windows"),
+        ("held-out text", heldout, 1, "a window"),
     ]:
+        size = num_windows * options.unroll_steps
         if text is not None and sum(text.counts()) < size:
-            raise ValueError(
-                f"The {name} must fill {what}: {size:,} tokens and ends of sentences. "
-                f"Received: {sum(text.counts()):,}"
-            )
+            rule = f"The {name} must fill {windows} of `unroll_steps` tokens: {size:,} in all"
+            raise ValueError(f"{rule}. Received: {sum(text.counts()):,}")
 
 
 def build_vocabulary(corpus, path, min_count=1, size=None, progress=None):

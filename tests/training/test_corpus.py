@@ -76,12 +76,10 @@ def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
 def test_texts_must_fill_a_batch_and_a_window(corpus, tmp_path):
     """The corpus has 50 sentences of 3 tokens: 200 targets."""
     check_texts(corpus, corpus, TrainingOptions(batch_size=40, unroll_steps=5))
-    with pytest.raises(ValueError, match=r"`batch_size` windows of 5 tokens .*: 205 .*: 200$"):
+    with pytest.raises(ValueError, match="`batch_size` windows of `unroll_steps` .*: 205 .*: 200$"):
         check_texts(corpus, None, TrainingOptions(batch_size=41, unroll_steps=5))
     write(tmp_path / "one.txt", "a b")
-    with pytest.raises(
-        ValueError, match=r"held-out text must fill a window \(`unroll_steps`\): 4 "
-    ):
+    with pytest.raises(ValueError, match="held-out text must fill a window .*: 4 in all"):
         check_texts(corpus, Corpus(tmp_path / "one.txt"), TrainingOptions(1, 4))
 
 

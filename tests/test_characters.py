@@ -1,28 +1,11 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import characters
 from keras_elmo.characters import boundary_ids, text_to_bytes, word_to_ids
 
 BEGIN, END, PAD = 259, 260, 261
-
-
-@pytest.mark.parametrize(
-    "word, size, body",
-    [
-        ("cat", 50, [100, 98, 117]),
-        ("", 50, []),
-        ("a" * 48, 50, [98] * 48),  # fills the row
-        ("a" * 47 + "é", 50, [98] * 47 + [0xC3 + 1]),  # cut inside a character, C3 A9
-        (b"\xff\x00", 50, [256, 1]),
-        (characters.BOS, 50, [61, 84, 63]),  # has no special meaning as a word
-        ("ab", 3, [98]),
-    ],
-)
-def test_word_is_begin_bytes_end_and_word_padding(word, size, body):
-    row = [BEGIN, *body, END]
-    assert word_to_ids(word, size) == row + [PAD] * (size - len(row))
 
 
 def test_boundaries_are_single_characters_between_the_word_marks():
@@ -58,8 +41,12 @@ def test_any_str_has_bytes_surrogates_included(text):
 
 @settings(deadline=None, max_examples=100)
 @given(st.binary(max_size=70), st.integers(3, 60))
-def test_any_bytes_survive(data, size):
+@example(b"a" * 48, 50)  # fills the row
+@example("a\u00e9".encode(), 4)  # cut inside of a character
+@example(characters.BOS.encode(), 50)  # has no special meaning as a word
+def test_a_word_is_begin_its_bytes_end_and_padding(data, size):
     word = data.decode("utf-8", "surrogateescape")
     assert text_to_bytes(word) == data
     row = [BEGIN, *(byte + 1 for byte in data[: size - 2]), END]
-    assert word_to_ids(word, size) == row + [PAD] * (size - len(row))
+    for form in (word, data):
+        assert word_to_ids(form, size) == row + [PAD] * (size - len(row))

@@ -25,9 +25,7 @@ def padded(strings, more=0):
 @functools.cache
 def graph_of(max_characters):
     signature = [tf.TensorSpec([None, None], tf.uint8)]
-    return tf.function(
-        lambda text: byte_ids(text, max_characters), input_signature=signature, autograph=False
-    )
+    return tf.function(lambda text: byte_ids(text, max_characters), input_signature=signature)
 
 
 def assert_same_as_strings(strings, max_characters=50, more=0):

@@ -23,9 +23,7 @@ texts = st.text(st.sampled_from("Thecat今😀\u3000\ufffd\x00xé"), max_size=12
 )
 @example([], ("words", 9))
 @example([b"", b"<bos>", b"<eos>", b"<pad>", b"several", b"\x00", "😀".encode() * 60], ("words", 9))
-@example(
-    [b"cat\x80\x80", b"cat\xe4\xbb", b"\xed\xa0\x80", b"\xff" * 48, b"a\xf0\x9f"], ("words", 9)
-)
+@example([b"cat\x80\x80", b"cat\xe4\xbb", b"\xed\xa0\x80", b"\xff" * 9, b"a\xf0\x9f"], ("words", 9))
 @example([b"ca\x80", b"c\x80", b"\x80", b"c\x80a"], ("words", 3))
 def test_ids_are_those_of_the_plain_scheme(words, key):
     name, size = key

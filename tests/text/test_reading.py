@@ -150,16 +150,6 @@ def test_whitespace_that_the_tokenizer_does_not_split_is_no_fault(tokenizer, rec
     assert len(recwarn) == 4 * is_fault
 
 
-def test_more_than_half_of_the_tokens_with_whitespace_are_an_error():
-    tokens = [b"a b", b"c d", b"e"]
-    with pytest.raises(ValueError, match="tokenizer=None"):
-        check_tokens([tokens], TOKENIZER)
-    with pytest.warns(UserWarning, match="2 of 3 tokens"):
-        assert check_tokens([tokens], TOKENIZER, may_refuse=False)
-    with pytest.warns(UserWarning, match="2 of 4 tokens"):
-        assert check_tokens([[*tokens, b"f"]], TOKENIZER)
-
-
 @pytest.mark.parametrize("reader", READERS.values())
 def test_tokens_with_whitespace_have_a_warning(reader):
     texts = [["I", "New\u00a0York", "."], ["c"]]
@@ -178,7 +168,7 @@ def test_streams_are_read_as_lists():
     data = tf.data.Dataset.from_tensor_slices(RAW)
     sentences = data.as_numpy_iterator()
     assert read(sentences) == read(list(data)) == read(data) == read(data.batch(2)) == [2, 1]
-    with pytest.raises(ValueError, match="'a b' as a token"):  # a batch is no sentence
+    with pytest.raises(ValueError, match="'a b' as a token.*tokenizer=None"):  # a batch
         read(iter([np.array(["a b", "c d"])]))
     late = [["a"]] * 300 + [["New York"]] * 300  # what was embedded is not thrown away
     with pytest.warns(UserWarning, match="'New York' as a token") as caught:

@@ -29,6 +29,7 @@ noise = st.lists(
 # Strings without words, NUL bytes, bytes that are not UTF-8, and long words.
 EDGES = [b"", b" ", "\n\t \u3000".encode(), b"a\x00 b\x00\x00 \x00 c", b"\xff\xfe x\xe2 \x80"]
 EDGES += [b" ".join([b"a" * 10_000, "\u00e9".encode() * 5_000]), b"b"]
+EDGES += [f"two{character}words".encode() for character in SPACES + NO_SPACES]
 
 
 @functools.cache  # each tokenizer traces a graph

@@ -2,12 +2,11 @@
 
 import ast
 import importlib.util
-import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
+from scripts import run_python
 
 import keras_elmo
 
@@ -183,16 +182,8 @@ except ImportError as error:
 import keras_elmo
 print(hasattr(keras_elmo, "Elmos"))
 """
-    path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
-    variables = {"PYTHONPATH": path, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | variables,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    result = run_python("-c", code, env=variables, cwd=tmp_path, timeout=120)
     assert result.stdout == (
         "`keras_elmo.Elmo` works on Keras's TensorFlow backend alone. On other backends, use the "
         "layers of `keras_elmo.layers`. Received: backend 'jax'\nFalse\n"

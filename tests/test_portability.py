@@ -1,8 +1,6 @@
 """Uses of the package where what Windows lacks cannot be imported."""
 
-import os
-import subprocess
-import sys
+from scripts import run_python
 
 # `None` in `sys.modules` makes an import fail.
 USES = """
@@ -51,12 +49,6 @@ with keras_elmo.read_embeddings(folder + "out.npz") as found:
 
 
 def test_five_uses_without_what_windows_lacks(tmp_path, one_layer_folder):
-    result = subprocess.run(
-        [sys.executable, "-c", USES, str(tmp_path), str(one_layer_folder)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
+    result = run_python("-c", USES, tmp_path, one_layer_folder, timeout=600)
     expected = ["[['They', 'don', \"'t\", 'know', '.']]", "True", "True", "0", "True"]
     assert result.stdout.splitlines() == expected, result.stderr

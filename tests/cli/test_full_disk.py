@@ -1,13 +1,11 @@
 """A limit for files, as a full disk, ends a command with one line and status 2."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
+from scripts import run_python
 
 SIZES = (0, 200, 3_000, 15_000)  # bytes of `embed`'s output that fit
 MODEL = ["-m", "small", "-q"]
@@ -77,11 +75,8 @@ def results(tmp_path_factory, one_layer_folder):
     folder = tmp_path_factory.mktemp("limit")
     shutil.copytree(one_layer_folder, folder / "small")
     (folder / "outputs").mkdir()
-    command = [sys.executable, "-c", SCRIPT, *map(json.dumps, (SIZES, COMMANDS))]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    result = subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=300, cwd=folder
-    )
+    arguments = map(json.dumps, (SIZES, COMMANDS))
+    result = run_python("-c", SCRIPT, *arguments, timeout=300, cwd=folder)
     assert result.returncode == 0, result.stderr
     assert "HDF5" not in result.stderr
     found = {name: [] for name in ["out.hdf5", "out.npz", *COMMANDS]}

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 import unicodedata
 
 import numpy as np
@@ -12,6 +10,7 @@ import tensorflow as tf
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lite.cases import MANY, TASKS
+from scripts import run_python
 from text.cases import CASES, outcome, text_of
 from text.tokenizer_cases import noise, texts
 
@@ -58,12 +57,9 @@ print(json.dumps(results))
 @pytest.fixture(scope="module")
 def found(task_files, task_models):
     """What keras-elmo-lite says of the texts, in a process without TensorFlow."""
-    given = {
-        name: (TASKS[name][0].__name__, file, texts_of(task_models[name]))
-        for name, file in task_files.items()
-    }
-    command = [sys.executable, "-c", ALONE]
-    result = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True)
+    names = task_files.keys()
+    given = {n: (TASKS[n][0].__name__, task_files[n], texts_of(task_models[n])) for n in names}
+    result = run_python("-c", ALONE, input=json.dumps(given))
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -86,9 +82,8 @@ def test_labels_and_probabilities_equal_keras_elmo(task_models, found, name):
         is_same = [one == other for one, other in zip(pairs, right, strict=True)]
         assert np.mean(is_same) >= (1 if quantize is None else 0.9)
     if quantize is None:  # an Elmo reads the file of a task
-        for one, other in zip(
-            found["embed"], model.elmo.embed(given, "lstm_outputs1"), strict=True
-        ):
+        vectors = model.elmo.embed(given, "lstm_outputs1")
+        for one, other in zip(found["embed"], vectors, strict=True):
             np.testing.assert_allclose(np.reshape(one, other.shape), other, atol=1e-5)
     if "entities" in found and quantize is None:
         right = model.entities(given)

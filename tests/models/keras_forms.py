@@ -135,8 +135,8 @@ def on_one_input(layer):
     return keras.Model(inputs, Dense(3)(layer(inputs)))
 
 
-def mean(elmo, **kwargs):
-    return ElmoEmbedding(elmo, output="default", **kwargs)
+def mean(elmo):
+    return ElmoEmbedding(elmo, output="default")
 
 
 def both():
@@ -146,10 +146,6 @@ def both():
 # Each form: a function that makes the model, of an `Elmo` and of one without a tokenizer, and a
 # function that makes what the model is called on.
 FORMS = {
-    "Sequential": (
-        lambda elmo, _: keras.Sequential([text_input(), mean(elmo, dropout=0.5), Dense(2)]),
-        texts,
-    ),
     "Sequential without Input": (lambda elmo, _: keras.Sequential([mean(elmo), Dense(2)]), texts),
     "tagger without Input": (
         lambda _, elmo: keras.Sequential([ElmoEmbedding(elmo), Dense(3), CRF("glorot_uniform")]),

@@ -1,9 +1,6 @@
 """Every form of a Keras model with layers of ours, built, saved and loaded in every way."""
 
 import json
-import os
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 import tensorflow as tf
 from models import keras_forms
 from models.keras_forms import FORMS, LAYERS, TEXTS
+from scripts import run_python
 
 from keras_elmo import Elmo, ElmoEmbedding, strings
 
@@ -78,12 +76,7 @@ def save(model, inputs, outputs, folder, in_all_ways):
 def test_files_in_a_fresh_process(names, in_all_ways, models, tmp_path):
     for name in names:
         save(*models(name), tmp_path / name, name in in_all_ways)
-    result = subprocess.run(
-        [sys.executable, keras_forms.__file__, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
-    )
+    result = run_python(keras_forms.__file__, tmp_path)
     assert result.returncode == 0, result.stderr[-3000:]
     assert json.loads(result.stdout) == {name: [] for name in names}
 

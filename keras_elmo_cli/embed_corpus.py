@@ -12,15 +12,7 @@ needs pyarrow: pip install "keras-elmo[corpora]"
 import signal
 
 from keras_elmo_cli import inputs
-from keras_elmo_cli.options import (
-    COUNT,
-    POOLED_SHARD_SIZE,
-    SHARD_SIZE,
-    SWITCH,
-    VECTOR_DTYPES,
-    VECTORS_HELP,
-    add_embedding_arguments,
-)
+from keras_elmo_cli.options import COUNT, SWITCH, VECTORS_HELP, add_embedding_arguments
 
 
 def add_arguments(parser):
@@ -44,14 +36,13 @@ def add_arguments(parser):
     parser.add_argument(
         "--dtype",
         default="float32",
-        choices=VECTOR_DTYPES,
+        choices=("float32", "float16"),
         help="of the vectors in the files (default: %(default)s); float16 takes half of the room",
     )
     parser.add_argument(
         "--shard-size",
         **COUNT,
-        help=f"sentences of a Parquet file (default: {SHARD_SIZE}, or {POOLED_SHARD_SIZE} with "
-        "--pooled)",
+        help="sentences of a Parquet file (default: 1024, or 16384 with --pooled)",
     )
     parser.add_argument(
         "--check",

@@ -11,7 +11,7 @@ train` and `tag train` wrote gives labels and tags.
 import os
 
 from keras_elmo_cli.inputs import chosen, load_any_model, report
-from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, OPS, STORAGE, SWITCH, at_least
+from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, SWITCH, at_least
 
 _WARMUP = ["The cat sat on the mat .", "Warm", " ".join(["word"] * 50)]
 
@@ -24,12 +24,13 @@ def add_arguments(parser):
     parser.add_shared("--tokenizer", "--matmul-dtype")
     add(
         "--ops",
-        default=OPS[0],
-        choices=OPS,
+        default="tensorflow-text",
+        choices=("tensorflow-text", "core"),
         help="core: programs in Python load the model with TensorFlow alone; tensorflow-text: they "
         "must import tensorflow_text first (default: %(default)s)",
     )
-    add("--storage", choices=STORAGE, help="dtype of the stored weights (default: float32)")
+    help = "dtype of the stored weights (default: float32)"
+    add("--storage", choices=("float32", "bfloat16", "float16"), help=help)
     add("--pooled-only", **SWITCH, help="only the mean vector of each sentence")
     add("--max-tokens", **COUNT, help="refuse sentences of more tokens")
     add("--warmup", **SWITCH, help="add a warm-up request (needs tensorflow-serving-api)")

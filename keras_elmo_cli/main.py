@@ -1,11 +1,9 @@
 """`keras-elmo`: reads the arguments, runs a subcommand, turns errors into one line."""
 
 import argparse
-import contextlib
 import errno
 import importlib
 import importlib.metadata
-import io
 import os
 import re
 import signal
@@ -129,8 +127,7 @@ def import_library():
 
 def _discard_output():
     """Standard output takes no more: Python would try once more at its exit, and complain."""
-    with contextlib.suppress(io.UnsupportedOperation):  # one of Python's own, as in tests
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser():

@@ -1,8 +1,7 @@
 """What can be typed: the options and their values, the parsers, and errors in the words of options.
 
-The values and defaults are those of the library, without its import: `keras-elmo --help` and a
-misspelt option are answered at once, and the import of TensorFlow takes seconds.
-tests/cli/test_options.py compares them.
+The values and defaults, also in the commands, are those of the library without its import, which
+takes seconds: a misspelt option is answered at once. tests/cli/test_options.py compares them.
 """
 
 import argparse
@@ -14,22 +13,8 @@ MODELS = (
     "tiny small medium original original_5.5B pubmed portuguese_wikipedia portuguese_brwac pos"
 ).split()
 TOKENIZERS = ("whitespace", "treebank", "web", "space", "characters")
-MATMUL_DTYPES = ("bfloat16",)
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
 TAG_COLUMNS = ("upos", "xpos", "deprel")
-# `keras-elmo embed-corpus`
-VECTOR_DTYPES = ("float32", "float16")
-SHARD_SIZE, POOLED_SHARD_SIZE = 1024, 16384
-# `keras-elmo export` and `keras-elmo tflite`
-OPS = ("tensorflow-text", "core")
-STORAGE = ("float32", "bfloat16", "float16")
-INPUTS = ("character_ids", "text", "words")
-QUANTIZATIONS = ("float32", "float16", "int8")
-# `keras-elmo train` and `keras-elmo evaluate`
-OPTIMIZERS = {"adagrad": 0.2, "adam": 0.001}  # with their learning rates
-SCHEDULES = ("constant", "linear", "cosine")
-DTYPES = ("float32", "mixed_bfloat16")
-NUM_NEGATIVES = 1024
 
 
 def at_least(minimum):
@@ -106,7 +91,7 @@ _SHARED = {
         "Default: all but layer 0, where a word has the same vector in every sentence",
     },
     "--matmul-dtype": {
-        "choices": MATMUL_DTYPES,
+        "choices": ("bfloat16",),
         "help": "multiply matrices in bfloat16, and compute all else in float32: about twice as "
         "fast on processors with AMX, and slower on most others",
     },

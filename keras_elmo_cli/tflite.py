@@ -11,19 +11,18 @@ metadata 'keras_elmo' (JSON).
 import os
 
 from keras_elmo_cli.inputs import load_any_model, report
-from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, INPUTS, QUANTIZATIONS, SWITCH
+from keras_elmo_cli.options import ANY_MODEL_HELP, COUNT, SWITCH
 
 
 def add_arguments(parser):
-    inputs = [name.replace("_", "-") for name in INPUTS]  # as they are typed
     parser.add_argument("model", metavar="MODEL", help=ANY_MODEL_HELP)
     help = "the file to write: *.tflite"
     parser.add_output("file", suffixes=(".tflite",), metavar="FILE", help=help)
     parser.add_argument(
         "-i",
         "--inputs",
-        default=inputs[0],
-        choices=inputs,
+        default="character-ids",
+        choices=("character-ids", "text", "words"),
         help="what the signature serving_default takes. character-ids (default): int32, (batch, "
         "tokens, characters); text: UTF-8 bytes, (batch, bytes), which the file splits on "
         "whitespace; words: there is no such signature, and keras-elmo-lite starts sooner",
@@ -31,8 +30,8 @@ def add_arguments(parser):
     parser.add_shared("--tokenizer")
     parser.add_argument(
         "--quantize",
-        default=QUANTIZATIONS[0],
-        choices=QUANTIZATIONS,
+        default="float32",
+        choices=("float32", "float16", "int8"),
         help="float32 (default); or weights of half the size, float16, or of a quarter, int8 "
         "(dynamic range)",
     )

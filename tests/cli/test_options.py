@@ -117,20 +117,32 @@ def test_one_thing_is_one_option():
 def test_the_choices():
     assert [*typed.MODELS] == [*all_names(), *all_names(GROUPS[1])]
     assert typed.TOKENIZERS == tuple(TOKENIZERS)
-    assert (None, *typed.MATMUL_DTYPES) == kernel_rounding.MATMUL_DTYPES
     assert typed.FORMATS == records.FORMATS
     assert typed.TAG_COLUMNS == tuple(labelled_files.TAG_COLUMNS)
-    assert typed.VECTOR_DTYPES == tuple(shards.DTYPES)
-    assert typed.SHARD_SIZE == run.SHARD_SIZE
-    assert typed.POOLED_SHARD_SIZE == run.POOLED_SHARD_SIZE
-    assert typed.OPS == whitespace_tokenizer.OPS and typed.STORAGE == saved_model.STORAGE
-    assert typed.INPUTS == tflite.INPUTS
-    assert typed.QUANTIZATIONS == tuple(name or "float32" for name in tflite.QUANTIZATIONS)
-    assert typed.OPTIMIZERS.keys() == optimizer.OPTIMIZERS.keys()
-    for name, rate in typed.OPTIMIZERS.items():
-        assert training.TrainingOptions(optimizer=name).learning_rate == rate
-    assert typed.SCHEDULES == options.SCHEDULES and typed.DTYPES == options.DTYPES
-    assert typed.NUM_NEGATIVES == options.NUM_NEGATIVES
+    found = {
+        f"{parser.prog.removeprefix('keras-elmo ')} {action.option_strings[-1]}": action
+        for parser in parsers(make_parser())
+        for action in parser._actions
+        if action.option_strings
+    }
+    for name, choices in {
+        "embed --matmul-dtype": kernel_rounding.MATMUL_DTYPES[1:],
+        "embed-corpus --dtype": shards.DTYPES,
+        "export --ops": whitespace_tokenizer.OPS,
+        "export --storage": saved_model.STORAGE,
+        "tflite --inputs": [name.replace("_", "-") for name in tflite.INPUTS],
+        "tflite --quantize": ["float32", *tflite.QUANTIZATIONS[1:]],
+        "train --optimizer": optimizer.OPTIMIZERS,
+        "train --schedule": options.SCHEDULES,
+        "train --dtype": options.DTYPES,
+    }.items():
+        assert [*found[name].choices] == [*choices]
+    for name in optimizer.OPTIMIZERS:
+        rate = training.TrainingOptions(optimizer=name).learning_rate
+        assert f"{name}: {rate}" in found["train --learning-rate"].help
+    sizes = f"{run.SHARD_SIZE}, or {run.POOLED_SHARD_SIZE} with --pooled"
+    assert sizes in found["embed-corpus --shard-size"].help
+    assert f"({options.NUM_NEGATIVES}, " in found["train --num-negatives"].help
     size = 4 * sum(ElmoConfig(**train.SMALL).num_parameters().values())
     assert size == PRESETS["small"].weights.min_size
 

@@ -20,7 +20,7 @@ from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
 from keras_elmo.training.checkpoints import checkpoint_names
-from keras_elmo.weights.embedding_files import write_hdf5, write_npz
+from keras_elmo.weights.embedding_files import write_embeddings
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]
 _HOSTILE = [None, -1, 0, 10**12, 1.5, float("nan"), "", "x", [], {}, True, [[[1]]], "../x"]
@@ -54,8 +54,8 @@ def _read_language_model(folder):
     return [bilm.config, bilm.vocabulary.words, *bilm.get_weights()]
 
 
-def _make_embeddings(write, name):
-    return lambda folder: write(folder / name, _elmo().embed(_TEXTS, "all"))
+def _make_embeddings(name):
+    return lambda folder: write_embeddings(folder / name, _elmo().embed(_TEXTS, "all"))
 
 
 def _read_embeddings(folder):
@@ -105,8 +105,8 @@ FORMATS = {
         lambda folder: _read_model(folder / "run"),
         False,
     ),
-    "hdf5": Format(_make_embeddings(write_hdf5, "vectors.hdf5"), _read_embeddings, False),
-    "npz": Format(_make_embeddings(write_npz, "vectors.npz"), _read_embeddings, True),
+    "hdf5": Format(_make_embeddings("vectors.hdf5"), _read_embeddings, False),
+    "npz": Format(_make_embeddings("vectors.npz"), _read_embeddings, True),
     "vectors": Format(_make_vectors, _read_vectors, True, pattern="*.parquet"),
     "gzip": Format(_make_gzip, lambda folder: list(Corpus(folder / "text.gz").sentences()), True),
     "run": Format(lambda folder: _trainer(folder).run(), _read_run, True),

@@ -41,10 +41,10 @@ def add_arguments(parser):
 def run(options):
     from keras_elmo.files.atomic import replacing_file
     from keras_elmo.models.embed_stream import parse_layers
-    from keras_elmo.weights.embedding_files import write_hdf5, write_npz
+    from keras_elmo.weights.embedding_files import write_embeddings
 
-    is_hdf5 = not options.output.endswith(".npz")
-    sentences = [] if is_hdf5 and not options.no_sentence_index else None
+    is_npz = options.output.endswith(".npz")
+    sentences = None if is_npz or options.no_sentence_index else []
     records = inputs.read_records(options, options.input, lines=sentences)
     with replacing_file(options.output) as temporary:
         texts = iter(records)
@@ -56,9 +56,6 @@ def run(options):
         (layers,) = parse_layers(elmo.config, inputs.typed_layers(options.layers), num_mixes=1)
         arrays = elmo.embed_stream(texts, layers, options.token_budget, not options.quiet)
         with contextlib.closing(arrays):  # its progress bar ends before a message
-            if is_hdf5:
-                count, tokens = write_hdf5(temporary, arrays, sentences, records.kept)
-            else:
-                count, tokens = write_npz(temporary, arrays, records.kept)
+            count, tokens = write_embeddings(temporary, arrays, sentences, records.kept)
     tokens = "" if layers == "default" else f", {inputs.pluralize(tokens, 'token')}"
     inputs.report(options, f"{options.output}: {inputs.pluralize(count, 'sentence')}{tokens}")

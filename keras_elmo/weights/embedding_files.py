@@ -46,12 +46,8 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     open(path, "rb").close()  # raises Python's own PermissionError early
     try:
         if zipfile.is_zipfile(path):
+            _check_count(path)
             file = np.load(path)
-            try:
-                _check_count(path, len(file))
-            except ValueError:
-                file.close()
-                raise
         else:
             file = h5py.File(path, "r")
         names = list(file)
@@ -63,9 +59,10 @@ def read_embeddings(path: AnyPath) -> "EmbeddingsFile":
     return EmbeddingsFile(path, file, names)
 
 
-def _check_count(path, found):
+def _check_count(path):
     """Refuses a zip with a damaged entry in its directory, behind which Python finds no others."""
-    with open(path, "rb") as file:
+    with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        found = len(archive.namelist())
         file.seek(-_ZIP_END_BYTES, os.SEEK_END)
         count = int.from_bytes(file.read()[10:12], "little")  # 65,535 also stands for more
     if count != min(found, 0xFFFF):
@@ -135,41 +132,29 @@ class EmbeddingsFile(Sequence[npt.NDArray[Any]]):
         self.close()
 
 
-def write_hdf5(path, arrays, sentences=None, kept=None):
-    """Writes arrays as `allennlp elmo` does. Returns their number, and that of their tokens.
+def write_embeddings(path, arrays, sentences=None, kept=None):
+    """Writes arrays to a file `*.npz`, or else as `allennlp elmo` does, in HDF5.
 
     `sentences`, and the lists of `kept` (see `EmbeddingsFile.kept`), may grow while the arrays are
-    read. The sentences become `sentence_to_index`.
+    read. The sentences become `sentence_to_index`. Returns the number of arrays and of tokens.
     """
     count = tokens = 0
-    with create_hdf5(path) as file:
+    is_npz = os.fspath(path).endswith(".npz")
+    with zipfile.ZipFile(path, "w") if is_npz else create_hdf5(path) as file:
+
+        def write(name, value, dtype=None):
+            if not is_npz:
+                file.create_dataset(name, data=value, dtype=dtype)
+                return
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(value))
+
         for array in arrays:
-            file.create_dataset(str(count), data=array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
+            write(str(count), array)
+            count, tokens = count + 1, tokens + (array.shape[-2] if array.ndim > 1 else 0)
         if sentences is not None:
             index = json.dumps({text: str(number) for number, text in enumerate(sentences)})
-            file.create_dataset(_SENTENCE_INDEX, data=[index], dtype=h5py.string_dtype())
+            write(_SENTENCE_INDEX, [index.encode()], h5py.string_dtype())
         if kept:
-            file.create_dataset(_KEPT, data=[json.dumps(kept)], dtype=h5py.string_dtype())
+            write(_KEPT, [json.dumps(kept).encode()], h5py.string_dtype())
     return count, tokens
-
-
-def write_npz(path, arrays, kept=None):
-    """Writes arrays as an npz file; see `write_hdf5`."""
-    count = tokens = 0
-    with zipfile.ZipFile(path, "w") as archive:
-        for array in arrays:
-            _write_member(archive, str(count), array)
-            count, tokens = count + 1, tokens + _num_tokens(array)
-        if kept:
-            _write_member(archive, _KEPT, np.array(json.dumps(kept).encode()))
-    return count, tokens
-
-
-def _write_member(archive, name, array):
-    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-        np.lib.format.write_array(file, array)
-
-
-def _num_tokens(array):
-    return array.shape[-2] if array.ndim > 1 else 0

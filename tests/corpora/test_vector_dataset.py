@@ -9,7 +9,7 @@ import pytest
 from keras_elmo import MaskedMean
 from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.corpora.manifest import read_manifest, write_manifest
-from keras_elmo.weights.embedding_files import write_hdf5, write_npz
+from keras_elmo.weights.embedding_files import write_embeddings
 
 WORDS = ["the", "cat", "sat", "on", "a", "long", "mat", "."]
 _rng = np.random.default_rng(0)
@@ -56,9 +56,9 @@ def test_every_sentence_of_a_folder_comes_once(folder, vectors):
 
 
 def test_files_of_embed_are_read_too(tmp_path, vectors):
-    write_hdf5(tmp_path / "all.hdf5", vectors)
+    write_embeddings(tmp_path / "all.hdf5", vectors)
     check(VectorDataset(tmp_path / "all.hdf5", shuffle=True), vectors, ALL)
-    write_npz(tmp_path / "top.npz", [array[2] for array in vectors])
+    write_embeddings(tmp_path / "top.npz", [array[2] for array in vectors])
     dataset = VectorDataset(tmp_path / "top.npz", max_tokens=100)
     check(dataset, vectors, {"vectors": 2})
     dataset.close()
@@ -69,7 +69,7 @@ def test_files_of_embed_are_read_too(tmp_path, vectors):
 def test_one_vector_for_each_sentence(tmp_path, shared_elmo, folder, vectors):
     pooled, file, text = tmp_path / "pooled", tmp_path / "pooled.h5", folder.parent / "in.txt"
     embed_files(shared_elmo, text, pooled, "elmo", True, "float16", shard_size=90)
-    write_hdf5(file, [array[2].sum(axis=0) for array in vectors], LINES)
+    write_embeddings(file, [array[2].sum(axis=0) for array in vectors], LINES)
     for path, name, dtype in (pooled, "elmo", "float16"), (file, "vectors", "float32"):
         batches = list(VectorDataset(path, batch_size=64))
         assert [list(batch) for batch in batches] == len(batches) * [["id", name]]
@@ -190,6 +190,6 @@ def test_arguments_and_paths_that_are_refused(folder, tmp_path):
             VectorDataset(folder, **options)
     with pytest.raises(FileNotFoundError, match="_manifest.json"):
         VectorDataset(tmp_path)
-    write_hdf5(tmp_path / "empty.h5", [])
+    write_embeddings(tmp_path / "empty.h5", [])
     with pytest.raises(ValueError, match="must hold a sentence"):
         VectorDataset(tmp_path / "empty.h5")

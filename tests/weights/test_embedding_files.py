@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import read_embeddings
-from keras_elmo.weights.embedding_files import write_hdf5, write_npz
+from keras_elmo.weights.embedding_files import write_embeddings
 
 
 @pytest.fixture
@@ -18,8 +18,7 @@ def arrays():
 def test_arrays_come_in_the_order_of_the_lines(tmp_path, arrays, name):
     path, index = tmp_path / name, [f"line {k}" for k in range(112)]
     arguments = [index] if name == "a.hdf5" else []  # with AllenNLP's index of the sentences
-    write = write_npz if name == "a.npz" else write_hdf5
-    assert write(path, iter(arrays), *arguments) == (112, 28 * (0 + 1 + 2 + 3))
+    assert write_embeddings(path, iter(arrays), *arguments) == (112, 28 * (0 + 1 + 2 + 3))
     with read_embeddings(path) as vectors:
         assert len(vectors) == 112
         for one, other in zip(vectors, arrays, strict=True):
@@ -33,13 +32,13 @@ def test_arrays_come_in_the_order_of_the_lines(tmp_path, arrays, name):
     with pytest.raises(ValueError, match="closed"):
         vectors[0]
     vectors.close()
-    assert write(path, []) == (0, 0)
+    assert write_embeddings(path, []) == (0, 0)
     assert list(read_embeddings(str(path))) == []
 
 
 def test_sentences_are_stored_as_allennlp_does(tmp_path, arrays):
     path = tmp_path / "a.hdf5"
-    write_hdf5(path, arrays[:2], ["one", "two"])
+    write_embeddings(path, arrays[:2], ["one", "two"])
     with h5py.File(path) as file:
         assert json.loads(file["sentence_to_index"][0]) == {"one": "0", "two": "1"}
     with h5py.File(path, "w") as file:  # of AllenNLP's option `--use-sentence-keys`
@@ -50,7 +49,6 @@ def test_sentences_are_stored_as_allennlp_does(tmp_path, arrays):
 
 @pytest.mark.parametrize("name", ["a.hdf5", "a.npz"])
 def test_fields_that_are_kept_come_back(tmp_path, arrays, name):
-    write = write_npz if name == "a.npz" else write_hdf5
     kept = {"id": [7, 2**70], "a/b": ["\0\xe9\ud800", None], "list": [[1.5, True], {"x": "y"}]}
     growing = {field: [] for field in kept}
 
@@ -60,12 +58,12 @@ def test_fields_that_are_kept_come_back(tmp_path, arrays, name):
                 values.append(kept[field][k])
             yield array
 
-    write(tmp_path / name, grow(), kept=growing)
+    write_embeddings(tmp_path / name, grow(), kept=growing)
     with read_embeddings(tmp_path / name) as vectors:
         assert vectors.kept == kept and len(vectors) == len(list(vectors)) == 2
     with pytest.raises(ValueError, match="closed"):
         dict(vectors.kept)
-    write(tmp_path / name, arrays[:2])
+    write_embeddings(tmp_path / name, arrays[:2])
     assert read_embeddings(tmp_path / name).kept == {}
 
 
@@ -77,7 +75,7 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
             read_embeddings(path)
 
     refuse("small", small_folder, error=OSError)
-    write_hdf5(path, arrays)
+    write_embeddings(path, arrays)
     path.write_bytes(path.read_bytes()[:5000])
     refuse("must be a whole HDF5 or npz file; it may be cut short")
     with h5py.File(path, "w") as file:  # sentences that are numbers
@@ -92,9 +90,10 @@ def test_files_of_another_kind(tmp_path, arrays, small_folder):
             vectors[0]
         with pytest.raises(ValueError, match="for line 1 an array of dtype object"):
             vectors[1]
-    write_npz(path, arrays)
+    path = tmp_path / "a.npz"
+    write_embeddings(path, arrays)
     content = bytearray(path.read_bytes())
     start = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\1\2"))  # the last entry but one
     content[start + 33] = 2  # its comment has 512 bytes: Python leaves out what follows
     path.write_bytes(content)
-    refuse("entries must be readable")
+    refuse("entries must be readable", path)

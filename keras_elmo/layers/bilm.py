@@ -1,7 +1,3 @@
-"""`BiLM`."""
-
-import contextlib
-import threading
 from typing import Any
 
 import keras
@@ -127,10 +123,8 @@ class BiLM(ConfiguredLayer):
         self.forward_layers = stack("forward")
         self.backward_layers = stack("backward")
         self.input_spec = keras.InputSpec(ndim=3, axes={-1: self.input_dim})
-        # From the name of a loop and `training` to the function that runs the loop.
-        self._traced_runs = {}
-        self._thread = threading.local()  # see `using_loop`
-        self.supports_jit = find_loop(self._loop_name()).supports_xla
+        self._traced_runs = {}  # the functions that run the loop, by `training`
+        self.supports_jit = self._loop_class().supports_xla
         self.supports_masking = True
 
     @property
@@ -211,47 +205,32 @@ class BiLM(ConfiguredLayer):
             A pair: the outputs as a call returns them, but each direction in its own order of
             reading; and the state.
         """
-        find_loop("packed")  # which refuses other backends
-        # These import TensorFlow.
-        from keras_elmo.layers.loops.packed import PackedLoop
-        from keras_elmo.layers.loops.padded import PaddedLoop
-
+        packed_loop, padded_loop = find_loop("packed"), find_loop("padded")
         self._check(forward.shape, mask, initial_state)
         if mask is not None:
-            loop = PackedLoop(mask, training, is_backward_reversed=False)
+            loop = packed_loop(mask, training, is_backward_reversed=False)
         elif forward.shape[1] is not None:
             loop = UnrolledLoop(training)
         else:
-            loop = PaddedLoop(None, training, is_backward_reversed=False)
-        return self._run_layers(loop, [forward, backward], initial_state, dropout)
+            loop = padded_loop(None, training, is_backward_reversed=False)
+        return self.run_layers(loop, [forward, backward], initial_state, dropout)
 
-    @contextlib.contextmanager
-    def using_loop(self, loop):
-        """A context in which this thread's calls use another loop. TFLite needs `"padded"`."""
-        before, self._thread.loop = getattr(self._thread, "loop", None), loop
-        try:
-            yield
-        finally:
-            self._thread.loop = before
-
-    def _loop_name(self):
+    def _loop_class(self):
         on_tensorflow = keras.backend.backend() == "tensorflow"
-        chosen = getattr(self._thread, "loop", None) or self.loop
-        return chosen or ("packed" if on_tensorflow else "rnn")
+        return find_loop(self.loop or ("packed" if on_tensorflow else "rnn"))
 
     def _traced_run(self, training):
         """The function of `(inputs, mask, state)` that runs the loop. It is made once."""
-        key = self._loop_name(), training
-        if key not in self._traced_runs:
-            loop_class = find_loop(key[0])
+        if training not in self._traced_runs:
+            loop_class = self._loop_class()
 
             def run(inputs, mask, state):
-                return self._run_layers(loop_class(mask, training), [inputs, inputs], state)
+                return self.run_layers(loop_class(mask, training), [inputs, inputs], state)
 
-            self._traced_runs[key] = loop_class.traced(run)
-        return self._traced_runs[key]
+            self._traced_runs[training] = loop_class.traced(run)
+        return self._traced_runs[training]
 
-    def _run_layers(self, loop, directions, state, dropout=None):
+    def run_layers(self, loop, directions, state, dropout=None):
         """Runs all LSTM layers over a pair of floats, (batch, tokens, projection_dim).
 
         Returns the list of every layer's outputs, and the state.
@@ -274,7 +253,7 @@ class BiLM(ConfiguredLayer):
     def _state_after(self, boundaries, batch_size):
         """The state after the boundaries, which is the same in every row."""
         directions = [embedding[None, None] for embedding in boundaries]  # (1, 1, projection_dim)
-        _, state = self._run_layers(UnrolledLoop(False), directions, [None] * 4 * self.num_layers)
+        _, state = self.run_layers(UnrolledLoop(False), directions, [None] * 4 * self.num_layers)
         return [ops.broadcast_to(tensor, (batch_size, tensor.shape[1])) for tensor in state]
 
     def compute_mask(self, inputs, mask=None):

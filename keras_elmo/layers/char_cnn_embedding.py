@@ -1,5 +1,3 @@
-"""`CharCNNEmbedding`."""
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,3 @@
-"""`ConfiguredLayer`."""
-
 import inspect
 
 import keras

@@ -5,6 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.layers.configured_layer import ConfiguredLayer
+
 # Fills the outputs of a masked token. No logarithm of a probability is above 0, and every float
 # dtype holds it exactly. So the mask goes with the outputs to the loss, the metric and the decoder,
 # also through files, casts and Keras models that keep no Keras mask.
@@ -13,7 +15,7 @@ _IMPOSSIBLE = float("-inf")  # the logarithm of the probability 0
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class CRF(keras.layers.Layer):
+class CRF(ConfiguredLayer):
     """A linear-chain conditional random field: the last layer of a tagger.
 
     A sequence of tags y has the probability
@@ -59,12 +61,8 @@ class CRF(keras.layers.Layer):
     ...     keras_elmo.CRF(),
     ... ])
     >>> model.compile("adam", keras_elmo.CRFLoss(), metrics=[keras_elmo.CRFAccuracy()])
-    >>> texts = keras_elmo.strings(padded_tokens)
-    >>> model.fit(texts, padded_tags)
+    >>> model.fit(keras_elmo.strings(padded_tokens), padded_tags)
     >>> tags = keras_elmo.CRFDecoder()(model.predict(texts))
-    >>> transitions = np.zeros((num_tags, num_tags))
-    >>> transitions[0, 2] = -np.inf  # tag 2 never follows tag 0 from now on
-    >>> model.layers[-1].transitions.assign(transitions)
 
     Reference: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
     """
@@ -127,10 +125,6 @@ class CRF(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape, input_shape[-1])
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), "initializer": initializer}
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

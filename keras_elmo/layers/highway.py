@@ -1,5 +1,3 @@
-"""`Highway`."""
-
 from typing import Any
 
 import keras

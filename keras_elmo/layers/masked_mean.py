@@ -1,5 +1,3 @@
-"""`MaskedMean`."""
-
 from typing import Any
 
 import keras

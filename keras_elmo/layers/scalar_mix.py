@@ -1,5 +1,3 @@
-"""`ScalarMix`."""
-
 from collections.abc import Sequence
 from typing import Any
 

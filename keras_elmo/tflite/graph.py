@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.export.signatures import without_cudnn
+from keras_elmo.layers.loops.padded import PaddedLoop
 
 
 def concrete_functions(elmo, task, inputs, batch, max_tokens):
@@ -114,8 +115,7 @@ def _outputs(elmo, tokens, mask, batch):
     state = [tf.constant(tensor) for tensor in _state_after_boundaries(elmo)]
     if batch is None:
         state = [tf.repeat(tensor, tf.shape(tokens)[0], axis=0) for tensor in state]
-    with elmo.bilm.using_loop("padded"):
-        layers, _ = elmo.bilm(tokens, mask=mask, initial_state=state)
+    layers, _ = elmo.bilm.run_layers(PaddedLoop(mask), [tokens, tokens], state)
     return elmo.make_outputs(layers, mask)
 
 

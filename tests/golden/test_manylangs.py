@@ -62,18 +62,16 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_models_of_other_shapes(name, tmp_path):
-    # Without a graph, which takes a second or more to trace for each model.
+def test_models_of_other_shapes(name, tmp_path, untraced):
     reference = write_model(tmp_path, SHAPES[name], form="zip" if name == "tanh" else "legacy")
     elmo = Elmo.from_pretrained(tmp_path)
     ids = elmo.batch_to_ids(SENTENCES)
     boundaries = elmo.character_encoder(tf.constant(elmo.token_encoder.scheme.boundaries))
-    with elmo.bilm.using_loop("padded"):
-        layers, _ = elmo.bilm(
-            elmo.character_encoder(ids),
-            mask=elmo.character_encoder.compute_mask(ids),
-            boundaries=tf.unstack(boundaries),
-        )
+    layers, _ = elmo.bilm(
+        elmo.character_encoder(ids),
+        mask=elmo.character_encoder.compute_mask(ids),
+        boundaries=tf.unstack(boundaries),
+    )
     for row, words in enumerate(SENTENCES):
         for layer, other in zip(layers, reference.sentence(words), strict=True):
             np.testing.assert_allclose(layer[row, : len(words)], other, atol=5e-6)

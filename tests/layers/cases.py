@@ -1,7 +1,12 @@
-"""Every public layer, with what it is called on."""
+"""Every public layer, with what it is called on; and how a script runs on JAX."""
+
+import os
+import subprocess
+import sys
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from keras_elmo import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
@@ -29,6 +34,16 @@ CASES = {
     ),
     "MaskedMean": (lambda **k: MaskedMean(**k), FLOATS),
 }
+
+
+def run_in_jax(script, folder, **arrays):
+    """Runs a script on Keras's JAX backend, with arrays in the file `sys.argv[1]`."""
+    pytest.importorskip("jax")
+    np.savez(folder / "case.npz", **arrays)
+    command = [sys.executable, "-c", script, folder / "case.npz"]
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
 def functional(layer, data):

@@ -40,14 +40,6 @@ def test_cutting_the_characters_changes_nothing(activation):
     np.testing.assert_allclose(short(ids), full(ids), atol=1e-6)
 
 
-def test_padding_has_a_mask_and_is_zero():
-    layer, _ = pair()
-    ids = tf.concat([ids_of(["one", "two"]), tf.zeros((1, 3, 50), tf.int32)], 1)
-    outputs = layer(ids)
-    np.testing.assert_array_equal(outputs._keras_mask, [[True, True, False, False, False]])
-    assert not np.any(outputs[:, 2:]) and np.all(np.any(outputs[:, :2], axis=-1))
-
-
 def test_other_ranks_and_sizes():
     layer, _ = pair()
     ids = ids_of(["one", "two"])

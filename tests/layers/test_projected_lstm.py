@@ -1,4 +1,4 @@
-"""What loops/test_rnn.py, which compares the cell with NumPy, and test_bilm.py leave open."""
+"""What tests/golden, which compares models with NumPy, and test_bilm.py leave open."""
 
 import numpy as np
 import pytest

@@ -8,11 +8,10 @@
         directions, states = loop.run_layer(rnn_layers, directions, states)
         outputs = loop.leave(directions)          # (batch, tokens, 2 * features)
 
-The biLM handles padding (masked tokens) in the loops and nowhere else. `PackedLoop.enter` drops
-the padding, and `PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it:
-their `enter` sets it to zero, and their `run_layer` outputs zeros there and leaves the state as it
-was. `UnrolledLoop` reads no padding. `BiLM` makes it itself, for training and for the boundaries,
-and so it is not in the table `LOOPS`.
+Padding (masked tokens) is handled in the loops and nowhere else. `PackedLoop.enter` drops it, and
+`PackedLoop.leave` puts zeros in its place. `RNNLoop` and `PaddedLoop` keep it, output zeros there,
+and leave the state as it was. `UnrolledLoop` reads no padding: `BiLM` makes it itself, for training
+and for the boundaries.
 
 A new loop that users can choose is a subclass of `Loop` in a file of its own, a row of `LOOPS`, and
 a sentence in the docstring of `BiLM`. test_loops.py then compares it with `RNNLoop`. If it imports
@@ -50,7 +49,6 @@ class Loop:
 
     def enter(self, directions):
         """Converts a pair of floats, (batch, tokens, features), to the loop's own form."""
-        raise NotImplementedError
 
     def run_layer(self, layers, directions, states):
         """Runs a pair of built `keras.layers.RNN`s, each with a `ProjectedLSTMCell`.
@@ -58,11 +56,9 @@ class Loop:
         The states are pairs `(m, c)`, (batch, projection_dim) and (batch, units). The results are
         the outputs in the loop's own form, and the states after the last real token of each row.
         """
-        raise NotImplementedError
 
     def leave(self, directions):
         """Converts both directions to one float, (batch, tokens, 2 * features), zero if masked."""
-        raise NotImplementedError
 
 
 class TimeMajorLoop(Loop):

@@ -26,8 +26,6 @@ the step in which the sentence ends. In the forward direction:
     final_cell_index   = [2, 1, 0]  of b, a and c in `final_c`
 """
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
 from keras_elmo.layers.loops import Loop
@@ -38,53 +36,6 @@ from keras_elmo.process.traced_function import TracedFunction
 # of many rows is faster than many products of few rows, and the size of a block limits the memory:
 # the gates take 4 * units floats for each token and direction.
 TOKENS_PER_BLOCK = 1024
-
-
-class Packing(NamedTuple):
-    """Where the N real tokens of a batch are in packed form: int32 tensors, see above."""
-
-    positions: object  # int64, (N, 2): the row and the column of each real token, row by row
-    forward: object  # (N,), for these tokens: the index in the packed form of the forward direction
-    backward: object  # (N,), the same for the backward direction, which reads from the end
-    order: object  # (batch,)
-    num_rows: object  # (steps + 1,)
-    offsets: object  # (steps + 1,)
-    final_output_index: object  # (num_rows[0],), in this order, like the next one
-    final_cell_index: object
-
-
-def pack(mask):
-    """Computes the `Packing` of a mask, bool (batch, tokens)."""
-    is_real = tf.cast(mask, tf.int32)  # (batch, tokens)
-    row_lengths = tf.reduce_sum(is_real, axis=1)  # (batch,)
-    order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)
-    rank = tf.math.invert_permutation(order)  # (batch,), the index of each row in `order`
-    lengths = tf.gather(row_lengths, order)  # (batch,)
-    steps = tf.reduce_max(tf.concat([lengths, [0]], 0))  # ()
-    # `searchsorted` needs ascending values, and the lengths descend: hence the minus signs.
-    num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")  # (steps + 1,)
-    offsets = tf.cumsum(num_rows, exclusive=True)  # (steps + 1,)
-    last_step = lengths[: num_rows[0]] - 1  # (num_rows[0],), like the following
-    sorted_row = tf.range(num_rows[0])
-    # In `final_c` there are first the rows that end in an earlier step. Those that end in the same
-    # step come after the rows that go on to the next one.
-    num_ended_before = num_rows[0] - tf.gather(num_rows, last_step)
-    num_continuing = tf.gather(num_rows, last_step + 1)
-    positions = tf.where(mask)  # (N, 2)
-    row = tf.cast(positions[:, 0], tf.int32)  # (N,), like the following
-    step = tf.gather_nd(tf.cumsum(is_real, axis=1), positions) - 1
-    step_from_end = tf.gather(row_lengths, row) - 1 - step
-    rank = tf.gather(rank, row)
-    return Packing(
-        positions=positions,
-        forward=tf.gather(offsets, step) + rank,
-        backward=tf.gather(offsets, step_from_end) + rank,
-        order=order,
-        num_rows=num_rows,
-        offsets=offsets,
-        final_output_index=tf.gather(offsets, last_step) + sorted_row,
-        final_cell_index=num_ended_before + sorted_row - num_continuing,
-    )
 
 
 class PackedLoop(Loop):
@@ -98,11 +49,33 @@ class PackedLoop(Loop):
     supports_xla = False
 
     def __init__(self, mask, training=False, is_backward_reversed=True):
-        self.mask = mask
-        self.training = training
-        self.packing = pack(mask)
-        backward = self.packing.backward if is_backward_reversed else self.packing.forward
-        self.packed_index = [self.packing.forward, backward]
+        self.mask, self.training = mask, training
+        is_real = tf.cast(mask, tf.int32)  # (batch, tokens)
+        row_lengths = tf.reduce_sum(is_real, axis=1)  # (batch,)
+        self.order = tf.argsort(row_lengths, direction="DESCENDING", stable=True)  # (batch,)
+        self.rank = tf.math.invert_permutation(self.order)  # (batch,), each row's index in `order`
+        lengths = tf.gather(row_lengths, self.order)  # (batch,)
+        steps = tf.reduce_max(tf.concat([lengths, [0]], 0))  # ()
+        # `searchsorted` needs ascending values, and the lengths descend: hence the minus signs.
+        num_rows = tf.searchsorted(-lengths, -tf.range(steps + 1), side="left")  # (steps + 1,)
+        offsets = tf.cumsum(num_rows, exclusive=True)  # (steps + 1,)
+        self.num_rows, self.offsets = num_rows, offsets
+        last_step = lengths[: num_rows[0]] - 1  # (num_rows[0],), like the following
+        sorted_row = tf.range(num_rows[0])
+        self.final_output_index = tf.gather(offsets, last_step) + sorted_row
+        # In `final_c` there are first the rows that end in an earlier step. Those that end in the
+        # same step come after the rows that go on to the next one.
+        num_ended_before = num_rows[0] - tf.gather(num_rows, last_step)
+        num_continuing = tf.gather(num_rows, last_step + 1)
+        self.final_cell_index = num_ended_before + sorted_row - num_continuing
+        # The row and the column of each real token, row by row; and where it is in packed form.
+        self.positions = tf.where(mask)  # int64, (N, 2)
+        row = tf.cast(self.positions[:, 0], tf.int32)  # (N,), like the following
+        step = tf.gather_nd(tf.cumsum(is_real, axis=1), self.positions) - 1
+        step_from_end = tf.gather(row_lengths, row) - 1 - step
+        backward_step = step_from_end if is_backward_reversed else step
+        rank = tf.gather(self.rank, row)
+        self.packed_index = [tf.gather(offsets, t) + rank for t in (step, backward_step)]
 
     @staticmethod
     def traced(function):
@@ -113,28 +86,24 @@ class PackedLoop(Loop):
     def enter(self, directions):
         # (batch, tokens, features) -> (N, features)
         return [
-            tf.gather_nd(
-                x, tf.gather(self.packing.positions, tf.math.invert_permutation(packed_index))
-            )
+            tf.gather_nd(x, tf.gather(self.positions, tf.math.invert_permutation(packed_index)))
             for x, packed_index in zip(directions, self.packed_index, strict=True)
         ]
 
     def run_layer(self, layers, directions, states):
-        packing, num_started = self.packing, self.packing.num_rows[0]
-        cells = [layer.cell for layer in layers]
+        num_started = self.num_rows[0]
         # In the packed form the longest rows come first. The caller gets its own order back.
-        states = [[tf.gather(tensor, packing.order) for tensor in pair] for pair in states]
-        rank = tf.math.invert_permutation(packing.order)
+        states = [[tf.gather(tensor, self.order) for tensor in pair] for pair in states]
         # A row without tokens takes no step. Its state is returned unchanged.
         started = [(m[:num_started], c[:num_started]) for m, c in states]
-        outputs, final_c = _run_steps(cells, directions, packing, started, self.training)
+        outputs, final_c = self._run_steps([layer.cell for layer in layers], directions, started)
         final_states = []
         for k, (m, c) in enumerate(states):
-            last_m = tf.gather(outputs[k], packing.final_output_index)  # (num_started, features)
-            last_c = tf.gather(final_c[k], packing.final_cell_index)  # (num_started, units)
+            last_m = tf.gather(outputs[k], self.final_output_index)  # (num_started, features)
+            last_c = tf.gather(final_c[k], self.final_cell_index)  # (num_started, units)
             m = tf.concat([last_m, m[num_started:]], 0)
             c = tf.concat([last_c, c[num_started:]], 0)
-            final_states.append((tf.gather(m, rank), tf.gather(c, rank)))
+            final_states.append((tf.gather(m, self.rank), tf.gather(c, self.rank)))
         return outputs, final_states
 
     def leave(self, directions):
@@ -145,82 +114,81 @@ class PackedLoop(Loop):
         tokens = tf.concat(tokens, -1)  # (N, 2 * features), row by row
         shape = [*tf.unstack(tf.shape(self.mask, out_type=tf.int64)), tokens.shape[-1]]
         # (batch, tokens, 2 * features)
-        padded = tf.scatter_nd(self.packing.positions, tokens, shape)
+        padded = tf.scatter_nd(self.positions, tokens, shape)
         return tf.ensure_shape(padded, (*self.mask.shape, tokens.shape[-1]))
 
+    def _run_steps(self, cells, inputs, states):
+        """Runs cells of one size side by side, each over its packed inputs, (N, features).
 
-def _run_steps(cells, inputs, packing, states, training):
-    """Runs cells of one size side by side, each over its packed inputs, (N, features).
+        The states are a pair `(m, c)` for each cell, of the rows with tokens, the longest first.
+        Returns the packed outputs and `final_c` of each cell.
+        """
+        num_rows, offsets, training = self.num_rows, self.offsets, self.training
+        num_steps = tf.shape(num_rows)[0] - 1
+        output_size, units = cells[0].output_size, cells[0].units
+        row_shapes = [tf.TensorShape([None, size]) for size in (output_size, units)] * len(cells)
+        array_shapes = [tf.TensorShape(None)] * len(cells)
+        steps = [cell.make_step(fast_gradient=training) for cell in cells]
+        is_frozen = not any(cell.kernel.trainable for cell in cells)
+        # A frozen kernel is read once, and not in each block.
+        kernels = [as_factor(x.kernel, x.compute_dtype) if is_frozen else None for x in cells]
+        has_gradient = training or not is_frozen
+        # The shapes of what both `while` loops carry: the step, `state`, `outputs`, `final_c`.
+        invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
 
-    The states are a pair `(m, c)` for each cell, of the rows that have tokens, the longest first.
-    Returns the packed outputs and `final_c` of each cell.
-    """
-    num_rows, offsets = packing.num_rows, packing.offsets
-    num_steps = tf.shape(num_rows)[0] - 1
-    output_size, units = cells[0].output_size, cells[0].units
-    row_shapes = [tf.TensorShape([None, output_size]), tf.TensorShape([None, units])] * len(cells)
-    array_shapes = [tf.TensorShape(None)] * len(cells)
-    steps = [cell.make_step(fast_gradient=training) for cell in cells]
-    is_frozen = not any(cell.kernel.trainable for cell in cells)
-    # A frozen kernel is read once, and not in each block.
-    kernels = [as_factor(cell.kernel, cell.compute_dtype) if is_frozen else None for cell in cells]
-    has_gradient = training or not is_frozen
-    # The shapes of the variables of both `while` loops: the step, `state`, `outputs`, `final_c`.
-    invariants = [tf.TensorShape([]), row_shapes, array_shapes, array_shapes]
+        def make_array(size, features):
+            return tf.TensorArray(
+                inputs[0].dtype, size=size, infer_shape=False, element_shape=(None, features)
+            )
 
-    def make_array(size, features):
-        return tf.TensorArray(
-            inputs[0].dtype, size=size, infer_shape=False, element_shape=(None, features)
-        )
-
-    def run_block(start, state, outputs, final_c):
-        # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
-        end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
-        rows = slice(offsets[start], offsets[end])
-        input_gates = [
-            cell.input_gates(x[rows], kernel=kernel)
-            for cell, x, kernel in zip(cells, inputs, kernels, strict=True)
-        ]
-        if has_gradient:
-            # The gradient of a slice would be as large as the block, in every step. That of an
-            # array with a tensor (rows, 4 * units) for each step is not.
+        def run_block(start, state, outputs, final_c):
+            # A block is as many steps as hold about TOKENS_PER_BLOCK tokens.
+            end = tf.minimum(start + tf.maximum(1, TOKENS_PER_BLOCK // num_rows[start]), num_steps)
+            rows = slice(offsets[start], offsets[end])
             input_gates = [
-                make_array(end - start, 4 * units).split(gates, num_rows[start:end])
-                for gates in input_gates
+                cell.input_gates(x[rows], kernel=kernel)
+                for cell, x, kernel in zip(cells, inputs, kernels, strict=True)
             ]
-
-        def gates_of_step(k, t):
             if has_gradient:
-                return input_gates[k].read(t - start)
-            # Rows that lie side by side are read where they are.
-            first = offsets[t] - offsets[start]
-            return input_gates[k][first : first + num_rows[t]]
+                # The gradient of a slice would be as large as the block, in every step. That of an
+                # array with a tensor (rows, 4 * units) for each step is not.
+                input_gates = [
+                    make_array(end - start, 4 * units).split(gates, num_rows[start:end])
+                    for gates in input_gates
+                ]
 
-        def run_step(t, state, outputs, final_c):
-            num_continuing = num_rows[t + 1]
-            next_state, next_outputs, next_final_c = [], [], []
-            for k, step in enumerate(steps):
-                m, c = step(gates_of_step(k, t), state[2 * k], state[2 * k + 1])
-                next_outputs.append(outputs[k].write(t, m))
-                # The last rows of the step belong to the sentences that end here.
-                next_final_c.append(final_c[k].write(t, c[num_continuing:]))
-                next_state += [m[:num_continuing], c[:num_continuing]]
-            return t + 1, next_state, next_outputs, next_final_c
+            def gates_of_step(k, t):
+                if has_gradient:
+                    return input_gates[k].read(t - start)
+                # Rows that lie side by side are read where they are.
+                first = offsets[t] - offsets[start]
+                return input_gates[k][first : first + num_rows[t]]
 
-        return tf.while_loop(
-            lambda t, *_: t < end,
-            run_step,
-            [start, state, outputs, final_c],
+            def run_step(t, state, outputs, final_c):
+                num_continuing = num_rows[t + 1]
+                next_state, next_outputs, next_final_c = [], [], []
+                for k, step in enumerate(steps):
+                    m, c = step(gates_of_step(k, t), state[2 * k], state[2 * k + 1])
+                    next_outputs.append(outputs[k].write(t, m))
+                    # The last rows of the step belong to the sentences that end here.
+                    next_final_c.append(final_c[k].write(t, c[num_continuing:]))
+                    next_state += [m[:num_continuing], c[:num_continuing]]
+                return t + 1, next_state, next_outputs, next_final_c
+
+            return tf.while_loop(
+                lambda t, *_: t < end,
+                run_step,
+                [start, state, outputs, final_c],
+                shape_invariants=invariants,
+            )
+
+        state = [tensor for pair in states for tensor in pair]  # m and c of each cell
+        outputs = [make_array(num_steps, output_size) for _ in cells]
+        final_c = [make_array(num_steps, units) for _ in cells]
+        _, _, outputs, final_c = tf.while_loop(
+            lambda t, *_: t < num_steps,
+            run_block,
+            [tf.constant(0), state, outputs, final_c],
             shape_invariants=invariants,
         )
-
-    state = [tensor for pair in states for tensor in pair]  # m and c of each cell
-    outputs = [make_array(num_steps, output_size) for _ in cells]
-    final_c = [make_array(num_steps, units) for _ in cells]
-    _, _, outputs, final_c = tf.while_loop(
-        lambda t, *_: t < num_steps,
-        run_block,
-        [tf.constant(0), state, outputs, final_c],
-        shape_invariants=invariants,
-    )
-    return [array.concat() for array in outputs], [array.concat() for array in final_c]
+        return [array.concat() for array in outputs], [array.concat() for array in final_c]

@@ -1,4 +1,4 @@
-"""What holds for every loop of the table. test_rnn.py compares `RNNLoop` itself with NumPy."""
+"""Every loop against `RNNLoop`. (tests/golden compares whole models with NumPy.)"""
 
 import keras
 import numpy as np

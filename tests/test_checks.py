@@ -1,11 +1,15 @@
 import functools
 import math
+import sys
 
 import keras
 import numpy as np
 import pytest
 
 from keras_elmo import checks
+from keras_elmo.analysis import plot, probing
+from keras_elmo.corpora import VectorDataset, embed_files
+from keras_elmo.export.serving import write_warmup
 
 
 @pytest.mark.parametrize(
@@ -65,6 +69,23 @@ def test_first_wrong_value_is_named():
     checks.check_clips(a=None, b=0.5)
     with pytest.raises(ValueError, match="`b` must be a positive number, .*Received: b=-3"):
         checks.check_clips(a=None, b=-3, c=0)
+
+
+@pytest.mark.parametrize(
+    "module, call",
+    [
+        ("matplotlib", lambda: plot.plot_mix({"a": [1.0]})),
+        ("sklearn", lambda: probing.probe_tags(None, 1, 2)),
+        ("sklearn", lambda: probing.probe_senses(None, "")),
+        ("pyarrow.parquet", lambda: embed_files(None, "", "")),
+        ("pyarrow.parquet", lambda: VectorDataset(".")),
+        ("tensorflow_serving.apis", lambda: write_warmup("", {})),
+    ],
+)
+def test_a_library_that_is_missing_is_named(module, call, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'is needed: pip install "keras-elmo\['):
+        call()
 
 
 def test_floats_stand_for_a_shape_only_while_keras_calls_on_shapes():

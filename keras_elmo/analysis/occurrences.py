@@ -91,9 +91,7 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
         progress: bool. Show a progress bar on standard error.
 
     Returns:
-        An `Occurrences`. It has `vectors`, float32, (num_layers + 1, occurrences, D), and
-        `line_numbers`, a list of ints, from 1. `context(k)` gives the tokens around an occurrence,
-        and `nearest(layer, count)` those with the nearest vectors.
+        An `Occurrences`, whose `vectors` are float32, (num_layers + 1, occurrences, D).
 
     Raises:
         ValueError: one of the words does not occur, or there are no tokens at all.

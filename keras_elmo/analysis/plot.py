@@ -28,17 +28,11 @@ _NOISE = 1e-5  # the share of vectors below which their differences are those of
 _LABEL_LENGTH = 28  # characters of a name in a legend
 
 
-def check_picture(path):
-    """Raises an error if no picture can be drawn, or be written under such a name."""
-    check_library("matplotlib", "Matplotlib", "plot")
-    if not os.fspath(path).endswith((".png", ".svg")):
-        raise ValueError(f"A picture must be named *.png or *.svg. Received: {os.fspath(path)}")
-
-
 def save_figure(figure, path):
     """Writes a figure to the file `path`, `*.png` or `*.svg`, which appears when it is complete."""
-    check_picture(path)
-    suffix = os.fspath(path)[-3:]
+    suffix = os.path.splitext(path)[1][1:]
+    if suffix not in ("png", "svg"):
+        raise ValueError(f"A picture must be named *.png or *.svg. Received: {os.fspath(path)}")
     with replacing_file(path) as temporary:
         # Without a date, the same figure gives the same file.
         figure.savefig(temporary, format=suffix, metadata={"Date": None} if suffix == "svg" else {})

@@ -47,14 +47,12 @@ def write_projector(occurrences, folder, layers=None, labels=None, tsv=False, ov
 
 def check_folder(folder, overwrite):
     """Raises a `FileExistsError` if a folder cannot be written, or should not be replaced."""
-    folder = pathlib.Path(folder)
-    if not os.path.lexists(folder):
-        return
-    is_empty = folder.is_dir() and not os.listdir(folder)
-    if not is_empty and not (folder / "projector_config.pbtxt").exists():
+    is_empty = os.path.isdir(folder) and not os.listdir(folder)
+    is_ours = is_empty or os.path.exists(os.path.join(folder, "projector_config.pbtxt"))
+    if os.path.lexists(folder) and not is_ours:
         rule = "must be a new folder, or one with a projector_config.pbtxt"
         raise FileExistsError(f"{folder} {rule}. Received: other files")
-    if not overwrite:
+    if os.path.lexists(folder) and not overwrite:
         raise FileExistsError(f"{folder} exists already; `overwrite=True` replaces it")
 
 

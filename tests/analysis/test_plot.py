@@ -1,5 +1,4 @@
 import itertools
-import sys
 
 import keras
 import numpy as np
@@ -151,9 +150,3 @@ def test_files(tmp_path):
     assert pyplot.get_fignums() == []  # pyplot, which keeps every figure, is not used
     formatter = pytest.importorskip("IPython").core.formatters.PNGFormatter()
     assert formatter(figure).startswith(b"\x89PNG")  # a notebook shows it
-
-
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match="pip install"):
-        plot.plot_mix({"a": [1.0]})

@@ -1,5 +1,4 @@
 import itertools
-import sys
 
 import numpy as np
 import pytest
@@ -94,13 +93,6 @@ def test_senses_are_known_where_the_vectors_tell_them(tmp_path):
 def test_folders_without_words_are_refused(tmp_path):
     with pytest.raises(ValueError, match="train.data.txt"):
         probing.probe_senses(Model(), tmp_path)
-
-
-def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    for call in (lambda: probing.probe_tags(None, 1, 2), lambda: probing.probe_senses(None, "")):
-        with pytest.raises(ImportError, match="pip install"):
-            call()
 
 
 def test_the_more_frequent_of_equally_near_senses_wins(tmp_path, monkeypatch):

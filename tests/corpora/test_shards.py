@@ -1,21 +1,14 @@
 import contextlib
 import random
-import sys
 
 import numpy as np
 import pytest
 
-from keras_elmo.corpora import VectorDataset, shards
+from keras_elmo.corpora import shards
 from keras_elmo.corpora.shards import VectorColumn, as_dtype, vector_columns
 from keras_elmo.files.records import Fields, Records
 
 COLUMNS = [VectorColumn("elmo", "elmo", 4), VectorColumn("layer_0", 0, 2)]
-
-
-def test_without_pyarrow_the_error_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match="pip install"):
-        VectorDataset(tmp_path)
 
 
 def test_each_chosen_layer_is_a_column(elmo):

@@ -60,6 +60,8 @@ def run(options):
         warmup_texts=_WARMUP if options.warmup else None,
         **arguments,
     )
+    if options.quiet:
+        return
     files = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
     report(options, f"{path}: {sum(map(os.path.getsize, files)) / 1e6:,.1f} MB")
     need = "with TensorFlow alone"

@@ -58,6 +58,8 @@ def run(options):
         options.max_tokens,
         options.overwrite,
     )
+    if options.quiet:
+        return
     signatures = ", ".join(
         f"{name}({', '.join(signature['inputs'])})"
         for name, signature in tflite.metadata(options.file)["signatures"].items()

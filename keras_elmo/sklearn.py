@@ -1,9 +1,6 @@
 """ELMo for scikit-learn: estimators that are cloned, pickled, searched and put into pipelines."""
 
-import dataclasses
-import functools
 import pathlib
-from typing import Any
 
 import keras
 import numpy as np
@@ -22,6 +19,8 @@ from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
 from keras_elmo.tasks import TextClassifier
 
+_models = {}  # the two that were loaded last, by their files and tokenizers
+
 
 class _ReadsTexts(BaseEstimator):
     def __sklearn_tags__(self):
@@ -34,8 +33,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _ReadsTe
     """Texts, any column of strings, to vectors: float32, (N, D).
 
     Args:
-        model: what `Elmo.from_pretrained` takes. A process loads it once, and anew if its files
-            change.
+        model: what `Elmo.from_pretrained` takes. It is loaded once, and anew if its files change.
         layers: `"default"`; or what else `Elmo.embed` takes, whose mean over the tokens is taken;
             or a list of these, which are put side by side.
         tokenizer: how texts are split, see `Elmo`.
@@ -145,15 +143,6 @@ def _as_labels(y):
     return labels
 
 
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """A model and its tokenizer. Two are equal if what is loaded is."""
-
-    key: str
-    model: Any = dataclasses.field(compare=False)
-    tokenizer: Any = dataclasses.field(compare=False)
-
-
 def _load(estimator):
     """The `Elmo` of an estimator: one for all clones, as long as its files do not change."""
     model, tokenizer = estimator.model, estimator.tokenizer
@@ -163,12 +152,11 @@ def _load(estimator):
     states = [(state.st_mtime_ns, state.st_size) for state in states]
     config = getattr(tokenizer, "get_config", tokenizer.__repr__)()
     key = repr((files, states, type(tokenizer), config))
-    return _loaded(_Source(key, model, tokenizer))
-
-
-@functools.lru_cache(maxsize=2)
-def _loaded(source):
-    return Elmo.from_pretrained(source.model, tokenizer=source.tokenizer)
+    elmo = _models.get(key) or Elmo.from_pretrained(model, tokenizer=tokenizer)
+    _models[key] = elmo
+    for former in list(_models)[:-2]:
+        _models.pop(former, None)
+    return elmo
 
 
 def _of_text(layer, vectors):

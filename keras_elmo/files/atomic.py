@@ -19,7 +19,7 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def replacing_file(path):
-    """The same for one file: yields the path of its temporary file."""
+    """`replacing_files` for one file."""
     with replacing_files(path) as (temporary,):
         yield temporary
 
@@ -95,8 +95,7 @@ def replacing_folder(path, overwrite):
                 error.filename = path
             raise
         finally:
-            # An exception may come at any place: the former folder is put back first, and if that
-            # is interrupted, too, nothing is removed.
+            # The former folder is put back first. If that is interrupted, nothing is removed.
             if os.path.lexists(replaced) and not os.path.lexists(path):
                 os.rename(replaced, path)
             shutil.rmtree(holder, ignore_errors=True)
@@ -115,10 +114,7 @@ def tensorflow_reason(error):
 
 @contextlib.contextmanager
 def making_folder(path):
-    """Makes a folder and its parents.
-
-    After an error it removes those that it made, unless they hold something or are locked.
-    """
+    """Makes a folder and its parents. An error removes those that are empty and not locked."""
     made, folder = [], os.path.abspath(path)
     while not os.path.lexists(folder):
         made.append(folder)
@@ -194,10 +190,7 @@ def host_name():
 
 
 def remove_stale(folder, name):
-    """Removes temporary files and folders for one name that nobody will complete.
-
-    They are of dead processes of this host, or of other hosts and untouched for a day.
-    """
+    """Removes temporary files and folders for one name, of dead processes, or a day old."""
     path = os.path.join(folder, name)
     temporary = rf"\.part\.(?P<host>[A-Za-z0-9-]+)\.(?P<pid>\d+)\.\w+\.{re.escape(name)}"
     for match in filter(None, (re.fullmatch(temporary, entry) for entry in os.listdir(folder))):

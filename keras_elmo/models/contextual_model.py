@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 DEFAULT_INITIALIZER = "glorot_uniform"
-# The arguments that the files of `save_pretrained` hold, or what is set after the loading.
+# Arguments that the files of `save_pretrained` hold, or that are set after the loading.
 _IN_FILES = {"config", "vocabulary", "kernel_initializer", "initial_scalars", "kwargs"}
 
 
@@ -121,10 +121,7 @@ class ContextualModel(keras.Model):
 
     @property
     def matmul_dtype(self) -> str | None:
-        """`None`, for the dtype of the layers, or `"bfloat16"`.
-
-        A Keras model around this one takes a change when it is compiled.
-        """
+        """`None` or `"bfloat16"`. A Keras model around this one takes a change when compiled."""
         return self.kernel_rounding.dtype
 
     @matmul_dtype.setter
@@ -148,10 +145,7 @@ class ContextualModel(keras.Model):
 
     @property
     def tokenizer(self) -> Any:
-        """What splits raw strings, or `None`. It is set by a name, too: `"treebank"`.
-
-        A Keras model around this one takes a change when it is compiled.
-        """
+        """What splits raw strings, or `None`. It is set by a name, too; see `matmul_dtype`."""
         return getattr(self._exported, "tokenizer", self._tokenizer)
 
     @tokenizer.setter
@@ -161,10 +155,7 @@ class ContextualModel(keras.Model):
 
     @contextlib.contextmanager
     def exporting(self, tokenizer, limit):
-        """A context in which this thread's calls use another tokenizer, for an export.
-
-        Graphs that are made in it refuse sentences of more tokens than `limit`, or none.
-        """
+        """A context of this thread: calls use a tokenizer, and refuse more tokens than `limit`."""
         self._exported.tokenizer, self._exported.limit = tokenizer, limit
         try:
             yield
@@ -204,10 +195,8 @@ class ContextualModel(keras.Model):
         """
         tensor = text.strings(words)
         if isinstance(words, str | bytes) or tensor.shape.rank != 1:
-            raise ValueError(
-                "The words must be a list of strings. "
-                f"Received: strings of shape {tuple(tensor.shape)}"
-            )
+            shape = tuple(tensor.shape)
+            raise ValueError(f"The words must be a list of strings. Received: shape {shape}")
         tokens = tensor.numpy().tolist()
         if tensor is not words:
             check_tokens([tokens], self.tokenizer)
@@ -255,10 +244,9 @@ class ContextualModel(keras.Model):
     ):
         """Every layer of sentences whose words are encoded, their mask, and the biLM's state.
 
-        The `embeddings` are what a `TokenEncoder` gives, and `word_index`, int32, (N,), says of
-        each token of all sentences which of the words it is. The layers are `num_layers + 1`
-        floats, (batch, tokens, 2 * projection_dim), zero where the mask, bool, (batch, tokens), is
-        `False`. The state is that after `</S>` if a state was given or boundaries are kept.
+        The `embeddings` are those of a `TokenEncoder`; see `padded_words` for the index and the
+        lengths. The layers are `num_layers + 1` floats, (batch, tokens, 2 * projection_dim), zero
+        where the mask is `False`. The state is that after `</S>` where the grid has boundaries.
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
@@ -324,8 +312,7 @@ class ContextualModel(keras.Model):
 
         The folder is created if it does not exist. A model with a dictionary gets a
         `dictionary.json`, too, and only `from_pretrained` reads these files. `README.md` becomes a
-        model card, whose code gives the model with all its options, which the files do not hold.
-        Of such a card, the facts are refreshed; any other stays as it is.
+        model card, whose code gives all options; a card that others wrote stays as it is.
         """
         model_files.save_folder(folder, self.config, self.character_encoder, self.bilm)
         write_card(folder, self)
@@ -404,9 +391,7 @@ class ContextualModel(keras.Model):
         self.source = os.fspath(filepath) if isinstance(filepath, str | os.PathLike) else None
 
     def save_weights(self, filepath: AnyPath, **kwargs: Any) -> None:
-        """Saves all weights in a `*.weights.h5` of Keras, or else, in the original's format, those
-        of the character encoder and the biLM, without the mixes.
-        """
+        """Saves all weights in a `*.weights.h5` of Keras, or else, as the originals, no mixes."""
         if is_keras_file(filepath):
             super().save_weights(filepath, **kwargs)
         else:
@@ -437,10 +422,7 @@ class ContextualModel(keras.Model):
 
 
 def check_restored(config, name, kind=dict):
-    """Raises a `ValueError` if a part of what Keras restores is not in it, but elsewhere.
-
-    Only a person may name paths and addresses, and not the file that is read.
-    """
+    """Raises a `ValueError` if Keras restores a name, which only a person may pass, not a file."""
     if not isinstance(config.get(name), kind):
         raise ValueError(
             f"A saved model must hold its `{name}`, and not name a file, a model or an address. "
@@ -451,16 +433,13 @@ def check_restored(config, name, kind=dict):
 def refuse_what_files_hold(arguments):
     if refused := sorted({"config", "kernel_initializer"} & arguments.keys()):
         raise TypeError(
-            "The config and all kernels must come from the model's files, so `from_pretrained` "
-            f"takes no arguments for them. Received: {', '.join(refused)}"
+            "`from_pretrained` must take the config and all kernels from the model's files. "
+            f"Received: {', '.join(refused)}"
         )
 
 
 def refuse_pretrained_source(cls, config, weights=None):
-    """Raises a `ValueError` if a constructor is called for a model that must be loaded.
-
-    `weights` is its second argument, which is the weight file in AllenNLP's `Elmo`.
-    """
+    """Raises a `ValueError` if a constructor is called to load a model, as AllenNLP's `Elmo` is."""
     source = str(config)
     if isinstance(weights, str | os.PathLike) and str(weights).endswith((".hdf5", ".h5")):
         source = source, str(weights)

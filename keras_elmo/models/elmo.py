@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 TRAINABLE_PARTS = ("none", "mix", "bilm", "all")
+_OWN_ARGUMENTS = ("num_mixes", "do_layer_norm", "initial_scalars", "keep_sentence_boundaries")
+_OWN_ARGUMENTS += ("stateful", "max_tokens", "trainable", "trainable_part")
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -62,18 +64,15 @@ class Elmo(ContextualModel):
         stateful: bool. Begin each batch with the LSTM state that the last one left, row by row,
             as the originals do; `reset_states()` forgets it.
         max_tokens: int or `None`. The width of every output. Of a longer sentence only the first
-            `max_tokens` tokens are read: the others get no vector, and the backward LSTMs begin at
-            the last token that is kept.
+            `max_tokens` tokens are read, and the backward LSTMs begin at the last of them.
         trainable: bool. `False` freezes the whole model; `True` trains what `trainable_part` names.
         trainable_part: the part that trains: `"none"`, `"mix"` (scalars and gamma), `"bilm"` (the
             LSTMs too) or `"all"` (the character encoder too). Set this, and not
-            `elmo.bilm.trainable`: the graphs of eager calls skip frozen layers in the backward
-            pass, and only `trainable` and `trainable_part` retrace these graphs.
+            `elmo.bilm.trainable`, which does not retrace the graphs of eager calls.
         kernel_initializer: initializer of the character encoder's and the biLM's kernels.
         matmul_dtype: the dtype of the products of matrices: `None`, for that of the layers, or
-            `"bfloat16"`, which rounds the factors and the product of each, and nothing else: about
-            twice as fast on processors with AMX, and slower on most others (see docs/speed.md).
-            `elmo.matmul_dtype = ...` changes it.
+            `"bfloat16"`: about twice as fast on processors with AMX, and slower on most others (see
+            docs/speed.md). `elmo.matmul_dtype = ...` changes it.
         **kwargs: `name` and `dtype`. With `dtype="mixed_bfloat16"` or `"mixed_float16"` the
             outputs have that dtype, and the variables stay float32.
 
@@ -407,18 +406,9 @@ class Elmo(ContextualModel):
         return self.output_keys.specs(batch, width, self.compute_dtype)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "num_mixes": self.num_mixes,
-            "do_layer_norm": self.do_layer_norm,
-            "initial_scalars": self.initial_scalars,
-            "regularizer": keras.regularizers.serialize(self.regularizer),
-            "keep_sentence_boundaries": self.keep_sentence_boundaries,
-            "stateful": self.stateful,
-            "max_tokens": self.max_tokens,
-            "trainable": self.trainable,
-            "trainable_part": self.trainable_part,
-        }
+        own = {name: getattr(self, name) for name in _OWN_ARGUMENTS}
+        own["regularizer"] = keras.regularizers.serialize(self.regularizer)
+        return {**super().get_config(), **own}
 
 
 def check_trainable(value):
@@ -426,9 +416,8 @@ def check_trainable(value):
     if isinstance(value, str) or value not in (True, False):
         part = value if value in TRAINABLE_PARTS else "mix"
         raise ValueError(
-            "`trainable` must be True or False; what trains is an argument of its own: pass "
-            f'trainable_part="{part}", one of {list(TRAINABLE_PARTS)}. '
-            f"Received: trainable={value!r}"
+            f'`trainable` must be True or False; pass what trains as trainable_part="{part}", one '
+            f"of {list(TRAINABLE_PARTS)}. Received: trainable={value!r}"
         )
     return bool(value)
 
@@ -464,15 +453,13 @@ class BatchState(tf.Module):
 def to_elmo(elmo: Any, argument: str, dtype: Any, kwargs: dict[str, Any], **defaults: Any) -> Elmo:
     """The `Elmo` of an `Elmo`, its serialised form, or what `Elmo.from_pretrained` takes.
 
-    Messages call it `argument`. `kwargs` are arguments of `Elmo`, for a model that is loaded, and
-    `defaults` those where they are not given.
+    Messages call it `argument`. A model that is loaded gets `kwargs`, and else `defaults`.
     """
     if isinstance(elmo, dict):
         elmo = keras.saving.deserialize_keras_object(elmo)
         if not isinstance(elmo, Elmo):
-            raise ValueError(
-                f"`{argument}` must be a serialised Elmo. Received: a {type(elmo).__name__}"
-            )
+            kind = type(elmo).__name__
+            raise ValueError(f"`{argument}` must be a serialised Elmo. Received: a {kind}")
     if not isinstance(elmo, Elmo):
         return Elmo.from_pretrained(elmo, dtype=dtype, **{**defaults, **kwargs})
     if kwargs:

@@ -22,8 +22,7 @@ class ElmoEmbedding(keras.layers.Layer):
     """Outputs of an `Elmo` as a layer, for `keras.Sequential` on raw strings or on tokens.
 
     Keras itself takes no lists of strings: hand texts to `fit`, `evaluate`, `predict` and a call of
-    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`. (Of labels in a list
-    Keras's error, `Unrecognized data type`, names the texts.)
+    the model as `keras_elmo.strings(texts)`, and labels as `np.array(labels)`.
 
     Masking: the mask is computed from the text and goes with outputs of shape (batch, tokens, D).
 
@@ -72,8 +71,7 @@ class ElmoEmbedding(keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.3.
     """
 
-    # As in Keras's `TextVectorization`: the inputs are strings, and the layers inside have a dtype
-    # of their own. A `keras.Sequential` without an `Input` makes an input of this dtype.
+    # Of the inputs, as in `keras.layers.TextVectorization`: the layers inside have their own dtype.
     compute_dtype = variable_dtype = "string"
 
     def __init__(

@@ -12,9 +12,8 @@ from keras_elmo.text.tensors import ragged_tokens
 
 # Enough rows for matrix products near the machine's peak, if sentences are of usual length.
 TOKEN_BUDGET = 4096
-# Few long sentences are few rows, and products of few rows wait for the weights to be read. A batch
-# therefore grows to MIN_ROWS sentences, but never beyond MAX_TOKENS tokens, which bound its memory.
-# `benchmarks/corpora.py` measures both.
+# Products of few rows wait for the weights to be read, so a batch of long sentences grows to
+# MIN_ROWS of them, but never beyond MAX_TOKENS. `benchmarks/corpora.py` measures both.
 MIN_ROWS = 24
 MAX_TOKENS = 6 * TOKEN_BUDGET
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together: enough to be of like length
@@ -39,10 +38,7 @@ def embed_stream(elmo, sentences, layers, token_budget, progress):
 
 
 def parse_layers(config, layers, num_mixes, argument="layers"):
-    """The argument `layers` of `Elmo.embed` as a list of strings and ints.
-
-    A `ValueError` calls it `argument` if it holds something else.
-    """
+    """The argument `layers` of `Elmo.embed`, called `argument` in errors: a list of str and int."""
     last = config.num_layers
     sequences = OutputNames(config, num_mixes, num_boundaries=0).sequences
     names = [*sequences, "default", "average", "sum", "top", "all"]
@@ -62,10 +58,7 @@ def parse_layers(config, layers, num_mixes, argument="layers"):
 
 
 def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
-    """For each sentence, a list of bytes, a dict of NumPy arrays by the elements of `layer_specs`.
-
-    `advance` is called after each batch with the number of its sentences.
-    """
+    """For each sentence, a list of bytes, a dict of NumPy arrays by their `layer_specs`."""
     for group in groups(sentences, token_budget):
         # Each word once, the shortest first: the encoder cuts its characters to the longest of a
         # call. The order of a set of bytes would change the last bits from process to process.
@@ -93,8 +86,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
 def _split(elmo, layers, spec, ends):
     """What a layer spec names, for each sentence of a batch an array.
 
-    `layers` are floats (N, D) of all tokens, and `ends` says after how many tokens each sentence
-    ends, but for the last.
+    `layers` are floats (N, D) of all tokens. All sentences but the last have their end in `ends`.
     """
     is_mean = spec == "default"
     name = "elmo" if is_mean else spec

@@ -17,8 +17,7 @@ PROCESSOR_FILE = "/proc/cpuinfo"  # of Linux
 def traced(method):
     """A method of tensors whose eager calls run a graph of it, with kernels that were rounded.
 
-    It is of an object with a `kernel_rounding`. The graph takes tensors of any size, but for a last
-    axis of features or of character ids.
+    Its object has a `kernel_rounding`. All sizes but that of features or character ids may vary.
     """
     name = f"_graph_of{method.__name__}"
 
@@ -45,9 +44,8 @@ class KernelRounding:
     """The dtype that a model multiplies in: `None`, for that of the layers, or `"bfloat16"`.
 
     Casting all kernels of the original model takes as long as half a sentence. So the graphs that
-    `traced` makes, which only eager calls run, read frozen kernels that were rounded before.
-    Graphs that others make (`fit`, an outer model) round the kernels themselves, and every graph
-    rounds the kernels that train.
+    `traced` makes read frozen kernels that were rounded before. Graphs that others make (`fit`, an
+    outer model) round the kernels themselves, as every graph does with kernels that train.
     """
 
     def __init__(self, dtype):

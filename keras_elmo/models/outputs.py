@@ -52,11 +52,7 @@ class OutputNames:
 
 
 def choose_layer(layers, spec):
-    """What a name or a number of `Elmo.embed` means that no mix has.
-
-    It chooses from `num_layers + 1` floats, (..., tokens, D): the result has the same shape, and
-    (..., num_layers + 1, tokens, D) for `"all"`.
-    """
+    """What a name or a number of `Elmo.embed` means of `num_layers + 1` floats, (..., D)."""
     if spec == "all":
         return tf.stack(layers, axis=-3)
     if spec in ("average", "sum"):
@@ -80,7 +76,6 @@ class MaskOf(keras.Operation):
 def give_symbolic_mask(output):
     """Gives a symbolic output the mask that its value will carry.
 
-    A layer that joins several inputs, such as `keras.layers.Concatenate`, computes its mask while
-    the model is made, and takes an input without a mask for one without padding.
+    Layers such as `keras.layers.Concatenate` compute their mask while the model is made.
     """
     output._keras_mask = MaskOf()(output)

@@ -11,15 +11,13 @@ WORDS_PER_CALL = 1024  # bounds the memory that the convolutions take
 class TokenEncoder(tf.Module):
     """Encodes distinct words with a character encoder, in a model's `KernelRounding`.
 
-    Every result is float, (2 + words, projection_dim), with the two sentence boundaries before the
-    words: row 0 is `<S>`, row 1 is `</S>`, and row k + 2 is word k.
+    Every result is float, (2 + words, projection_dim): row 0 is `<S>`, row 1 is `</S>`, and row
+    k + 2 is word k.
     """
 
     def __init__(self, encoder, scheme, rounding):
         super().__init__()
-        self.encoder = encoder
-        self.scheme = scheme
-        self.kernel_rounding = rounding
+        self.encoder, self.scheme, self.kernel_rounding = encoder, scheme, rounding
 
     def from_character_ids(self, ids, **kwargs):
         """Embeds int32 (words, ids_per_token)."""

@@ -14,7 +14,7 @@ from keras_elmo.sources import names
 from keras_elmo.sources.card import CARD_FILE, write_card
 from keras_elmo.sources.download import RemoteFile, ensure_file, shown_address, without_secrets
 
-_HUB = "hf://"
+HUB = "hf://"
 # A repository may hold the weights of other libraries. A model's own files are these.
 _HUB_FILES = ["*.json", "*.hdf5", "*.h5", "*.dic", "*.pkl", "checkpoint", "*.ckpt-*"]
 _HUB_FILES += ["saved_model.pb", "variables/variables.*"]
@@ -24,15 +24,10 @@ def is_url(source):
     return isinstance(source, str) and source.startswith(("https://", "http://"))
 
 
-def is_hub_address(source):
-    return isinstance(source, str) and source.startswith(_HUB)
-
-
 def fetch_url(address, name, max_size, check):
     """The path in the cache of a file, `name`, which is downloaded if its SHA-256 is another.
 
-    `check` gets the path of what was downloaded (at most `max_size` bytes), and its address. If it
-    raises an error, nothing reaches the cache.
+    `check` gets the path of the download, and its address. After its error nothing is cached.
     """
     url, mark, fragment = address.partition("#")
     if mark and not re.fullmatch("sha256=[0-9a-fA-F]{64}", fragment):
@@ -61,12 +56,9 @@ def fetch_url(address, name, max_size, check):
 
 
 def fetch_hub(address, with_softmax=False):
-    """The folder with the files of `hf://user/model` or `hf://user/model@revision`.
-
-    `huggingface_hub` keeps them in its own cache, and finds tokens of private models by itself.
-    """
+    """The folder with the files of `hf://user/model` or `hf://user/model@revision`."""
     huggingface_hub = _import_hub(address)
-    repository, _, revision = address.removeprefix(_HUB).partition("@")
+    repository, _, revision = address.removeprefix(HUB).partition("@")
     revision = revision or "main"
     patterns = {
         "allow_patterns": _HUB_FILES + (["vocab*.txt"] if with_softmax else []),
@@ -74,8 +66,7 @@ def fetch_hub(address, with_softmax=False):
     }
     try:
         with raising_signals():
-            # `snapshot_download` downloads in threads, which a signal does not reach. So each file
-            # is downloaded here before, if the Hub can be reached.
+            # No signal reaches the threads of `snapshot_download`, so it finds the files there.
             names = []
             with contextlib.suppress(Exception):
                 info = huggingface_hub.HfApi().model_info(repository, revision=revision)
@@ -88,10 +79,7 @@ def fetch_hub(address, with_softmax=False):
 
 
 def push_to_hub(model, repository, private):
-    """Uploads what `model.save_pretrained` writes to the Hugging Face Hub.
-
-    A `repository` that does not exist is made. Of a card that it has the facts are refreshed.
-    """
+    """See `ContextualModel.push_to_hub`."""
     huggingface_hub = _import_hub(repository)
     try:  # before it becomes the name of a folder
         huggingface_hub.utils.validate_repo_id(repository)
@@ -107,7 +95,7 @@ def push_to_hub(model, repository, private):
                 if api.file_exists(repository, CARD_FILE):
                     card = huggingface_hub.hf_hub_download(repository, CARD_FILE, cache_dir=parent)
                     shutil.copyfile(card, os.path.join(folder, CARD_FILE))
-                write_card(folder, model, f"{_HUB}{repository}")
+                write_card(folder, model, f"{HUB}{repository}")
                 api.upload_folder(repo_id=repository, folder_path=folder)
         except Exception as error:  # see `fetch_hub`
             raise OSError(
@@ -118,7 +106,6 @@ def push_to_hub(model, repository, private):
 
 def _import_hub(what):
     check_library("huggingface_hub", f"huggingface_hub, for {what},", "hub")
-    import huggingface_hub
     import huggingface_hub.utils
 
     return huggingface_hub

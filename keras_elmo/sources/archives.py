@@ -11,7 +11,6 @@ import re
 import shutil
 import tarfile
 import tempfile
-import weakref
 import zipfile
 
 from keras_elmo.checks import join_names
@@ -27,12 +26,11 @@ _TAR_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.op
 
 
 def unpack(file, where):
-    """The files of a zip or a tar file, in a temporary folder: an `Unpacked`.
+    """The files of a zip or a tar file, in a `tempfile.TemporaryDirectory`.
 
-    Errors call the file `where`. Raises a `ValueError` for anything else than a zip or a tar file,
-    and for what cannot be unpacked safely.
+    A `ValueError`, which calls the file `where`, refuses other files, and what is not safe.
     """
-    unpacked = Unpacked()
+    unpacked = tempfile.TemporaryDirectory(prefix="keras_elmo-", ignore_cleanup_errors=True)
     with contextlib.ExitStack() as stack:
         try:
             limit = max(_UNCHECKED_BYTES, _MAX_COMPRESSION * os.path.getsize(file))
@@ -54,27 +52,22 @@ def unpack(file, where):
                 members, read = [*itertools.islice(archive, _MAX_MEMBERS + 1)], archive.extractfile
                 files = {m.name: m for m in members if not m.isdir()}
                 if others := [m.name for m in files.values() if not m.isreg() or m.issparse()]:
-                    raise _Refusal(
-                        f"{where} must hold files and folders. "
-                        f"Received: {others[0]}, a link or a device"
-                    )
+                    raise _Refusal(f"{where} must hold no link or device. Received: {others[0]}")
                 while stream.read(tarfile.BLOCKSIZE):  # to the checksum at its end
                     pass
                 stream.max_read = limit
             if len(members) > _MAX_MEMBERS:
                 raise _Refusal(f"{where} must hold at most {_MAX_MEMBERS:,} files. Received: more")
             if unsafe := _unsafe_names(files):
-                raise _Refusal(
-                    f"{where} must not hold names that lead out of it, that are too long, or of a "
-                    f"file and a folder at once. Received: {join_names(unsafe)}"
-                )
+                rule = "names that lead out of it, are too long, or are both a file and a folder"
+                raise _Refusal(f"{where} must not hold {rule}. Received: {join_names(unsafe)}")
             for name, member in files.items():
-                path = os.path.join(unpacked.path, posixpath.normpath(name))
+                path = os.path.join(unpacked.name, posixpath.normpath(name))
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with read(member) as source, open(path, "wb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
         except Exception as error:  # a broken index raises other errors than BadZipFile, too
-            unpacked.remove()
+            unpacked.cleanup()
             if isinstance(error, _Refusal) or getattr(error, "errno", None) is not None:
                 raise  # an error of the disk has an `errno`; libraries give none
             raise ValueError(
@@ -100,18 +93,14 @@ class _Stream:
 
     def read(self, size):
         if size > self.max_read:
-            raise _Refusal(
-                f"{self._where} must have headers of at most {self.max_read:,} bytes. "
-                f"Received: {size:,}"
-            )
+            rule = f"must have headers of at most {self.max_read:,} bytes"
+            raise _Refusal(f"{self._where} {rule}. Received: {size:,}")
         data = self._file.read(size)
         self.check(self.tell())
         is_header = self.max_read == _MAX_HEADER and size > tarfile.BLOCKSIZE
         if is_header and re.search(rb"\d{25}", data):
             # In older versions of Python tarfile needs hours for them: CVE-2024-6232.
-            raise _Refusal(
-                f"{self._where} must not have headers of digits. Received: {data[:9]}..."
-            )
+            raise _Refusal(f"{self._where} must not have headers of digits. Received: {data[:9]}")
         return data
 
     def seek(self, position):
@@ -121,8 +110,8 @@ class _Stream:
     def check(self, size):
         if size > self._limit:
             raise _Refusal(
-                f"{self._where} must be compressed at most {_MAX_COMPRESSION} times, as weights "
-                f"are. Received: a file that gives more than {self._limit:,} bytes"
+                f"{self._where} must be compressed at most {_MAX_COMPRESSION} times. "
+                f"Received: a file that gives more than {self._limit:,} bytes"
             )
 
 
@@ -137,13 +126,3 @@ def _unsafe_names(names):
         return leads_outside or is_long or tuple(parts) in folders
 
     return list(filter(is_unsafe, names))
-
-
-class Unpacked:
-    """A temporary folder, which `remove` or the end of its last reference removes."""
-
-    def __init__(self):
-        parent = tempfile.mkdtemp(prefix="keras_elmo-")
-        self.path = os.path.join(parent, "files")
-        os.mkdir(self.path)
-        self.remove = weakref.finalize(self, shutil.rmtree, parent, ignore_errors=True)

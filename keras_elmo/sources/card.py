@@ -36,9 +36,8 @@ _FACTS = """{what}, for the Python package keras-elmo:
 def write_card(folder, model, name=None):
     """Writes the card of a model, or refreshes the facts of a card that this function wrote.
 
-    The rest of a card stays. The code on it loads the model by `name`, or else by the folder's
-    name. Of the model it asks `facts()`, a dict of strings, of which the first says what the model
-    is; and `loading_code(name)`.
+    The code on it loads the model by `name`, or else by the folder's name. The first of
+    `model.facts()` says what the model is.
     """
     path, title = os.path.join(folder, CARD_FILE), os.path.basename(os.path.abspath(folder))
     (_, what), *others = model.facts().items()

@@ -16,7 +16,6 @@ from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals, raising_signals
 
 TIMEOUT = 60  # seconds in which the server sends nothing, after which a download is an error
-
 _HDF5_BYTES = 16 << 20  # what HDF5 adds to weights, at most
 _BLOCK = 1 << 16  # the bytes that are written together
 
@@ -39,11 +38,9 @@ def max_weights_size(num_parameters):
 def ensure_file(file, path, check=None, is_damaged=None):
     """Downloads a file, unless it is at `path` without a fault. After an error `path` is as before.
 
-    One thread of one process downloads into a folder at a time. The others wait, and then find the
-    file. A signal ends both the download and the wait at once.
-
-    `check` gets the path of what was downloaded, and may raise an error. `is_damaged` says whether
-    the file at `path` has a fault that `file` does not show.
+    One thread of one process downloads into a folder at a time. The others wait for it. `check`
+    gets the path of what was downloaded, and may raise an error. `is_damaged` says whether the file
+    at `path` has a fault that `file` does not show.
     """
 
     def is_there():

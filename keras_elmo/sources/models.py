@@ -33,8 +33,7 @@ def open_model(source):
 def find(source, with_softmax=False):
     """The `Found` of what `Elmo.from_pretrained` takes, also where there is no model.
 
-    What is at an address is downloaded. `with_softmax` says whether to download the softmax and
-    the vocabulary, too.
+    What is at an address is downloaded, `with_softmax` with the softmax and the vocabulary.
     """
     if isinstance(source, Found):
         return source
@@ -47,7 +46,7 @@ def find(source, with_softmax=False):
             f"(options, weights). Received: {short_repr(source)}"
         )
     path, shown, opened = os.fspath(source), shown_address(source), []
-    if addresses.is_hub_address(path):
+    if path.startswith(addresses.HUB):
         path = addresses.fetch_hub(path, with_softmax)
     elif addresses.is_url(path) and path.partition("#")[0].endswith(".keras"):
         path = addresses.fetch_url(path, "task.keras", _MAX_TASK_BYTES, _check_zip)
@@ -104,8 +103,7 @@ class Found:
             return _open_folder(self.path, self.shown)
         raise ValueError(
             f"There is no model {self.shown!r}. It must be a folder, a zip or tar file, an address "
-            f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}. "
-            f"Received: {self.shown!r}"
+            f"(https://..., hf://user/model) or one of the names: {', '.join(names.all_names())}"
         )
 
 
@@ -126,12 +124,12 @@ def _check_options(path, where):
 def _open_archive(file, where):
     """The model in the folder of an archive that is the least deep."""
     unpacked = unpack(file, where)
-    names = {folder: set(names) for folder, _, names in os.walk(unpacked.path)}
+    names = {folder: set(names) for folder, _, names in os.walk(unpacked.name)}
     roots = [folder for folder in names if names[folder] & {OPTIONS_FILE, "saved_model.pb"}]
-    roots = roots or [folder for folder in names if _is_model(names[folder])] or [unpacked.path]
+    roots = roots or [folder for folder in names if _is_model(names[folder])] or [unpacked.name]
     root = min(roots, key=lambda folder: folder.count(os.sep))
-    if root != unpacked.path:
-        where = os.path.join(where, os.path.relpath(root, unpacked.path))
+    if root != unpacked.name:
+        where = os.path.join(where, os.path.relpath(root, unpacked.name))
     return _open_folder(root, where, unpacked)
 
 
@@ -172,7 +170,7 @@ def _find_model_files(where, names):
     if len(weights) != 1 or len(options) != 1:
         raise ValueError(
             f"{where} must hold {OPTIONS_FILE} and one *.hdf5 file. "
-            f"Received: {join_names(names) or 'nothing'}. (One *{_ALLENNLP_OPTIONS} is taken too.) "
-            "With other names, pass the pair (options, weights)."
+            f"Received: {join_names(names) or 'nothing'}. With other names than these or one "
+            f"*{_ALLENNLP_OPTIONS}, pass the pair (options, weights)."
         )
     return options[0], weights[0]

@@ -36,16 +36,16 @@ _NUM_WORDS = 793_471
 _VOCABULARY = "2x4096_512_2048cnn_2xhighway/vocab-2016-09-10.txt"
 
 
-def _preset(options, weights, parameters=93_600_848, checkpoint=None, size=None, sha256=None):
+def _preset(folder, *names, parameters=93_600_848, checkpoint=None, size=None, sha256=None):
     """`checkpoint` is its folder, its step, and the size of the projections.
 
     It holds the softmax, and may hold Adagrad's sums of squares. The addresses are those of issues
-    105 and 198 of bilm-tf, and of its list of questions.
+    105 and 198 of bilm-tf, and of its list of questions. The `parameters` are without padding.
     """
-    # The numbers of parameters do not count the padding row. A weight file has 4 bytes for each
-    # parameter, and some more.
     sizes = (size, size) if size else (4 * parameters, max_weights_size(parameters))
-    files = [(options, OPTIONS_FILE, 1, MAX_OPTIONS_BYTES), (weights, WEIGHTS_FILE, *sizes, sha256)]
+    options, weights = names or (f"elmo_{folder}_options.json", f"elmo_{folder}_weights.hdf5")
+    files = [(f"{folder}/{options}", OPTIONS_FILE, 1, MAX_OPTIONS_BYTES)]
+    files.append((f"{folder}/{weights}", WEIGHTS_FILE, *sizes, sha256))
     if checkpoint is not None:
         folder, step, projection_dim = checkpoint
         index, data = f"model.ckpt-{step}.index", f"model.ckpt-{step}.data-00000-of-00001"
@@ -57,41 +57,36 @@ def _preset(options, weights, parameters=93_600_848, checkpoint=None, size=None,
     return Preset(*files[:2], tuple(files[2:]))
 
 
-def _english(shape, *args, **kwargs):
-    file = f"{shape}/elmo_{shape}"
-    return _preset(f"{file}_options.json", f"{file}_weights.hdf5", *args, **kwargs)
-
-
-def _contributed(folder, *files):
-    return _preset(*(f"contributed/{folder}/{file}" for file in files))
-
-
 PRESETS = {
-    "small": _english(
+    "small": _preset(
         "2x1024_128_2048cnn_1xhighway",
-        13_593_296,
+        parameters=13_593_296,
         # As a public repository has it, which holds this file by Git LFS.
         sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
         checkpoint=("2x1024_128_2048cnn_1xhighway/tf_checkpoint", 1_501_260, 128),
     ),
-    "medium": _english(
+    "medium": _preset(
         "2x2048_256_2048cnn_1xhighway",
-        28_027_728,
+        parameters=28_027_728,
         checkpoint=("2x2048_256_2048cnn_1xhighway/tf_checkpoint", 1_501_260, 256),
     ),
-    "original": _english(
+    "original": _preset(
         "2x4096_512_2048cnn_2xhighway",
         size=374_434_792,
         checkpoint=("2x4096_512_2048cnn_2xhighway_tf_checkpoint", 935_588, 512),
     ),
-    "original_5.5B": _english("2x4096_512_2048cnn_2xhighway_5.5B"),
-    "pubmed": _contributed(
-        "pubmed",
+    "original_5.5B": _preset("2x4096_512_2048cnn_2xhighway_5.5B"),
+    "pubmed": _preset(
+        "contributed/pubmed",
         "elmo_2x4096_512_2048cnn_2xhighway_options.json",
         "elmo_2x4096_512_2048cnn_2xhighway_weights_PubMed_only.hdf5",
     ),
-    "portuguese_wikipedia": _contributed("pt/wikipedia", "options.json", "elmo_pt_weights.hdf5"),
-    "portuguese_brwac": _contributed("pt/brwac", "options.json", "elmo_pt_weights_dgx1.hdf5"),
+    "portuguese_wikipedia": _preset(
+        "contributed/pt/wikipedia", "options.json", "elmo_pt_weights.hdf5"
+    ),
+    "portuguese_brwac": _preset(
+        "contributed/pt/brwac", "options.json", "elmo_pt_weights_dgx1.hdf5"
+    ),
 }
 
 
@@ -127,7 +122,7 @@ def find_name(name):
 
 
 def package_of(name):
-    """The name on PyPI of the package that brings a model, or `None` if it is no other package."""
+    """The name on PyPI of the other package that brings a model, or `None`."""
     point = _entry_point(name)
     return point and point.dist.name
 
@@ -153,10 +148,7 @@ def cache_folder(name):
 
 
 def fetch(name, with_softmax=False):
-    """The folder of a published model, whose files are downloaded once.
-
-    `with_softmax` means its checkpoint and `vocab.txt`, if it has them.
-    """
+    """The folder of a published model; `with_softmax`, of its checkpoint, if it has one."""
     files, folder = PRESETS[name][:2], cache_folder(name)
     if with_softmax and PRESETS[name].checkpoint:
         files, folder = PRESETS[name].checkpoint, cache_folder(f"{name}-checkpoint")
@@ -167,10 +159,8 @@ def fetch(name, with_softmax=False):
             if error.errno is not None:  # of this machine
                 raise
             urls = "".join(f"  {file.url}\n" for file in files)
-            *first, last = (file.name for file in files)
             raise OSError(
                 f"The model {name!r} cannot be downloaded: {error}. To do it by hand, download\n"
-                f"{urls}and put them into {folder} as {', '.join(first)} and {last}; or pass the "
-                "path of another folder with them to from_pretrained."
+                f"{urls}and put them into {folder} as {', '.join(file.name for file in files)}"
             ) from error
     return folder

@@ -1,8 +1,7 @@
 """Classifiers and taggers in folders: `task.json`, weights, and a model card.
 
-A folder with `base` in its `task.json` holds the weights of the head alone: those of the `Elmo` are
-those of the model with this name. `task.json` has the digests of both: labels or a head beside
-other weights than they were saved with are refused.
+A folder with `base` in its `task.json` holds the weights of the head alone; the `Elmo` is the model
+with this name. By digests, labels or a head beside other weights than their own are refused.
 """
 
 import contextlib
@@ -26,10 +25,7 @@ _WEIGHTS_FILE, _HEAD_FILE = "task.weights.h5", "head.weights.h5"
 
 
 def load_task(source, *classes, compile=False):
-    """Loads a model of one of some classes; see `TaskModel.from_pretrained`.
-
-    With `compile`, the model of a file can be trained on.
-    """
+    """Loads a model of one of some classes; with `compile`, one of a file can be trained on."""
     found = sources.find(source)
     kinds = " or ".join(each.__name__ for each in classes)
     if not found.is_task:
@@ -127,9 +123,9 @@ def _base_of(model):
     if "elmo" in model.vector_names or elmo.source not in names.all_names():
         return None, None  # The mix may be trained.
     _, weights = sources.open_model(Found(names.find_name(elmo.source), elmo.source))
-    parts = {"character_encoder": elmo.character_encoder, "bilm": elmo.bilm}
-    digest = hdf5.digest_of(**parts)
-    is_same = weights.kind is hdf5 and digest == hdf5.file_digest(
-        weights.files[0], weights.shown, **parts
-    )
+    if weights.kind is not hdf5:
+        return None, None
+    parts = elmo.character_encoder, elmo.bilm
+    digest = hdf5.digest_of(*parts)
+    is_same = digest == hdf5.file_digest(weights.files[0], weights.shown, *parts)
     return (elmo.source, digest) if is_same else (None, None)

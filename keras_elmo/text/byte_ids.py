@@ -16,8 +16,7 @@ def byte_ids(text, max_characters=characters.DEFAULT_MAX_CHARACTERS):
     The results are int32: the ids, (N, max_characters), text by text; and of each token, (N,), the
     row of its text, the index of its first byte there, and that of the byte after its last.
     """
-    # A space is put before and after each text. Then every token has a space on both sides, and the
-    # bytes that are read after the last token exist.
+    # With a space before and after each text, every token has one on both sides.
     data = tf.cast(text, tf.int32)
     data = tf.pad(data, [[0, 0], [1, 1]], constant_values=SPACE)  # (batch, width)
     width = tf.shape(data)[1]
@@ -55,10 +54,7 @@ def add_word_marks(
 
 
 def _is_space(data):
-    """Whether each byte is part of a character that Python's `str.split()` takes for whitespace.
-
-    Each row must end with a space.
-    """
+    """Whether each byte is part of a space of `str.split()`. Each row must end with a space."""
     second = tf.pad(data[:, 1:], [[0, 0], [0, 1]])
     third = tf.pad(data[:, 2:], [[0, 0], [0, 2]])
 

@@ -54,21 +54,14 @@ def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_
 
 def rows_of_sentences(sentences, word_ids):
     """`batch_to_ids` with a function of words, string (N,), to rows of ids, int32 (N, ids)."""
-    tokens = strings(sentences)
-    if tokens.shape.rank != 2 and tokens.shape != (0,):  # an empty list
-        raise ValueError(
-            "`sentences` must be lists of tokens; `elmo.tokenize(sentences)` makes them of raw "
-            f"strings. Received: raw strings of shape {tokens.shape}"
-        )
-    tokens = to_tokens(tokens, None)
+    tokens = to_tokens(strings(sentences), None)
     return tokens.with_flat_values(word_ids(tokens.flat_values)).to_tensor()
 
 
 def check_character_ids(ids, scheme, has_boundaries=False):
     """Checks character ids, (batch, tokens, ids_per_token), and returns them as int32.
 
-    If they have the sentence boundaries, these are removed, and two tokens fewer remain. Values are
-    checked only eagerly.
+    Sentence boundaries are removed, which leaves two tokens fewer. Values are checked eagerly.
     """
     ids = tf.convert_to_tensor(ids)
     if stands_for_a_shape(ids):
@@ -91,8 +84,7 @@ def check_character_ids(ids, scheme, has_boundaries=False):
         _check_boundaries(chars, is_token, has_boundaries, scheme.boundaries[:, 1])
         if np.any(is_token[:, 1:] & ~is_token[:, :-1]):
             raise ValueError(
-                "Padding (tokens whose ids are all 0) must come after the tokens of a sentence. "
-                "Received: a token after padding"
+                "Padding (ids that are all 0) must end a sentence. Received: a token after padding"
             )
     if has_boundaries:
         lengths = tf.math.count_nonzero(tf.reduce_any(ids > 0, axis=-1), axis=1)  # (batch,)
@@ -103,25 +95,20 @@ def check_character_ids(ids, scheme, has_boundaries=False):
 
 
 def _check_boundaries(ids, is_token, has_boundaries, marks):
-    """Raises an error if the sentence boundaries are not as `has_boundaries` says.
-
-    `marks` are the ids of the two characters that only `<S>` and `</S>` have.
-    """
+    """Checks sentence boundaries, by the ids of the characters that only `<S>` and `</S>` have."""
     begins, ends = (np.any(ids == mark, axis=-1) for mark in marks)  # (batch, tokens)
     if has_boundaries:
         is_last = is_token & ~np.pad(is_token, [[0, 0], [0, 1]])[:, 1:]
         is_first = is_token & (np.arange(ids.shape[1]) == 0)
         if np.any((begins != is_first) | (ends != is_last)):
             raise ValueError(
-                "With `has_boundaries=True` the first token of each sentence must be <S>, the last "
-                "one </S>, and none between them, as bilm-tf's `Batcher` makes them. Received: "
-                "other ids"
+                "With `has_boundaries=True` each sentence must begin with <S>, end with </S>, and "
+                "have neither between them. Received: other ids"
             )
     elif np.any(begins | ends):
         raise ValueError(
-            "Character ids must not hold the sentence boundaries <S> and </S>, which the model "
-            "adds. Pass `has_boundaries=True` where each sentence has both, as bilm-tf's `Batcher` "
-            f"makes them; they are removed then. Received: ids {marks[0]} or {marks[1]}"
+            "Character ids must not hold the sentence boundaries <S> and </S>, except with "
+            f"`has_boundaries=True`. Received: ids {marks[0]} or {marks[1]}"
         )
 
 

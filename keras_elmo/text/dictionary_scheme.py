@@ -12,8 +12,7 @@ _BOUNDARIES = (Dictionary.BEGIN_SENTENCE, Dictionary.END_SENTENCE)
 class DictionaryScheme(tf.Module):
     """The scheme of ELMoForManyLangs: the ids of a `Dictionary`. Its names are as in `ByteScheme`.
 
-    Characters are found by their code points in a sorted list, which is a small constant of the
-    graph; words in a hash table. A plain-Python reference is `Dictionary.word_to_ids`.
+    A plain-Python reference is `Dictionary.word_to_ids`.
     """
 
     bytes_to_ids = None  # a word cannot be looked up without strings
@@ -53,8 +52,7 @@ class DictionaryScheme(tf.Module):
     def ids(self, words):
         """Words of any bytes to their rows. What is not UTF-8 is an unknown character."""
         room = self._max_characters - 2
-        # A first cut, so that little of a long word is decoded. It is generous: invalid bytes count
-        # as fewer characters here than in `unicode_decode`.
+        # A first, generous cut, since invalid bytes are more characters in `unicode_decode`.
         words = tf.strings.substr(words, 0, room, unit="UTF8_CHAR")
         points = tf.strings.unicode_decode(
             words, "UTF-8", errors="replace", replacement_char=self._replacement

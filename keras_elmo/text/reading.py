@@ -31,10 +31,7 @@ class Tokens(list):
 
 
 def read_sentences(texts, tokenizer):
-    """Text of any form as an iterable of sentences, each of which `as_sentence` reads.
-
-    Every element of a `tf.data.Dataset` is such a text, or a tuple that begins with one.
-    """
+    """Text of any form, or batches of a `tf.data.Dataset`: an iterable for `as_sentence`."""
     if isinstance(texts, str | bytes):
         return [texts]
     if isinstance(texts, tf.data.Dataset):
@@ -71,18 +68,14 @@ def raw_strings(texts):
         return texts[:, 0]
     if rank is None or rank > 1:
         raise ValueError(
-            "Raw strings must have shape (), (batch,) or (batch, 1); for text that is tokenised "
-            "already pass lists of tokens or a RaggedTensor, or make the model with "
-            f"`tokenizer=None`. Received: strings of shape {texts.shape}"
+            "Raw strings must have shape (), (batch,) or (batch, 1); pass tokens as lists or a "
+            f"RaggedTensor, or with `tokenizer=None`. Received: strings of shape {texts.shape}"
         )
     return texts
 
 
 def as_sentence(sentence, row):
-    """A sentence, the row of a text, as a string; or as a list of tokens, bytes, without padding.
-
-    An array or a tensor of shape () is a string.
-    """
+    """A sentence, the row of a text: a string, or a list of tokens, bytes, without padding."""
     if hasattr(sentence, "__array__"):
         sentence = np.asarray(sentence).tolist()
     if isinstance(sentence, str | bytes):
@@ -105,10 +98,7 @@ def without_padding(tokens):
 
 
 def read_tokens(texts, tokenizer, max_tokens=None):
-    """The first `max_tokens` tokens (or all) of each sentence of a text: lists of bytes.
-
-    This is an iterator, which reads a few sentences ahead.
-    """
+    """The first `max_tokens` tokens (or all) of each sentence: an iterator of lists of bytes."""
     sentences = read_sentences(texts, tokenizer)
     checks = [] if isinstance(sentences, Tokens) else None
     sentences, first = iter(sentences), 0
@@ -158,8 +148,7 @@ def _not_text(value, place):
 def look_at(sentences, tokenizer, checks=None, may_refuse=True):
     """Warns of what looks like a mistake; returns the checks that are left for more sentences.
 
-    Each sentence is a string or a list of tokens. Where most tokens of the first sentences look so,
-    they may be refused; but lists beside raw strings are meant as such.
+    Most tokens of the first sentences may be refused, but lists beside raw strings are meant so.
     """
     may_refuse = may_refuse and all(isinstance(sentence, list) for sentence in sentences)
     checks = _CHECKS if checks is None else checks
@@ -177,9 +166,8 @@ def _check_long_words(sentences, tokenizer, may_refuse):
         if len(shown.split(None, 1)) == 1:
             warn(
                 "A text without spaces is one token, of which a model reads a beginning, usually "
-                f"{MAX_WORD} bytes. For proteins and other sequences of letters, make the model "
-                'with tokenizer="characters"; for languages that are written without spaces, pass '
-                f"lists of words. Received: {short_repr(shown)}"
+                f'{MAX_WORD} bytes. For proteins take tokenizer="characters"; for a language '
+                f"without spaces, pass lists of words. Received: {short_repr(shown)}"
             )
             return True
     return False
@@ -189,19 +177,15 @@ def _check_marks(sentences, tokenizer, may_refuse):
     """Warns of raw prose, where marks touch their words, and the tokenizer leaves them there."""
     if not getattr(tokenizer, "keeps_punctuation", False):
         return True
-    raw = [
-        text if isinstance(text, str) else text.decode("utf-8", "replace")
-        for text in sentences
-        if not isinstance(text, list)
-    ]
+    raw = [text for text in sentences if not isinstance(text, list)]
+    raw = [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in raw]
     words = [word for text in raw for word in _WORD_WITH_MARK.finditer(text)]
     num_alone = sum(len(_MARK_ALONE.findall(text)) for text in raw)
     if len(words) >= _MANY_MARKS and len(words) > num_alone:
         start = words[0].string.rfind(" ", 0, words[0].start()) + 1
         warn(
-            "Text that is split at spaces alone must have spaces around its punctuation marks, as "
-            "the text has that models learned from. For raw prose take the other tokenizer: "
-            'model.tokenizer = "treebank", or an argument tokenizer="treebank". Received: '
+            "Text that is split at spaces alone must have spaces around its punctuation marks. For "
+            'raw prose set model.tokenizer = "treebank", or pass tokenizer="treebank". Received: '
             f"{short_repr(words[0].string[start : words[0].end()])} as a token, and "
             f"{len(words):,} such words"
         )
@@ -209,10 +193,7 @@ def _check_marks(sentences, tokenizer, may_refuse):
 
 
 def check_tokens(sentences, tokenizer, may_refuse=True):
-    """Warns of tokens, bytes, that hold whitespace at which the tokenizer would split them.
-
-    More than half of such tokens are an error, if it `may_refuse`.
-    """
+    """Warns of tokens, bytes, that the tokenizer would split, or refuses where most are such."""
     if tokenizer is None:
         return False
     tokens = [token for tokens in sentences if isinstance(tokens, list) for token in tokens]

@@ -95,8 +95,7 @@ def ragged_tokens(sentences):
 def to_tokens(texts, tokenizer):
     """Text as a RaggedTensor of tokens, (batch, None), inside the graph.
 
-    The tokenizer splits raw strings, (), (batch,) or (batch, 1). Without one the text must be
-    tokens, (batch, tokens), padded at the end with `""` (an empty batch may be (0,)).
+    The tokenizer splits raw strings. Without one the text must be tokens, padded with `""`.
     """
     if isinstance(texts, tf.RaggedTensor):
         return texts.with_row_splits_dtype(tf.int64)
@@ -105,8 +104,8 @@ def to_tokens(texts, tokenizer):
             texts = tf.reshape(texts, (0, 0))
         elif texts.shape.rank != 2:
             raise ValueError(
-                "With `tokenizer=None` the input must be tokens: lists of strings, a (batch, "
-                f"tokens) tensor or a RaggedTensor. Received: a tensor of shape {texts.shape}"
+                "Without a tokenizer the input must be tokens: lists of strings, a (batch, tokens) "
+                f"tensor or a RaggedTensor. Received: raw strings of shape {texts.shape}"
             )
         return tf.RaggedTensor.from_tensor(texts, padding="")
     return tokenizer.tokenize(tf.reshape(raw_strings(texts), [-1]))
@@ -115,8 +114,7 @@ def to_tokens(texts, tokenizer):
 def call_strings(inputs, tokenizer=None):
     """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are.
 
-    A tensor that stands for a shape (see `stands_for_a_shape`) becomes one of strings; of tokens
-    whose number is not known it becomes ragged, which models with and without a tokenizer take.
+    A tensor that stands for a shape (see `stands_for_a_shape`) becomes one of strings, or ragged.
     """
     if isinstance(inputs, keras.KerasTensor):
         if inputs.dtype != "string":
@@ -147,9 +145,8 @@ def fit_strings(inputs, tokenizer=None):
 def tokens_and_width(inputs, tokenizer, max_tokens, limit=None):
     """The tokens of a call's inputs, a RaggedTensor, and the width that its outputs have.
 
-    The width is an int where it is known, or else an int32 scalar. Texts have at least one column,
-    which is padding where all are empty: Keras's recurrent layers fail on none. A sentence of more
-    tokens than `limit` is an error of the graph.
+    The width is an int where it is known, or else an int32 scalar; and at least 1 for raw strings,
+    since Keras's recurrent layers fail on 0. See `refuse_longer` for the `limit`.
     """
     tokens = to_tokens(inputs, tokenizer)
     if limit is not None:

@@ -24,10 +24,7 @@ TOKENIZERS = {
 
 
 def get_tokenizer(identifier):
-    """The tokenizer of a name, of a serialised tokenizer's config, of itself, or of `None`.
-
-    A name always gives the same object.
-    """
+    """The tokenizer of a name, of a serialised tokenizer's config, of itself, or of `None`."""
     tokenizer = identifier
     if isinstance(identifier, dict):
         tokenizer = keras.saving.deserialize_keras_object(identifier)
@@ -82,14 +79,9 @@ def token_spans_of_texts(texts, tokenizer="whitespace"):
     """`token_spans` of each text of a list, faster than one by one."""
     tokenizer = get_tokenizer(tokenizer)
     if not hasattr(tokenizer, "tokenize_with_offsets"):
-        raise ValueError(
-            "`tokenizer` must have a method `tokenize_with_offsets`. "
-            f"Received: tokenizer={tokenizer!r}"
-        )
-    data = [text_to_bytes(text) for text in texts]
-    if not data:
-        return []
-    _, *offsets = tokenizer.tokenize_with_offsets(data)
+        rule = "must have a method `tokenize_with_offsets`"
+        raise ValueError(f"`tokenizer` {rule}. Received: tokenizer={tokenizer!r}")
+    _, *offsets = tokenizer.tokenize_with_offsets([text_to_bytes(text) for text in texts])
     rows = zip(texts, *(offset.to_list() for offset in offsets), strict=True)
     return [_in_characters(*row) for row in rows]
 

@@ -74,10 +74,7 @@ class TreebankTokenizer(WhitespaceTokenizer):
     `Europe 's`, `$ 5`, `7-6 ( 7 / 5 )`. Hyphenated words, numbers with commas, and abbreviations
     with their period stay whole. It only splits: no character is changed, and no token spans
     whitespace. Text that is split like this already does not change, nor do the tokens of raw prose
-    when they are joined by spaces and split again.
-
-    Args:
-        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
+    when they are joined by spaces and split again. See `WhitespaceTokenizer` for `ops`.
 
     Example:
 
@@ -112,7 +109,7 @@ class TreebankTokenizer(WhitespaceTokenizer):
         return cut_tokens(strings, row_lengths, starts, starts + token_lengths)
 
     def _hide(self, strings):
-        """Strings with letters in the place of the bytes of what the rules must not split."""
+        """Puts letters in the place of the bytes of what the rules must not split."""
         return strings
 
 
@@ -123,9 +120,6 @@ class WebTokenizer(TreebankTokenizer):
     This is addresses (`http://t.co/abc`, `www.x.org`, `me@x.org`), `@names`, `#tags`, and emoticons
     such as `:)`, `;-)`, `:D` and `<3`. The text of the original has them split (`me @ x.org`), so
     take it where a label belongs to the whole, and `TreebankTokenizer` for other prose.
-
-    Args:
-        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
 
     Example:
 

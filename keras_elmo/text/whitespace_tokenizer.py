@@ -1,9 +1,8 @@
 """`WhitespaceTokenizer`, `SpaceTokenizer`, `CharacterTokenizer`: strings to tokens and offsets.
 
-Two sets of operations give the same tokens: `ops="tensorflow-text"` uses
-`RegexSplitWithOffsets`, which every TensorFlow Serving since 2.12 links; `ops="core"` uses only
-TensorFlow's own operations, for a graph that needs no operation library. They choose what graphs
-hold. Eager calls take the second, which is traced in a fifth of the time, and no slower.
+Two sets of operations give the same tokens. In graphs `ops="tensorflow-text"` uses
+`RegexSplitWithOffsets`, which every TensorFlow Serving since 2.12 links; `ops="core"`, as eager
+calls, only TensorFlow's own operations, which are traced in a fifth of the time and no slower.
 """
 
 from typing import Any
@@ -91,9 +90,6 @@ class SpaceTokenizer(WhitespaceTokenizer):
 
     This is for tokens that are joined by spaces, as TF Hub's `google/elmo` reads them.
 
-    Args:
-        ops: `"tensorflow-text"` or `"core"`; both give the same tokens.
-
     Example:
 
     >>> SpaceTokenizer().tokenize(["The  cat\\tsat ."])
@@ -110,10 +106,7 @@ class CharacterTokenizer(WhitespaceTokenizer):
 
     This is for sequences such as proteins, whose letters are the tokens of SeqVec and catELMo, and
     for models of the characters of a language that is written without spaces. Bytes that are not
-    UTF-8 are tokens, too.
-
-    Args:
-        ops: `"tensorflow-text"` or `"core"`. Both are the same here: TensorFlow's own operations.
+    UTF-8 are tokens, too. Both `ops` are the same here.
 
     Example:
 
@@ -149,8 +142,7 @@ def blank_whitespace(strings):
 
 def cut_tokens(strings, row_lengths, starts, ends):
     """The tokens, starts and ends as `RaggedTensor`s, from what `_split_core` returns."""
-    # The tokens are cut from one string, all strings joined. With a string for each token, `substr`
-    # would need many copies of the same string.
+    # Cut from one string, all strings joined: `substr` of many would need a copy for each token.
     lengths = tf.cast(tf.strings.length(strings), tf.int64)  # (batch,)
     first_byte = tf.repeat(tf.cumsum(lengths, exclusive=True), row_lengths)  # (N,)
     tokens = tf.strings.substr(tf.strings.reduce_join(strings), first_byte + starts, ends - starts)
@@ -186,8 +178,7 @@ def _split_by_text(strings):
     except ImportError:  # It has no wheels for Windows and for the newest Pythons.
         return _split_core(strings)
 
-    # The operation stops at a NUL byte (tensorflow-text 2.21), so another byte replaces it. This
-    # does not change the tokens, which are cut from the source.
+    # The operation stops at NUL (tensorflow-text 2.21). The tokens are cut from the source.
     strings = tf.strings.regex_replace(strings, r"\x00", "\x01")
     _, starts, ends = tensorflow_text.regex_split_with_offsets(strings, " +")
     return starts.row_lengths(), starts.flat_values, ends.flat_values

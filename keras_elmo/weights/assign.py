@@ -12,7 +12,6 @@ READ_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 def assign_weights(datasets, entries, where, part_of=layout.part_of):
     """Fills the variables of a table's `entries`, or raises one error for all faults first.
 
-    The values of `datasets` have a `shape` and a `dtype`, and can be sliced like NumPy's arrays.
     Datasets of parts that the table lacks (see `part_of`) are ignored.
     """
     faults = [fault for entry in entries if (fault := _fault(entry, datasets.get(entry.name)))]
@@ -29,7 +28,7 @@ def assign_weights(datasets, entries, where, part_of=layout.part_of):
             "the options and the weights belong together, and that the file is whole:\n  "
             + first_lines(faults)
         )
-    # Each dataset is read a second time. Keeping the first reading would double the memory.
+    # Each dataset is read a second time, since keeping the first would double the memory.
     for entry in entries:
         for variable, selection, convert in entry.pieces:
             values = _read(datasets[entry.name], selection)
@@ -60,4 +59,4 @@ def _fault(entry, dataset):
 
 def _is_finite(array):
     # NaN passes through the minimum and the maximum, so no second array is needed.
-    return array.size == 0 or bool(np.isfinite([array.min(), array.max()]).all())
+    return array.size == 0 or np.isfinite([array.min(), array.max()]).all()

@@ -45,7 +45,7 @@ def load_files(files, where, mixes, character_encoder=None, bilm=None, softmax=N
 
 
 def check_file(path, where):
-    """Raises a `ValueError` if a file, which errors call `where`, is not a whole HDF5 file."""
+    """Raises a `ValueError` if a file is not a whole HDF5 file."""
     with _open(path, where):
         pass
 
@@ -60,10 +60,9 @@ def save_weights(file, character_encoder=None, bilm=None):
 
 
 def write_weights(path, character_encoder=None, bilm=None, softmax=None, **companions):
-    """Writes a weight file as `save_weights` does, but straight to its place.
+    """Writes a weight file straight to its place, and returns its digest.
 
-    `companions` are the digests, by their names, of what the file belongs to. They become
-    attributes, which the originals do not read. Returns the file's own digest.
+    `companions` are the digests of what it belongs to. The originals do not read these attributes.
     """
     digest = digest_of(character_encoder, bilm, softmax)
     with create_hdf5(path) as target:
@@ -93,12 +92,12 @@ def read_digest(file, companion=None):
         return None
 
 
-def file_digest(file, where, **parts):
+def file_digest(file, where, *parts):
     """What `digest_of` gives of the same layers, once a file is loaded into them."""
     if digest := read_digest(file):
         return digest
     with _open(file, where) as datasets:
-        return _digest(datasets[entry.name][()] for entry in weight_table(**parts))
+        return _digest(datasets[entry.name][()] for entry in weight_table(*parts))
 
 
 def _digest(arrays):
@@ -138,11 +137,10 @@ def _open(file, where):
 def create_hdf5(path):
     """Yields a new `h5py.File`. If the disk is full, it raises one `OSError`.
 
-    HDF5 itself repeats a failed write when the file is closed. The write fails again, and then HDF5
-    ends the process with a signal.
+    HDF5 itself writes again when the file is closed, and then ends the process with a signal.
     """
     with _Target(path) as target:
-        with _File(target, "w") as file:
+        with _File(target) as file:
             yield file
         target.check()
 
@@ -180,8 +178,8 @@ class _Target(io.FileIO):
 class _File(h5py.File):
     """An HDF5 file in a `_Target`. `create_dataset` also raises the error of an earlier write."""
 
-    def __init__(self, target, mode):
-        super().__init__(target, mode)
+    def __init__(self, target):
+        super().__init__(target, "w")
         self._target = target
 
     def create_dataset(self, *args, **kwargs):

@@ -21,17 +21,11 @@ _ORIGINAL_NAMES = {VOCABULARY_FILE: r"vocab-.*\.txt", SOFTMAX_FILE: r"[^.].*_sof
 def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabulary=None):
     """Writes a model's folder. All files are written before the first of them takes its place.
 
-    Each file of weights has the digest of what else it belongs to. So files of two saves, of which
-    one was interrupted, are not taken for one model.
+    Each file of weights has the digest of what it belongs to: those of two saves are not one model.
     """
-    options = config.to_options()
-    optional = {
-        DICTIONARY_FILE: config.dictionary,
-        VOCABULARY_FILE: vocabulary,
-        SOFTMAX_FILE: softmax,
-    }
-    names = [WEIGHTS_FILE, OPTIONS_FILE]
-    names += [name for name, part in optional.items() if part is not None]
+    options, names = config.to_options(), [WEIGHTS_FILE, OPTIONS_FILE]
+    parts = {DICTIONARY_FILE: config.dictionary, VOCABULARY_FILE: vocabulary, SOFTMAX_FILE: softmax}
+    names += [name for name, part in parts.items() if part is not None]
     paths = [os.path.join(folder, name) for name in names]
     with making_folder(folder), locked_folder(folder), replacing_files(*paths) as temporaries:
         temporary = dict(zip(names, temporaries, strict=True))
@@ -51,10 +45,7 @@ def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabular
 
 
 def find_file(folder, name):
-    """The path of a folder's `VOCABULARY_FILE` or `SOFTMAX_FILE`, or of the original's only one.
-
-    It is `None` if there is no such file, or several have the original's form; or no folder.
-    """
+    """The path of a folder's `VOCABULARY_FILE` or `SOFTMAX_FILE`, also of the original's form."""
     if folder is None:
         return None
     names = [other for other in os.listdir(folder) if re.fullmatch(_ORIGINAL_NAMES[name], other)]

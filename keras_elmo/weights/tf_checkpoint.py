@@ -31,8 +31,7 @@ _CELL = re.compile(
 def find_weights(source):
     """The files of a checkpoint, a tuple that begins with the index; or `None` if there are none.
 
-    `source` is the prefix that they share; or a folder, which stands for its newest checkpoint, or
-    the only one; or the folder of a module, or of a training by DeepPavlov.
+    `source` is their prefix; or a folder with one, with a module, or with a training of DeepPavlov.
     """
     if not isinstance(source, str | os.PathLike):
         return None
@@ -44,8 +43,7 @@ def find_weights(source):
             state = tf.train.get_checkpoint_state(path)
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"{os.path.join(path, 'checkpoint')} must be a text that TensorFlow wrote. "
-                f"Received: other bytes ({error})"
+                f"{path}/checkpoint must be a text that TensorFlow wrote. Received: {error}"
             ) from None
         newest = "" if state is None else state.model_checkpoint_path
         # This is often an absolute path, and the folder may have been moved since.
@@ -67,11 +65,7 @@ def is_module(files):
 
 
 def read_config(files, where):
-    """The `ElmoConfig` of a checkpoint, from the shapes of its tensors.
-
-    What these do not say is as in the original: words of 50 characters, `relu`, clips of 3, and
-    skip connections.
-    """
+    """The `ElmoConfig` of a checkpoint: what its shapes do not say is as in the original."""
     shapes = {name: tensor.shape for name, tensor in _tensors(files, where).items()}
 
     def count(name):
@@ -91,8 +85,8 @@ def read_config(files, where):
         )
     except (KeyError, IndexError, ValueError) as error:
         raise ValueError(
-            f"{where} must hold the variables of an ELMo, such as char_embed and RNN_0. Received: "
-            f"variables whose shapes make no such model ({error})"
+            f"{where} must hold the variables of an ELMo, such as char_embed and RNN_0. "
+            f"Received: other shapes ({error})"
         ) from None
 
 
@@ -116,9 +110,8 @@ def has_softmax(files):
 class _Tensor:
     """A tensor of a checkpoint, which `assign_weights` can slice like a dataset.
 
-    TensorFlow reads a tensor as a whole, so the one that was read last is kept in `last_read`, a
-    dict that all tensors of a checkpoint share. Modules may have a row of zeros, of the padding
-    character, before the other characters' rows.
+    TensorFlow reads a tensor as a whole: all share a dict with the one that was read last. Modules
+    may have a row of zeros, of the padding character, before the other characters' rows.
     """
 
     def __init__(self, reader, name, last_read):

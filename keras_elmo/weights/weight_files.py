@@ -5,22 +5,19 @@ from typing import Any, NamedTuple
 
 from keras_elmo.weights import hdf5, tf_checkpoint
 
-# What else holds weights: modules like `keras_elmo.manylangs.model`, each with `NAME`,
-# `is_model`, `read_config`, `find_weights` and `load_files`. A room adds its own when it is
-# imported.
+# What else holds weights: a module such as `keras_elmo.manylangs.model`, with `NAME`, `is_model`,
+# `read_config`, `find_weights` and `load_files`, is added when its package is imported.
 FORMATS: list[Any] = []
 
-# A model is made, and every fault of its weights is named, if their files have at least this share
-# of its bytes. A small model is made in any case.
+# A large model is made only if its files have at least this share of its bytes.
 _MIN_SHARE = 1 / 16
 _SMALL_MODEL = 4 << 20  # bytes
 
 
 class WeightFiles(NamedTuple):
-    """The files of weights, and the module that loads them; see `WeightFiles.find`.
+    """Paths, or an open binary file, of weights; and the module that loads them, their `kind`.
 
-    A file is a path, or an open binary file. `kind` is `None` for a `*.weights.h5`, which Keras
-    loads. `shown` is what error messages call the files.
+    `kind` is `None` for a `*.weights.h5`, which Keras loads. Error messages call the files `shown`.
     """
 
     kind: Any
@@ -30,11 +27,9 @@ class WeightFiles(NamedTuple):
 
     @classmethod
     def find(cls, source, shown=None, unpacked=None):
-        """The files of a path, or an open binary file.
+        """The files of what `ContextualModel.load_weights` takes.
 
-        A path is that of a weight file, of a checkpoint, or of a folder with the files of a
-        checkpoint or of one of `FORMATS`. `unpacked` is a temporary folder around them, with a
-        method `remove`. It goes when they are loaded.
+        `unpacked` is the temporary folder around them, which goes when they are loaded.
         """
         if isinstance(source, WeightFiles):
             return source
@@ -49,29 +44,23 @@ class WeightFiles(NamedTuple):
                     shown = os.path.join(shown, os.path.relpath(prefix, source))
                 return cls(kind, files, shown, unpacked)
         if is_path and os.path.isdir(source):
-            raise ValueError(
-                f"{shown} must hold the files of the checkpoint that it names. "
-                "Received: a folder without them"
-            )
+            raise ValueError(f"{shown} must hold the files of a checkpoint. Received: none of them")
         if is_path and not os.path.exists(source):
             raise FileNotFoundError(f"There is no weight file {shown}")
         return cls(hdf5, (source,), shown, unpacked)
 
     def num_bytes(self):
-        paths = [isinstance(file, str | os.PathLike) for file in self.files]
-        sizes = zip(paths, self.files, strict=True)
-        return sum(os.path.getsize(f) if p else f.seek(0, os.SEEK_END) for p, f in sizes)
+        if hasattr(self.files[0], "seek"):
+            return self.files[0].seek(0, os.SEEK_END)
+        return sum(map(os.path.getsize, self.files))
 
     def check_size(self, config):
-        """Raises a `ValueError` if the files have far too few bytes for a config.
-
-        It is called before a model is made, which takes the memory that the config asks for.
-        """
+        """Raises a `ValueError` if a model, which takes memory, needs far more bytes than these."""
         expected, size = 4 * sum(config.num_parameters().values()), self.num_bytes()
         if expected > _SMALL_MODEL and size < _MIN_SHARE * expected:
             raise ValueError(
-                f"{self.shown} must hold the weights of its options, {expected:,} bytes as float32."
-                f" Received: {size:,} bytes"
+                f"{self.shown} must hold the weights of its options, {expected:,} bytes. "
+                f"Received: {size:,} bytes"
             )
 
     def check_options(self, config):
@@ -99,7 +88,7 @@ class WeightFiles(NamedTuple):
     def close(self):
         """Removes what was unpacked."""
         if self.unpacked is not None:
-            self.unpacked.remove()
+            self.unpacked.cleanup()
 
 
 def is_keras_file(path):

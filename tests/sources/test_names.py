@@ -64,7 +64,7 @@ def test_failed_download_says_how_to_do_it_by_hand(server, home, preset):
     assert "The model 'local' cannot be downloaded" in text
     assert preset.options.url in text and preset.weights.url in text
     folder = home / "keras_elmo" / "local"
-    assert f"put them into {folder} as options.json and weights.hdf5" in text
+    assert f"put them into {folder} as options.json, weights.hdf5" in text
     assert files_in(home) == ["options.json"]
     (folder / "weights.hdf5").write_bytes(server.files["weights.hdf5"])
     fetch("local")

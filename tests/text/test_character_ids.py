@@ -38,7 +38,7 @@ def test_ids_of_a_batch():
     np.testing.assert_array_equal(padded, ids)
     assert batch_to_ids([["ab"]], max_characters=4).shape == (1, 1, 4)
     assert batch_to_ids([]).shape == (0, 0, 50)
-    with pytest.raises(ValueError, match="`sentences`.*raw strings"):
+    with pytest.raises(ValueError, match="must be tokens.*raw strings"):
         batch_to_ids(["The cat"])
     with pytest.raises(TypeError, match="Received: 1"):
         batch_to_ids([[1]])

@@ -57,11 +57,9 @@ def is_model(names):
     return not set(WEIGHT_FILES).isdisjoint(names)
 
 
-def find_weights(source):
+def find_weights(folder):
     """The two weight files of a model's folder, a tuple; or `None`."""
-    if not isinstance(source, str | os.PathLike):
-        return None
-    files = tuple(os.path.join(source, name) for name in WEIGHT_FILES)
+    files = tuple(os.path.join(folder, name) for name in WEIGHT_FILES)
     return files if all(map(os.path.isfile, files)) else None
 
 

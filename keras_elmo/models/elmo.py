@@ -416,8 +416,8 @@ def check_trainable(value):
     if isinstance(value, str) or value not in (True, False):
         part = value if value in TRAINABLE_PARTS else "mix"
         raise ValueError(
-            f'`trainable` must be True or False; pass what trains as trainable_part="{part}", one '
-            f"of {list(TRAINABLE_PARTS)}. Received: trainable={value!r}"
+            f'`trainable` must be True or False; to say what trains pass trainable_part="{part}", '
+            f"one of {list(TRAINABLE_PARTS)}. Received: trainable={value!r}"
         )
     return bool(value)
 

@@ -104,8 +104,8 @@ def to_tokens(texts, tokenizer):
             texts = tf.reshape(texts, (0, 0))
         elif texts.shape.rank != 2:
             raise ValueError(
-                "Without a tokenizer the input must be tokens: lists of strings, a (batch, tokens) "
-                f"tensor or a RaggedTensor. Received: raw strings of shape {texts.shape}"
+                "Without a tokenizer (`tokenizer=None`) text must be tokens: lists of strings, a "
+                f"RaggedTensor or (batch, tokens). Received: raw strings of shape {texts.shape}"
             )
         return tf.RaggedTensor.from_tensor(texts, padding="")
     return tokenizer.tokenize(tf.reshape(raw_strings(texts), [-1]))

@@ -28,14 +28,11 @@ _CELL = re.compile(
 )
 
 
-def find_weights(source):
+def find_weights(path):
     """The files of a checkpoint, a tuple that begins with the index; or `None` if there are none.
 
-    `source` is their prefix; or a folder with one, with a module, or with a training of DeepPavlov.
+    The path is their prefix, or a folder with one, with a module or a training of DeepPavlov.
     """
-    if not isinstance(source, str | os.PathLike):
-        return None
-    path = os.fspath(source)
     if epochs := glob.glob(os.path.join(glob.escape(path), "saves", "epochs", "[0-9]*")):
         path = max(epochs, key=lambda folder: (len(folder), folder))
     if os.path.isfile(os.path.join(path, "checkpoint")):  # it names the newest one

@@ -33,8 +33,10 @@ class WeightFiles(NamedTuple):
         """
         if isinstance(source, WeightFiles):
             return source
-        is_path = isinstance(source, str | os.PathLike)
-        shown = shown or str(source if is_path else getattr(source, "name", "the file"))
+        if not isinstance(source, str | os.PathLike):
+            return cls(hdf5, (source,), shown or str(getattr(source, "name", "the file")), unpacked)
+        source = os.fspath(source)
+        shown = shown or source
         if is_keras_file(source):
             return cls(None, (source,), shown, unpacked)
         for kind in (tf_checkpoint, *FORMATS):
@@ -43,9 +45,9 @@ class WeightFiles(NamedTuple):
                     prefix = files[0].removesuffix(".index")
                     shown = os.path.join(shown, os.path.relpath(prefix, source))
                 return cls(kind, files, shown, unpacked)
-        if is_path and os.path.isdir(source):
+        if os.path.isdir(source):
             raise ValueError(f"{shown} must hold the files of a checkpoint. Received: none of them")
-        if is_path and not os.path.exists(source):
+        if not os.path.exists(source):
             raise FileNotFoundError(f"There is no weight file {shown}")
         return cls(hdf5, (source,), shown, unpacked)
 

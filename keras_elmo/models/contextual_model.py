@@ -22,6 +22,7 @@ from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_bou
 from keras_elmo.sources import names
 from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
+from keras_elmo.text.character_ids import character_scheme, rows_of_sentences
 from keras_elmo.text.reading import check_tokens, read_words
 from keras_elmo.text.tensors import call_strings, fit_strings
 from keras_elmo.text.tokenizers import tokenizer_code
@@ -72,7 +73,7 @@ class ContextualModel(keras.Model):
         self.supports_jit = False  # XLA does not take strings.
 
         dtype = self.dtype_policy
-        scheme = text.character_scheme(config.dictionary, config.max_characters)
+        scheme = character_scheme(config.dictionary, config.max_characters)
         self.character_encoder = CharCNNEmbedding(
             filters=config.filters,
             character_dim=config.character_dim,
@@ -237,7 +238,7 @@ class ContextualModel(keras.Model):
             `Elmo.from_character_ids` and of TFLite files. `ids_per_token` is `max_characters`, and
             with a table of words one more: the last id is that of the word.
         """
-        return text.rows_of_sentences(sentences, self.token_encoder.scheme.ids)
+        return rows_of_sentences(sentences, self.token_encoder.scheme.ids)
 
     def _contextualize(
         self, embeddings, word_index, row_lengths, keep_sentence_boundaries=False, state=None

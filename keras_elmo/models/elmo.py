@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import characters, text
+from keras_elmo import characters
 from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
 from keras_elmo.checks import check_choice, check_integers, warn
 from keras_elmo.config import ElmoConfig
@@ -22,6 +22,7 @@ from keras_elmo.models.embed_stream import embed_stream
 from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
+from keras_elmo.text.character_ids import check_character_ids
 from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_width
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ class Elmo(ContextualModel):
 
         dtype = self.dtype_policy
         config = self.config
-        num_boundaries = 2 if keep_sentence_boundaries else 0
-        self.output_keys = OutputNames(config, num_mixes, num_boundaries)
+        self.output_keys = OutputNames(config, num_mixes, 2 if keep_sentence_boundaries else 0)
         self.mixes = [
             ScalarMix(do_layer_norm, initial_scalars, regularizer, dtype=dtype, name=name)
             for name in self.output_keys.mixes
@@ -190,7 +190,7 @@ class Elmo(ContextualModel):
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
         scheme = self.token_encoder.scheme
-        ids = text.check_character_ids(character_ids, scheme, has_boundaries)
+        ids = check_character_ids(character_ids, scheme, has_boundaries)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)

@@ -1,12 +1,6 @@
 """Strings to tokens to character ids, inside the TensorFlow graph."""
 
-from keras_elmo.text.character_ids import (
-    batch_to_ids,
-    character_ids,
-    character_scheme,
-    check_character_ids,
-    rows_of_sentences,
-)
+from keras_elmo.text.character_ids import batch_to_ids, character_ids
 from keras_elmo.text.tensors import strings, to_tokens
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer, WebTokenizer
@@ -24,10 +18,7 @@ __all__ = [
     "WhitespaceTokenizer",
     "batch_to_ids",
     "character_ids",
-    "character_scheme",
-    "check_character_ids",
     "get_tokenizer",
-    "rows_of_sentences",
     "strings",
     "to_tokens",
     "token_spans",

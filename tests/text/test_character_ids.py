@@ -7,8 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import batch_to_ids, characters
-from keras_elmo.text import character_ids, check_character_ids
-from keras_elmo.text.character_ids import ByteScheme
+from keras_elmo.text.character_ids import ByteScheme, character_ids, check_character_ids
 
 SCHEME = ByteScheme(10)
 

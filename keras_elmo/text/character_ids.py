@@ -102,8 +102,8 @@ def _check_boundaries(ids, is_token, has_boundaries, marks):
         is_first = is_token & (np.arange(ids.shape[1]) == 0)
         if np.any((begins != is_first) | (ends != is_last)):
             raise ValueError(
-                "With `has_boundaries=True` each sentence must begin with <S>, end with </S>, and "
-                "have neither between them. Received: other ids"
+                "With `has_boundaries=True` the first token of each sentence must be <S>, the last "
+                "one </S>, and none between them. Received: other ids"
             )
     elif np.any(begins | ends):
         raise ValueError(

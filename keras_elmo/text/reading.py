@@ -68,8 +68,9 @@ def raw_strings(texts):
         return texts[:, 0]
     if rank is None or rank > 1:
         raise ValueError(
-            "Raw strings must have shape (), (batch,) or (batch, 1); pass tokens as lists or a "
-            f"RaggedTensor, or with `tokenizer=None`. Received: strings of shape {texts.shape}"
+            "Raw strings must have shape (), (batch,) or (batch, 1); pass tokens as lists or "
+            "a RaggedTensor, or make the model with `tokenizer=None`. "
+            f"Received: strings of shape {texts.shape}"
         )
     return texts
 

@@ -47,8 +47,7 @@ def _check_output(options, inputs):
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} must be an existing folder. Received: {output}")
     files = [file for path in inputs for file in (path, *glob.iglob(path)) if os.path.exists(file)]
-    is_vectors = output.endswith((".hdf5", ".h5"))
-    if is_vectors and any(os.path.samefile(file, folder) for file in files):
+    if output.endswith((".hdf5", ".h5")) and any(os.path.samefile(x, folder) for x in files):
         raise ValueError(
             "Vectors must not lie in a model's folder, where they could replace its weights. "
             f"Received: {output}"
@@ -156,17 +155,16 @@ def typed_layers(typed):
 
 def layer_numbers(typed, config):
     """The numbers of the layers in `--layers`, from 0: a list. `None`: all but layer 0."""
-    from keras_elmo.models.embed_stream import parse_layers
-
+    last = config.num_layers
     if typed is None:
-        return list(range(1, config.num_layers + 1))
+        return list(range(1, last + 1))
     layers = [typed_layers(part) for part in typed.split(",")]
-    if any(isinstance(layer, str) for layer in layers):
+    if not all(layer in range(-last - 1, last + 1) for layer in layers):
         raise ValueError(
-            f"`layers` must be numbers of layers with commas between them. Received: layers={typed}"
+            f"`layers` must be numbers from {-last - 1} to {last} with commas between them. "
+            f"Received: layers={typed}"
         )
-    layers = parse_layers(config, layers, num_mixes=1)
-    return list(dict.fromkeys(layer % (config.num_layers + 1) for layer in layers))
+    return list(dict.fromkeys(layer % (last + 1) for layer in layers))
 
 
 def find_words(options, words):

@@ -71,19 +71,17 @@ _SHARED = {
     "--errors": {
         "default": "strict",
         "choices": ["strict", "replace"],
-        "help": "what to do with lines of another encoding: refuse them (strict, the default), or "
-        "replace what cannot be read by U+FFFD",
+        "help": "strict (default) refuses lines of another encoding; replace reads U+FFFD there",
     },
     "--field": {
         "metavar": "NAME",
-        "help": "the field or column that is the text, in JSON Lines (*.jsonl), CSV (*.csv) and "
-        "TSV (*.tsv), whose first line names the columns; in JSON Lines it may be a list of "
-        "tokens; FASTA (*.fasta, *.fa, *.faa) needs none, and its ids are kept",
+        "help": "the field or column of the text in JSON Lines (*.jsonl; it may be a list of "
+        "tokens), CSV (*.csv) and TSV (*.tsv), whose first line names the columns; FASTA (*.fasta, "
+        "*.fa, *.faa) needs none, and its ids are kept",
     },
     "--format": {
         "choices": FORMATS,
-        "help": "of the input, where its name does not say it, as of standard input; text reads "
-        "each line as it is",
+        "help": "of the input, where its name does not say it; text reads each line as it is",
     },
     "--layers": {
         "metavar": "K,K",
@@ -93,7 +91,7 @@ _SHARED = {
     "--matmul-dtype": {
         "choices": ("bfloat16",),
         "help": "multiply matrices in bfloat16, and compute all else in float32: about twice as "
-        "fast on processors with AMX, and slower on most others",
+        "fast on processors with AMX, slower on most others",
     },
     "--model": {"required": True, "help": MODEL_HELP},
     "--output": {"required": True},
@@ -108,10 +106,7 @@ _SHARED = {
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose help ends with examples, and which knows what files a command has.
-
-    `inputs.check_files` looks at these before the command runs.
-    """
+    """A parser whose help ends with examples, and which knows what `inputs.check_files` needs."""
 
     examples = ()
     input_names = ()
@@ -150,9 +145,9 @@ class CommandParser(argparse.ArgumentParser):
 def add_commands(parser, subcommands):
     """Makes a command take subcommands, a dict by their names; without one, it shows its help.
 
-    Each has a docstring (a line for the list of subcommands, a description, and perhaps two
-    examples, each on a line that is indented), a function that adds arguments, and one that runs;
-    `None` if it has subcommands of its own. The help ends with examples of the first and the last.
+    Each has a docstring (a line for the list, perhaps a description, and two examples, which are
+    indented), a function that adds arguments, and one that runs, or `None` if it has subcommands.
+    The help ends with examples of the first and the last.
     """
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     for name, (text, add_arguments, run) in subcommands.items():
@@ -180,16 +175,14 @@ def add_embedding_arguments(parser, layers_help):
         metavar="NAME",
         action="append",
         default=[],
-        help="a field or column, as an id, whose values are stored beside the vectors; it may be "
-        "given several times",
+        help="a field or column (as an id; several times: several) to store beside the vectors",
     )
     parser.add_shared(*READING, "--model", "--tokenizer", "--matmul-dtype")
     parser.add_shared("--layers", default="all", metavar=None, help=layers_help)
     parser.add_argument(
         "--token-budget",
         **COUNT,
-        help="tokens of a batch (memory grows with it). The default is 4096, and more where "
-        "sentences are long",
+        help="tokens of a batch, for which memory grows (4096, and more where sentences are long)",
     )
     parser.add_shared("--quiet")
 
@@ -222,9 +215,8 @@ _RECEIVED = re.compile(r"(?<=Received: )(?P<name>\w+)=(?P<value>[^\s;,]+)")
 def as_typed(message, options):
     """An error of the library, with options as they are typed for the names of arguments.
 
-    Only `` `name` `` and `` `name=value` `` are translated, and name=value directly after
-    "Received: ", if the message has the same name in backquotes. All other words may be a user's
-    paths, such as runs/seed=1, and stay as they are.
+    Only `` `name` `` and `` `name=value` `` are translated, and name=value after "Received: ", if
+    the message has the name in backquotes. Other words may be paths, such as runs/seed=1.
     """
     names = {match["name"] for match in _QUOTED.finditer(message)} & options.keys()
 

@@ -36,8 +36,8 @@ class Task(NamedTuple):
         parser.add_argument(
             "--epochs",
             **COUNT,
-            help="at most so many; without it, the training ends by the score of --dev, or else "
-            "after 8 to 80, more the fewer texts there are",
+            help="at most so many (default: as the score of --dev says, or else 8 to 80, more the "
+            "fewer texts there are)",
         )
         parser.add_argument("--batch-size", **COUNT, default=32, help="(%(default)s)")
         help = "train all of ELMo afterwards, at a smaller rate"
@@ -113,8 +113,8 @@ class Task(NamedTuple):
         """The trained model of `--model`."""
         from keras_elmo import tasks
 
-        kind = getattr(tasks, self.kind)
-        return kind.from_pretrained(options.model, **typed_arguments(options))
+        arguments = typed_arguments(options)
+        return getattr(tasks, self.kind).from_pretrained(options.model, **arguments)
 
     def evaluate(self, options):
         """Prints the report of a trained model on a file with labels."""

@@ -185,9 +185,7 @@ def _run_in_bash(command):
 def _compare(shown, given, what):
     checker = doctest.OutputChecker()
     if not checker.check_output(shown.rstrip() + "\n", given.rstrip() + "\n", _COMPARISON):
-        raise AssertionError(
-            f"{what} is not what the page shows.\nShown:\n{shown}\nGiven:\n{given}"
-        )
+        raise AssertionError(f"{what} is not what the page shows\nShown:\n{shown}\nGiven:\n{given}")
 
 
 @contextlib.contextmanager

@@ -68,9 +68,8 @@ def test_vectors_of_texts(one_layer_folder):
 @pytest.mark.usefixtures("untraced")
 def test_the_columns_of_vectors_have_names(one_layer_folder):
     frame = pd.DataFrame({"text": FILMS[:2], "year": [1999, 2001]}, index=[4, 7])
-    columns = make_column_transformer(
-        (ElmoVectorizer(one_layer_folder), "text"), ("passthrough", ["year"])
-    )
+    vectors = ElmoVectorizer(one_layer_folder), "text"
+    columns = make_column_transformer(vectors, ("passthrough", ["year"]))
     table = columns.set_output(transform="pandas").fit_transform(frame)
     assert table.columns[0] == "elmovectorizer__elmovectorizer0" and list(table.index) == [4, 7]
     assert table.columns[-1] == "passthrough__year"

@@ -3,11 +3,9 @@
 import importlib.util
 import json
 import random
-import subprocess
-import sys
 
 import pytest
-from scripts import ROOT
+from scripts import ROOT, run_python
 
 SENTENCES = ROOT / "examples/data/sentences.txt"
 pytestmark = pytest.mark.slow
@@ -20,8 +18,7 @@ def run_benchmark(tmp_path):
     def run(command, *arguments, name=None, status=0):
         module, *typed = command.split()
         output = tmp_path / "results"
-        command = [sys.executable, "-m", module, *typed, *map(str, arguments), "--output", output]
-        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        result = run_python("-m", module, *typed, *arguments, "--output", output, cwd=ROOT)
         assert result.returncode == status, result.stderr[-3000:]
         if status:
             return result.stderr

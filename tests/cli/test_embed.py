@@ -72,9 +72,7 @@ def test_the_file_holds_what_embed_gives(
 RECORDS = '{"id": 7, "text": "The cat sat ."}\n\n{"text": ["New", "York"], "id": "x", "n": 1}\n'
 
 
-@pytest.mark.parametrize(
-    "command", ["in.jsonl -o out.hdf5", "- --format jsonl -o out.npz"], ids=["file", "stdin"]
-)
+@pytest.mark.parametrize("command", ["in.jsonl -o out.hdf5", "- --format jsonl -o out.npz"])
 def test_a_field_of_records(embed, folder, elmo, monkeypatch, command):
     """Of a file by its name, and of standard input by its format."""
     (folder / "in.jsonl").write_text(RECORDS)

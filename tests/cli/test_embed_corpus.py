@@ -31,16 +31,15 @@ def embed(folder, one_layer_folder, run):
 
 
 def test_files_and_patterns_become_a_folder(embed):
-    status, err = embed("a.txt", "*.gz", "--shard-size", "2")
+    command = "a.txt", "*.gz", "--shard-size", "2"
+    status, err = embed(*command)
     assert status == 0 and err.endswith("out: 5 sentences in 3 shards\n")
     table = pyarrow.parquet.read_table("out")
     assert table["text"].to_pylist() == LINES
     assert table["file"].to_pylist() == 3 * ["a.txt"] + 2 * ["b.txt.gz"]
     assert table.column_names[4:] == ["layer_0", "layer_1"]
-    assert embed("a.txt", "*.gz", "--shard-size", "2")[1] == (
-        "out: 5 sentences in 3 shards; nothing was missing\n"
-    )
-    assert embed("a.txt", "*.gz", "--shard-size", "2", "-q") == (0, "")
+    assert embed(*command)[1] == "out: 5 sentences in 3 shards; nothing was missing\n"
+    assert embed(*command, "-q") == (0, "")
 
 
 def test_options_reach_the_run(embed, one_layer_folder, monkeypatch):

@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from keras_elmo import BiLanguageModel, training
+from keras_elmo import training
 
 
 def test_perplexity_of_the_original_trainers_model(shared, run):
@@ -28,11 +28,8 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
         result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
         return {**result, "predictions": 1234, "oov_rate": 0.125}
 
-    monkeypatch.setattr(
-        BiLanguageModel,
-        "from_pretrained",
-        lambda *source, **kwargs: mock.Mock(given=(*source, kwargs)),
-    )
+    load = "keras_elmo.BiLanguageModel.from_pretrained"
+    monkeypatch.setattr(load, lambda *source, **kwargs: mock.Mock(given=(*source, kwargs)))
     monkeypatch.setattr(training, "evaluate", evaluate)
     perplexities = "perplexity 2.000 (forward 1.500, backward 2.500)"
     line = f"{perplexities}, 1,234 predictions, 12.5% of the words unknown\n"

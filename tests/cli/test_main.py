@@ -26,7 +26,6 @@ from keras_elmo_cli.main import main
         ("embed - -o a.hdf5 -m m --encoding hex", 2, "is no encoding 'hex'"),
         ("embed - -o a.h5 -m m --token-budget 0", 2, "-budget: must be an integer of at least 1"),
         ("export a b --version-number -1", 2, "-number: must be an integer of at least 0"),
-        ("tag train a -o a.keras --epochs -1", 2, "--epochs: must be an integer of at least 1"),
         ("info tiny --json", 2, "usage: keras-elmo info .* unrecognized arguments: --json"),
     ],
 )

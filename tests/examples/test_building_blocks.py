@@ -53,10 +53,5 @@ def test_padding_changes_nothing_and_files_give_the_same(models, name, tmp_path)
 
 @pytest.mark.slow
 def test_it_runs_with_the_packaged_model():
-    shapes = {name: tuple(output.shape) for name, output in building_blocks.main().items()}
-    assert shapes == {
-        "pooled_classifier": (2, 2),
-        "tagger_with_word_vectors": (2, 5, 3),
-        "tagger_with_two_mixes": (2, 5, 3),
-        "mix_of_another_encoder": (2, 3, 32),
-    }
+    shapes = [tuple(output.shape) for output in building_blocks.main().values()]
+    assert shapes == [(2, 2), (2, 5, 3), (2, 5, 3), (2, 3, 32)]

@@ -1,7 +1,6 @@
 """MLServer with examples/serving/mlserver_models, as a process: REST and gRPC on loopback."""
 
 import importlib.util
-import json
 import os
 import pathlib
 import re
@@ -155,18 +154,6 @@ def test_inputs_of_several_types(ask, elmo):
 def test_errors(ask, model, inputs, signature, outputs, message):
     with pytest.raises(ValueError, match=f"^StatusCode.INVALID_ARGUMENT .*{message}"):
         ask(model, inputs, signature, outputs)
-
-
-def test_a_wrong_request_by_rest(ports):
-    tokens = {"name": "tokens", "datatype": "BYTES", "shape": [1, 1], "data": ["a"]}
-    length = {"name": "sequence_len", "datatype": "INT32", "shape": [1], "data": [2]}
-    body = {"inputs": [tokens, length], "parameters": {"signature": "tokens"}}
-    url = f"http://127.0.0.1:{ports['HTTP']}/v2/models/elmo/infer"
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    with pytest.raises(urllib.error.HTTPError, match="400") as error:
-        urllib.request.urlopen(request, timeout=100)
-    assert "assertion" in error.value.read().decode()
 
 
 def test_the_requests_of_the_page(ports, tmp_path):

@@ -1,7 +1,7 @@
 """The client over the wire on loopback: gRPC against the stand-in server, REST against a fake."""
 
 import base64
-import http.server
+import contextlib
 import json
 import re
 import signal
@@ -14,7 +14,8 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
-from scripts import ROOT, load_script
+from scripts import ROOT, load_script, run_python
+from sources import file_server
 
 import keras_elmo
 
@@ -83,7 +84,7 @@ def server(model, tmp_path_factory):
 def fake():
     """A server that answers with `fake.answers`, (status, bytes) each, and notes the requests."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(file_server.Handler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             fake.requests.append((self.path, json.loads(body)))
@@ -92,15 +93,9 @@ def fake():
             self.end_headers()
             self.wfile.write(answer)
 
-        def log_message(self, *_):
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as fake:
-        fake.requests, fake.answers = [], []
-        fake.address = f"http://127.0.0.1:{fake.server_port}"
-        threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
+    with contextlib.closing(file_server.Server(Handler)) as fake:
+        fake.answers = []
         yield fake
-        fake.shutdown()
 
 
 def expected(model, sentences):
@@ -177,8 +172,8 @@ def test_models_and_versions(server):
 
 def test_rest_requests(fake):
     fake.answers += 2 * [(200, b'{"outputs": [[1]]}')]
-    serving.RestClient(fake.address).predict(serving.request_inputs(["a b", b"\xff"]))
-    serving.RestClient(fake.address + "/", "my/model", 3).predict(
+    serving.RestClient(fake.url).predict(serving.request_inputs(["a b", b"\xff"]))
+    serving.RestClient(fake.url + "/", "my/model", 3).predict(
         serving.request_inputs([["a"], ["b", "c"]]), "tokens"
     )
     texts = {"text": ["a b", {"b64": base64.b64encode(b"\xff").decode()}]}
@@ -194,7 +189,7 @@ def test_rest_answers(fake, model):
     answer = {name: value.numpy().tolist() for name, value in model(SENTENCES).items()}
     answer["tokens"] = [[token.decode() for token in row] for row in answer["tokens"]]
     fake.answers.append((200, json.dumps({"outputs": answer}).encode()))
-    with serving.RestClient(fake.address) as asking:
+    with serving.RestClient(fake.url) as asking:
         assert_same(asking.embed(SENTENCES), expected(model, SENTENCES))
         # Strings as they are, also if they are not UTF-8, or encoded. Sentences without tokens.
         tokens = b'[["\xff", {"b64": "/v8="}], ["", ""]]'
@@ -218,13 +213,13 @@ def test_rest_answers(fake, model):
 def test_rest_errors_are_raised_at_once(fake, status, body, message):
     fake.answers.append((status, body))
     with pytest.raises(serving.ServingError) as error:
-        serving.RestClient(fake.address).embed(["a"])
+        serving.RestClient(fake.url).embed(["a"])
     assert str(error.value) == message and len(fake.requests) == 1
 
 
 def test_a_rest_server_that_is_busy_is_asked_again(fake):
     fake.answers += [(503, b""), (503, b""), (200, b'{"outputs": [[1]]}')]
-    with serving.RestClient(fake.address) as asking:
+    with serving.RestClient(fake.url) as asking:
         assert len(asking.embed(["a"])) == 1 and asking.num_retries == 2
 
 
@@ -247,8 +242,7 @@ def test_the_client_gives_up_where_no_answer_comes(kind, listens, limits):
 
 
 def run(*arguments):
-    command = [sys.executable, FOLDER / "client.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return run_python(FOLDER / "client.py", *arguments, timeout=60)
 
 
 @pytest.mark.slow
@@ -260,11 +254,11 @@ def test_the_command_over_grpc(server):
 def test_the_command_over_rest(fake):
     answer = b'{"outputs": {"elmo": [[[0.5, -1]]], "tokens": [["Hi"]], "sequence_len": [1]}}'
     fake.answers += [(200, answer), (404, b'{"error": "no such model"}')]
-    result = run(fake.address, "--signature", "tokens", "Hi")
+    result = run(fake.url, "--signature", "tokens", "Hi")
     assert result.returncode == 0, result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines[:2] == [["Hi"], ["elmo", "(1,", "2)", "0.5000", "-1.0000"]]
-    result = run(fake.address, "--model", "other", "Hi")
+    result = run(fake.url, "--model", "other", "Hi")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "NOT_FOUND: no such model\n"
 

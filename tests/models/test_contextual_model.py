@@ -1,3 +1,4 @@
+import json
 import re
 import shutil
 
@@ -22,8 +23,11 @@ def test_what_a_model_says_of_itself(small_folder, small_config, elmo, tmp_path,
     assert f"from {str(small_folder / 'weights.hdf5')!r}" in repr(new)
     new.trainable = False
     assert repr(new).endswith("trainable layers: none>")
+    new.mixes[0].gamma.assign(0.5)
     new.save(tmp_path / "new.keras")
-    assert "from 'a file of Keras'" in repr(keras.models.load_model(tmp_path / "new.keras"))
+    loaded = keras.models.load_model(tmp_path / "new.keras")
+    assert "from 'a file of Keras'" in repr(loaded)
+    assert all(map(np.array_equal, loaded.get_weights(), new.get_weights()))
     elmo.summary(line_length=88)
     table = capsys.readouterr().out
     assert "unbuilt" not in table and "?" not in table
@@ -69,8 +73,11 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
-def test_the_code_of_a_card_gives_its_model(small_folder, tmp_path, monkeypatch, options):
+def test_a_config_and_a_cards_code_give_their_model(small_folder, tmp_path, monkeypatch, options):
     model = Elmo.from_pretrained(small_folder, **options)
+    clone = Elmo.from_config(json.loads(json.dumps(model.get_config())))
+    assert clone.get_config() == model.get_config()
+    assert clone.trainable is model.trainable and type(clone.tokenizer) is type(model.tokenizer)
     model.mixes[-1].gamma.assign(0.1)
     monkeypatch.chdir(tmp_path)
     model.save_pretrained("saved")

@@ -19,9 +19,8 @@ def test_outputs_are_those_of_embed(elmo, output):
     outputs, symbolic = layer(TEXTS), layer(keras.Input((), dtype="string"))
     assert isinstance(outputs, list) == isinstance(symbolic, list) == several
     expected, mask = elmo.embed(TEXTS, names), elmo(TEXTS)["mask"]
-    for name, values, symbol in zip(
-        names, keras.tree.flatten(outputs), keras.tree.flatten(symbolic), strict=True
-    ):
+    flat = map(keras.tree.flatten, (outputs, symbolic))
+    for name, values, symbol in zip(names, *flat, strict=True):
         for row, vectors in zip(values.numpy(), expected, strict=True):
             if name != "default":
                 count = vectors[name].shape[-2]

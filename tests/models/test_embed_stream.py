@@ -106,12 +106,9 @@ def test_bad_arguments_are_refused_at_once(elmo, kwargs, error, message):
 
 def test_words_are_encoded_in_one_order(new_elmo, untraced, monkeypatch):
     """In the order of a set of bytes, which each process has anew, the last bits would differ."""
-    orders, encode = [], new_elmo.token_encoder.from_many_words
-    monkeypatch.setattr(
-        new_elmo.token_encoder,
-        "from_many_words",
-        lambda words: orders.append(list(words)) or encode(words),
-    )
+    orders, encoder = [], new_elmo.token_encoder
+    encode = encoder.from_many_words
+    monkeypatch.setattr(encoder, "from_many_words", lambda x: orders.append([*x]) or encode(x))
     new_elmo.embed(["b a", "ccc a dd", "cc \u00e9"])
     assert orders == [[b"a", b"b", b"cc", b"dd", "\u00e9".encode(), b"ccc"]]
 

@@ -94,13 +94,6 @@ def test_copies(name, models):
 LABELS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
-def test_it_is_fit_before_it_is_built(elmos):
-    model = FORMS["Sequential without Input"][0](*elmos)
-    model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=True)
-    losses = model.fit(strings(TEXTS), LABELS, epochs=3, verbose=0).history["loss"]
-    assert losses[-1] < losses[0]
-
-
 def test_numbers_are_refused_all_the_same(elmos):
     layer = ElmoEmbedding(elmos[0], output="default")
     floats = np.ones((3, 2), np.float32)

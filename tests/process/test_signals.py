@@ -112,18 +112,14 @@ def test_no_handler_raises_inside_of_tensorflow(elmo, monkeypatch):
 
 @pytest.mark.parametrize(
     "number, source",
-    [
-        (signal.SIGINT, "standard input"),
-        (signal.SIGTERM, "pipe"),
-        (signal.SIGTERM, "pipe without a writer"),
-    ],
+    [(signal.SIGINT, "standard input"), (signal.SIGTERM, "pipe"), (signal.SIGTERM, "no writer")],
 )
 def test_a_signal_while_nothing_comes(
     one_layer_folder, tmp_path, capsys, monkeypatch, number, source
 ):
     (tmp_path / "out").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    if source != "pipe without a writer":
+    if source != "no writer":
         # Opened for reading, too, so that it does not wait for the command.
         writer = os.open(tmp_path / "pipe", os.O_RDWR)
         os.write(writer, b"the first line\nhalf of the sec")

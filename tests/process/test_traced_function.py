@@ -43,18 +43,6 @@ def test_many_models_of_one_source_cause_no_warning(messages, make, context, is_
     assert not is_warned or "triggered tf.function retracing" in messages[0]
 
 
-def test_a_function_is_traced_once_for_a_signature():
-    traces = []
-
-    def double(x):
-        traces.append(x.shape.as_list())
-        return 2 * x
-
-    traced = TracedFunction(double, input_signature=[tf.TensorSpec([None])])
-    assert [traced(tf.ones(n)).shape[0] for n in (1, 2, 3)] == [1, 2, 3]
-    assert traces == [[None]]
-
-
 def test_models_have_no_plain_functions():
     """So a long session with many models shows no warning of traces."""
     made_once = {"export/exported_module.py", "tflite/graph.py", "training/training_step.py"}

@@ -4,6 +4,9 @@ import hashlib
 import http.server
 import threading
 
+import pytest
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"  # the newest of the hub
 _MUCH = 256 << 20  # bytes that are sent in the place of an endless answer
 
 
@@ -12,7 +15,14 @@ def files_in(folder):
     return sorted(p.name for p in folder.rglob("*") if p.is_file() and p.name != ".lock")
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Of requests, of which no log is written."""
+
+    def log_message(self, *args):
+        pass
+
+
+class _Files(Handler):
     def do_GET(self):
         server, name = self.server, self.path.strip("/").partition("?")[0]
         server.requests.append(name)
@@ -59,13 +69,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault not in ("cut", "stalled"):
             self.wfile.write(content[half:])
 
-    def log_message(self, *args):
-        pass
+
+def use_as_hub(server, monkeypatch):
+    """The library of the Hugging Face Hub asks this server."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
 
 
 class Server(http.server.ThreadingHTTPServer):
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, handler=_Files):
+        super().__init__(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.files, self.requests = {}, []  # contents by names, and the names that were asked for
         self.fault, self.faulty = None, "weights.hdf5"  # what is wrong with the answers of a file

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 from checkpoints import write_checkpoint
-from sources.file_server import files_in
+from sources.file_server import COMMIT, files_in, use_as_hub
 from weights.parts import WORDS
 from weights.test_hub_module import assert_same, write_module
 
@@ -137,7 +137,6 @@ def test_a_pair_that_is_no_model(server, home, name, content, message, left):
 
 # The Hugging Face Hub
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 API = "api/models/user/model"
 
 
@@ -150,11 +149,8 @@ def hub(server, tmp_path, small_config, monkeypatch):
 
 
 def serve_as_hub(server, folder, tmp_path, monkeypatch):
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    use_as_hub(server, monkeypatch)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     files = {"README.md": b"# A model", "pytorch_model.bin": b"not for us"}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -197,10 +193,8 @@ def test_a_model_of_the_hub(hub, small_config):
 
 def test_a_module_and_a_checkpoint_of_the_hub(server, tmp_path, small_config, monkeypatch):
     model = BiLanguageModel(small_config, WORDS)
-    for folder in (
-        write_module(tmp_path / "module", model),
-        write_checkpoint(tmp_path / "checkpoint", model),
-    ):
+    for write in (write_module, write_checkpoint):
+        folder = write(tmp_path / write.__name__, model)
         serve_as_hub(server, folder, tmp_path / f"cache-{folder.name}", monkeypatch)
         assert_same(Elmo.from_pretrained("hf://user/model"), Elmo.from_pretrained(folder))
 

@@ -67,6 +67,9 @@ def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path, monkeypatc
         assert elmo.mixes[0].gamma.numpy() == 1.5
 
 
+BIG = 2**28
+
+
 def header(**fields):
     info = tarfile.TarInfo("a")
     for name, value in fields.items():
@@ -77,11 +80,8 @@ def header(**fields):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (
-            header(type=tarfile.GNUTYPE_LONGNAME, size=2**28) + bytes(2**28),
-            "have headers of at most",
-        ),
-        (header(type=tarfile.XHDTYPE, size=2**28) + bytes(2**28), "have headers of at most"),
+        (header(type=tarfile.GNUTYPE_LONGNAME, size=BIG) + bytes(BIG), "have headers of at most"),
+        (header(type=tarfile.XHDTYPE, size=BIG) + bytes(BIG), "have headers of at most"),
         (header(type=tarfile.XHDTYPE, size=2**19) + b"1" * 2**19, "not have headers of digits"),
         (header() * 80_000, "hold at most 4,096 files"),
     ],

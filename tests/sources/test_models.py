@@ -82,20 +82,10 @@ def test_zip(make_zip, elmo, compression):
     assert_same_model(make_zip(compression=compression), elmo)
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"v..1/": b"", "v..1/options.json": ..., "v..1/weights.hdf5": ...},
-        {  # made on a Mac
-            "small/options.json": ...,
-            "__MACOSX/small/._options.json": b"Mac",
-            "small/weights.hdf5": ...,
-            "__MACOSX/small/._weights.hdf5": b"Mac",
-            "small/.DS_Store": b"Mac",
-        },
-    ],
-)
-def test_zip_with_a_folder_in_it_and_any_name(make_zip, tmp_path, elmo, members):
+def test_zip_with_a_folder_in_it_and_any_name_made_on_a_mac(make_zip, tmp_path, elmo):
+    members = {"v..1/": b"", "v..1/options.json": ..., "v..1/weights.hdf5": ...}
+    names = "__MACOSX/v..1/._options.json", "__MACOSX/v..1/._weights.hdf5", "v..1/.DS_Store"
+    members |= dict.fromkeys(names, b"Mac")
     assert_same_model(make_zip(members).rename(tmp_path / "a model"), elmo)
 
 
@@ -154,18 +144,13 @@ OUTSIDE = ["model/../../a.hdf5", "/tmp/a.hdf5", "..\\a.hdf5", "C:\\a.hdf5"]
         *[({**MODEL, name: b"x"}, " must not hold names that lead out") for name in OUTSIDE],
         ({"m/options.json": b"{}", "m/weights.hdf5": ...}, "/m/options.json cannot be read:"),
         ({**MODEL, "weights.hdf5": b"no HDF5"}, "/weights.hdf5 must be a whole HDF5 file"),
+        ({**MODEL, "options.json": b" " * (2**20 + 1)}, ".* at most 1,048,576 .* 1,048,577"),
     ],
 )
 def test_zip_with_other_files_is_refused(make_zip, members, message):
     path = make_zip(members)
     assert path.stat().st_size < 1 << 17
     with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        Elmo.from_pretrained(path)
-
-
-def test_zip_with_too_many_options_is_refused(make_zip):
-    path = make_zip({"options.json": b" " * ((1 << 20) + 1), "weights.hdf5": ...})
-    with pytest.raises(ValueError, match="at most 1,048,576 bytes. Received: 1,048,577"):
         Elmo.from_pretrained(path)
 
 

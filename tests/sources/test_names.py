@@ -38,14 +38,6 @@ def preset(server, home, monkeypatch):
     return preset
 
 
-def test_model_is_downloaded_once(server, home, small_config):
-    names, folder = ["options.json", "weights.hdf5"], home / "keras_elmo" / "local"
-    for _ in range(2):
-        assert fetch("local") == str(folder)
-    assert server.requests == files_in(home) == names
-    assert Elmo.from_pretrained("local").config == small_config
-
-
 def test_home_may_begin_with_a_tilde(server, home, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))

@@ -1,28 +1,19 @@
 """`push_to_hub`, to a server on this machine."""
 
 import base64
-import http.server
 import json
 import sys
-import threading
 
 import pytest
+from sources import file_server
+from sources.file_server import COMMIT, Server, use_as_hub
 
 from keras_elmo import Elmo, Tagger
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
+class Handler(file_server.Handler):
+    """Takes files, and notes the requests that make a repository."""
 
-class Hub(http.server.ThreadingHTTPServer):
-    """A hub that takes files, and notes the requests that make a repository."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.requests = {}, []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self):
         name = self.path.rpartition("/")[2]
         self.send_response(200 if name in self.server.files else 404)
@@ -66,23 +57,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(json.dumps(content).encode())
 
-    def log_message(self, *args):
-        pass
-
 
 @pytest.fixture
 def hub(monkeypatch):
-    constants = pytest.importorskip("huggingface_hub.constants")
-    hub = Hub()
-    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    thread = threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
+    hub = Server(Handler)
+    use_as_hub(hub, monkeypatch)
     yield hub
-    hub.shutdown()
-    hub.server_close()
-    thread.join()
+    hub.close()
 
 
 def test_models_are_uploaded(hub, elmo, small_config, tmp_path):

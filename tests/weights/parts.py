@@ -6,9 +6,7 @@ from files import datasets
 from keras_elmo import Elmo, ElmoConfig
 from keras_elmo.weights import load_weights, save_weights
 
-TINY = ElmoConfig(
-    units=6, projection_dim=4, character_dim=3, filters=[(1, 2), (2, 3)], num_highway=1
-)
+TINY = ElmoConfig(6, 4, character_dim=3, filters=[(1, 2), (2, 3)], num_highway=1)
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat"]
 CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell"
 

@@ -64,10 +64,7 @@ def test_a_modules_weights_and_mix(model, tmp_path, has_padding, untraced):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"num_layers": 1, "num_highway": 0},
-        {"num_layers": 3, "filters": ((2, 3),), "units": 6, "character_dim": 7},
-    ],
+    [{"num_layers": 1, "num_highway": 0}, {"num_layers": 3, "filters": ((2, 3),), "units": 6}],
 )
 def test_the_shapes_say_the_sizes(model, tmp_path, changes):
     other = Elmo(dataclasses.replace(model.config, **changes))

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from checkpoints import write_checkpoint
-from weights.parts import WORDS, assert_same_files
+from weights.parts import WORDS
 
 from keras_elmo import BiLanguageModel, Elmo
 from keras_elmo.weights import tf_checkpoint
@@ -74,9 +74,3 @@ def test_a_checkpoint_that_is_cut_short(tmp_path, model):
         path.write_bytes(content[: int(share * len(content))])
         with pytest.raises(ValueError, match="model.ckpt-7"):
             Elmo.from_pretrained(folder)
-
-
-def test_the_original_trainers_checkpoint_bit_for_bit(shared, tmp_path):
-    folder = shared / "fixtures/bilm-checkpoint"
-    Elmo.from_pretrained(folder / "checkpoint").save_pretrained(tmp_path)
-    assert_same_files(folder / "weights.hdf5", tmp_path / "weights.hdf5")

@@ -41,8 +41,7 @@ def run(options):
     bilm.check_softmax()
     with reading_bar(options, corpus.files) as bar:
         corpus.counts(bar.update)  # every line is read and checked before hours are spent
-    is_shown = not options.quiet
-    with ProgressBar("evaluating", None, "predictions", is_shown, leave=False) as bar:
+    with ProgressBar("evaluating", None, "predictions", not options.quiet, leave=False) as bar:
         result = training.evaluate(
             bilm, corpus.sentences(), options.batch_size, options.unroll_steps, bar.update
         )

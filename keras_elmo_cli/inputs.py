@@ -19,22 +19,17 @@ def check_files(options):
         if path != "-" and glob.escape(path) == path:  # and is not a pattern
             os.stat(path)  # Python's own error
     for name in filter(None, (model, getattr(options, "init", None))):
-        _check_model(name)
+        is_known = os.path.exists(name) or "," in name or "://" in name or name in MODELS
+        if not is_known and not importlib.metadata.entry_points(name=name):
+            raise ValueError(
+                f"There is no model {name}. It must be a folder, a file, an address (https://..., "
+                f"hf://user/model) or one of the names: {', '.join(MODELS)}. Received: {name}"
+            )
     if parser.output_name is not None:
         _check_output(options, [*typed, model, *model.split(",")])
     for module, name, extra in parser.libraries:
         if importlib.util.find_spec(module) is None:
             raise ImportError(f'{name} is needed: pip install "keras-elmo[{extra}]"')
-
-
-def _check_model(name):
-    is_known = os.path.exists(name) or "," in name or "://" in name or name in MODELS
-    if is_known or importlib.metadata.entry_points(name=name):
-        return
-    raise ValueError(
-        f"There is no model {name}. It must be a folder, a file, an address (https://..., "
-        f"hf://user/model) or one of the names: {', '.join(MODELS)}. Received: {name}"
-    )
 
 
 def _check_output(options, inputs):

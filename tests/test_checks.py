@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo import checks
+from keras_elmo import Elmo, ElmoConfig, checks
 from keras_elmo.analysis import plot, probing
 from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.export.serving import write_warmup
@@ -80,6 +80,8 @@ def test_first_wrong_value_is_named():
         ("pyarrow.parquet", lambda: embed_files(None, "", "")),
         ("pyarrow.parquet", lambda: VectorDataset(".")),
         ("tensorflow_serving.apis", lambda: write_warmup("", {})),
+        ("huggingface_hub", lambda: Elmo.from_pretrained("hf://user/model")),
+        ("huggingface_hub", lambda: Elmo(ElmoConfig(2, 2)).push_to_hub("user/model")),
     ],
 )
 def test_a_library_that_is_missing_is_named(module, call, monkeypatch):

@@ -45,9 +45,8 @@ class Server:
     def start(self):
         command = [sys.executable, str(FOLDER / "server.py"), str(self.folder), "--threads", "2"]
         command += ["--port", str(self.port)]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, **outputs, text=True)
         line = self.process.stdout.readline()
         assert line, f"the server ended with status {self.process.wait()}"
         self.port = json.loads(line)["port"]
@@ -173,9 +172,8 @@ def test_models_and_versions(server):
 def test_rest_requests(fake):
     fake.answers += 2 * [(200, b'{"outputs": [[1]]}')]
     serving.RestClient(fake.url).predict(serving.request_inputs(["a b", b"\xff"]))
-    serving.RestClient(fake.url + "/", "my/model", 3).predict(
-        serving.request_inputs([["a"], ["b", "c"]]), "tokens"
-    )
+    inputs = serving.request_inputs([["a"], ["b", "c"]])
+    serving.RestClient(fake.url + "/", "my/model", 3).predict(inputs, "tokens")
     texts = {"text": ["a b", {"b64": base64.b64encode(b"\xff").decode()}]}
     tokens = {"tokens": [["a", ""], ["b", "c"]], "sequence_len": [1, 2]}
     (path, first), (path_of_version, second) = fake.requests

@@ -3,7 +3,6 @@ import hashlib
 import io
 import json
 import signal
-import sys
 import threading
 import time
 import zipfile
@@ -223,9 +222,3 @@ def test_a_signal_ends_a_download_from_the_hub(hub):
 def test_what_the_hub_does_not_have(hub, name, capsys):
     assert main(["info", name]) == 2
     assert f"error: {name} cannot be downloaded: " in capsys.readouterr().err
-
-
-def test_the_hub_needs_its_library(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ImportError, match=r'pip install "keras-elmo\[hub\]"'):
-        Elmo.from_pretrained("hf://user/model")

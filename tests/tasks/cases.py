@@ -3,14 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-FILMS = [
-    "a good film",
-    "an awful mess",
-    "good , good fun",
-    "awful",
-    "",
-    "caf\u00e9 good \u00fc",
-] * 4
+FILMS = ["a good film", "an awful mess", "good , good fun", "awful", "", "café good ü"] * 4
 LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 4
 NAMES = ["neg", "pos"]
 
@@ -34,8 +27,6 @@ def padded(rows, width=7):
 
 def batched(batch_size, *columns):
     """A dataset of columns, of which lists of lists are ragged."""
-    columns = [
-        tf.ragged.constant(each) if isinstance(each[0], list) else tf.constant(each)
-        for each in columns
-    ]
+    make = {True: tf.ragged.constant, False: tf.constant}
+    columns = [make[isinstance(each[0], list)](each) for each in columns]
     return tf.data.Dataset.from_tensor_slices(tuple(columns)).ragged_batch(batch_size)

@@ -15,11 +15,10 @@ def trained_classifier(one_layer_folder):
     return model
 
 
-@pytest.fixture(
-    scope="session",
-    params=[True, pytest.param(False, marks=pytest.mark.slow)],
-    ids=["CRF", "softmax"],
-)
+SOFTMAX = pytest.param(False, marks=pytest.mark.slow, id="softmax")
+
+
+@pytest.fixture(scope="session", params=[pytest.param(True, id="CRF"), SOFTMAX])
 def trained_tagger(request, one_layer_folder):
     """A tagger that knows the tags of all sentences. Its training ended early."""
     keras.utils.set_random_seed(0)

@@ -44,9 +44,8 @@ def test_the_score_on_a_card_is_that_of_the_weights(model):
 
 
 def test_metrics_of_ones_own_leave_the_loss(model):
-    model.compile(
-        keras.optimizers.SGD(0.0), metrics=[keras.metrics.SparseCategoricalAccuracy("acc")]
-    )
+    metric = keras.metrics.SparseCategoricalAccuracy("acc")
+    model.compile(keras.optimizers.SGD(0.0), metrics=[metric])
     history = model.fit(*OF_CHOICE, validation_data=OF_CHOICE, verbose=0).history
     assert len(history["val_loss"]) == 6 and model.main_metric == "loss"
     model.compile()
@@ -72,9 +71,7 @@ def test_layers_may_be_frozen_meanwhile(model):
     def swap(epoch):
         layers[0].trainable, layers[1].trainable = epoch < 3, epoch >= 3
 
-    keep = on_epoch(
-        lambda _: kept.append([layer.get_weights() for layer in layers]), "on_epoch_end"
-    )
+    keep = on_epoch(lambda _: kept.append([x.get_weights() for x in layers]), "on_epoch_end")
     model.fit(TEXTS, LABELS, callbacks=[on_epoch(swap), keep], verbose=0)
     for index, layer in enumerate(layers):  # In the second half, both epochs or one of them.
         expected = np.mean([each[index][0] for each in kept[2 + index :]], axis=0)

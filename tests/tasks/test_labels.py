@@ -92,11 +92,7 @@ AB = LabelIndex(["a", "b"])
         (lambda: LabelIndex([b"a", b"\xff"]), TypeError, "xff' .bytes. in row 1"),
         (lambda: as_lists({"a": 1}), TypeError, "must be a list of labels.*Received: {'a': 1}"),
         (lambda: AB.encode(["a", "B"]), ValueError, "one of a, b. Received: 'B' in row 1"),
-        (
-            lambda: AB.encode_sets([["a"], ["z"]]),
-            ValueError,
-            "'z' in row 0 of the labels of text 1",
-        ),
+        (lambda: AB.encode_sets([["a"], ["z"]]), ValueError, "'z' in row 0 .* of text 1"),
         (lambda: AB.encode_sets(["ab"]), TypeError, "a list of labels for each"),
         (lambda: AB.encode_sets(np.array([[1, 2]])), ValueError, "1 or 0 for each of the 2 labels"),
         (lambda: AB.encode_sets([["a"], ["b", "b"]]), ValueError, "label once.*in row 1"),

@@ -164,9 +164,7 @@ def test_tags_of_another_scheme_are_allowed_with_a_warning(one_layer_folder, is_
     if not is_endless:
         tags = [list(row) for row in TAGS * 6]
         tags[1][0] = "I-LOC"
-        with pytest.warns(
-            UserWarning, match="1 of 120 sentences .* in sentence 1; they are left out"
-        ):
+        with pytest.warns(UserWarning, match="1 of 120 sentences .* in sentence 1; .* left out"):
             assert lowest(SENTENCES * 6, tags) < -1e3
 
 
@@ -246,11 +244,8 @@ def test_wrong_input_is_one_line(tagger, x, y, error, message):
 
 def test_padded_batches_of_one_column_are_tokens_too(tagger, monkeypatch):
     monkeypatch.setattr(tagger.elmo, "tokenizer", None)
-    rows = (
-        batched(1, [["New York", "x"], ["New York"]], [["O", "O"], ["O"]])
-        .unbatch()
-        .map(lambda *row: row)
-    )
+    columns = [["New York", "x"], ["New York"]], [["O", "O"], ["O"]]
+    rows = batched(1, *columns).unbatch().map(lambda *row: row)
     examples = read_examples(tagger, rows.padded_batch(1))
     assert examples.tokens.row_lengths().numpy().tolist() == [2, 1]
     one = read_examples(tagger, [["a"], ["b"]], [np.array(["O"]), np.array(["B-LOC"])])

@@ -1,13 +1,11 @@
 """What classifiers and taggers have in common: their files, and devices."""
 
 import json
-import os
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
+from scripts import run_python
 from tasks.cases import FILMS, LABELS, TEXTS
 
 FRESH = """
@@ -61,14 +59,8 @@ def found(trained_classifier, trained_tagger, one_layer_folder, tmp_path_factory
         "folder": str(one_layer_folder),
         "distributed": [FILMS, LABELS, tags],
     }
-    result = subprocess.run(
-        [sys.executable, "-c", FRESH],
-        input=json.dumps(given),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "LC_ALL": "tr_TR.UTF-8"},
-    )
+    result = run_python("-c", FRESH, input=json.dumps(given), env={"LC_ALL": "tr_TR.UTF-8"})
+    assert result.returncode == 0, result.stderr
     return given | json.loads(result.stdout.splitlines()[-1])
 
 

@@ -1,14 +1,10 @@
 """When `fit` ends, whose weights stay, and what their score is."""
 
-import collections
 import hashlib
-import os
 
 import keras
 import numpy as np
 from keras import ops
-
-from keras_elmo.files.atomic import replacing_files
 
 # Epochs of `fit` without `epochs` and without validation data, see benchmarks/results/epochs.md.
 MIN_EPOCHS, MAX_EPOCHS = 8, 80
@@ -20,7 +16,7 @@ def choose_ending(model, epochs, callbacks, num_texts):
 
     `num_texts` is that of an epoch, or `None` with validation data.
     """
-    callbacks = keras.tree.flatten([callbacks or []])
+    callbacks, model.ending = keras.tree.flatten([callbacks or []]), None
     if epochs is not None:
         return epochs, callbacks
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
@@ -35,9 +31,8 @@ def choose_ending(model, epochs, callbacks, num_texts):
             epochs = FINE_TUNING_EPOCHS
         if not is_chosen:
             added = [_MeanOfEpochs()]
-    backups = [each for each in callbacks if isinstance(each, keras.callbacks.BackupAndRestore)]
-    for callback in added if backups else ():
-        callback.folder = backups[0].backup_dir
+    if any(isinstance(each, keras.callbacks.BackupAndRestore) for each in callbacks) and added:
+        (model.ending,) = added
     return epochs, [*added, *callbacks]
 
 
@@ -46,41 +41,7 @@ def _chooses_weights(callback):
     return isinstance(callback, kinds) and getattr(callback, "restore_best_weights", True)
 
 
-class _Resumable(keras.callbacks.Callback):
-    """Keeps its `state`, a dict of arrays, beside the backups of Keras's `BackupAndRestore`."""
-
-    folder, _is_begun = None, False
-
-    def on_epoch_begin(self, epoch, logs=None):
-        super().on_epoch_begin(epoch, logs)
-        self._resume(epoch)
-
-    def on_epoch_end(self, epoch, logs=None):
-        super().on_epoch_end(epoch, logs)
-        if self.folder is not None:
-            os.makedirs(self.folder, exist_ok=True)
-            with replacing_files(self._path(epoch + 1)) as (part,), open(part, "wb") as file:
-                np.savez(file, next_epoch=epoch + 1, **self.state)
-
-    def on_train_end(self, logs=None):
-        self._resume(self.params["epochs"])  # if no epoch was left
-        super().on_train_end(logs)
-
-    def _path(self, epoch):
-        # Of two epochs: the process may end between this file and the backup.
-        return os.path.join(self.folder, f"ending-{epoch % 2}.npz")
-
-    def _resume(self, epoch):
-        is_begun, self._is_begun = self._is_begun, True
-        if is_begun or self.folder is None or not os.path.exists(self._path(epoch)):
-            return
-        with np.load(self._path(epoch)) as file:
-            state = dict(file)
-        if state.pop("next_epoch") == epoch:
-            self.state = state
-
-
-class _MeanOfEpochs(_Resumable):
+class _MeanOfEpochs(keras.callbacks.Callback):
     """Ends with the mean of the weights after each epoch of the second half: they differ by chance.
 
     Reference: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better
@@ -89,55 +50,49 @@ class _MeanOfEpochs(_Resumable):
 
     def __init__(self):
         super().__init__()
-        # By the paths of variables, since layers may be frozen, or not any more, meanwhile.
-        self._sums, self._counts = {}, collections.Counter()
-
-    @property
-    def state(self):
-        counts = {f"count/{path}": count for path, count in self._counts.items()}
-        return {**{f"sum/{path}": total for path, total in self._sums.items()}, **counts}
-
-    @state.setter
-    def state(self, state):
-        for name, value in state.items():
-            kind, _, path = name.partition("/")
-            (self._sums if kind == "sum" else self._counts)[path] = value
+        # Sums and counts of each variable: layers may be frozen, or not any more, meanwhile.
+        self._totals = {}
 
     def on_epoch_end(self, epoch, logs=None):
         if epoch >= self.params["epochs"] // 2:
-            paths = {variable.path for variable in self.model.trainable_variables} | {*self._sums}
-            for variable in self.model.weights:
-                if (path := variable.path) in paths:
-                    self._sums[path] = self._sums.get(path, 0.0) + ops.convert_to_numpy(variable)
-                    self._counts[path] += 1
-        super().on_epoch_end(epoch, logs)
+            trained = {id(variable) for variable in self.model.trainable_variables}
+            for index, variable in enumerate(self.model.weights):
+                total, count = self._totals.get(f"sum{index}", 0.0), f"count{index}"
+                if id(variable) in trained or count in self._totals:
+                    self._totals[f"sum{index}"] = total + ops.convert_to_numpy(variable)
+                    self._totals[count] = self._totals.get(count, 0) + 1
 
     def on_train_end(self, logs=None):
-        super().on_train_end(logs)
-        for variable in self.model.weights:
-            if variable.path in self._sums:
-                variable.assign(self._sums[variable.path] / self._counts[variable.path])
+        for index, variable in enumerate(self.model.weights):
+            if count := self._totals.get(f"count{index}"):
+                variable.assign(self._totals[f"sum{index}"] / count)
+
+    def save_own_variables(self, store):
+        for name, value in self._totals.items():
+            store[name] = value
+
+    def load_own_variables(self, store):
+        self._totals = {name: np.array(store[name]) for name in store.keys()}
 
 
-class BestEpoch(_Resumable, keras.callbacks.EarlyStopping):
+class BestEpoch(keras.callbacks.EarlyStopping):
     """Keras's `EarlyStopping` at the metric that counts, with the weights of the best epoch."""
 
     def __init__(self, metric, patience):
         mode = "min" if metric == "loss" else "max"
         super().__init__(f"val_{metric}", patience=patience, mode=mode, restore_best_weights=True)
 
-    @property
-    def state(self):
-        weights = {f"weights/{k}": value for k, value in enumerate(self.best_weights or [])}
-        best = np.nan if self.best is None else self.best
-        return {"best": best, "best_epoch": self.best_epoch, "wait": self.wait, **weights}
+    def save_own_variables(self, store):
+        if self.best is not None:
+            store["best"] = np.array([self.best, self.best_epoch, self.wait])
+            for index, value in enumerate(self.best_weights or []):
+                store[f"weight{index}"] = value
 
-    @state.setter
-    def state(self, state):
-        if not np.isnan(state["best"]):
-            self.best, self.best_epoch = float(state["best"]), int(state["best_epoch"])
-            self.wait = int(state["wait"])
-            self.best_weights = [state[f"weights/{k}"] for k in range(len(state) - 3)] or None
+    def load_own_variables(self, store):
+        if "best" in store.keys():
+            self.best, self.best_epoch, self.wait = np.array(store["best"]).tolist()
+            count = len(store.keys()) - 1
+            self.best_weights = [np.array(store[f"weight{k}"]) for k in range(count)] or None
 
 
 class Scores(keras.callbacks.Callback):

@@ -59,13 +59,6 @@ class Examples(NamedTuple):
             )
         return self.rows(tf.range(first)), self.rows(tf.range(first, count))
 
-    def each(self, change):
-        """These and the batches of the stream after a change, which returns new `Examples`."""
-        changed = change(self)
-        if self.stream is None:
-            return changed
-        return changed._replace(stream=lambda: map(change, self.stream()))
-
     def times(self, factors):
         """With other weights: those that are there, times the factor of each target's label."""
         factors = tf.gather(tf.constant(factors, tf.float32), self.targets)
@@ -93,7 +86,8 @@ class Examples(NamedTuple):
                 f"Received: {short_repr(wrong[0])}"
             )
         factors = [float(class_weight.get(label, 1)) for label in labels.names]
-        return self.each(lambda examples: examples.times(factors))
+        stream = self.stream and (lambda: (batch.times(factors) for batch in self.stream()))
+        return self.times(factors)._replace(stream=stream)
 
 
 def _is_weight(number):

@@ -45,20 +45,16 @@ def report_of_labels(right, found, names):
     """The `Report` of labels, their numbers (N,); or of sets of them, bool (N, labels)."""
     is_single = right.ndim == 1
     if is_single:  # Labels that do not occur have no row.
-        present = sorted({*right.tolist(), *found.tolist()}, key=lambda k: _order(names[k]))
+        present = {*right.tolist(), *found.tolist()}
+        present = sorted(present, key=lambda k: (type(names[k]).__name__, names[k]))
         right, found = (np.equal.outer(column, present) for column in (right, found))
         names = [names[k] for k in present]
-    both = right & found
-    report = _report(names, *(table.sum(0) for table in (both, found, right)), is_single)
+    tables = np.array([right & found, found, right])  # (3, N, labels)
+    report = _report(names, tables.sum(1), "accuracy" if is_single else "micro avg")
     if not is_single:
-        sums = (table.sum(1) for table in (both, found, right))
-        means = np.mean(np.reshape(_scores(*sums), (3, -1)), axis=1).tolist()
+        means = _scores(tables.sum(2)).mean(1).tolist()
         report.averages["samples avg"] = Scores(*means, int(right.sum()))
     return report
-
-
-def _order(label):
-    return type(label).__name__, label
 
 
 def report_of_entities(right, found, names):
@@ -73,26 +69,25 @@ def report_of_entities(right, found, names):
     )
     counts = [Counter(kind for _, kind, *_ in part) for part in (right & found, found, right)]
     types = sorted(set().union(*counts))
-    return _report(types, *(np.array([count[kind] for kind in types]) for count in counts))
+    return _report(types, np.array([[count[kind] for kind in types] for count in counts], int))
 
 
-def _report(names, num_right, num_found, num_expected, is_single=False):
-    """From the numbers of each class: those that are right, all that are found, and expected."""
-    scores, count = _scores(num_right, num_found, num_expected), int(np.sum(num_expected))
-    totals = _scores(*(np.sum(x, keepdims=True) for x in (num_right, num_found, num_expected)))
+def _report(names, counts, of_all="micro avg"):
+    """From the `counts` of each class, (3, N): that are right, that are found, and expected."""
+    scores, expected = _scores(counts), counts[2]
     averages = {
-        "accuracy" if is_single else "micro avg": totals[:, 0],
+        of_all: _scores(counts.sum(1)),
         "macro avg": scores.mean(1) if len(names) else np.zeros(3),
-        "weighted avg": scores @ num_expected / max(1, count),
+        "weighted avg": scores @ expected / max(1, expected.sum()),
     }
-    rows = zip(names, scores.T.tolist(), num_expected.tolist(), strict=True)
+    rows = zip(names, scores.T.tolist(), expected.tolist(), strict=True)
     return Report(
-        {name: Scores(*row, int(expected)) for name, row, expected in rows},
-        {name: Scores(*row.tolist(), count) for name, row in averages.items()},
+        {name: Scores(*row, count) for name, row, count in rows},
+        {name: Scores(*row.tolist(), int(expected.sum())) for name, row in averages.items()},
     )
 
 
-def _scores(num_right, num_found, num_expected):
-    """Precision, recall and F1, (3, N); 0 where there is nothing to divide by."""
-    over = np.array([num_found, num_expected, num_found + num_expected])
-    return np.array([num_right, num_right, 2 * num_right]) / np.maximum(over, 1)
+def _scores(counts):
+    """Precision, recall and F1, each of the shape of a count; 0 with nothing to divide by."""
+    right, found, expected = counts
+    return np.array([right, right, 2 * right]) / np.maximum([found, expected, found + expected], 1)

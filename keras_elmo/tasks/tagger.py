@@ -30,6 +30,15 @@ _FORBIDDEN = -1e4
 _MAX_FAULTY_SHARE = 0.01  # of sentences that break the scheme: with more, it is another scheme
 
 
+class _AllowedLoss(CRFLoss):
+    """Leaves out the sentences whose right tags the CRF may not take."""
+
+    def call(self, y_true, y_pred):
+        losses = super().call(y_true, y_pred)  # (batch, tokens)
+        is_faulty = ops.any(losses > -_FORBIDDEN / 2, axis=1, keepdims=True)
+        return ops.where(is_faulty, 0.0, losses)
+
+
 class Entity(NamedTuple):
     """An entity of a text: `label`, its type; `start` and `end`, the places of its first character
     and of the one after its last; and `text`, its characters. In a list of tokens `start` and `end`
@@ -131,7 +140,7 @@ class Tagger(TaskModel):
     def _new_losses(self):
         softmax_loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
         f1 = [EntityF1(self._labels.names)] if self.is_of_entities else []
-        return CRFLoss() if self.has_crf else softmax_loss, [CRFAccuracy(), *f1]
+        return _AllowedLoss() if self.has_crf else softmax_loss, [CRFAccuracy(), *f1]
 
     def _forbid(self, allowed):
         """Sets the CRF's transitions that are not allowed, see `tags.transitions`; frees others."""
@@ -165,46 +174,22 @@ class Tagger(TaskModel):
         """Warns of tags that the scheme forbids; many of them are allowed from now on."""
         if not (self.has_crf and self.is_of_entities):
             return
-        allowed = tags.transitions(self._labels.names)
-        rows, faults = _faults(examples.targets, allowed)
+        allowed, none = tags.transitions(self._labels.names), len(self._labels)
+        rows = examples.targets.to_tensor(none).numpy()
+        rows = np.pad(rows, [(0, 0), (1, 1)], constant_values=none)
+        faults = np.argwhere(~allowed[rows[:, :-1], rows[:, 1:]])  # (faults, 2)
         if not len(faults):
             return
         num_faulty, (row, column) = len(set(faults[:, 0])), faults[0]
-        names = [*self._labels.as_strings(), "no tag"]
-        message = (
-            f"The tags of {num_faulty:,} of {len(rows):,} sentences break their scheme, for "
-            f"example {names[rows[row, column + 1]]} after {names[rows[row, column]]} in sentence "
-            f"{row}"
-        )
+        before, tag = ([*self._labels.as_strings(), "no tag"][k] for k in rows[row, column:][:2])
+        effect = "they are left out of the loss"
         if num_faulty > _MAX_FAULTY_SHARE * len(rows):
             self._forbid(np.ones_like(allowed))
-            message += "; so the tagger may take every transition"
-        else:
-            message += "; they are left out of the loss"
-        warn(message)
-
-    def _weigh(self, examples):
-        """Without a weight for sentences whose tags the CRF may not take: their loss is huge."""
-        if not (self.has_crf and self.is_of_entities):
-            return examples
-        return examples.each(self._without_faults)
-
-    def _without_faults(self, examples):
-        crf, count = self.head.get_layer("crf"), len(self._labels)
-        allowed = np.ones((count + 1, count + 1), bool)
-        parts = (-1, slice(count)), (slice(count), slice(count)), (slice(count), -1)
-        for part, weight in zip(parts, (crf.start, crf.transitions, crf.end), strict=True):
-            allowed[part] = ops.convert_to_numpy(weight) > _FORBIDDEN / 2
-        _, faults = _faults(examples.targets, allowed)
-        if not len(faults):
-            return examples
-        is_right = np.ones(examples.count(), np.float32)
-        is_right[faults[:, 0]] = 0
-        lengths = examples.targets.row_lengths()
-        weights = examples.targets.with_flat_values(tf.repeat(is_right, lengths))
-        if examples.weights is not None:
-            weights *= examples.weights
-        return examples._replace(weights=weights)
+            effect = "so the tagger may take every transition"
+        warn(
+            f"The tags of {num_faulty:,} of {len(rows):,} sentences break their scheme, for "
+            f"example {tag} after {before} in sentence {row}; {effect}"
+        )
 
     def decode(self, outputs, name):
         """The best `"tags"`, int32 (batch, tokens); or `"probabilities"`, (batch, tokens, tags)."""
@@ -326,14 +311,6 @@ class Tagger(TaskModel):
 
     def get_config(self):
         return {**super().get_config(), "crf": self.has_crf, "units": self.units}
-
-
-def _faults(targets, allowed):
-    """The sentences, padded, each between two tags that stand for its boundaries; and the row and
-    the token of each transition that is not allowed, (faults, 2)."""
-    none = len(allowed) - 1
-    rows = np.pad(targets.to_tensor(none).numpy(), [(0, 0), (1, 1)], constant_values=none)
-    return rows, np.argwhere(~allowed[rows[:, :-1], rows[:, 1:]])
 
 
 def _words(tokens):

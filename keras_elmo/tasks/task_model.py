@@ -52,14 +52,11 @@ class TaskModel(ElmoWithHead):
         self._head_rate, self._make_losses = learning_rate, make_losses
         self.built = True
         self._score = None  # of `Scores.of_weights`
+        self.ending = None  # the callback of a `fit` whose state is in Keras's backups, too
         self.compile()
 
     def _check_targets(self, examples):
         """Warns of the `Examples` that `fit` trains on, if there is reason to."""
-
-    def _weigh(self, examples):
-        """The `Examples` with the weights that their loss has."""
-        return examples
 
     @property
     def labels(self) -> list[Any]:
@@ -214,14 +211,23 @@ class TaskModel(ElmoWithHead):
             is_shown = kwargs.get("verbose", "auto") != 0
             cache = make_cache(self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown)
             train, *validation = (
-                batches(self._weigh(part), self.elmo, shuffle and part is parts[0], cache)
-                for part in parts
+                batches(part, self.elmo, shuffle and part is parts[0], cache) for part in parts
             )
             options = {"epochs": epochs, "callbacks": [scores, *callbacks], "shuffle": False}
             options["validation_data"] = validation[0] if validation else None
             history = super().fit(train, **options, **kwargs)
-        self._score = scores.of_weights()
+        self._score, self.ending = scores.of_weights(), None
         return history
+
+    # All layers store their own variables. Keras's `BackupAndRestore` writes these beside them.
+
+    def save_own_variables(self, store):
+        if self.ending is not None:
+            self.ending.save_own_variables(store)
+
+    def load_own_variables(self, store):
+        if self.ending is not None:
+            self.ending.load_own_variables(store)
 
     def evaluate(
         self,
@@ -237,7 +243,7 @@ class TaskModel(ElmoWithHead):
             return super().evaluate(x, **kwargs)
         check_integers(1, batch_size=batch_size)
         steps = kwargs.get("steps")
-        examples = self._weigh(read_examples(self, x, y, sample_weight, batch_size, steps))
+        examples = read_examples(self, x, y, sample_weight, batch_size, steps)
         if steps is None:
             examples = examples.by_length()
         with without_trace_warnings():

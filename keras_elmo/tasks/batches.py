@@ -24,28 +24,25 @@ _MAX_SHARE_OF_DISK = 0.9  # of what is free, since others write, too
 _AHEAD = 64  # sentences that are handed to TensorFlow together: enough to hide the cost of a call
 
 
-def make_cache(elmo, names, parts, num_bytes, folder, progress):
-    """A `VectorCache` for `parts`, a list of `Examples`, in a folder if it takes more than
-    `num_bytes`; or `None` if the `Elmo` trains, or the folder has no room.
-    """
-    parts = [part for part in parts if part.stream is None]
+def make_cache(task, parts, num_bytes, folder, progress):
+    """A `VectorCache` for a list of `Examples`, in a folder if it takes more than `num_bytes`; or
+    `None` if the `Elmo` trains, or the folder has no room."""
+    elmo, parts = task.elmo, [part for part in parts if part.stream is None]
     if elmo.trainable_variables or not parts:
         return None
-    tokens = sum(int(part.tokens.row_splits[-1]) for part in parts)
+    tokens = sum(len(part.tokens.flat_values) for part in parts)
     tokens += 2 * elmo.keep_sentence_boundaries * sum(part.count() for part in parts)
-    needed = max(1, 4 * (1 + vector_size(elmo.config, names)) * tokens)
-    if needed <= num_bytes:
-        return VectorCache(elmo, names, progress=progress)
+    needed = max(1, 4 * (1 + vector_size(elmo.config, task.vector_names)) * tokens)
+    share = min(1.0, num_bytes / needed)
     free = shutil.disk_usage(folder).free
-    if needed > _MAX_SHARE_OF_DISK * free:
+    if share < 1 and needed > _MAX_SHARE_OF_DISK * free:
         warn(
             f"The vectors of all texts take {needed / 1e9:,.1f} GB, and {os.path.dirname(folder)} "
-            f"has {free / 1e9:,.1f} GB left, so the texts are embedded anew in each epoch, which "
-            "takes longer. Set the environment variable TMPDIR to a folder with more room, or "
-            "`cache_bytes` if the memory holds them"
+            f"has {free / 1e9:,.1f} GB left: the texts are embedded anew in each epoch. Set the "
+            "environment variable TMPDIR to a folder with more room, or `cache_bytes`"
         )
         return None
-    return VectorCache(elmo, names, num_bytes / needed, folder, progress)
+    return VectorCache(elmo, task.vector_names, share, folder if share < 1 else None, progress)
 
 
 class VectorCache:
@@ -56,15 +53,15 @@ class VectorCache:
 
     def __init__(self, elmo, names, share=1.0, folder=None, progress=False):
         self._elmo, self._names, self._progress = elmo, names, progress
-        self._size = vector_size(elmo.config, names)
         self.share, self._folder = share, folder
 
     def rows(self, examples):
         """A `tf.data.Dataset` of examples with vectors for tokens, which are computed now."""
         queue = tf.queue.FIFOQueue(_AHEAD, [tf.float32])
+        size = vector_size(self._elmo.config, self._names)
 
         def add(row):
-            vectors = tf.ensure_shape(queue.dequeue(), (None, self._size))
+            vectors = tf.ensure_shape(queue.dequeue(), (None, size))
             return {**row, "vectors": vectors, "lengths": tf.size(row["words"])}
 
         columns = examples.columns()
@@ -164,9 +161,9 @@ def _shuffled(examples):
 def as_batch(columns, elmo):
     """Columns of `Examples`, or of padded rows, as inputs, targets, and perhaps weights.
 
-    The inputs are `"words"`, int32 (batch, tokens), see `word_rows`; `"lengths"`, int32 (batch,),
-    with the sentence boundaries that stay; and `"vectors"`, float32 (batch, tokens, D), or, without
-    these boundaries, `"ids"`, int32 (batch, tokens, ids_per_token).
+    The inputs are `"words"`, int32 (batch, tokens), and `"lengths"`, int32 (batch,), with the
+    sentence boundaries that stay; and `"vectors"`, float32 (batch, tokens, D), or, without these
+    boundaries, `"ids"`, int32 (batch, tokens, ids_per_token).
     """
     columns = dict(columns)
     if "tokens" in columns:

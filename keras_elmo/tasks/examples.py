@@ -8,10 +8,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import is_number, short_repr
+from keras_elmo.checks import is_number, join_names, short_repr
 from keras_elmo.text.reading import read_tokens
 from keras_elmo.text.tensors import ragged_tokens
 
+_DATASETS = tf.data.Dataset | keras.utils.PyDataset
 _LOOK_AHEAD = 32  # batches of a stream that are checked before the training
 _MUST_END = (
     "A dataset must have an end (`dataset.take(n)`), or `fit` must have its `steps_per_epoch`, and "
@@ -68,39 +69,32 @@ class Examples(NamedTuple):
         """With the weights of classes: a dict from `labels`, a `LabelIndex`, or `"balanced"`."""
         if class_weight is None:
             return self
-        wrong = [class_weight]
-        if self.targets.dtype == tf.int32:  # one label of a text, or of a token
-            if isinstance(class_weight, Mapping):
-                items = class_weight.items()
-                wrong = [k for k, w in items if k not in labels.names or not _is_weight(w)]
-            elif str(class_weight) == "balanced" and self.stream is None:
-                flat = getattr(self.targets, "flat_values", self.targets)  # of ragged tags
-                counts = np.bincount(flat, minlength=len(labels))
-                mean = counts.sum() / np.count_nonzero(counts)
-                return self.times(mean / np.maximum(counts, 1))
-        if wrong:
+        factors, has_one_label = None, self.targets.dtype == tf.int32  # a text, or a token
+        if has_one_label and isinstance(class_weight, Mapping):
+            weights = class_weight.values()
+            is_right = all(is_number(x) and 0 <= x < float("inf") for x in weights)
+            if is_right and set(class_weight) <= set(labels.names):
+                factors = [float(class_weight.get(label, 1)) for label in labels.names]
+        elif has_one_label and str(class_weight) == "balanced" and self.stream is None:
+            flat = getattr(self.targets, "flat_values", self.targets)  # of ragged tags
+            counts = np.bincount(flat, minlength=len(labels))
+            factors = counts.sum() / np.count_nonzero(counts) / np.maximum(counts, 1)
+        if factors is None:
             raise ValueError(
                 '`class_weight` must be "balanced", or a dict from labels to weights, with labels '
-                f"that are one of {', '.join(labels.as_strings())}; with several labels a text it "
+                f"that are one of {join_names(labels.as_strings())}; with several labels a text it "
                 "must be None (pass `sample_weight`), and with `steps_per_epoch` not balanced. "
-                f"Received: {short_repr(wrong[0])}"
+                f"Received: class_weight={short_repr(class_weight)}"
             )
-        factors = [float(class_weight.get(label, 1)) for label in labels.names]
         stream = self.stream and (lambda: (batch.times(factors) for batch in self.stream()))
         return self.times(factors)._replace(stream=stream)
-
-
-def _is_weight(number):
-    return is_number(number) and 0 <= number < float("inf")
 
 
 def read_examples(task, x, y=None, sample_weight=None, batch_size=32, steps=None):
     """Texts and labels in any form as `Examples`. With `steps` batches of them stay a stream."""
     stream = None
     is_iterator = isinstance(x, Iterator)
-    if not isinstance(x, tf.data.Dataset | keras.utils.PyDataset) and (
-        y is not None or not is_iterator
-    ):
+    if not isinstance(x, _DATASETS) and not (is_iterator and y is None):
         parts = [_encode(task, x, y, sample_weight)]
     else:
         if y is not None or sample_weight is not None:
@@ -109,14 +103,13 @@ def read_examples(task, x, y=None, sample_weight=None, batch_size=32, steps=None
             raise ValueError(f"{rule} Received: {received}")
         batches = _batches(x, steps)
         first = list(itertools.islice(batches, None if steps is None else _LOOK_AHEAD))
-        parts = [_encode_batch(task, *pair) for pair in enumerate(first)]
+        parts = list(_encode_batches(task, first))
         batch_size = parts[0].count() if parts else 0
         if steps is not None:
             rest = itertools.chain(first, batches)
 
             def stream():
-                found = rest if is_iterator else _batches(x, steps)
-                return (_encode_batch(task, *pair) for pair in enumerate(found))
+                return _encode_batches(task, rest if is_iterator else _batches(x, steps))
 
     if not sum(part.count() for part in parts):
         raise ValueError("There must be texts. Received: none")
@@ -127,7 +120,7 @@ def read_examples(task, x, y=None, sample_weight=None, batch_size=32, steps=None
 
 def read_validation(task, data, batch_size, steps):
     """`validation_data` as `Examples`."""
-    if isinstance(data, tf.data.Dataset | keras.utils.PyDataset | Iterator):
+    if isinstance(data, _DATASETS | Iterator):
         data = (data,)
     elif not (isinstance(data, tuple | list) and len(data) in (2, 3)):
         raise ValueError(
@@ -152,14 +145,16 @@ def _batches(x, steps):
     return iter(x)
 
 
-def _encode_batch(task, index, batch):
-    try:
-        if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
-            rule = "Each batch must be a tuple of texts and labels, and perhaps sample weights."
-            raise ValueError(f"{rule} Received: {short_repr(batch)} as that")
-        return _encode(task, *batch)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{error} of batch {index}") from None
+def _encode_batches(task, batches):
+    for index, batch in enumerate(batches):
+        try:
+            if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
+                rule = "Each batch must be a tuple of texts and labels, and perhaps sample weights."
+                raise ValueError(f"{rule} Received: {short_repr(batch)} as that")
+            part = _encode(task, *batch)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{error} of batch {index}") from None
+        yield part
 
 
 def _encode(task, texts, labels, sample_weight=None):
@@ -175,13 +170,13 @@ def _weights(sample_weight, targets):
     count = targets.shape[0]
     try:
         weights = np.asarray(sample_weight, np.float32).reshape(count)
-        if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise ValueError
     except (ValueError, TypeError):  # of another length, or no numbers
+        weights = np.array(np.nan)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(
             "`sample_weight` must hold a number that is not negative, infinite or NaN for each of "
             f"the {count:,} texts. Received: {short_repr(sample_weight)}"
-        ) from None
+        )
     if isinstance(targets, tf.RaggedTensor):
         # Of the shape of the targets: Keras's graph takes one rank in all calls of `fit`.
         return targets.with_flat_values(tf.repeat(weights, targets.row_lengths()))
@@ -196,13 +191,11 @@ def tokens_of(elmo, texts):
 
 
 def check_dataset(dataset, has_labels, steps=None):
-    """Raises an error if a dataset does not hold batches of texts, and perhaps of labels and of
-    weights, or has no end.
-    """
+    """Refuses a dataset without batches of texts, labels and perhaps weights, or without an end."""
     spec = dataset.element_spec
-    texts, *others = spec if isinstance(spec, tuple) else (spec,)
-    have_axes = [bool(getattr(part, "shape", tf.TensorShape([])).rank) for part in (texts, *others)]
-    if len(others) > 2 or has_labels > len(others) or not all(have_axes):
+    columns = spec if isinstance(spec, tuple) else (spec,)
+    have_axes = all(getattr(column, "shape", tf.TensorShape([])).rank for column in columns)
+    if not (1 + has_labels <= len(columns) <= 3 and have_axes):
         parts = "texts and labels, and perhaps sample weights" if has_labels else "texts"
         raise ValueError(
             f"A `tf.data.Dataset` must hold batches of {parts}: `dataset.batch(32)`. "

@@ -51,8 +51,8 @@ class TaskModel(ElmoWithHead):
         self.head = keras.Model(inputs, outputs, name="head")
         self._head_rate, self._make_losses = learning_rate, make_losses
         self.built = True
-        self._score = None  # of `Scores.of_weights`
-        self.ending = None  # the callback of a `fit` whose state is in Keras's backups, too
+        # That of `Scores.of_weights`; and the callback of a `fit` that Keras's backups hold, too.
+        self._score = self.ending = None
         self.compile()
 
     def _check_targets(self, examples):
@@ -96,10 +96,7 @@ class TaskModel(ElmoWithHead):
         loss, metrics = self._make_losses()
         rate = FINE_TUNING_RATE if self.trainable_part in ("bilm", "all") else self._head_rate
         defaults = {"optimizer": keras.optimizers.Adam(rate), "loss": loss, "metrics": metrics}
-        # Not by `==` alone, which arrays and some objects of Keras do not answer with a bool.
-        self._auto = [
-            name for name in defaults if isinstance(x := arguments[name], str) and x == "auto"
-        ]
+        self._auto = [name for name in defaults if str(arguments[name]) == "auto"]
         final = {**arguments, **{name: defaults[name] for name in self._auto}}
         super().compile(**final)
         given = keras.tree.flatten([final["metrics"], kwargs.get("weighted_metrics")])
@@ -195,9 +192,8 @@ class TaskModel(ElmoWithHead):
         parts = [train.weighted(class_weight, self._labels)]
         if validation is not None:
             size = validation_batch_size or validation.batch_size
-            parts.append(validation._replace(batch_size=size))
-            if validation_steps is None:
-                parts[1] = parts[1].by_length()
+            validation = validation._replace(batch_size=size)
+            parts.append(validation.by_length() if validation_steps is None else validation)
         if self.optimizer is None or self._compiled_for != self._trained():  # whoever changed it
             if "optimizer" in self._auto:
                 self._compile_again()
@@ -208,8 +204,7 @@ class TaskModel(ElmoWithHead):
         )
         scores = Scores(self.main_metric)
         with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            is_shown = kwargs.get("verbose", "auto") != 0
-            cache = make_cache(self.elmo, self.vector_names, parts, cache_bytes, folder, is_shown)
+            cache = make_cache(self, parts, cache_bytes, folder, kwargs.get("verbose") != 0)
             train, *validation = (
                 batches(part, self.elmo, shuffle and part is parts[0], cache) for part in parts
             )
@@ -219,8 +214,7 @@ class TaskModel(ElmoWithHead):
         self._score, self.ending = scores.of_weights(), None
         return history
 
-    # All layers store their own variables. Keras's `BackupAndRestore` writes these beside them.
-
+    # Of these a model has none. Keras's `BackupAndRestore` writes the state of a training here.
     def save_own_variables(self, store):
         if self.ending is not None:
             self.ending.save_own_variables(store)

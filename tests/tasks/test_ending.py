@@ -118,7 +118,7 @@ def test_few_epochs_where_the_bilm_trains(model):
 
 def test_vectors_without_room_are_not_kept(model, tmp_path, monkeypatch):
     parts = [read_examples(model, TEXTS, LABELS)]
-    arguments = model.elmo, model.vector_names, parts, 500, tmp_path / "x", False
+    arguments = model, parts, 500, tmp_path / "x", False
     (tmp_path / "x").mkdir()
     assert batches.make_cache(*arguments).share < 1
     usage = batches.shutil.disk_usage(tmp_path)._replace(free=2_000)

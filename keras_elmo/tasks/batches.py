@@ -135,12 +135,12 @@ def batches(examples, elmo, shuffle=False, cache=None):
 def _streamed(examples, elmo):
     """The batches of a stream, each of the form that `as_batch` gives the first ones."""
     like = as_batch(examples.columns(), elmo)
-    # Of texts with several labels, (batch, labels). All others have an axis of tokens.
-    table = like[1] if like[1].dtype == tf.float32 else None
 
     def spec(tensor):
-        shape = [None if tensor is not table else size for size in tensor.shape[:2]]
-        return tf.TensorSpec([None, *shape[1:], *tensor.shape[2:]], tensor.dtype)
+        # Of texts with several labels, (batch, labels). All others have an axis of tokens.
+        is_table = tensor is like[1] and tensor.dtype == tf.float32
+        shape = [None] * min(tensor.shape.rank, 2 - is_table)
+        return tf.TensorSpec([*shape, *tensor.shape[len(shape) :]], tensor.dtype)
 
     return tf.data.Dataset.from_generator(
         lambda: (as_batch(batch.columns(), elmo) for batch in examples.stream()),

@@ -16,8 +16,6 @@ from keras_elmo.process.signals import check_signals
 from keras_elmo.tasks.batches import WORD_ROWS, vector_size, word_rows
 from keras_elmo.text.tensors import call_strings
 
-LAYERS = ("all", "elmo")
-
 
 class ElmoWithHead(keras.Model):
     """An `Elmo` of its own, and a `head` above it, which a subclass makes of `_head_inputs`.
@@ -28,7 +26,7 @@ class ElmoWithHead(keras.Model):
     def __init__(self, model, layers, word_dim, dropout, **kwargs):
         own = {key: kwargs.pop(key) for key in ("name", "dtype", "trainable") if key in kwargs}
         super().__init__(**own)
-        check_choice(LAYERS, layers=layers)
+        check_choice(("all", "elmo"), layers=layers)
         check_integers(0, word_dim=word_dim)
         check_dropout(dropout)
         self.elmo_layers, self.word_dim, self.dropout = layers, int(word_dim), float(dropout)

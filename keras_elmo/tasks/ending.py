@@ -1,10 +1,10 @@
 """When `fit` ends, whose weights stay, and what their score is."""
 
-import hashlib
-
 import keras
 import numpy as np
 from keras import ops
+
+from keras_elmo.weights import hdf5
 
 # Epochs of `fit` without `epochs` and without validation data, see benchmarks/results/epochs.md.
 MIN_EPOCHS, MAX_EPOCHS = 8, 80
@@ -114,8 +114,4 @@ class Scores(keras.callbacks.Callback):
 
 
 def digest(variables):
-    """The SHA-256 of the values of variables."""
-    result = hashlib.sha256()
-    for variable in variables:
-        result.update(np.ascontiguousarray(ops.convert_to_numpy(variable)).data.cast("B"))
-    return result.hexdigest()
+    return hdf5.digest_of_arrays(map(ops.convert_to_numpy, variables))

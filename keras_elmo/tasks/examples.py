@@ -120,17 +120,18 @@ def read_examples(task, x, y=None, sample_weight=None, batch_size=32, steps=None
 
 def read_validation(task, data, batch_size, steps):
     """`validation_data` as `Examples`."""
-    if isinstance(data, _DATASETS | Iterator):
-        data = (data,)
-    elif not (isinstance(data, tuple | list) and len(data) in (2, 3)):
-        raise ValueError(
-            "`validation_data` must be a pair of texts and labels, a triple with weights, or a "
-            f"`tf.data.Dataset` or other batches of them. Received: {short_repr(data)}"
-        )
     try:
-        return read_examples(task, *data, batch_size=batch_size, steps=steps)
+        columns = (data,) if isinstance(data, _DATASETS | Iterator) else _as_columns(data)
+        return read_examples(task, *columns, batch_size=batch_size, steps=steps)
     except (ValueError, TypeError) as error:
         raise type(error)(f"`validation_data`: {error}") from None
+
+
+def _as_columns(batch):
+    if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
+        rule = "There must be a tuple of texts and labels, and perhaps sample weights."
+        raise ValueError(f"{rule} Received: {short_repr(batch)}")
+    return batch
 
 
 def _batches(x, steps):
@@ -141,17 +142,14 @@ def _batches(x, steps):
         numbers = itertools.count() if x.num_batches is None else range(x.num_batches)
         return (x[number] for number in numbers)
     if isinstance(x, tf.data.Dataset):
-        check_dataset(x, has_labels=True, steps=steps)
+        _check_dataset(x, steps)
     return iter(x)
 
 
 def _encode_batches(task, batches):
     for index, batch in enumerate(batches):
         try:
-            if not (isinstance(batch, tuple | list) and len(batch) in (2, 3)):
-                rule = "Each batch must be a tuple of texts and labels, and perhaps sample weights."
-                raise ValueError(f"{rule} Received: {short_repr(batch)} as that")
-            part = _encode(task, *batch)
+            part = _encode(task, *_as_columns(batch))
         except (ValueError, TypeError) as error:
             raise type(error)(f"{error} of batch {index}") from None
         yield part
@@ -186,20 +184,18 @@ def _weights(sample_weight, targets):
 def tokens_of(elmo, texts):
     """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None)."""
     if isinstance(texts, tf.data.Dataset):
-        check_dataset(texts, has_labels=False)
+        _check_dataset(texts)
     return ragged_tokens(read_tokens(texts, elmo.tokenizer, elmo.max_tokens))
 
 
-def check_dataset(dataset, has_labels, steps=None):
-    """Refuses a dataset without batches of texts, labels and perhaps weights, or without an end."""
+def _check_dataset(dataset, steps=None):
+    """Refuses a dataset that does not hold batches, or has no end."""
     spec = dataset.element_spec
-    columns = spec if isinstance(spec, tuple) else (spec,)
-    have_axes = all(getattr(column, "shape", tf.TensorShape([])).rank for column in columns)
-    if not (1 + has_labels <= len(columns) <= 3 and have_axes):
-        parts = "texts and labels, and perhaps sample weights" if has_labels else "texts"
+    shapes = [getattr(column, "shape", tf.TensorShape([])) for column in tf.nest.flatten(spec)]
+    if not all(shape.rank for shape in shapes):
         raise ValueError(
-            f"A `tf.data.Dataset` must hold batches of {parts}: `dataset.batch(32)`. "
-            f"Received: a dataset of {spec}"
+            "A `tf.data.Dataset` must hold batches of texts, to train on with their labels: "
+            f"`dataset.batch(32)`. Received: a dataset of {spec}"
         )
     if steps is None and dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ValueError(f"{_MUST_END} Received: a dataset of {spec}")

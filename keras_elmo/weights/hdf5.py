@@ -80,7 +80,7 @@ def write_weights(path, character_encoder=None, bilm=None, softmax=None, **compa
 def digest_of(character_encoder=None, bilm=None, softmax=None):
     """The SHA-256 of the weights of layers, as their file has them."""
     table = weight_table(character_encoder, bilm, softmax)
-    return _digest(variable.numpy() for entry in table for variable, _, _ in entry.pieces)
+    return digest_of_arrays(variable.numpy() for entry in table for variable, _, _ in entry.pieces)
 
 
 def read_digest(file, companion=None):
@@ -97,10 +97,11 @@ def file_digest(file, where, *parts):
     if digest := read_digest(file):
         return digest
     with _open(file, where) as datasets:
-        return _digest(datasets[entry.name][()] for entry in weight_table(*parts))
+        return digest_of_arrays(datasets[entry.name][()] for entry in weight_table(*parts))
 
 
-def _digest(arrays):
+def digest_of_arrays(arrays):
+    """The SHA-256 of arrays as float32."""
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(np.ascontiguousarray(array, np.float32))

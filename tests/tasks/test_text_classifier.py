@@ -187,7 +187,7 @@ def test_validation_data(one_layer_folder, classifier):
     assert set(model.classify(TEXTS)) <= {0, 1}
     with pytest.raises(ValueError, match="`validation_data`: There must be as many.*23 labels"):
         classifier.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS[:-1]))
-    with pytest.raises(ValueError, match="must be a pair of texts and labels"):
+    with pytest.raises(ValueError, match="`validation_data`: There must be a tuple of texts"):
         classifier.fit(TEXTS, LABELS, validation_data=TEXTS)
 
 
@@ -407,7 +407,7 @@ def dataset(*columns):
         (lambda c: c.fit(TEXTS, LABELS, epochs=-1), ValueError, "`epochs`"),
         (lambda c: c.fit(DATASET, LABELS), ValueError, "`y` and .* must be None"),
         (lambda c: c.fit(dataset(TEXTS, LABELS)), ValueError, "must hold batches of texts"),
-        (lambda c: c.fit(dataset(TEXTS).batch(3)), ValueError, "must hold batches of texts"),
+        (lambda c: c.fit(dataset(TEXTS).batch(3)), ValueError, "a tuple of texts and labels"),
         (lambda c: c.fit(DATASET.take(0)), ValueError, "There must be texts"),
         (lambda c: c.fit(ENDLESS), ValueError, "must have an end"),
         (lambda c: c.predict(ENDLESS), ValueError, "must have an end"),

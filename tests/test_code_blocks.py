@@ -1,7 +1,10 @@
-"""The helper that runs the pages notices what it is there to notice."""
+"""The helper that runs the pages notices what it is there to notice.
+
+tests/docs has pages with commands, with old code, and with code that is not run.
+"""
 
 import pytest
-from code_blocks import read_blocks, run_page
+from code_blocks import run_page
 
 FENCE = "```"
 
@@ -61,42 +64,3 @@ def test_an_error_names_the_line_of_the_page(tmp_path):
         run_page(path, tmp_path)
     last = raised.traceback[-1]
     assert str(last.path) == str(path) and last.lineno + 1 == 5
-
-
-def test_commands_run_in_the_folder(tmp_path):
-    text = """
-'''sh
-printf 'a b\\n' | tr a-z A-Z > words.txt   # a comment
-keras-elmo \\
-    --version
-cat words.txt
-'''
-
-'''text
-keras-elmo ...
-A B
-'''
-"""
-    run_page(page(tmp_path, text), tmp_path)
-    assert (tmp_path / "words.txt").read_text() == "A B\n"
-
-
-def test_what_is_marked_is_not_run(tmp_path):
-    text = """
-'''python title="Before: an old package"
-import no_such_package
-'''
-
-<!-- not run: it needs a GPU -->
-'''cuda
-1 / 0
-'''
-
-'''python title="Now"
-x = 1
-'''
-"""
-    path = page(tmp_path, text)
-    reasons = [block.reason for block in read_blocks(path)]
-    assert reasons == ["old code", "it needs a GPU", None]
-    assert run_page(path, tmp_path)["x"] == 1

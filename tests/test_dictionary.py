@@ -95,6 +95,8 @@ def test_other_dic_files_are_refused(data, message):
 
 SIZES = {"units": 4, "projection_dim": 6, "character_dim": 3, "max_characters": 7, "word_dim": 5}
 CONFIG = ElmoConfig(**SIZES, filters=[(1, 2), (2, 4)], dictionary=DICTIONARY)
+WITHOUT_WORDS = {"characters": DICTIONARY.characters, "words": None}
+OTHER_CHARACTERS = {**CONFIG.to_options()["char_cnn"], "n_characters": 262}
 
 
 def test_a_config_goes_through_options(tmp_path):
@@ -128,14 +130,8 @@ def test_the_parameters_are_counted():
         ({"word_embedding": None}, "`word_embedding.dim` is missing"),
         ({"word_embedding": {"dim": 0}}, "`word_dim` must be at least 1. Received: word_dim=0"),
         ({"word_embedding": {"dim": -1}}, "`word_dim` must be an integer of at least 0"),
-        (
-            {"dictionary": {"characters": DICTIONARY.characters, "words": None}},
-            "`word_dim` must be 0 without a dictionary that has words. Received: word_dim=5",
-        ),
-        (
-            {"char_cnn": {**CONFIG.to_options()["char_cnn"], "n_characters": 262}},
-            "n_characters` must be 10. Received: 262",
-        ),
+        ({"dictionary": WITHOUT_WORDS}, "that has words. Received: word_dim=5"),
+        ({"char_cnn": OTHER_CHARACTERS}, "n_characters` must be 10. Received: 262"),
     ],
 )
 def test_faults_in_options(change, message):

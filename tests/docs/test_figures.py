@@ -88,35 +88,24 @@ WNUT17 = "Named entities (WNUT17)", "F1 (%)"
 EWT = "Parts of speech (UD English EWT)", "accuracy (%)"
 NAMES = {
     "Is ELMo worth it?": {
-        "sentiment (SST-2, %)": SST2,
-        "names (WNUT17, F1)": WNUT17,
-        "parts of speech (EWT, %)": EWT,
-        "most frequent": ["each word's most frequent tag"],
-        "bag of words": ["a bag of words"],
-        "GloVe": ["GloVe*"],
-        "MiniLM": ["MiniLM*"],
-        "tiny": ["frozen"],
+        "sentiment (SST-2, %)": SST2, "names (WNUT17, F1)": WNUT17, "parts of speech (EWT, %)": EWT,
+        "most frequent": ["each word's most frequent tag"], "bag of words": ["a bag of words"],
+        "GloVe": ["GloVe*"], "MiniLM": ["MiniLM*"], "tiny": ["frozen"],
     },
     "Inference": {
-        "keras_elmo, float32": ["keras_elmo"],
+        "keras_elmo, float32": ["keras_elmo"], "keras-elmo-lite, int8": ["keras_elmo_lite, int8"],
         'matmul_dtype="bfloat16"': ["keras_elmo, products in bfloat16"],
-        "keras-elmo-lite, int8": ["keras_elmo_lite, int8"],
-        "tokens/s": ["all sentences (tokens/s)"],
-        "memory (MB)": ["peak memory (MB)", "systems"],
+        "tokens/s": ["all sentences (tokens/s)"], "memory (MB)": ["peak memory (MB)", "systems"],
     },
     "TFLite": {"original's shape": ["original"], "cosine": ["cosine of elmo", "text in, batch 1"]},
     "GPUs": {
-        "1 sentence": ["batch of 1"],
-        "512 sentences": ["batch of 512"],
+        "1 sentence": ["batch of 1"], "512 sentences": ["batch of 512"],
         "training": ["Training (tokens/s)"],
     },
     "Tasks": {
-        "GloVe instead of ELMo": ["GloVe*"],
-        "the default": ["frozen"],
+        "SST-2 (accuracy)": SST2, "WNUT17 (F1)": WNUT17, "EWT (accuracy)": EWT,
+        "GloVe instead of ELMo": ["GloVe*"], "the default": ["frozen"],
         "all of ELMo trained": ["all trained"],
-        "SST-2 (accuracy)": SST2,
-        "WNUT17 (F1)": WNUT17,
-        "EWT (accuracy)": EWT,
     },
     "Probes": {
         "senses of 20 nouns (F1)": ["senses", "mean"],
@@ -129,31 +118,22 @@ NAMES = {
     },
     "Corpora": {name: ["formats, tiny", name] for name in ("sentences/s", "MB")},
     "ELMo for your own domain": {
-        "tiny": ["ELMo: tiny"],
-        "tiny, further on biomedical text": ["ELMo: further"],
-        "tiny, further on Wikipedia": ["ELMo: control"],
-        "a biLM of biomedical text alone": ["ELMo: alone"],
-        "GloVe vectors": ["GloVe*"],
-        "NCBI: 5,432 sentences": ["NCBI Disease", "F1 (%)"],
+        "tiny": ["ELMo: tiny"], "a biLM of biomedical text alone": ["ELMo: alone"],
+        "tiny, further on biomedical text": ["ELMo: further"], "GloVe vectors": ["GloVe*"],
+        "tiny, further on Wikipedia": ["ELMo: control"], "perplexity": [],
+        "NCBI: 5,432 sentences": ["NCBI Disease", "F1 (%)"], "BC5CDR: 4,560": ["BC5CDR", "F1 (%)"],
         "543": ["NCBI Disease, the first tenth*", "F1 (%)"],
-        "BC5CDR: 4,560": ["BC5CDR", "F1 (%)"],
         "456": ["BC5CDR, the first tenth*", "F1 (%)"],
-        "perplexity": [],
     },
     "How much text": {
-        "perplexity": ["tiny", "all"],
-        "senses (F1)": ["tiny", "senses, layer 2"],
-        "parts of speech (%)": ["tiny", "EWT"],
-        "SST-2 (%)": ["tiny", "SST-2"],
+        "perplexity": ["tiny", "all"], "senses (F1)": ["tiny", "senses, layer 2"],
+        "parts of speech (%)": ["tiny", "EWT"], "SST-2 (%)": ["tiny", "SST-2"],
     },
     "Which shape": {
-        "tiny": ["tiny*"],
-        "small": ["*small*"],
-        "names (WNUT17, F1)": [*WNUT17, "frozen"],
-        "senses, layer 2 (F1)": ["senses, layer 2", "150"],
-        "parts of speech (%)": ["EWT", "150"],
-        "held-out perplexity": ["all", "150"],
+        "tiny": ["tiny*"], "small": ["*small*"], "names (WNUT17, F1)": [*WNUT17, "frozen"],
+        "senses, layer 2 (F1)": ["senses, layer 2", "150"], "parts of speech (%)": ["EWT", "150"],
         "training, tokens a second in bfloat16": ["tokens/s", "bfloat16"],
+        "held-out perplexity": ["all", "150"],
     },
     "Products in bfloat16": {
         "float32": [("keras_elmo", "dtype=float32")],
@@ -165,12 +145,10 @@ NAMES = {
         "largest error / standard deviation of a layer": ["largest error / standard deviation"],
     },
     "Settings that learn fast": {
-        "Adam 0.003, batches of 64, 1,024 negatives": ["64 lanes"],
-        "batches of 32": ["32 lanes"],
-        "Adam 0.001": ["rate 0.001"],
-        "perplexity": ["held-out perplexity"],
+        "Adam 0.003, batches of 64, 1,024 negatives": ["64 lanes"], "Adam 0.001": ["rate 0.001"],
+        "batches of 32": ["32 lanes"], "perplexity": ["held-out perplexity"],
     },
-}
+}  # fmt: skip
 
 
 def find_numbers(text):

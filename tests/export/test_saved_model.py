@@ -6,7 +6,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 from typing import NamedTuple
 
 import keras
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from models.keras_forms import TwoInputs
+from scripts import ROOT, run_python
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 import keras_elmo
@@ -22,7 +22,6 @@ from keras_elmo.export.exported_module import ExportedModule
 from keras_elmo.export.saved_model import operations, tensorflow_text_operations
 from keras_elmo.text import tensors
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SENTENCES = ["The dog let out a sharp bark .", "", "a  b", "x\u00a0y\u3000z\u2009w"]
 SENTENCES += ["\tÜber 日本 🎉\n", "w" * 80, " "]
 BATCHES = [SENTENCES, SENTENCES[:1], (SENTENCES * 50)[:300]]
@@ -102,9 +101,9 @@ def exported(shared_elmo, tmp_path_factory):
 
 def test_every_signature_equals_the_model_in_a_fresh_process(exported, tmp_path):
     path, model = exported
-    command = [sys.executable, "-c", RUN, tmp_path / "results.npz"]
     given = json.dumps([str(path), BATCHES])
-    subprocess.run(command, input=given, text=True, check=True, cwd=tmp_path)
+    result = run_python("-c", RUN, tmp_path / "results.npz", input=given, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
     with np.load(tmp_path / "results.npz") as file:
         results = dict(file)
     names = [*model.output_keys.sequences, "default", "mask", "sequence_len", "tokens"]
@@ -246,10 +245,8 @@ def test_products_in_bfloat16_of_two_exports_in_a_program(one_layer_folder, tmp_
     for name, storage in (("1", None), ("2", "bfloat16")):
         options = {"ops": "core", "storage": storage, "pooled_only": True}
         keras_elmo.export_saved_model(model, tmp_path / name, **options)
-        assert stored(tmp_path / name) == (
-            {tf.as_dtype(storage or "float32")},
-            model.count_params(),
-        )
+        stored_dtype = tf.as_dtype(storage or "float32")
+        assert stored(tmp_path / name) == ({stored_dtype}, model.count_params())
         # No loop reads a variable: such a loop would run also if its result is not asked for.
         assert "While" not in operations(tmp_path / name)
         signatures.append(tf.saved_model.load(tmp_path / name).signatures["default"])

@@ -23,21 +23,16 @@ def read(name, content, fields=KEPT, **options):
 @pytest.mark.parametrize(
     "name, content, expected",
     [
-        ("a.jsonl", '{"id": 7, "text": "a b"}\n \n{"text": "", "id": null}', [
-            (1, "a b", [7]), (3, "", [None])
-        ]),
-        ("A.JSONL.gz", '\ufeff{"text": ["New York", "is"], "id": [1]}\r\n', [
-            (1, ["New York", "is"], [[1]])
-        ]),
-        ("a.ndjson", '{"text": "\\u00e9\\n\\ud83d\\ude00", "id": 1.5}', [
-            (1, "\xe9\n\U0001f600", [1.5])
-        ]),
-        ("a.csv", '\ufeffn,text,id\r\n\r\n1,"a, ""b""\r\nc",x\r\n,,\r\n2,d,\r\n', [
-            (3, 'a, "b"\r\nc', ["x"]), (6, "d", [""])
-        ]),
-        ("a.csv", f'text,id\n{200_000 * "a"},"{300_000 * "b"}"\n', [
-            (2, 200_000 * "a", [300_000 * "b"])
-        ]),
+        ("a.jsonl", '{"id": 7, "text": "a b"}\n \n{"text": "", "id": null}',
+         [(1, "a b", [7]), (3, "", [None])]),
+        ("A.JSONL.gz", '\ufeff{"text": ["New York", "is"], "id": [1]}\r\n',
+         [(1, ["New York", "is"], [[1]])]),
+        ("a.ndjson", '{"text": "\\u00e9\\n\\ud83d\\ude00", "id": 1.5}',
+         [(1, "\xe9\n\U0001f600", [1.5])]),
+        ("a.csv", '\ufeffn,text,id\r\n\r\n1,"a, ""b""\r\nc",x\r\n,,\r\n2,d,\r\n',
+         [(3, 'a, "b"\r\nc', ["x"]), (6, "d", [""])]),
+        ("a.csv", f'text,id\n{200_000 * "a"},"{300_000 * "b"}"\n',
+         [(2, 200_000 * "a", [300_000 * "b"])]),
         ("a.csv", "text,id\na;b,1\n", [(2, "a;b", ["1"])]),
         ("a.tsv", 'id\ttext\nx\t"a, b\n\t\ny\tc"\n', [(2, '"a, b', ["x"]), (4, 'c"', ["y"])]),
         ("a.csv", "text,id\n", []),
@@ -63,9 +58,7 @@ def test_sequences_of_fasta(name):
     with pytest.raises(ValueError, match="must be FASTA.*Received: line 2, 'MKT'"):
         read(name, "\nMKT\n>a\n", Fields())
     for fault in ("no letters", "another record"):
-        with pytest.raises(
-            ValueError, match=f"an id of its own. Received: line 4, 'P1', .*{fault}"
-        ):
+        with pytest.raises(ValueError, match=f"id of its own. Received: line 4, 'P1', .*{fault}"):
             read(name, ">P1\n\nA\n>P1\n" + "A\n" * (fault != "no letters"), Fields())
     with pytest.raises(ValueError, match="must have a field 'text'"):
         read(name, FASTA, Fields("text"))
@@ -84,10 +77,8 @@ def test_the_ids_of_fasta_are_kept(name, format, tmp_path):
 
 def test_the_format_is_the_name_or_what_is_said():
     assert read("a.jsonl", "{}\n\n", PLAIN) == [(1, "{}", []), (2, "", [])]
-    fields = Fields("text", format="csv")
-    assert read("a.txt", "text\nna\xefve\n".encode("latin-1"), fields, encoding="latin-1") == [
-        (2, "na\xefve", [])
-    ]
+    fields, content = Fields("text", format="csv"), "text\nna\xefve\n".encode("latin-1")
+    assert read("a.txt", content, fields, encoding="latin-1") == [(2, "na\xefve", [])]
     assert read("a.csv", b"text\n\xe9\n", Fields("text"), errors="replace")[0].text == "\ufffd"
 
 

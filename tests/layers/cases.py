@@ -1,13 +1,12 @@
 """Every public layer, with what it is called on; and how a script runs on JAX."""
 
-import os
-import subprocess
-import sys
+import functools
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from scripts import run_python
 
 from keras_elmo import BiLM, CharCNNEmbedding, Highway, MaskedMean, ScalarMix
 
@@ -16,23 +15,17 @@ IDS[0, 3] = 0  # padding
 FLOATS = np.random.default_rng(1).normal(size=(2, 4, 6)).astype(np.float32)
 LAYERS = [FLOATS, np.tanh(FLOATS[::-1]), np.exp(FLOATS)]
 
+WORDS = {"num_words": 261, "word_dim": 2}
+RNN = {"use_skip_connections": False, "always_project": True, "loop": "rnn"}
+make = functools.partial
 CASES = {
-    "CharCNNEmbedding": (lambda **k: CharCNNEmbedding([(1, 3), (2, 4)], 5, 1, 6, "tanh", **k), IDS),
-    "CharCNNEmbedding with words": (
-        lambda **k: CharCNNEmbedding([(1, 3)], 5, 0, 6, "relu", num_words=261, word_dim=2, **k),
-        IDS,
-    ),
-    "Highway": (lambda **k: Highway("tanh", **k), FLOATS),
-    "BiLM": (lambda **k: BiLM(8, 6, 1, 0.5, 0.4, **k), FLOATS),
-    "BiLM rnn": (
-        lambda **k: BiLM(4, 6, use_skip_connections=False, always_project=True, loop="rnn", **k),
-        FLOATS,
-    ),
-    "ScalarMix": (
-        lambda **k: ScalarMix(True, [0.1, 0.2, 0.3], keras.regularizers.L2(0.1), **k),
-        LAYERS,
-    ),
-    "MaskedMean": (lambda **k: MaskedMean(**k), FLOATS),
+    "CharCNNEmbedding": (make(CharCNNEmbedding, [(1, 3), (2, 4)], 5, 1, 6, "tanh"), IDS),
+    "CharCNNEmbedding with words": (make(CharCNNEmbedding, [(1, 3)], 5, 0, 6, **WORDS), IDS),
+    "Highway": (make(Highway, "tanh"), FLOATS),
+    "BiLM": (make(BiLM, 8, 6, 1, 0.5, 0.4), FLOATS),
+    "BiLM rnn": (make(BiLM, 4, 6, **RNN), FLOATS),
+    "ScalarMix": (make(ScalarMix, True, [0.1, 0.2, 0.3], keras.regularizers.L2(0.1)), LAYERS),
+    "MaskedMean": (MaskedMean, FLOATS),
 }
 
 
@@ -40,9 +33,7 @@ def run_in_jax(script, folder, **arrays):
     """Runs a script on Keras's JAX backend, with arrays in the file `sys.argv[1]`."""
     pytest.importorskip("jax")
     np.savez(folder / "case.npz", **arrays)
-    command = [sys.executable, "-c", script, folder / "case.npz"]
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    result = run_python("-c", script, folder / "case.npz", env={"KERAS_BACKEND": "jax"})
     assert result.returncode == 0, result.stderr[-3000:]
 
 

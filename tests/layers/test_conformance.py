@@ -48,9 +48,8 @@ def test_eager_symbolic_and_graph_agree(case):
     assert_close(tf.function(layer)(data), expected)
     model = functional(layer, data)
     assert_close(model(data), expected)
-    assert [tuple(o.shape[2:]) for o in tf.nest.flatten(model.outputs)] == [
-        o.shape[2:] for o in flat(expected)
-    ]
+    for output, value in zip(tf.nest.flatten(model.outputs), flat(expected), strict=True):
+        assert output.shape[2:] == value.shape[2:]
 
 
 def test_training(case):

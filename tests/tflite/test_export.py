@@ -180,9 +180,8 @@ def test_fixed_shapes(one_layer_folder, tmp_path):
         ids[:, : given.shape[1]] = given
         outputs, expected = run(character_ids=ids), model([sentence])
         count = len(sentence.split())
-        assert outputs["mask"].dtype == np.int32 and outputs["mask"][0].tolist() == (
-            [1] * count + [0] * (9 - count)
-        )
+        assert outputs["mask"].dtype == np.int32
+        assert outputs["mask"][0].tolist() == [1] * count + [0] * (9 - count)
         for name in ("word_emb", "lstm_outputs1", "elmo"):
             wanted = expected[name][0, :count]
             np.testing.assert_allclose(outputs[name][0, :count], wanted, atol=1e-5)
@@ -217,11 +216,7 @@ def task(kind, **kwargs):
 @pytest.mark.parametrize(
     "model, kwargs, message",
     [
-        (
-            lambda _: keras.Sequential(),
-            {},
-            "an Elmo, a TextClassifier or a Tagger. Rec.*Sequential",
-        ),
+        (lambda _: keras.Sequential(), {}, "an Elmo, a TextClassifier or a Tagger.*Sequential"),
         (Elmo, {"inputs": "tokens"}, "`inputs`"),
         (Elmo, {"quantize": "int4"}, "`quantize`"),
         (Elmo, {"batch": 2}, "`batch`"),

@@ -21,13 +21,8 @@ def make_layers(seed):
     for go_backwards in (False, True):
         has_projection = projection_dim is not None
         cell = ProjectedLSTMCell(units, projection_dim, cell_clip, projection_clip, has_projection)
-        layer = keras.layers.RNN(
-            cell,
-            return_sequences=True,
-            return_state=True,
-            go_backwards=go_backwards,
-            zero_output_for_mask=True,
-        )
+        options = {"return_sequences": True, "return_state": True, "zero_output_for_mask": True}
+        layer = keras.layers.RNN(cell, **options, go_backwards=go_backwards)
         layer.build((None, None, cell.output_size))
         for variable in layer.weights:
             variable.assign(rng.normal(scale=0.5, size=variable.shape))

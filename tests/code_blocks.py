@@ -30,9 +30,10 @@ import subprocess
 import sys
 import textwrap
 
+from scripts import ROOT
+
 from keras_elmo_cli.main import main
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = ("python", "sh")
 FILES = ("text", "json", "yaml", "toml", "mermaid", "bibtex")
 

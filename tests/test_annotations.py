@@ -4,8 +4,8 @@ import importlib.util
 import os
 import pathlib
 import re
-import subprocess
-import sys
+
+from scripts import run_python
 
 IMPORTS = """\
 from typing import Any
@@ -66,15 +66,10 @@ def test_a_checker_finds_only_wrong_arguments_and_names(tmp_path, request):
     # mypy finds what is installed by itself.
     paths = [str(path) for path in folders.values() if "site-packages" not in path.parts]
     cache = request.config.cache.mkdir("mypy")  # The types of NumPy take seconds to read.
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
-    result = subprocess.run(
-        [*command, f"--cache-dir={cache}", *(f"{name}.py" for name in programs)],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = ["-m", "mypy", "--strict", "--follow-imports=silent", f"--cache-dir={cache}"]
+    command += [f"{name}.py" for name in programs]
+    environment = {"MYPYPATH": os.pathsep.join(paths)}
+    result = run_python(*command, cwd=tmp_path, env=environment, timeout=300)
     found = {name: {} for name in programs}
     for name, line, message in re.findall(r"(?m)^(\w+)\.py:(\d+): (.*)$", result.stdout):
         text = programs[name].splitlines()[int(line) - 1]

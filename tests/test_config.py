@@ -81,11 +81,8 @@ def test_other_and_missing_options_have_their_meaning(path, values, attribute, e
 
 
 def test_parameters_of_the_published_shapes():
-    for units, projection_dim, num_highway, total in [
-        (1024, 128, 1, 13_593_296),
-        (2048, 256, 1, 28_027_728),
-        (4096, 512, 2, 93_600_848),
-    ]:
+    shapes = [(1024, 128, 1, 13_593_296), (2048, 256, 1, 28_027_728), (4096, 512, 2, 93_600_848)]
+    for units, projection_dim, num_highway, total in shapes:
         config = ElmoConfig(units, projection_dim, num_highway=num_highway)
         assert sum(config.num_parameters().values()) == total
 

@@ -2,16 +2,15 @@
 
 import itertools
 import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 import yaml
+from scripts import ROOT
 
 import keras_elmo
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION = keras_elmo.__version__
 
 

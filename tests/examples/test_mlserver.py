@@ -48,9 +48,7 @@ def ports(elmo, tmp_path_factory):
     classifier = keras_elmo.TextClassifier(elmo, ["negative", "positive"])
     keras_elmo.export_saved_model(classifier, folder / "sentiment/1")
     shutil.copy(folder / settings, folder / "sentiment")
-    sockets = {name: socket.socket() for name in PORTS}
-    for opened in sockets.values():
-        opened.bind(("127.0.0.1", 0))
+    sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in PORTS}
     ports = {name: opened.getsockname()[1] for name, opened in sockets.items()}
     for opened in sockets.values():
         opened.close()

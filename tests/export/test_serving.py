@@ -18,10 +18,7 @@ def test_texts_of_a_warm_up():
 
 
 def test_warm_up_requests(tmp_path):
-    log = pytest.importorskip(
-        "tensorflow_serving.apis.prediction_log_pb2",
-        reason="tensorflow-serving-api is not installed",
-    )
+    log = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
     write_warmup(tmp_path, warmup_inputs("a b", takes_only_tokens=False))
     (record,) = tf.data.TFRecordDataset(f"{tmp_path}/assets.extra/tf_serving_warmup_requests")
     request = log.PredictionLog.FromString(record.numpy()).predict_log.request

@@ -215,10 +215,8 @@ layer.build(scores.shape)
 layer.set_weights([case[f"weight{k}"] for k in range(3)])
 outputs = layer(scores, mask=mask)
 np.testing.assert_array_equal(CRFDecoder()(outputs), tags)
-for name, found in {
-    "outputs": outputs,
-    "losses": CRFLoss(reduction=None)(case["right"], outputs),
-}.items():
+losses = CRFLoss(reduction=None)(case["right"], outputs)
+for found, name in ((outputs, "outputs"), (losses, "losses")):
     np.testing.assert_allclose(found, case[name], rtol=1e-5, atol=1e-5)
 
 def loss(scores, *weights):

@@ -7,15 +7,7 @@ import signal
 import numpy as np
 import pytest
 import tensorflow as tf
-from training.letters import (
-    OPTIONS,
-    WORDS,
-    make_model,
-    make_trainer,
-    run_losses,
-    values_of,
-    variables_of,
-)
+from training.letters import OPTIONS, make_model, make_trainer, run_losses, values_of, variables_of
 
 from keras_elmo import BiLanguageModel
 from keras_elmo.process.signals import Interrupted
@@ -181,7 +173,8 @@ def test_what_cannot_be_trained_is_refused_at_once(corpus, heldout, name):
 
 def test_a_loss_that_is_nan_ends_it(corpus):
     trainer = make_trainer(corpus, steps=5)
-    trainer.model.softmax.bias.assign(tf.fill([len(WORDS)], np.nan))
+    bias = trainer.model.softmax.bias
+    bias.assign(tf.fill(bias.shape, np.nan))
     with pytest.raises(FloatingPointError, match="At step 1 the loss is nan"):
         trainer.run()
 

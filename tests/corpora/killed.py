@@ -20,8 +20,6 @@ import tensorflow as tf  # after keras_elmo, which hides TensorFlow's log
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # as in conftest.py
 sys.exit(main(sys.argv[1:]))
 """
-
-
 _LOG = re.compile(r"(?:[IWE]\d{4} |WARNING: All log messages before).*\n")
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import types
 
 import numpy as np
@@ -7,12 +8,7 @@ import tensorflow as tf
 from training.letters import CONFIG, OPTIONS, WORDS
 
 from keras_elmo.training import Corpus
-from keras_elmo.training.checkpoints import (
-    Checkpoints,
-    check_same_run,
-    checkpoint_names,
-    run_settings,
-)
+from keras_elmo.training.checkpoints import Checkpoints, check_same_run, run_settings
 from keras_elmo.training.optimizer import OPTIMIZERS
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -61,10 +57,9 @@ def test_the_two_newest_are_kept_and_one_of_the_same_step_is_replaced(tmp_path):
         progress = {"step": step, "is_evaluated": is_evaluated}
         checkpoints.write(step, progress, [])
         assert checkpoints.read_progress() == progress
-    assert checkpoint_names(tmp_path) == ["step-0000000009.npz", "step-0000000010.npz"]
+    assert sorted(os.listdir(tmp_path)) == ["step-0000000009.npz", "step-0000000010.npz"]
     (tmp_path / "step-0000000010.npz").unlink()
     assert checkpoints.read_progress()["step"] == 9
-    assert checkpoint_names(tmp_path / "nothing") == []
 
 
 def test_a_checkpoint_that_is_cut_short_or_damaged(tmp_path):

@@ -11,14 +11,8 @@ from training.letters import OPTIONS, make_model, make_trainer, run_losses, valu
 
 from keras_elmo import BiLanguageModel
 from keras_elmo.process.signals import Interrupted
-from keras_elmo.training import (
-    Corpus,
-    Trainer,
-    TrainingOptions,
-    evaluate,
-    read_event_log,
-    read_options,
-)
+from keras_elmo.training import Corpus, Trainer, TrainingOptions, evaluate, read_options
+from keras_elmo.training.events import read_event_log
 
 
 def test_a_signal_while_it_traces_ends_it_after_the_only_trace(corpus, tmp_path, monkeypatch):

@@ -53,7 +53,7 @@ def make_inputs(layers, mask, seed):
     return inputs, [(tensor(rows, cell.output_size), tensor(rows, cell.units)) for cell in cells]
 
 
-class ReversedRNNLoop(RNNLoop):
+class ReversedLoop(RNNLoop):
     """`RNNLoop` with its backward direction in the order of reading. Real tokens come first."""
 
     def enter(self, directions):

@@ -4,14 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from layers.loops.cases import (
-    ReversedRNNLoop,
-    assert_same,
-    make_inputs,
-    make_layers,
-    make_mask,
-    run,
-)
+from layers.loops.cases import ReversedLoop, assert_same, make_inputs, make_layers, make_mask, run
 
 from keras_elmo.layers.loops import LOOPS, find_loop
 from keras_elmo.layers.loops.packed import PackedLoop
@@ -46,7 +39,7 @@ def test_a_backward_direction_in_its_own_order_equals_rnn_loop(kind, seed, train
         loop = kind(training) if is_unrolled else kind(None, training, is_backward_reversed=False)
     inputs, states = make_inputs(layers, mask.numpy(), seed)
     actual = run(loop, layers, inputs, states)
-    assert_same(actual, run(ReversedRNNLoop(mask), layers, inputs, states))
+    assert_same(actual, run(ReversedLoop(mask), layers, inputs, states))
 
 
 def test_the_graph_of_an_unrolled_loop_has_no_loop():

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import is_number, join_names, short_repr
-from keras_elmo.text.reading import read_tokens
+from keras_elmo.text.reading import Tokens, as_sentence, read_sentences, read_tokens
 from keras_elmo.text.tensors import ragged_tokens
 
 _DATASETS = tf.data.Dataset | keras.utils.PyDataset
@@ -141,8 +141,7 @@ def _batches(x, steps):
             raise ValueError(f"{_MUST_END} Received: {short_repr(x)}")
         numbers = itertools.count() if x.num_batches is None else range(x.num_batches)
         return (x[number] for number in numbers)
-    if isinstance(x, tf.data.Dataset):
-        _check_dataset(x, steps)
+    _check_dataset(x, steps)
     return iter(x)
 
 
@@ -181,15 +180,25 @@ def _weights(sample_weight, targets):
     return tf.constant(weights)
 
 
+def sentences_of(elmo, texts):
+    """Texts in any form as a list, of which each is a string, or a list of tokens, bytes."""
+    _check_dataset(texts)
+    sentences = read_sentences(texts, elmo.tokenizer)
+    if isinstance(sentences, Tokens):
+        return sentences
+    return [as_sentence(sentence, row) for row, sentence in enumerate(sentences)]
+
+
 def tokens_of(elmo, texts):
     """The tokens that an `Elmo` reads of texts, string RaggedTensor, (N, None)."""
-    if isinstance(texts, tf.data.Dataset):
-        _check_dataset(texts)
+    _check_dataset(texts)
     return ragged_tokens(read_tokens(texts, elmo.tokenizer, elmo.max_tokens))
 
 
 def _check_dataset(dataset, steps=None):
-    """Refuses a dataset that does not hold batches, or has no end."""
+    """Refuses a `tf.data.Dataset` that does not hold batches, or has no end."""
+    if not isinstance(dataset, tf.data.Dataset):
+        return
     spec = dataset.element_spec
     shapes = [getattr(column, "shape", tf.TensorShape([])) for column in tf.nest.flatten(spec)]
     if not all(shape.rank for shape in shapes):

@@ -15,12 +15,12 @@ from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.batches import dense
-from keras_elmo.tasks.examples import tokens_of
+from keras_elmo.tasks.examples import sentences_of, tokens_of
 from keras_elmo.tasks.labels import as_lists
 from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.report import report_of_entities, report_of_labels
 from keras_elmo.tasks.task_model import TaskModel
-from keras_elmo.text.reading import read_sentences, without_padding
+from keras_elmo.text.reading import without_padding
 from keras_elmo.text.tensors import to_tokens
 from keras_elmo.text.tokenizers import token_spans_of_texts
 
@@ -221,7 +221,7 @@ class Tagger(TaskModel):
                 [(word, names[tag]) for word, tag in zip(words, row, strict=True)]
                 for words, row in zip(_words(tokens), found, strict=True)
             ]
-        texts = self._sentences(texts)
+        texts = sentences_of(self.elmo, texts)
         tokens = tokens_of(self.elmo, texts)
         raw = [_as_str(text) for text in texts if isinstance(text, str | bytes)]
         spans = iter(token_spans_of_texts(raw, self.elmo.tokenizer) if raw else [])
@@ -232,10 +232,6 @@ class Tagger(TaskModel):
             row = zip(words, best, scores, places, strict=True)
             result.append([TaggedToken(w, names[k], float(p[k]), *place) for w, k, p, place in row])
         return result
-
-    def _sentences(self, texts):
-        texts = read_sentences(texts, self.elmo.tokenizer)
-        return texts if isinstance(texts, list) else list(texts)  # `Tokens` stay what they are
 
     def entities(self, texts: Texts, batch_size: int = 32) -> list[list[Entity]]:
         """The entities of texts, raw or as lists of tokens, for tags of the scheme BIO or IOBES.
@@ -257,7 +253,7 @@ class Tagger(TaskModel):
                 "The labels must be tags like B-PER, I-PER and O; for other tags call `tag`, with "
                 f"`details=True` for their places. Received: labels={self._labels.names}"
             )
-        texts, result = self._sentences(texts), []
+        texts, result = sentences_of(self.elmo, texts), []
         for text, tokens in zip(texts, self.tag(texts, batch_size, details=True), strict=True):
             found = []
             for label, first, end in tags.entities([token.tag for token in tokens]):

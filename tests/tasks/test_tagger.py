@@ -85,6 +85,10 @@ def test_it_learns_tags_and_entities(trained_tagger):
     assert [entity[:4] for entity in raw] == [entity[:4] for entity in found[3]]
     assert [entity[:4] for entity in listed] == of_tokens
     assert trained.entities([]) == []
+    array = trained.entities([np.array(TEXTS[12])])[0]  # without axes, it is a text
+    assert [e[:4] for e in array] == [e[:4] for e in raw]
+    with pytest.raises(ValueError, match="must have an end"):
+        trained.entities(batched(3, TEXTS).repeat())
     batches = tf.data.Dataset.from_tensor_slices(TEXTS[8:9]).batch(1)
     for form in (TEXTS[8], np.array(TEXTS[8:9])[:, None], (text for text in TEXTS[8:9]), batches):
         assert [e[:4] for e in trained.entities(form)[0]] == [e[:4] for e in found[2]]

@@ -1,18 +1,24 @@
 """Records: the sentences of text files, each a line, or a field of JSON Lines, CSV, TSV or FASTA.
 
-A file of JSON Lines holds an object on each line. CSV and TSV hold the names of their columns in
-the first line. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of
-lines, which stay as they are. TSV has no quotes. Blank lines, and rows whose fields are all blank,
-are not records. A record of FASTA is a line `>id description` and the lines of a sequence, which
-are joined; its fields are `id`, `description` and `sequence`. A line that begins with `;` is a
-comment.
+A file of JSON Lines holds an object on each line; a JSON array of objects is read, too. CSV and TSV
+hold the names of their columns in the first line; without names, a field is the number of a column,
+from 0. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of lines, which
+stay as they are. Semicolons, or tabs, separate its fields if the first line then has the columns.
+TSV has no quotes. Blank lines, and rows whose fields are all blank, are not records. A text may be
+a list of tokens, also in a cell of a table.
+
+A record of FASTA is a line `>id description` and the lines of a sequence, which are joined; its
+fields are `id`, `description` and `sequence`. A line that begins with `;` is a comment.
 """
 
+import ast
+import contextlib
 import csv
 import dataclasses
 import itertools
 import json
 import os
+import re
 from typing import NamedTuple
 
 from keras_elmo.checks import check_choice, join_names, short_repr
@@ -20,14 +26,22 @@ from keras_elmo.files.text_files import HashedFile, decode_lines, input_name, is
 from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+_SUFFIXES = {".csv": "csv", ".tsv": "tsv"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl")
 _SUFFIXES |= dict.fromkeys((".fasta", ".fa", ".faa"), "fasta")
+_DELIMITERS = ",;\t"  # of CSV
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_GAP = re.compile(r"[\s,]*")  # between the items of a JSON array
 _MAX_FIELD = 2**31 - 1  # characters: the largest limit of `csv` on every system; 131,072 without it
 
 
 def suffix_of(path):
     """How a path ends, in lower case, such as `".csv"`; `.gz` does not count."""
     return os.path.splitext(os.fspath(path).lower().removesuffix(".gz"))[1]
+
+
+def format_by_name(path):
+    """The format that the name of a file says."""
+    return _SUFFIXES.get(suffix_of(path), "text")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Fields:
 
     def format_of(self, path):
         """The format of a file: an error if it has fields without `field`, or the reverse."""
-        format = self.format or _SUFFIXES.get(suffix_of(path), "text")
+        format = self.format or format_by_name(path)
         if format not in ("text", "fasta") and self.field is None:
             raise ValueError(
                 f"`field` must name the field of {path} that is the text. Received: no name. "
@@ -84,6 +98,10 @@ class Record(NamedTuple):
     def line(self):
         """The text as a string: of tokens, with spaces between them."""
         return self.text if isinstance(self.text, str) else " ".join(self.text)
+
+
+class Words(list):
+    """The tokens of a file. They are not checked again as if a person had typed them."""
 
 
 class InputChanged(ValueError):
@@ -181,7 +199,7 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
     elif format == "fasta":
         found = _fasta_records(lines, name)
     elif format == "csv":
-        found = _table_records(_csv_rows(lines, name), name, names)
+        found = _table_records(csv_rows(lines, name, names), name, names)
     else:
         rows = enumerate((line.split("\t") for line in lines), start=1)
         found = _table_records(rows, name, names)
@@ -192,6 +210,9 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
                 f"{line_number:,}, with {join_names(record) or 'no field'}"
             )
         text, *kept = (record[field] for field in names)
+        items = as_list(text)
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            text = Words(items)
         if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
             raise ValueError(
                 f"The field {fields.field!r} of {name} must be a string, or a list of strings, "
@@ -200,13 +221,37 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         yield Record(line_number, text, kept)
 
 
+def as_token(text):
+    """A text as one token: a space within it becomes a no-break space."""
+    return "\u00a0".join(text.split()) or text and "\u00a0"
+
+
+def as_list(cell):
+    """The items of a list that a cell holds as JSON, Python or NumPy write it; or else the cell."""
+    text = cell.strip() if isinstance(cell, str) else ""
+    if text[:1] + text[-1:] != "[]":
+        return cell
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.loads(text)
+    if not _QUOTED.sub("", text[1:-1]).strip(", \r\n\t"):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return list(map(ast.literal_eval, _QUOTED.findall(text)))
+    return cell
+
+
+def column_of(field, columns):
+    """The index of the column that a field names, or is the number of (-1: the last); or `None`."""
+    if field in columns:
+        return columns.index(field) if columns.count(field) == 1 else None
+    with contextlib.suppress(ValueError, IndexError):
+        return range(len(columns))[int(field)]
+
+
 # Each of these yields pairs: the number of a record's first line, and its fields.
 
 
 def _json_records(lines, name):
-    for line_number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for line_number, line in _json_texts(enumerate(lines, start=1)):
         try:
             record = json.loads(line)
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
@@ -216,10 +261,32 @@ def _json_records(lines, name):
             fault = getattr(error, "msg", error)
         if fault:
             raise ValueError(
-                f"Each line of {name} must be a JSON object, as in JSON Lines. Received: line "
+                f"{name} must hold JSON objects, one on each line, or in an array. Received: line "
                 f"{line_number:,}, {short_repr(line)}, which cannot be read ({fault})"
             )
         yield line_number, record
+
+
+def _json_texts(lines):
+    """Yields the lines that are not blank; or the items of an array, each with its first line."""
+    for number, line in lines:
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("["):
+            yield number, line
+            continue
+        text = "\n".join([line, *(line for _, line in lines)])
+        place, before = text.index("[") + 1, 0
+        while True:
+            place = _GAP.match(text, place).end()
+            number, before = number + text.count("\n", before, place), place
+            if text[place : place + 1] == "]" and not text[place + 1 :].strip():
+                return
+            end = len(text)
+            with contextlib.suppress(ValueError, RecursionError):
+                end = json.JSONDecoder().raw_decode(text, place)[1]
+            yield number, text[place:end]
+            place = end
 
 
 def _fasta_records(lines, name):
@@ -249,13 +316,18 @@ def _fasta_records(lines, name):
 
 def _table_records(rows, name, names):
     rows = ((line_number, row) for line_number, row in rows if any(map(str.strip, row)))
-    _, columns = next(rows, (0, None))
+    first, columns = next(rows, (0, []))
+    numbers = [str(index) for index in range(len(columns))]
+    if set(names) <= set(numbers) and not set(names) & set(columns):
+        rows, columns = itertools.chain([(first, columns)], rows), numbers
     for field in names if columns else ():
         if columns.count(field) != 1:
-            hint = "; semicolons do not separate columns" if ";" in columns[0] else ""
+            hint = (
+                "`format` says what separates them" if len(columns) == 1 else "or give its number"
+            )
             raise ValueError(
                 f"{name} must have a column {field!r} in its first line, once. "
-                f"Received: {short_repr(columns)}{hint}"
+                f"Received: {short_repr(columns)}; {hint}"
             )
     for line_number, row in rows:
         if len(row) != len(columns):
@@ -266,9 +338,15 @@ def _table_records(rows, name, names):
         yield line_number, dict(zip(columns, row, strict=True))
 
 
-def _csv_rows(lines, name):
+def csv_rows(lines, name, names=()):
+    """Yields the rows of CSV, whose first row has the columns `names`: first lines, and fields."""
     csv.field_size_limit(_MAX_FIELD)
-    reader, line_number = csv.reader(lines, strict=True), 1
+    lines = iter(lines)
+    first = next(filter(str.strip, lines), "")
+    heads = ((mark, next(csv.reader([first], delimiter=mark), [])) for mark in _DELIMITERS)
+    fitting = (mark for mark, head in heads if None not in [column_of(x, head) for x in names])
+    lines = itertools.chain([first], lines)
+    reader, line_number = csv.reader(lines, delimiter=next(fitting, ","), strict=True), 1
     try:
         for row in reader:
             yield line_number, row

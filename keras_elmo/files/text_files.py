@@ -133,11 +133,11 @@ def read_lines(path, encoding=None, errors="strict"):
 
 
 def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
-    """Yields the lines of a binary file as strings, without their ends (`\\n`, `\\r\\n`).
+    """Yields the lines of a binary file as strings, without their ends (`\\n`, `\\r\\n`, `\\r`).
 
     The file stays open. Errors call it `name`. `encoding=None` is UTF-8, where the caller has no
     choice of another one; `errors` is `"strict"` or `"replace"`. With `keep_ends` lines keep their
-    ends, of which `\\r` is one, too: `csv` needs it so.
+    ends: `csv` needs it so.
     """
     text = io.TextIOWrapper(
         file,
@@ -146,9 +146,9 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
         newline="" if keep_ends else "\n",
     )
     try:
-        for line_number, line in enumerate(text, start=1):
-            if not keep_ends:
-                line = line.rstrip("\r\n")
+        # `\r\r\n`, which Windows can make of `\r\n`, ends one line.
+        lines = text if keep_ends else (x for line in text for x in line.rstrip("\r\n").split("\r"))
+        for line_number, line in enumerate(lines, start=1):
             if line_number == 1:
                 line = line.removeprefix("\ufeff")  # a byte-order mark
             if _FAULT in line:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from keras_elmo import characters
 from keras_elmo.checks import short_repr, warn
+from keras_elmo.files.records import Words
 
 # Bytes of a word that are read: a word also has a begin and an end.
 MAX_WORD = characters.DEFAULT_MAX_CHARACTERS - 2
@@ -87,7 +88,8 @@ def as_sentence(sentence, row):
     for index, token in enumerate(tokens):
         if not isinstance(token, str | bytes):
             raise _not_text(token, f"token {index} of row {row}")
-    return [characters.text_to_bytes(token) for token in tokens]
+    tokens = [characters.text_to_bytes(token) for token in tokens]
+    return Words(tokens) if isinstance(sentence, Words) else tokens
 
 
 def without_padding(tokens):
@@ -197,7 +199,8 @@ def check_tokens(sentences, tokenizer, may_refuse=True):
     """Warns of tokens, bytes, that the tokenizer would split, or refuses where most are such."""
     if tokenizer is None:
         return False
-    tokens = [token for tokens in sentences if isinstance(tokens, list) for token in tokens]
+    typed = [x for x in sentences if isinstance(x, list) and not isinstance(x, Words)]
+    tokens = [token for tokens in typed for token in tokens]
     spaced = [token for token in tokens if len(token.decode("utf-8", "replace").split()) > 1]
     if not spaced:
         return False

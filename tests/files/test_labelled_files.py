@@ -33,6 +33,11 @@ def write(path, text, encoding="utf-8"):
         ("a.txt", "y\tx\n+\ta film\n-\ta mess\n", (*XY, "tsv"), TWO),
         ("a.jsonl", '{"x": ["a", "film"], "y": 1}\n{"x": "", "y": true}', XY,
          (["a film", ""], ["1", "True"])),
+        ("a.json", '[{"x": "a film", "y": ["+"]},\n{"y": "-", "x": ["a", "mess"]}\n]\n', XY, TWO),
+        ("a.csv", 'y;x\n+;"a film"\n-;a mess\n', XY, TWO),
+        ("a.csv", "y\tx\n['+']\ta film\n-\ta mess\n", XY, TWO),
+        ("a.tsv", "+\ta film\n-\ta mess\n", (1, "0"), TWO),
+        ("a.csv", "0,1\n+,a film\n-,a mess\n", ("1", "0"), TWO),  # names that are numbers
     ],
 )  # fmt: skip
 def test_texts(tmp_path, name, text, arguments, expected):
@@ -45,12 +50,16 @@ def test_texts(tmp_path, name, text, arguments, expected):
         ("a.tsv", "a film\t+\na mess\n", (), "a text, a tab and a label.*line 2, 'a mess'"),
         ("a.tsv", "a film\t \n", (), "must have a label, a .* line 1, with ' '"),
         ("a.csv", "x,y\na film,\n", XY, "must have a label, .* line 2, with an empty label"),
-        ("a.jsonl", '{"x": "a", "y": ["b"]}', XY, r"must have a label, .* line 1, with \['b'\]"),
+        ("a.jsonl", '{"x": "a", "y": ["b", "c"]}', XY, r"must have a label, .* with \['b', 'c'\]"),
         ("a.tsv", "a film\t+\n" * 3 + "a\tmess\t-\n", (), "other columns.*Received: line 4"),
         ("a.txt", "a film;+\n", (), "label. Semicolons do not .* Received: line 1, 'a film;\\+'"),
         ("a.tsv", "x\ty\n", XY, "blank lines only"),
         ("a.tsv", "a\t+\n", ("x",), "must be given together"),
         ("a.csv", "a,+\n", (), "`field` must name the field of .*a.csv that is the text"),
+        ("a.tsv", "+\ta b\n-\tc d\n+\te\n", (), "`field=1` and `label_field=0`.* 3 labels for 2"),
+        ("a.tsv", "Text\tmy label\na\t+\nb\t-\n", (), "the label 'my label' in the first"),
+        ("a.tsv", "x\ty1\na\t1\nb\t-1\n", (), "`field` and `label_field` must be such names"),
+        ("a.tsv", "x\ty\n" + "a b\t+\nc d\t-\n" * 2, (), "the label 'y' in the first line"),
     ],
 )
 def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
@@ -67,6 +76,8 @@ def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):
         ("a.csv", "Ada\tB-PER\nmet\tO\n\nNew York\tB-LOC", (None, None, "conll")),
         ("a.conll", "Ada B-PER 1\nmet O 2\n\nNew\u00a0York B-LOC 3\n", (None, "1")),
         ("a.jsonl", TOKENS, TY),
+        ("a.csv", "t,y\n\"['Ada' 'met']\",\"['B-PER' 'O']\"\n\"['New York']\",['B-LOC']", TY),
+        ("a.tsv", "t\ty\nAda met\t['B-PER', 'O']\n[\"New York\"]\t[\"B-LOC\"]", TY),
         ("a.csv", 't,y\nAda met,B-PER O\n"New\u00a0York",B-LOC\n'.replace("\u00a0", "_"), TY),
         # Comments
         ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nNew_York B-LOC", ()),
@@ -106,11 +117,13 @@ def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
         ("a.jsonl", '{"t": ["a", "b"], "y": ["O"]}', TY, "tokens in 't', and a tag .* in 'y'"),
         ("a.jsonl", '{"t": ["", "a"], "y": ["O", null]}', TY, r"tokens \['', 'a'\] and tags"),
         ("a.jsonl", '{"t": ["a"], "y": 7}', TY, "and tags 7"),
+        ("a.csv", "t,y\na,O\nb,O\n", TY, "`token_field` .* one token in each sentence"),
+        ("a.csv", 't,y\na b,"O, B"\n', TY, "a tag 'O,', part of a list"),
         ("a.jsonl", '{"t": ["a"]}', ("t", None), "must be given together"),
         ("a.conllu", "", (), "words with upos tags. Received: none"),
         ("a.conllu", conllu(1, "a"), (None, "xpos"), "words with xpos tags"),
-        ("a.conllu", "# text\n1\ta\tNOUN\n", (), "ten columns between tabs. Received: 3 in line 2"),
-        ("a.conllu", conllu(1, "a", "X"), (None, "case"), "`label_field` must be one of"),
+        ("a.conllu", "# text\n1\ta\tNOUN\n", (), "line 2, .* with 3 columns in a sentence of 10"),
+        ("a.conllu", conllu(1, "a", "X"), (None, "case"), "`label_field` .* or its name"),
         ("a.conllu", "", ("t", "y"), "CoNLL-U must be read without `field`"),
     ],
 )

@@ -72,6 +72,8 @@ def test_standard_input_that_is_closed(monkeypatch):
         (b"\xef\xbb\xbfThe cat\r\nHello\r\n", ["The cat", "Hello"]),
         (b"\n a\x00b\x0b \n\n\xe2\x80\xa8\n", ["", " a\x00b\x0b ", "", "\u2028"]),
         (b"", []),
+        (b"The cat\r\rHello\r", ["The cat", "", "Hello"]),
+        (b"The cat\r\r\nHello\r\r\n", ["The cat", "Hello"]),
     ],
 )
 def test_only_line_ends_and_a_byte_order_mark_are_not_text(content, lines):

@@ -1,7 +1,6 @@
 """Train a classifier of texts, score it, or label texts with it."""
 
 import collections
-import sys
 
 from keras_elmo_cli import task_steps
 from keras_elmo_cli.options import add_commands
@@ -52,16 +51,8 @@ def _train(options):
     """
     data = TASK.read_parts(options)
     # Those of the other files too: a rare label may be in one of them alone.
-    counts = collections.Counter(label for _, labels in data.values() for label in labels)
-    firsts = collections.Counter(labels[0] for _, labels in data.values())
-    for label, count in firsts.items():
-        if counts[label] == count and options.field is None:
-            print(
-                f"Only the first line of a file has the label {label!r}. If that line names the "
-                "columns, give --field, --label-field and --format tsv",
-                file=sys.stderr,
-            )
-    TASK.train(options, data, sorted(counts), baseline)
+    labels = sorted({label for _, labels in data.values() for label in labels})
+    TASK.train(options, data, labels, baseline)
 
 
 def baseline(train, others):

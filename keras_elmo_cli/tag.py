@@ -6,6 +6,7 @@ from keras_elmo_cli import task_steps
 from keras_elmo_cli.options import FORMATS, SWITCH, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
+_COLUMN = "with a token a line, the number (from 0) or the name of the column "
 TASK = task_steps.Task(
     "tagger",
     "Tagger",
@@ -14,9 +15,13 @@ TASK = task_steps.Task(
     "or *.conllu; or see --field",
     "with --field, the field or column with the tags, a list, or tags with spaces between; of "
     "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the column, "
-    "from 0, or from -1, the last, which is the default",
+    "from 0, or from -1, the last, which is the default, or its name in the first line",
     (*_FORMATS, *FORMATS[1:]),
     ", or pos: universal parts of speech of English, in the package",
+    (
+        ("token_field", f"{_COLUMN}of the token (default: the first)"),
+        ("sentence_field", f"{_COLUMN}that changes where a sentence begins, as in *.csv files"),
+    ),
 )
 _EVALUATE = """Score a tagger on a file with tags.
 
@@ -81,7 +86,8 @@ def _flat_pairs(*sides):
 
 def _add_label_arguments(parser):
     TASK.add_label_arguments(parser)
-    parser.set_defaults(label_field=None)
+    help = "the column of CoNLL-U that gets the tags (default: upos)"
+    parser.add_argument("--label-field", metavar="NAME", help=help)
     parser.add_argument(
         "--entities",
         **SWITCH,
@@ -91,34 +97,39 @@ def _add_label_arguments(parser):
 
 
 def _batches(options):
-    """Lists of texts, or of lists of tokens. The tags of files that have some are not read."""
-    from keras_elmo.files.labelled_files import as_token
-    from keras_elmo.files.records import suffix_of
+    """Pairs: a list of texts, or of lists of tokens; and the `Sentence` of each, or `None`."""
+    from keras_elmo.files.records import Words, as_token, suffix_of
 
-    if (options.format or suffix_of(options.file)[1:]) in _FORMATS:
-        yield TASK.read(options, options.file)[0]
+    has_columns = (options.token_field, options.sentence_field) != (None, None)
+    if has_columns or (options.format or suffix_of(options.file)[1:].removesuffix("p")) in _FORMATS:
+        found = TASK.read(options, options.file, "read_sentences", has_tags=False)
+        found = [row for row in found if row.tokens or (row.lines and not options.entities)]
+        yield [sentence.tokens for sentence in found], found
         return
     for records in task_steps.batches_of_records(options):
         texts = [record.text for record in records]
-        yield [text if isinstance(text, str) else list(map(as_token, text)) for text in texts]
+        texts = [x if isinstance(x, str) else Words(map(as_token, x)) for x in texts]
+        yield texts, [None] * len(texts)
 
 
 def _label(options):
     """Tag new texts.
 
-    Prints a token and its tag on each line, and a blank line after each sentence.
+    Prints a token and its tag on each line, and a blank line after each sentence. CoNLL-U stays as
+    it is, with the tags in a column.
 
         keras-elmo tag label new.txt -m entities.keras --entities
-        keras-elmo tag label new.txt -m pos
+        keras-elmo tag label new.conllu -m pos
     """
     model = TASK.load(options)
-    for texts in _batches(options):
+    for texts, sentences in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
                 rows = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in found]
                 print(json.dumps({"text": text, "entities": rows}, ensure_ascii=False))
             continue
-        for row in model.tag(texts):
-            for token, tag in row:
-                print(f"{token}\t{tag}")
-            print()
+        for row, sentence in zip(model.tag(texts), sentences, strict=True):
+            lines = [f"{token}\t{tag}" for token, tag in row]
+            if sentence is not None and sentence.lines:
+                lines = sentence.with_tags([tag for _, tag in row])
+            print("".join(f"{line}\n" for line in lines))

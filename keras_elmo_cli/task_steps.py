@@ -23,6 +23,7 @@ class Task(NamedTuple):
     label_form: str
     formats: tuple = FORMATS
     packaged: str = ""
+    columns: tuple = ()  # options of the command's own that the reader takes
 
     def add_train_arguments(self, parser):
         self._add_labelled_file(parser, "train", "TRAIN")
@@ -54,6 +55,7 @@ class Task(NamedTuple):
         parser.add_input("file", metavar="FILE", help=help)
         parser.add_shared("--field")
         parser.add_shared("--format", choices=dict.fromkeys((*self.formats, *FORMATS)))
+        self._add_columns(parser)
         self._add_model(parser)
 
     def _add_labelled_file(self, parser, name, metavar):
@@ -62,18 +64,25 @@ class Task(NamedTuple):
         parser.add_shared("--field")
         parser.add_shared("--format", choices=self.formats)
         parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
+        self._add_columns(parser)
+
+    def _add_columns(self, parser):
+        for name, help in self.columns:
+            parser.add_argument(f"--{name.replace('_', '-')}", metavar="NAME", help=help)
 
     def _add_model(self, parser):
         help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
         parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
         parser.add_shared("--tokenizer", "--encoding", "--errors")
 
-    def read(self, options, file):
-        """The texts of a file and their labels."""
+    def read(self, options, file, reader=None, **kwargs):
+        """The texts of a file and their labels; or what another function of the files gives."""
         from keras_elmo.files import labelled_files
 
-        names = ("field", "label_field", "format", "encoding", "errors")
-        return getattr(labelled_files, self.reader)(file, **chosen(options, *names))
+        names = ("field", "label_field", "format", "encoding", "errors", *dict(self.columns))
+        return getattr(labelled_files, reader or self.reader)(
+            file, **chosen(options, *names), **kwargs
+        )
 
     def read_parts(self, options):
         """The files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists."""

@@ -43,6 +43,14 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     expected = model.entities(["Ada  in London"])[0]
     expected = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in expected]
     assert lines[0]["entities"] == expected
+    (folder / "b.conllu").write_text("# x\n" + "1\tAda" + 8 * "\t_" + "\n\n# end\n")
+    _, out, _ = run("tag", "label", "b.conllu", "-m", "t.keras", "--label-field", "misc")
+    ((ada,),) = model.tag([["Ada"]])
+    assert out == "# x\n1\tAda" + 7 * "\t_" + f"\t{ada[1]}\n\n# end\n\n"
+    (folder / "c.csv").write_text("s,w\n1,Ada\n,met\n2,Ada\n")
+    columns = ["--token-field", "w", "--sentence-field", "s"]
+    lines = run("tag", "label", "c.csv", *columns, "-m", "t.keras")[1].splitlines()
+    assert [line.partition("\t")[0] for line in lines] == ["Ada", "met", "", "Ada", ""]
     # The file of the training has tokens and tags, which are no texts.
     _, out, _ = run("tag", "label", "a.conll", "-m", "t.keras")
     rows = [line.partition("\t")[0] for line in out.splitlines()]
@@ -50,7 +58,7 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     _, out, _ = run("tag", "evaluate", "a.conll", "-m", "t.keras", "-t", "space")
     tokens, tags = read_tagged("a.conll")
     assert out == f"{model.report(tokens, tags)}\n" and "PER" in out
-    assert loaded == [{}, {}, {}, {"tokenizer": "space"}]
+    assert loaded == [{}, {}, {}, {}, {}, {"tokenizer": "space"}]
 
 
 def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, monkeypatch):
@@ -129,7 +137,7 @@ def test_tag_reads_the_same_tokens(folder, name, content, options, label_field, 
     sentences, found = tag.TASK.read_parts(train)["train"]
     assert found == tags
     batches = tag._batches(parse(f"tag label {options} -m t.keras"))
-    assert [text for texts in batches for text in texts] == sentences
+    assert [text for texts, _ in batches for text in texts] == sentences
     assert [words[0] for words in sentences] == ["caf\xe9", "lait"]
 
 
@@ -137,19 +145,11 @@ def test_a_batch_holds_texts_or_tokens(folder):
     rows = [{"t": text} for text in ("a b", ["New York"], ["c"], "d")]
     (folder / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
     options = parse("tag label b.jsonl --field t -m t.keras")
-    assert list(tag._batches(options)) == [["a b"], [["New\u00a0York"], ["c"]], ["d"]]
-
-
-def test_a_first_line_that_names_columns_is_noted(folder, monkeypatch, run):
-    labels = []
-    monkeypatch.setattr(task_steps.Task, "train", lambda *given: labels.append(given[3]))
-    (folder / "a.tsv").write_text("text\tlabel\na\t+\nb\t-\n")
-    (folder / "b.tsv").write_text("a\t+\nb\t-\nc\t0\nd\t+\n")
-    files = ["--dev", "b.tsv", "-o", "c.keras"]
-    (line,) = run("classify", "train", "a.tsv", *files)[2].splitlines()
-    assert line.startswith("Only the first line of a file has the label 'label'. If that line ")
-    assert run("classify", "train", "b.tsv", *files) == (0, "", "")
-    assert labels == [["+", "-", "0", "label"], ["+", "-", "0"]]
+    assert [texts for texts, _ in tag._batches(options)] == [
+        ["a b"],
+        [["New\u00a0York"], ["c"]],
+        ["d"],
+    ]
 
 
 def test_the_baselines():

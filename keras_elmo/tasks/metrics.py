@@ -32,7 +32,8 @@ class EntityF1(keras.metrics.Metric):
         super().__init__(name=name, dtype=dtype)
         if tags.scheme_of(labels) is None:
             raise ValueError(
-                f"The labels must be tags like B-PER, I-PER and O. Received: labels={labels!r}"
+                "The labels must be tags like B-PER, I-PER and O. Received: labels="
+                f"{tags.others_than_tags(labels) or labels}"
             )
         self.labels = list(labels)
         self._goes_on, self._types = tags.continuations(labels)

@@ -36,7 +36,8 @@ class Report(NamedTuple):
                 cells = [f"{score:.2f}" for score in scores]
                 if rows is self.averages and name == "accuracy":
                     cells[:2] = "", ""
-                lines.append(f"{name!s:>{width}} " + "".join(f" {x:>9}" for x in [*cells, count]))
+                shown = name if name != "" else "_"  # entities without a type, as in seqeval
+                lines.append(f"{shown!s:>{width}} " + "".join(f" {x:>9}" for x in [*cells, count]))
             lines.append("")
         return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras import ops
 
 from keras_elmo.annotations import Labels, Source, Texts
-from keras_elmo.checks import check_integers, warn
+from keras_elmo.checks import check_integers, short_repr, warn
 from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.models.elmo import Elmo
@@ -171,7 +171,13 @@ class Tagger(TaskModel):
         return tf.RaggedTensor.from_row_lengths(np.array(encoded, np.int32), lengths)
 
     def _check_targets(self, examples):
-        """Warns of tags that the scheme forbids; many of them are allowed from now on."""
+        """Warns of tags that the scheme forbids; many of them are allowed from now on. Warns also
+        of labels for which there is no scheme."""
+        if others := tags.others_than_tags(self.labels):
+            warn(
+                "All labels must be tags like B-PER, I-PER and O for an F1 of entities, and for "
+                f"`entities`. Received: {short_repr(others)}, too"
+            )
         if not (self.has_crf and self.is_of_entities):
             return
         allowed, none = tags.transitions(self._labels.names), len(self._labels)
@@ -251,7 +257,8 @@ class Tagger(TaskModel):
         if not self.is_of_entities:
             raise ValueError(
                 "The labels must be tags like B-PER, I-PER and O; for other tags call `tag`, with "
-                f"`details=True` for their places. Received: labels={self._labels.names}"
+                f"`details=True` for their places. Received: labels="
+                f"{tags.others_than_tags(self.labels) or self.labels}"
             )
         texts, result = sentences_of(self.elmo, texts), []
         for text, tokens in zip(texts, self.tag(texts, batch_size, details=True), strict=True):

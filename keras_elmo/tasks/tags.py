@@ -1,31 +1,43 @@
 """The tags of entities: which may follow which, and where the entities are.
 
 `B-PER` begins an entity of the type PER, `I-PER` goes on with it, `O` is outside. In the scheme
-IOBES, `E-PER` ends it, and `S-PER` is one of a single token; BILOU has `L` and `U` for these.
+IOBES, `E-PER` ends it, and `S-PER` is one of a single token; BILOU has `L` and `U` for these, and
+BMES has `M` for `I`. `B_PER`, `b-PER` and `PER-B` are the same; the type of a mere `B` is `""`.
 
 Where entities begin and end, also in sequences that the scheme does not allow, is what the script
 conlleval says, and seqeval: an `I-PER` after a tag that is not of the type PER begins an entity.
 """
 
+import re
+
 import numpy as np
 
-_PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S"}
+_TAG = re.compile("([BIMESLU])(?:[-_](.*))?|(.+)[-_]([BIMESLU])", re.IGNORECASE)
+_SAME = {"M": "I", "L": "E", "U": "S"}
 _OUTSIDE = ("O", "")
 
 
 def scheme_of(labels):
     """The scheme of a list of labels: `"BIO"`, `"IOBES"`, or `None` if they are no such tags."""
     parts = [_split(label) for label in labels]
-    if None in parts or not any(prefix == "B" for prefix, _ in parts):
+    if None in parts or not any(prefix in "BI" for prefix, _ in parts):
         return None
     return "IOBES" if any(prefix in "ES" for prefix, _ in parts) else "BIO"
 
 
+def others_than_tags(labels):
+    """The labels that are no tags, if most are."""
+    others = [label for label in labels if _split(label) is None]
+    return others if 2 * len(others) < len(labels) else []
+
+
 def _split(label):
-    if label == "O":
+    if label in ("O", "o"):
         return _OUTSIDE
-    is_tag = isinstance(label, str) and label[1:2] == "-" and label[0] in _PREFIXES
-    return (_PREFIXES[label[0]], label[2:]) if is_tag else None
+    if not (found := _TAG.fullmatch(label) if isinstance(label, str) else None):
+        return None
+    prefix = (found[1] or found[4]).upper()
+    return _SAME.get(prefix, prefix), found[2] or found[3] or ""
 
 
 def _goes_on(before, tag):
@@ -46,11 +58,12 @@ def continuations(labels):
 def transitions(labels):
     """Which tags the scheme allows after which: bool, (tags + 1, tags + 1), see `continuations`."""
     goes_on, _ = continuations(labels)
-    prefixes = np.array([prefix for prefix, _ in [*map(_split, labels), _OUTSIDE]])
+    parts = [*map(_split, labels), _OUTSIDE]
     # What does not go on with an entity begins one, or is outside, and follows one that may end.
-    may_begin, may_end = ~np.isin(prefixes, ["I", "E"]), np.ones(len(prefixes), bool)
-    if scheme_of(labels) == "IOBES":
-        may_end = ~np.isin(prefixes, ["B", "I"])
+    # Where a type has no B (scheme IO) or no E, each of its tags may begin, or end, an entity.
+    begun, ended = ({kind for prefix, kind in parts if prefix == x} for x in "BE")
+    may_begin = np.array([prefix in "OBS" or kind not in begun for prefix, kind in parts])
+    may_end = np.array([prefix in "OES" or kind not in ended for prefix, kind in parts])
     return goes_on | (may_end[:, None] & may_begin)
 
 

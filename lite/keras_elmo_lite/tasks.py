@@ -1,6 +1,7 @@
 """`TextClassifier` and `Tagger`: labels for texts, and for their tokens."""
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 from keras_elmo_lite import words as text
 from keras_elmo_lite.elmo import Elmo, Sentence
 
-_PREFIXES = {"L": "E", "U": "S"}  # of the scheme BILOU, and the same of IOBES
+_TAG = re.compile("([BIMESLU])(?:[-_](.*))?|(.+)[-_]([BIMESLU])", re.IGNORECASE)
+_SAME = {"M": "I", "L": "E", "U": "S"}  # prefixes of BMES and BILOU, and the same of IOBES
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -183,9 +185,10 @@ class Tagger(_Task):
             ValueError: the labels are not tags of such a scheme.
         """
         if not self._task["is_of_entities"]:
+            others = [x for x in self.labels if x not in ("O", "o") and _split(x) is None]
             raise ValueError(
                 "The labels must be tags like B-PER, I-PER and O; for other tags call `tag`, with "
-                f"`details=True` for their places. Received: labels={self.labels}"
+                f"`details=True` for their places. Received: labels={others or self.labels}"
             )
         result = []
         for source, tokens in self._tagged(list(self.elmo.as_iterable(texts))):
@@ -208,11 +211,19 @@ def spans_of_entities(tags):
     """
     found, start, before, type_before = [], 0, "O", ""
     for index, tag in enumerate([*tags, "O"]):
-        prefix, _, kind = tag.partition("-")
-        prefix, is_other = _PREFIXES.get(prefix, prefix), kind != type_before
+        prefix, kind = _split(tag) or ("O", "")
+        is_other = kind != type_before
         if before != "O" and (before in "ES" or prefix in "BSO" or is_other):
             found.append((type_before, start, index))
         if prefix != "O" and (prefix in "BS" or before in "ESO" or is_other):
             start = index
         before, type_before = prefix, kind
     return found
+
+
+def _split(tag):
+    """The prefix of a tag, one of IOBES, and its type; or `None`."""
+    if not (parts := _TAG.fullmatch(tag) if isinstance(tag, str) else None):
+        return None
+    prefix = (parts[1] or parts[4]).upper()
+    return _SAME.get(prefix, prefix), parts[2] or parts[3] or ""

@@ -179,6 +179,11 @@ def test_tokens_and_spans(tokenizer):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(["O", *(f"{p}-{t}" for p in "BIESLU" for t in ("A", "A-B", ""))])))
+@given(
+    st.lists(
+        st.sampled_from(["O", *(f"{p}{t}" for p in "BIESLUMb" for t in ("-A", "_A-B", "", "-"))])
+    )
+    | st.lists(st.sampled_from(["o", *(f"{t}-{p}" for p in "BIESLUMb" for t in ("A", "A-B"))]))
+)
 def test_entities(names):
     assert lite_tasks.spans_of_entities(names) == tags.entities(names)

@@ -36,3 +36,6 @@ def test_entities_are_counted_as_seqeval_does():
         expected = seqeval.metrics.classification_report(*columns)
         assert str(report_of_entities(right, found, TAGS)) == expected
     assert list(report_of_entities([[0]], [[0]], TAGS).averages.values()) == 3 * [(0, 0, 0, 0)]
+    untyped = report_of_entities([[1, 2, 0]], [[1, 0, 0]], ["O", "B", "I"])
+    expected = seqeval.metrics.classification_report([["B", "I", "O"]], [["B", "O", "O"]])
+    assert str(untyped) == expected and "_" in expected

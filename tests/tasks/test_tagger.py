@@ -198,6 +198,11 @@ def test_parts_of_speech_have_no_f1_and_no_entities(one_layer_folder):
     assert set(model.report([["a", "b"]], [["N", "V"]]).classes) <= {"N", "V"}
     with pytest.raises(ValueError, match="tags like B-PER.* call `tag`.* labels=.'N', 'V'."):
         model.entities(["a b"])
+    model = Tagger(one_layer_folder, [*NAMES, "X"], units=4)
+    with pytest.warns(UserWarning, match=r"for an F1 of entities.* Received: \['X'\], too"):
+        model._check_targets(None)
+    with pytest.raises(ValueError, match=r"Received: labels=\['X'\]$"):
+        model.entities(["a b"])
 
 
 def test_the_saved_model_gives_tags_and_bytes(trained_tagger, tmp_path):

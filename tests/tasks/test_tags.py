@@ -1,10 +1,12 @@
 import itertools
 import random
+import re
 
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from keras_elmo.tasks import tags
+from keras_elmo.tasks.metrics import EntityF1
 
 BIO = ["O", *(f"{prefix}-{kind}" for prefix in "BI" for kind in ("PER", "LOC"))]
 IOBES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
@@ -18,7 +20,12 @@ IOBES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC
         (["O", "B-X", "I-X", "L-X", "U-X"], "IOBES"),
         (["B-X", "I-X"], "BIO"),
         (["NOUN", "VERB"], None),
-        (["O", "I-PER"], None),  # without B- there is nothing to follow
+        (["O", "I-PER"], "BIO"),  # the scheme IO
+        (["O", "B", "I"], "BIO"),
+        (["B", "M", "E", "S"], "IOBES"),
+        (["o", "b_x", "i-x"], "BIO"),
+        (["O", "PER-B", "PER-I", "LOC_S"], "IOBES"),
+        (["O", "O-PER"], None),
         (["O", "B-PER", "X"], None),
         ([0, 1], None),
     ],
@@ -34,6 +41,33 @@ def test_entities_of_random_tags_are_those_of_seqeval(labels):
         row = [rng.choice(labels) for _ in range(rng.randrange(9))]
         expected = [(kind, a, b + 1) for kind, a, b in get_entities(row)]
         assert tags.entities(row) == expected
+
+
+FORMS = ["{0}-{1}", "{0}_{1}", "{1}-{0}", "{1}_{0}"]
+
+
+@pytest.mark.parametrize("form", [*FORMS, "{0}"])
+def test_other_forms_of_tags_have_the_same_entities(form):
+    rng, other = random.Random(0), dict(zip("BIES", "bMLu", strict=True))
+    for _ in range(500):
+        row = [rng.choice(IOBES) for _ in range(rng.randrange(9))]
+        row = [tag if form != "{0}" else tag.replace("LOC", "PER") for tag in row]
+        same = [tag if tag == "O" else form.format(other[tag[0]], tag[2:]) for tag in row]
+        expected = [("" if form == "{0}" else kind, *span) for kind, *span in tags.entities(row)]
+        assert tags.entities(same) == expected
+
+
+def test_a_type_without_a_first_or_a_last_tag_may_begin_or_end_with_any():
+    for labels, allowed in [(["O", "I-X", "I-Y"], 16), (["O", "B-X", "I-X", "I-Y"], 22)]:
+        assert tags.transitions(labels).sum() == allowed
+
+
+@pytest.mark.parametrize("odd", ["X", "[PAD]", "-", "", 0])
+def test_the_label_that_is_no_tag_is_named(odd):
+    assert tags.others_than_tags([*BIO, odd]) == [odd]
+    assert tags.others_than_tags(BIO) == tags.others_than_tags(["NOUN", "O"]) == []
+    with pytest.raises(ValueError, match=re.escape(f"Received: labels=[{odd!r}]")):
+        EntityF1([*BIO, odd])
 
 
 def encode(spans, length, scheme):

@@ -77,7 +77,7 @@ _SHARED = {
         "metavar": "NAME",
         "help": "the field or column of the text in JSON Lines (*.jsonl; it may be a list of "
         "tokens), CSV (*.csv) and TSV (*.tsv), whose first line names the columns; FASTA (*.fasta, "
-        "*.fa, *.faa) needs none, and its ids are kept",
+        "*.fa, *.fas, *.fna, *.faa, *.a3m) needs none, and its ids are kept",
     },
     "--format": {
         "choices": FORMATS,

@@ -8,7 +8,8 @@ TSV has no quotes. Blank lines, and rows whose fields are all blank, are not rec
 a list of tokens, also in a cell of a table.
 
 A record of FASTA is a line `>id description` and the lines of a sequence, which are joined; its
-fields are `id`, `description` and `sequence`. A line that begins with `;` is a comment.
+fields are `id`, `description` and `sequence`. A line that begins with `;` is a comment. Blanks and
+digits within a sequence are left out.
 """
 
 import ast
@@ -21,15 +22,17 @@ import os
 import re
 from typing import NamedTuple
 
-from keras_elmo.checks import check_choice, join_names, short_repr
+from keras_elmo.checks import check_choice, join_names, short_repr, warn
 from keras_elmo.files.text_files import HashedFile, decode_lines, input_name, is_pipe, open_text
 from keras_elmo.process.signals import check_signals
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "fasta")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl")
-_SUFFIXES |= dict.fromkeys((".fasta", ".fa", ".faa"), "fasta")
+_SUFFIXES |= dict.fromkeys((".fasta", ".fa", ".fas", ".fna", ".faa", ".a3m"), "fasta")
+_OTHER_SUFFIXES = (".fastq", ".fq", ".parquet", ".arrow", ".xlsx", ".xls", ".spacy")
 _DELIMITERS = ",;\t"  # of CSV
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_NO_LETTER, _LETTERS = re.compile(r"[\d\s]+"), re.compile("[A-Z*]*")  # of a line of FASTA
 _GAP = re.compile(r"[\s,]*")  # between the items of a JSON array
 _MAX_FIELD = 2**31 - 1  # characters: the largest limit of `csv` on every system; 131,072 without it
 
@@ -71,6 +74,11 @@ class Fields:
     def format_of(self, path):
         """The format of a file: an error if it has fields without `field`, or the reverse."""
         format = self.format or format_by_name(path)
+        if self.format is None and suffix_of(path) in _OTHER_SUFFIXES:
+            raise ValueError(
+                f"`format` must be one of {', '.join(FORMATS)}. Convert {path} to one of them, as "
+                f"the page on files of labels shows. Received: {suffix_of(path)}"
+            )
         if format not in ("text", "fasta") and self.field is None:
             raise ValueError(
                 f"`field` must name the field of {path} that is the text. Received: no name. "
@@ -290,18 +298,21 @@ def _json_texts(lines):
 
 
 def _fasta_records(lines, name):
-    first, header, parts, ids = 0, None, [], set()
+    first, header, parts, ids, warned = 0, None, [], set(), set()
+
+    def warn_once(rule, received):
+        if rule not in warned:
+            warned.add(rule)
+            warn(f"{rule}. Received: {name}, {received}, which is taken as it is")
+
     for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
         if line.startswith(">"):
             if header is not None:
                 key, description, *_ = [*header.split(None, 1), "", ""]
                 sequence = "".join(parts)
                 if not sequence or key in ids:
-                    reason = "another record of this id" if sequence else "no letters"
-                    raise ValueError(
-                        f"Each record of {name} must have letters, and an id of its own. Received: "
-                        f"line {first:,}, {short_repr(header)}, with {reason}"
-                    )
+                    rule = "Each record of FASTA should have letters, and an id of its own"
+                    warn_once(rule, f"line {first:,}, {short_repr(header)}")
                 ids.add(key)
                 yield first, {"id": key, "description": description, "sequence": sequence}
             first, header, parts = line_number, line[1:].strip(), []
@@ -311,7 +322,10 @@ def _fasta_records(lines, name):
                 f"line is a text. Received: line {line_number:,}, {short_repr(line)}"
             )
         elif not line.startswith(";"):
-            parts.append(line.strip())
+            parts.append(_NO_LETTER.sub("", line))
+            if not _LETTERS.fullmatch(parts[-1]):
+                rule = "Sequences should be capitals A-Z, as models of proteins have seen"
+                warn_once(rule, f"line {line_number:,}, {short_repr(line)}")
 
 
 def _table_records(rows, name, names):

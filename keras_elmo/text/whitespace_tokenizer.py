@@ -115,6 +115,7 @@ class CharacterTokenizer(WhitespaceTokenizer):
     """
 
     splits_on_spaces = keeps_punctuation = False
+    is_of_letters = True
 
     def _tokenize(self, strings, split):
         points, offsets = tf.strings.unicode_decode_with_offsets(

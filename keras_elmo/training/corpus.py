@@ -8,7 +8,8 @@ import numpy as np
 
 from keras_elmo.checks import check_choice, check_integers, join_names
 from keras_elmo.files.atomic import replacing_file
-from keras_elmo.files.text_files import decode_lines, find_files, open_text
+from keras_elmo.files.records import PLAIN, Fields, decode_records, format_by_name
+from keras_elmo.files.text_files import find_files, open_text, read_lines
 from keras_elmo.process.signals import check_signals
 from keras_elmo.text.reading import read_words
 from keras_elmo.text.tokenizers import TOKENIZERS, get_tokenizer
@@ -19,13 +20,13 @@ PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which 
 
 
 class Corpus:
-    """Text files with a sentence a line; `*.gz` are gzip. Blank lines are skipped.
+    """Text files with a sentence a line, or FASTA; `*.gz` are gzip. Blank lines are skipped.
 
     Args:
         patterns: a path, a pattern such as `"text/*.gz"`, or a list of them.
         encoding: str. The encoding of the files.
         errors: `"strict"` or `"replace"`: what to do with bytes that cannot be decoded.
-        tokenizer: how lines are split, a name; see `Elmo`.
+        tokenizer: how lines are split, a name; see `Elmo`. Of FASTA it must be `"characters"`.
 
     Raises:
         FileNotFoundError: a pattern matches no file.
@@ -36,7 +37,17 @@ class Corpus:
         check_choice(TOKENIZERS, tokenizer=tokenizer)
         self.files = find_files(patterns)
         self.encoding, self.errors, self.tokenizer = encoding, errors, tokenizer
+        if tokenizer != "characters" and any(map(self._is_fasta, self.files)):
+            raise ValueError(
+                "The letters of FASTA must be tokens: `tokenizer=characters`. "
+                f"Received: tokenizer={tokenizer}"
+            )
         self._counts = None
+
+    def _is_fasta(self, path):
+        """Whether a file is FASTA, and not text in Persian, which may be called *.fa, too."""
+        lines = filter(str.strip, read_lines(path, self.encoding, "replace"))
+        return format_by_name(path) == "fasta" and next(lines, ">")[0] in ">;"
 
     def counts(self, progress=None):
         """The number of sentences and of tokens; every line is read and checked, once.
@@ -85,9 +96,10 @@ class Corpus:
         bytes_read = 0
         with open_text(path) as file:
             compressed = getattr(file, "fileobj", file)
-            lines = decode_lines(file, path, self.encoding, self.errors)
-            for line_number, line in enumerate(lines, start=1):
-                yield line
+            fields = Fields() if self._is_fasta(path) else PLAIN
+            records = decode_records(file, path, self.encoding, self.errors, fields)
+            for line_number, record in enumerate(records, start=1):
+                yield record.text
                 if progress is not None and line_number % PROGRESS_LINES == 0:
                     before, bytes_read = bytes_read, compressed.tell()
                     progress(bytes_read - before)

@@ -46,22 +46,40 @@ def test_records_of_every_format(name, content, expected):
     assert [record.line for record in records] == lines
 
 
-FASTA = "\ufeff;v1\n>P1\ta protein\r\nMKT\r\n;b\n vL* \r\n\r\n>\nG\n>P2\nAC\n"
-SEQUENCES = [(2, "MKTvL*", ["P1"]), (7, "G", [""]), (9, "AC", ["P2"])]
+FASTA = "\ufeff;v1\n>P1\ta protein\r\nMKT\r\n;b\n 61 V L* \r\n\r\n>\nG\n>P2\nAC\n"
+SEQUENCES = [(2, "MKTVL*", ["P1"]), (7, "G", [""]), (9, "AC", ["P2"])]
 
 
-@pytest.mark.parametrize("name", ["a.fasta", "a.FA.gz", "a.faa"])
+@pytest.mark.parametrize("name", ["a.fasta", "a.FA.gz", "a.faa", "a.fas", "a.fna", "a.a3m"])
 def test_sequences_of_fasta(name):
     assert read(name, FASTA, Fields("sequence", ["id"])) == SEQUENCES
     assert read(name, FASTA, Fields("sequence", ["description"]))[0].kept == ["a protein"]
     assert read(name, "", Fields()) == []
     with pytest.raises(ValueError, match="must be FASTA.*Received: line 2, 'MKT'"):
         read(name, "\nMKT\n>a\n", Fields())
-    for fault in ("no letters", "another record"):
-        with pytest.raises(ValueError, match=f"id of its own. Received: line 4, 'P1', .*{fault}"):
-            read(name, ">P1\n\nA\n>P1\n" + "A\n" * (fault != "no letters"), Fields())
     with pytest.raises(ValueError, match="must have a field 'text'"):
         read(name, FASTA, Fields("text"))
+
+
+def test_doubtful_sequences_are_taken_with_a_warning_of_each_kind():
+    with pytest.warns(UserWarning) as found:
+        records = read("a.fasta", ">\nMk-t\n>x\nAA\nv\n>x\nGG\n>y\n", Fields("sequence", ["id"]))
+    assert [(text, *ids) for _, text, ids in records] == [
+        ("Mk-t", ""),
+        ("AAv", "x"),
+        ("GG", "x"),
+        ("", "y"),
+    ]
+    letters, ids = (str(warning.message) for warning in found)
+    assert "capitals A-Z" in letters and "a.fasta, line 2, 'Mk-t', which is taken" in letters
+    assert "an id of its own" in ids and "a.fasta, line 6, 'x'" in ids
+
+
+def test_what_is_no_text_file_is_refused_by_its_name(tmp_path):
+    for name in ("a.fastq", "a.fq.gz", "a.parquet", "a.xlsx", "a.spacy"):
+        with pytest.raises(ValueError, match=f"`format` must be one of text, .*Convert {name}"):
+            read(name, "@x\nA", Fields())
+    assert read("a.fq", "@x\nA", PLAIN) == [(1, "@x", []), (2, "A", [])]
 
 
 @pytest.mark.parametrize("name, format", [("a.fasta", None), ("a.txt", "fasta")])

@@ -10,6 +10,7 @@ from text.cases import CASES, RAW, outcome, text_of
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, Tagger, TextClassifier, strings
 from keras_elmo.analysis.occurrences import find_occurrences
+from keras_elmo.files.records import Words
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text import (
     CharacterTokenizer,
@@ -20,6 +21,7 @@ from keras_elmo.text import (
 )
 from keras_elmo.text.reading import check_tokens, read_tokens, read_words
 from keras_elmo.text.tensors import call_strings, fit_strings, text_tensor
+from keras_elmo.text.tokenizers import get_tokenizer
 
 TOKENIZER = WhitespaceTokenizer()  # one for all, since each traces a graph
 
@@ -219,3 +221,21 @@ def test_an_object_with_a_text_has_a_cure():
     for reader in READERS.values():
         with pytest.raises(TypeError, match=r"token.text for token in doc"):
             reader([[Token()]], TOKENIZER)
+
+
+@pytest.mark.parametrize("lines", [[">P1 a", "MKTAY"], ["@r1", "ACGT", "+", "IIII"]])
+def test_lines_of_ids_are_no_sequences(lines):
+    with pytest.raises(ValueError, match=f"without lines of their ids.*Received: '{lines[0]}' as"):
+        list(read_tokens(lines, get_tokenizer("characters")))
+    assert len(list(read_tokens(lines, get_tokenizer("whitespace")))) == len(lines)
+    for texts in (["> a", "b c"], ["@a", "b", "c"], [">"], ["MKT", ">P1", "MKT"]):
+        assert len(list(read_tokens(texts, get_tokenizer("characters")))) == len(texts)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_words_of_a_file_may_have_spaces():
+    words = Words(["New York", "Việt\u00a0Nam"])
+    tokens = [[word.encode() for word in words]]
+    assert list(read_tokens([words], get_tokenizer("treebank"))) == tokens
+    with pytest.raises(ValueError, match="must not hold whitespace"):
+        list(read_tokens([list(words)], get_tokenizer("treebank")))

@@ -43,6 +43,17 @@ def test_a_tokenizer_splits_the_lines(tmp_path):
         Corpus(tmp_path / "a.txt", tokenizer="moses")
 
 
+@pytest.mark.parametrize("name", ["a.fasta", "a.fa.gz"])
+def test_the_letters_of_fasta_are_tokens(tmp_path, name):
+    write(tmp_path / name, ">P1 a protein", "MK", "T", ">P2", "V")
+    corpus = Corpus(tmp_path / name, tokenizer="characters")
+    assert list(corpus.sentences()) == [["M", "K", "T"], ["V"]]
+    with pytest.raises(ValueError, match="must be tokens: `tokenizer=characters`.*=whitespace"):
+        Corpus(tmp_path / name)
+    write(tmp_path / name, "", "Persian", "> text")
+    assert list(Corpus(tmp_path / name).sentences()) == [["Persian"], [">", "text"]]
+
+
 @pytest.mark.parametrize(
     "name, data, message",
     [

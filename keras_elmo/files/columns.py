@@ -9,12 +9,11 @@ from keras_elmo.checks import short_repr
 from keras_elmo.files.records import Words, as_token, column_of, csv_rows
 from keras_elmo.files.text_files import decode_lines, input_name, open_text
 
-CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
-_DECLARATION = re.compile(r"#\s*global\.columns\s*=")  # of CoNLL-U Plus
+_CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
+_DECLARATION = re.compile(r"#\s*global\.columns\s*=(.*)")  # of CoNLL-U Plus
 _INTEGER = re.compile(r"-?\d{1,9}")
 # The number of a token in its sentence; also of a word of several (1-2), or an empty node (1.1).
 _INDEX = re.compile(r"(?:\d{1,9}[-.])?(\d{1,9})")
-_JOINTS = "|/_"  # between a word and its tag
 _HEADINGS = (
     "text sentence word token form review tweet message comment title content "
     "label class category target sentiment tag ner ne pos upos xpos"
@@ -67,30 +66,22 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
     """
     name, given = input_name(path), [field for field in fields.values() if field is not None]
     rows = _read_rows(path, format, encoding, errors, given)
-    names, is_table = CONLLU if format == "conllu" else [], format == "csv"
-    if rows and (declaration := _DECLARATION.match(rows[0].line)):
-        names = rows[0].line[declaration.end() :].lower().split()
-    is_conllu = bool(names)
+    declared = _DECLARATION.match(rows[0].line) if rows else None
+    names = declared[1].lower().split() if declared else _CONLLU if format == "conllu" else []
+    is_conllu, is_table = bool(names), format == "csv"
     if not is_conllu and not all(_INTEGER.fullmatch(str(field)) for field in given):
         rows = list(itertools.dropwhile(_Row.is_blank, rows))
         names = [cell.strip().lower() for row in rows[:1] for cell in row.cells]
         rows, is_table = rows[1:], True
-    first_token = names.index("form") if "form" in names else 0
-    first_tag = CONLLU.index("upos") if names == CONLLU else -1
-    token, label, key = (
-        default if field is None else _column(argument, field, names)
-        for (argument, field), default in zip(
-            fields.items(), (first_token, first_tag, None), strict=True
-        )
-    )
+    usual = [names.index("form") if "form" in names else 0, 3 if names == _CONLLU else -1, None]
+    columns = zip(fields.items(), usual, strict=True)
+    token, label, key = (_column(*field, names, default) for field, default in columns)
     blocks = [list(b) for is_blank, b in itertools.groupby(rows, _Row.is_blank) if not is_blank]
-    if is_table and key is None and len(blocks) == 1 and len(blocks[0][0].cells) > 2:
-        raise _wrong_columns(name, "one sentence without a blank line", blocks[0][0].cells)
+    is_whole = is_table and key is None and len(blocks) == 1
     if key is not None:
         blocks = [part for block in blocks for part in _split(block, key)]
-    # Lines that begin with # before all other lines of a sentence are comments, or tokens.
-    starts = [sum(1 for _ in itertools.takewhile(_Row.has_hash, block)) for block in blocks]
-    clear = [row for block, start in zip(blocks, starts, strict=True) for row in block[start:]]
+    # Lines that begin with # before the tokens of a sentence are comments, or tokens.
+    clear = [row for block in blocks for row in itertools.dropwhile(_Row.has_hash, block)]
     while clear and not names and not any(row.cells[-1].strip() for row in clear):
         for row in itertools.chain(*blocks):
             if not row.cells[-1].strip():
@@ -100,24 +91,23 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
         return row.cell(label).strip() if len(row.cells) > 1 else ""
 
     widths, known = collections.Counter(len(row.cells) for row in clear), {"O", *map(tag_of, clear)}
-    width, has_tabs = max(widths, key=widths.get, default=None), any("\t" in x.line for x in clear)
-
-    def is_comment(row):
-        is_other = width not in (None, len(row.cells)) or (has_tabs and "\t" not in row.line)
-        return is_conllu or is_other or (row.line.startswith("# ") and tag_of(row) not in known)
-
-    indices = [row.cells[0] for row in clear]
+    width, indices = max(widths, key=widths.get, default=None), [row.cells[0] for row in clear]
     has_indices = names[:1] == ["id"] or (
         token != 0 and all(map(_INDEX.fullmatch, indices)) and any(map(str.isdecimal, indices))
     )
+
+    def is_token(row, is_first):
+        if row.has_hash() and (is_first or is_conllu):
+            has_known_tag = not row.line.startswith("# ") or tag_of(row) in known
+            return not is_conllu and width in (None, len(row.cells)) and has_known_tag
+        return row.cells[0] != "-DOCSTART-" and (not has_indices or row.cells[0].isdecimal())
+
     sentences = []
-    for block, start in zip(blocks, starts, strict=True):
+    for block in blocks:
         lines = [row.line for row in block] if is_conllu else []
         sentence = Sentence(Words(), [], lines, [], label)
         for place, row in enumerate(block):
-            if row.has_hash() and (place < start or is_conllu) and is_comment(row):
-                continue
-            if row.cells[0] == "-DOCSTART-" or (has_indices and not row.cells[0].isdecimal()):
+            if not is_token(row, is_first=not sentence.places):
                 continue
             word, tag = as_token(row.cell(token)), tag_of(row)
             count = len(names if is_conllu else block[(sentence.places or [place])[0]].cells)
@@ -131,20 +121,22 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
             sentence.tags.append(tag)
             sentence.places.append(place)
         sentences.append(sentence)
-    tags = {tag for sentence in sentences for tag in sentence.tags}
-    if has_tags and names == CONLLU and tags <= {"_"}:
-        raise ValueError(f"{name} must hold words with {CONLLU[label]} tags. Received: none")
-    max_words = 1 if is_table else 2 if has_tags else len(sentences)
-    check_sentences(name, sentences, max_words, clear[0].cells if clear else ())
-    is_open = has_tags and not is_conllu and fields["label_field"] is None and len(clear) > 1
-    if is_open and width > 2 and len(tags) == 1 and tags != {"O"}:
-        raise _wrong_columns(name, f"the tag {tags.pop()!r} alone", clear[0].cells)
+    if has_tags and {tag for row in sentences for tag in row.tags} <= {"_"} and (names or clear):
+        kind = names[label] if names else "other"
+        raise ValueError(
+            f"{name} must hold words with {kind} tags. Received: none in the column `label_field`"
+        )
+    cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
+    check_sentences(name, sentences, max_words, cells, is_whole)
     return sentences
 
 
-def check_sentences(name, sentences, max_words, cells=()):
-    """Refuses what surely is not tokens and tags: sentences of a word each, if there are more than
-    `max_words`. `cells` are the columns of the first row."""
+def check_sentences(name, sentences, max_words=1, cells=(), is_whole=False):
+    """Refuses what surely is not tokens and tags.
+
+    If there are more than `max_words` sentences, one must have two tokens. `cells` are the columns
+    of the first row. `is_whole`: nothing separates sentences.
+    """
     rows = [sentence.tokens for sentence in sentences if sentence.tokens]
     tokens, tags = ([x for row in sentences for x in row[k]] for k in range(2))
     fault, longest = None, max(map(len, rows), default=0)
@@ -152,24 +144,22 @@ def check_sentences(name, sentences, max_words, cells=()):
         fault = "tokens that count"
     elif longest > 1 and len(cells) > 2 and all(len(set(row)) == 1 for row in rows):
         fault = "the same token throughout a sentence"
-    elif longest == 1 and len(rows) > max_words:
+    elif longest == 1 and max_words is not None and len(rows) > max_words:
         fault = "one token in each sentence"
+    elif is_whole and len(cells) > 2:
+        fault = "one sentence without a blank line"
     elif 3 < len(set(tags)) >= 0.8 * len(tags) and len(set(tags)) > len(set(tokens)):
         fault = "more tags than tokens"
     elif wrong := next(filter(_PART_OF_LIST.search, tags), None):
         fault = f"a tag {wrong!r}, part of a list"
     if fault:
-        raise _wrong_columns(name, fault, cells)
+        columns = ", ".join(f"{index}: {short_repr(cell)}" for index, cell in enumerate(cells))
+        raise ValueError(
+            f"{name} must hold sentences of tokens with tags. `token_field` names the column of "
+            "the token, `label_field` that of the tag, and `sentence_field` one that changes where "
+            f"a sentence begins. Received: {fault}" + (columns and f"; the first row has {columns}")
+        )
     check_heading(name, tokens, tags)
-
-
-def _wrong_columns(name, fault, cells):
-    columns = ", ".join(f"{index}: {short_repr(cell)}" for index, cell in enumerate(cells))
-    return ValueError(
-        f"{name} must hold sentences of tokens with tags. `token_field` names the column of the "
-        "token, `label_field` that of the tag, and `sentence_field` one that changes where a "
-        f"sentence begins. Received: {fault}" + (f"; the first row has {columns}" if cells else "")
-    )
 
 
 def check_heading(name, texts, labels, field="token_field"):
@@ -184,9 +174,8 @@ def check_heading(name, texts, labels, field="token_field"):
     is_unlike_texts = min(counts.values()) > 1 and all(len(x.split()) > 1 for x in texts)
     if is_heading or is_of_another_kind or is_unlike_texts:
         raise ValueError(
-            f"If the first line of {name} names its columns, `{field}` and `label_field` must be "
-            "such names, and the format of texts `tsv`. "
-            f"Received: the label {label!r} in the first line alone, beside {text!r}"
+            f"The first line of {name} surely names its columns: give `{field}={text}` and "
+            f"`label_field={label}`, for texts with the format `tsv`. Received: a label {label!r}"
         )
 
 
@@ -203,9 +192,11 @@ def _read_rows(path, format, encoding, errors, given):
         lines = decode_lines(file, name, encoding, errors, keep_ends=format == "csv")
         if format == "csv":
             return [_Row(number, "", cells) for number, cells in csv_rows(lines, name, given)]
-        rows = [_Row(number, line, _cells(line)) for number, line in enumerate(lines, start=1)]
+        lines = list(lines)
+    has_tabs = any("\t" in line for line in lines if not line.startswith("#"))
+    rows = [_Row(number, line, _cells(line, has_tabs)) for number, line in enumerate(lines, 1)]
     words = [word for row in rows if not row.line.startswith("# ") for word in row.cells]
-    joint = next((x for x in _JOINTS if words and all(x in word for word in words)), None)
+    joint = next((x for x in "|/_" if words and all(x in word for word in words)), None)
     if joint is None or not any(len(row.cells) > 1 for row in rows):
         return rows
     count, split = min(word.count(joint) for word in words), []
@@ -215,12 +206,17 @@ def _read_rows(path, format, encoding, errors, given):
     return split
 
 
-def _cells(line):
+def _cells(line, has_tabs):
     """The columns of a line: between tabs, or between spaces if there is no tab."""
-    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+    if "\t" in line or (has_tabs and line.startswith("#")):
+        return line.split("\t")
+    return [part for part in line.split(" ") if part]
 
 
-def _column(argument, field, names):
+def _column(argument, field, names, default):
+    """The number of the column that a field names."""
+    if field is None:
+        return default
     index = column_of(str(field).lower(), names)
     if index is None and not _INTEGER.fullmatch(str(field)):
         raise ValueError(

@@ -95,8 +95,8 @@ def read_tagged(
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
     """
-    columns = (token_field, sentence_field)
-    found = read_sentences(path, field, label_field, format, encoding, errors, *columns)
+    decoding, columns = (encoding, errors), (token_field, sentence_field)
+    found = read_sentences(path, field, label_field, format, *decoding, *columns)
     if not (pairs := [row[:2] for row in found if row.tokens]):
         raise ValueError(
             f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
@@ -116,37 +116,27 @@ def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
 
 
 def read_sentences(
-    path,
-    field=None,
-    label_field=None,
-    format=None,
-    encoding="utf-8",
-    errors="strict",
-    token_field=None,
-    sentence_field=None,
-    has_tags=True,
+    path, field, label_field, format, encoding, errors, token_field, sentence_field, has_tags=True
 ):
     """The `Sentence`s of a file, see `read_tagged`; of a file with a token a line also the parts
     without tokens, and, if not `has_tags`, tokens without tags."""
-    name, has_columns = input_name(path), (token_field, sentence_field) != (None, None)
-    if suffix_of(path) in (".conllu", ".conllup"):
-        format = format or "conllu"
-    format = format or format_by_name(path)
-    is_other = format in ("jsonl", "fasta")
-    if (field is not None and (has_columns or format == "conllu")) or (has_columns and is_other):
+    has_columns = (token_field, sentence_field) != (None, None)
+    is_conllu = format is None and suffix_of(path) in (".conllu", ".conllup")
+    format = "conllu" if is_conllu else format or format_by_name(path)
+    is_record = format in ("jsonl", "fasta") or (format == "csv" and not has_columns)
+    if (field is not None and (has_columns or format == "conllu")) or (has_columns and is_record):
         raise ValueError(
             "With `token_field` each token must be a line of CoNLL or a row of CSV, and CoNLL-U "
             f"must be read without `field`. Received: field={field}"
         )
-    if field is None and (has_columns or format not in ("jsonl", "csv", "fasta")):
+    if field is None and not is_record:
         fields = {"token_field": token_field, "label_field": label_field}
         fields["sentence_field"] = sentence_field
         return read_columns(path, format, encoding, errors, fields, has_tags)
-    label_field = None if field is None else label_field
-    records = list(_read_records(path, field, label_field, format, encoding, errors))
-    sentences = [_sentence(record, name, field, label_field) for record in records]
+    records = list(_read_records(path, field, field and label_field, format, encoding, errors))
+    sentences = [_sentence(record, input_name(path), field, label_field) for record in records]
     has_lists = any(isinstance(record.text, list) for record in records)
-    check_sentences(name, sentences, max_words=len(records) if has_lists else 1)
+    check_sentences(input_name(path), sentences, max_words=None if has_lists else 1)
     return sentences
 
 

@@ -136,12 +136,13 @@ def _embed(options):
 
 
 def _lines(file, name):
-    """The lines of a binary file, as keras_elmo reads them: only `\\n` and `\\r\\n` end one."""
-    for number, line in enumerate(file, start=1):
+    """The lines of a binary file, as keras_elmo reads them: `\\n`, `\\r\\n` and `\\r` end one."""
+    lines = (line for part in file for line in part.rstrip(b"\r\n").split(b"\r"))
+    for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
         try:
-            yield line.decode().rstrip("\r\n")
+            yield line.decode()
         except UnicodeDecodeError:
             raise ValueError(
                 f"{name} must be UTF-8. Received: line {number:,}: {line[:60]!r}. "

@@ -11,6 +11,7 @@ PLUS = "# global.columns = ID FORM NER:TAG\n# x\n1\tAda\tB-PER\n2\tmet\tO\n\n1\t
 KAGGLE = "#,Word,POS,Tag\nS 1,Ada,NN,B-PER\n,met,V,O\nS 2,Oslo,NN,B-LOC\n"
 WEBANNO = "#T_SP=x\n\n\n#Text=Ada met Oslo or x\n1-1\t0-3\tAda\tB-PER\t\n1-2\t4-7\tmet\tO\t\n\n"
 SENTENCE = ("Word", "Tag", "#")
+DEFAULTS = (None, None, None, "utf-8", "strict", None, None)  # of `read_sentences`
 
 
 def write(tmp_path, name, text):
@@ -55,13 +56,13 @@ def test_the_column_of_the_token(tmp_path, name, text, fields):
         ("a.tsv", "1 a X\n2 b Y\n\n3 a X\n", (), "tokens that count; .* 0: '1', 1: 'a', 2: 'X'"),
         ("a.tsv", WEBANNO, (), "tokens that count"),
         ("a.conll", ONTONOTES, (), "the same token throughout"),
-        ("a.iob2", IDS, (1,), "the tag 'x' alone"),
+        ("a.conll", IDS.replace("\tx", "\t_"), (1,), "words with other tags. .* `label_field`"),
         ("a.csv", KAGGLE, ("Word", "Tag"), "`sentence_field` one that .* one sentence without a"),
         ("a.txt", "Ada O\n\nmet O\n\nOslo O\n", (), "one token in each sentence"),
         ("a.txt", "Ada ['O',\nmet 'O']\n", (), r"a tag \"\['O',\", part of a list"),
         ("a.txt", "ham\ta b\nspam\ta c\nham\ta\nham\tc\n", (), "more tags than tokens"),
-        ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "the first line .* `token_field` and `lab"),
-        ("a.csv", KAGGLE, (1, 3, 0), "the label 'Tag' in the first line alone, beside 'Word'"),
+        ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "give `token_field=Word` and `label_field=NE-T"),
+        ("a.csv", KAGGLE, (1, 3, 0), "first line .* surely .*: give `token_field=Word` and"),
         ("a.csv", KAGGLE, ("word", "Taag", "#"), "`label_field` must be the number .* its name"),
         ("a.txt", "Ada met Oslo .\nShe did .\n", (), "line 2, .* 3 columns in a sentence of 4"),
         ("a.jsonl", "{}", ("x",), "each token must be a line of CoNLL or a row"),
@@ -95,7 +96,7 @@ def test_a_blank_word_is_a_no_break_space(tmp_path):
 
 def test_lines_without_tags(tmp_path):
     path = write(tmp_path, "a.conll", "# id x\nfun\n#fun\n\nfun\n")
-    found = read_sentences(path, has_tags=False)
+    found = read_sentences(path, *DEFAULTS, has_tags=False)
     assert [sentence.tokens for sentence in found] == [["fun", "#fun"], ["fun"]]
     with pytest.raises(ValueError, match="a token and a tag, or be blank. Received: line 2, 'fun'"):
         read(path)
@@ -105,6 +106,7 @@ def test_the_lines_of_conllu_take_other_tags(tmp_path):
     rest = "\t_" * 5 + "\tSpaceAfter=No"
     lines = ["# text = Ad's", f"1-2\tAd's\t_\t_{rest}", f"1\tAd\t_\t_{rest}"]
     lines += [f"2\t's\t_\t_{rest}", f"2.1\tx\t_\t_{rest}", "", "# end"]
-    first, last = read_sentences(write(tmp_path, "a.conllu", "\n".join(lines)), has_tags=False)
+    path = write(tmp_path, "a.conllu", "\n".join(lines))
+    first, last = read_sentences(path, *DEFAULTS, has_tags=False)
     lines[2:4] = f"1\tAd\t_\tX{rest}", f"2\t's\t_\tY{rest}"
     assert [*first.with_tags(["X", "Y"]), "", *last.with_tags([])] == lines

@@ -57,9 +57,9 @@ def test_texts(tmp_path, name, text, arguments, expected):
         ("a.tsv", "a\t+\n", ("x",), "must be given together"),
         ("a.csv", "a,+\n", (), "`field` must name the field of .*a.csv that is the text"),
         ("a.tsv", "+\ta b\n-\tc d\n+\te\n", (), "`field=1` and `label_field=0`.* 3 labels for 2"),
-        ("a.tsv", "Text\tmy label\na\t+\nb\t-\n", (), "the label 'my label' in the first"),
-        ("a.tsv", "x\ty1\na\t1\nb\t-1\n", (), "`field` and `label_field` must be such names"),
-        ("a.tsv", "x\ty\n" + "a b\t+\nc d\t-\n" * 2, (), "the label 'y' in the first line"),
+        ("a.tsv", "Text\tmy label\na\t+\nb\t-\n", (), "`field=Text` and `label_field=my label`"),
+        ("a.tsv", "x\ty1\na\t1\nb\t-1\n", (), "surely names its columns: .* `label_field=y1`"),
+        ("a.tsv", "x\ty\n" + "a b\t+\nc d\t-\n" * 2, (), "surely names its columns"),
     ],
 )
 def test_wrong_files_of_texts(tmp_path, name, text, arguments, message):

@@ -69,7 +69,7 @@ def test_both_commands_read_the_same_sentences(run, small_folder, monkeypatch):
         (["text.txt", "-o", "vectors.hdf5"], "must be named \\*.npz"),
         (["nowhere.txt", "-o", "vectors.npz"], "nowhere.txt"),
         (["text.txt", "-o", "nowhere/vectors.npz"], "nowhere"),
-        (["latin.txt", "-o", "vectors.npz"], "be UTF-8. Received: line 2: b'caf\\\\xe9.*`iconv"),
+        (["latin.txt", "-o", "vectors.npz"], "be UTF-8. Received: line 3: b'caf\\\\xe9.*`iconv"),
     ],
 )
 def test_errors_are_one_line_and_leave_nothing(run, arguments, message):

@@ -88,7 +88,7 @@ CASES = {
 # The bytes of a file, and its sentences for both commands.
 FILE = (
     b"\xef\xbb\xbfThe cat.\n\n  \ra\rb\r\n\xef\xbb\xbfc\xe2\x80\xa8d\0e\x0cf\xc2\x85g\r\r\nno end",
-    ["The cat.", "", "  \ra\rb", "\ufeffc\u2028d\0e\x0cf\x85g", "no end"],
+    ["The cat.", "", "  ", "a", "b", "\ufeffc\u2028d\0e\x0cf\x85g", "no end"],
 )
 
 

@@ -121,13 +121,13 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
             sentence.tags.append(tag)
             sentence.places.append(place)
         sentences.append(sentence)
+    cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
+    check_sentences(name, sentences, max_words, cells, is_whole)
     if has_tags and {tag for row in sentences for tag in row.tags} <= {"_"} and (names or clear):
         kind = names[label] if names else "other"
         raise ValueError(
             f"{name} must hold words with {kind} tags. Received: none in the column `label_field`"
         )
-    cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
-    check_sentences(name, sentences, max_words, cells, is_whole)
     return sentences
 
 

@@ -133,7 +133,12 @@ def read_sentences(
         fields = {"token_field": token_field, "label_field": label_field}
         fields["sentence_field"] = sentence_field
         return read_columns(path, format, encoding, errors, fields, has_tags)
-    records = list(_read_records(path, field, field and label_field, format, encoding, errors))
+    if field is None:
+        raise ValueError(
+            f"`field` must name the field of {input_name(path)} with the tokens of a sentence; or "
+            "`token_field` that of one token, if each has a row. Received: neither"
+        )
+    records = list(_read_records(path, field, label_field, format, encoding, errors))
     sentences = [_sentence(record, input_name(path), field, label_field) for record in records]
     has_lists = any(isinstance(record.text, list) for record in records)
     check_sentences(input_name(path), sentences, max_words=None if has_lists else 1)

@@ -61,7 +61,7 @@ def test_the_column_of_the_token(tmp_path, name, text, fields):
         ("a.txt", "Ada O\n\nmet O\n\nOslo O\n", (), "one token in each sentence"),
         ("a.txt", "Ada ['O',\nmet 'O']\n", (), r"a tag \"\['O',\", part of a list"),
         ("a.txt", "ham\ta b\nspam\ta c\nham\ta\nham\tc\n", (), "more tags than tokens"),
-        ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "give `token_field=Word` and `label_field=NE-T"),
+        ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "give `token_field=Word` and `label_fie"),
         ("a.csv", KAGGLE, (1, 3, 0), "first line .* surely .*: give `token_field=Word` and"),
         ("a.csv", KAGGLE, ("word", "Taag", "#"), "`label_field` must be the number .* its name"),
         ("a.txt", "Ada met Oslo .\nShe did .\n", (), "line 2, .* 3 columns in a sentence of 4"),

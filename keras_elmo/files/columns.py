@@ -105,41 +105,32 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
     sentences = []
     for block in blocks:
         lines = [row.line for row in block] if is_conllu else []
-        sentence = Sentence(Words(), [], lines, [], label)
+        sentences.append(sentence := Sentence(Words(), [], lines, [], label))
         for place, row in enumerate(block):
             if not is_token(row, is_first=not sentence.places):
                 continue
-            word, tag = as_token(row.cell(token)), tag_of(row)
-            count = len(names if is_conllu else block[(sentence.places or [place])[0]].cells)
-            if not word or (has_tags and not tag) or len(row.cells) != count:
+            sentence.tokens.append(as_token(row.cell(token)))
+            sentence.tags.extend([tag_of(row)] if has_tags else [])
+            sentence.places.append(place)
+            count = len(names if is_conllu else block[sentence.places[0]].cells)
+            if not all(sentence.tokens[-1:] + sentence.tags[-1:]) or len(row.cells) != count:
                 raise ValueError(
                     f"Each line of {name} must hold a token and a tag, or be blank. Received: line "
                     f"{row.number:,}, {short_repr(row.line or row.cells)}, with {len(row.cells)} "
                     f"columns in a sentence of {count}"
                 )
-            sentence.tokens.append(word)
-            sentence.tags.append(tag)
-            sentence.places.append(place)
-        sentences.append(sentence)
     cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
     check_sentences(name, sentences, max_words, cells, is_whole)
-    if has_tags and {tag for row in sentences for tag in row.tags} <= {"_"} and (names or clear):
-        kind = names[label] if names else "other"
-        raise ValueError(
-            f"{name} must hold words with {kind} tags. Received: none in the column `label_field`"
-        )
     return sentences
 
 
 def check_sentences(name, sentences, max_words=1, cells=(), is_whole=False):
-    """Refuses what surely is not tokens and tags.
-
-    If there are more than `max_words` sentences, one must have two tokens. `cells` are the columns
-    of the first row. `is_whole`: nothing separates sentences.
+    """Refuses what surely is not tokens and tags. Of more than `max_words` sentences one must have
+    two tokens. `cells` are the columns of the first row. `is_whole`: nothing separates sentences.
     """
     rows = [sentence.tokens for sentence in sentences if sentence.tokens]
     tokens, tags = ([x for row in sentences for x in row[k]] for k in range(2))
-    fault, longest = None, max(map(len, rows), default=0)
+    fault, longest, kinds = None, max(map(len, rows), default=0), set(tags)
     if longest > 1 and all(map(_is_count, rows)):
         fault = "tokens that count"
     elif longest > 1 and len(cells) > 2 and all(len(set(row)) == 1 for row in rows):
@@ -148,7 +139,9 @@ def check_sentences(name, sentences, max_words=1, cells=(), is_whole=False):
         fault = "one token in each sentence"
     elif is_whole and len(cells) > 2:
         fault = "one sentence without a blank line"
-    elif 3 < len(set(tags)) >= 0.8 * len(tags) and len(set(tags)) > len(set(tokens)):
+    elif kinds == {"_"}:
+        fault = "no tag but _"
+    elif 3 < len(kinds) >= 0.8 * len(tags) and len(kinds) > len(set(tokens)):
         fault = "more tags than tokens"
     elif wrong := next(filter(_PART_OF_LIST.search, tags), None):
         fault = f"a tag {wrong!r}, part of a list"
@@ -193,24 +186,21 @@ def _read_rows(path, format, encoding, errors, given):
         if format == "csv":
             return [_Row(number, "", cells) for number, cells in csv_rows(lines, name, given)]
         lines = list(lines)
-    has_tabs = any("\t" in line for line in lines if not line.startswith("#"))
-    rows = [_Row(number, line, _cells(line, has_tabs)) for number, line in enumerate(lines, 1)]
-    words = [word for row in rows if not row.line.startswith("# ") for word in row.cells]
+    words = [word for line in lines if not line.startswith("# ") for word in line.split()]
     joint = next((x for x in "|/_" if words and all(x in word for word in words)), None)
-    if joint is None or not any(len(row.cells) > 1 for row in rows):
-        return rows
-    count, split = min(word.count(joint) for word in words), []
-    for number, _, cells in rows:  # `Ada|B-PER met|O`: a line is a sentence.
-        split += [_Row(number, word, word.rsplit(joint, count)) for word in cells]
-        split.append(_Row(number, "", []))
-    return split
-
-
-def _cells(line, has_tabs):
-    """The columns of a line: between tabs, or between spaces if there is no tab."""
-    if "\t" in line or (has_tabs and line.startswith("#")):
-        return line.split("\t")
-    return [part for part in line.split(" ") if part]
+    if joint and any(" " in line.strip() for line in lines):
+        # `Ada|B-PER met|O`: a line is a sentence.
+        count = min(word.count(joint) for word in words)
+        lines = ["\t".join(x.rsplit(joint, count)) for line in lines for x in (*line.split(), "")]
+    # Tabs separate the columns, or else spaces; comments are split as the other lines are.
+    has_tabs = any("\t" in line for line in lines if not line.startswith("#"))
+    cells = (
+        line.split("\t")
+        if "\t" in line or (has_tabs and line.startswith("#"))
+        else re.findall("[^ ]+", line)
+        for line in lines
+    )
+    return list(map(_Row, itertools.count(1), lines, cells))
 
 
 def _column(argument, field, names, default):

@@ -130,8 +130,9 @@ def read_sentences(
             f"must be read without `field`. Received: field={field}"
         )
     if field is None and not is_record:
-        fields = {"token_field": token_field, "label_field": label_field}
-        fields["sentence_field"] = sentence_field
+        fields = dict(
+            token_field=token_field, label_field=label_field, sentence_field=sentence_field
+        )
         return read_columns(path, format, encoding, errors, fields, has_tags)
     if field is None:
         raise ValueError(
@@ -202,8 +203,7 @@ def _read_records(path, field, label_field, format, encoding, errors):
 def _as_label(value):
     """A label, or the only one of a list, as a string; `""` for what is not one."""
     value = as_list(value)
-    if isinstance(value, list) and len(value) == 1:
-        (value,) = value
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return str(value).strip() if isinstance(value, str | int) else ""
 
 

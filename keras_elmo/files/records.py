@@ -33,7 +33,6 @@ _OTHER_SUFFIXES = (".fastq", ".fq", ".parquet", ".arrow", ".xlsx", ".xls", ".spa
 _DELIMITERS = ",;\t"  # of CSV
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _NO_LETTER, _LETTERS = re.compile(r"[\d\s]+"), re.compile("[A-Z*]*")  # of a line of FASTA
-_GAP = re.compile(r"[\s,]*")  # between the items of a JSON array
 _MAX_FIELD = 2**31 - 1  # characters: the largest limit of `csv` on every system; 131,072 without it
 
 
@@ -259,12 +258,18 @@ def column_of(field, columns):
 
 
 def _json_records(lines, name):
-    for line_number, line in _json_texts(enumerate(lines, start=1)):
+    lines = enumerate(lines, start=1)
+    for line_number, line in lines:
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("["):
+            line = "\n".join([line, *(line for _, line in lines)])
         try:
-            record = json.loads(line)
+            found = json.loads(line)
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
-                json.dumps(record, ensure_ascii=False).encode()
-            fault = None if isinstance(record, dict) else "it is not an object"
+                json.dumps(found, ensure_ascii=False).encode()
+            found = found if isinstance(found, list) else [found]
+            fault = None if all(isinstance(x, dict) for x in found) else "it is not an object"
         except (ValueError, RecursionError) as error:
             fault = getattr(error, "msg", error)
         if fault:
@@ -272,39 +277,11 @@ def _json_records(lines, name):
                 f"{name} must hold JSON objects, one on each line, or in an array. Received: line "
                 f"{line_number:,}, {short_repr(line)}, which cannot be read ({fault})"
             )
-        yield line_number, record
-
-
-def _json_texts(lines):
-    """Yields the lines that are not blank; or the items of an array, each with its first line."""
-    for number, line in lines:
-        if not line.strip():
-            continue
-        if not line.lstrip().startswith("["):
-            yield number, line
-            continue
-        text = "\n".join([line, *(line for _, line in lines)])
-        place, before = text.index("[") + 1, 0
-        while True:
-            place = _GAP.match(text, place).end()
-            number, before = number + text.count("\n", before, place), place
-            if text[place : place + 1] == "]" and not text[place + 1 :].strip():
-                return
-            end = len(text)
-            with contextlib.suppress(ValueError, RecursionError):
-                end = json.JSONDecoder().raw_decode(text, place)[1]
-            yield number, text[place:end]
-            place = end
+        yield from ((line_number, record) for record in found)
 
 
 def _fasta_records(lines, name):
-    first, header, parts, ids, warned = 0, None, [], set(), set()
-
-    def warn_once(rule, received):
-        if rule not in warned:
-            warned.add(rule)
-            warn(f"{rule}. Received: {name}, {received}, which is taken as it is")
-
+    first, header, parts, ids, doubts = 0, None, [], set(), {}
     for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
         if line.startswith(">"):
             if header is not None:
@@ -312,7 +289,7 @@ def _fasta_records(lines, name):
                 sequence = "".join(parts)
                 if not sequence or key in ids:
                     rule = "Each record of FASTA should have letters, and an id of its own"
-                    warn_once(rule, f"line {first:,}, {short_repr(header)}")
+                    doubts.setdefault(rule, f"line {first:,}, {short_repr(header)}")
                 ids.add(key)
                 yield first, {"id": key, "description": description, "sequence": sequence}
             first, header, parts = line_number, line[1:].strip(), []
@@ -325,31 +302,29 @@ def _fasta_records(lines, name):
             parts.append(_NO_LETTER.sub("", line))
             if not _LETTERS.fullmatch(parts[-1]):
                 rule = "Sequences should be capitals A-Z, as models of proteins have seen"
-                warn_once(rule, f"line {line_number:,}, {short_repr(line)}")
+                doubts.setdefault(rule, f"line {line_number:,}, {short_repr(line)}")
+    for rule, received in doubts.items():
+        warn(f"{rule}. Received: {name}, {received}, which is taken as it is")
 
 
 def _table_records(rows, name, names):
     rows = ((line_number, row) for line_number, row in rows if any(map(str.strip, row)))
     first, columns = next(rows, (0, []))
-    numbers = [str(index) for index in range(len(columns))]
-    if set(names) <= set(numbers) and not set(names) & set(columns):
-        rows, columns = itertools.chain([(first, columns)], rows), numbers
-    for field in names if columns else ():
-        if columns.count(field) != 1:
-            hint = (
-                "`format` says what separates them" if len(columns) == 1 else "or give its number"
-            )
-            raise ValueError(
-                f"{name} must have a column {field!r} in its first line, once. "
-                f"Received: {short_repr(columns)}; {hint}"
-            )
+    indices = [column_of(field, columns) for field in names] if columns else []
+    if None in indices:
+        raise ValueError(
+            f"{name} must have a column {names[indices.index(None)]!r} in its first line, once. "
+            f"Received: {short_repr(columns)}. (`format` says what separates them.)"
+        )
+    if not set(names) & set(columns):  # Numbers name the columns.
+        rows = itertools.chain([(first, columns)] if columns else [], rows)
     for line_number, row in rows:
         if len(row) != len(columns):
             raise ValueError(
                 f"Each row of {name} must have the {len(columns)} fields that its first line "
                 f"names. Received: line {line_number:,}, with {len(row)}: {short_repr(row)}"
             )
-        yield line_number, dict(zip(columns, row, strict=True))
+        yield line_number, {field: row[k] for field, k in zip(names, indices, strict=True)}
 
 
 def csv_rows(lines, name, names=()):

@@ -23,7 +23,7 @@ _RULE = (
 _MARK = r"[.,;:!?)]+"
 # Three letters, or else abbreviations such as `Mr.` and numbers of lists would count, too.
 _WORD_WITH_MARK = re.compile(rf"[^\W\d_]{{3}}{_MARK}(?!\S)")
-_SEQUENCE = re.compile(r"[A-Za-z*.-]+")
+_SEQUENCES = re.compile(r">.*\n[A-Za-z*.-]+(\n|$)|@.*\n.*\n\+")
 _MARK_ALONE = re.compile(rf"(?<!\S){_MARK}(?!\S)")
 _MANY_MARKS = 3
 
@@ -227,15 +227,11 @@ def check_tokens(sentences, tokenizer, may_refuse=True):
 
 def _check_sequences(sentences, tokenizer, may_refuse):
     """Refuses FASTA and FASTQ whose lines are read as texts."""
-    raw = [text for text in sentences[:4] if isinstance(text, str)]
-    first, *marks = [text[:1] for text in raw] or [""]
-    is_fasta = first == ">" and _SEQUENCE.fullmatch("".join(raw[1:2]))
-    if getattr(tokenizer, "is_of_letters", False) and (
-        is_fasta or [first, *marks[1:2]] == ["@", "+"]
-    ):
+    raw = "\n".join(text for text in sentences[:3] if isinstance(text, str))
+    if getattr(tokenizer, "is_of_letters", False) and _SEQUENCES.match(raw):
         raise ValueError(
             "Sequences must be texts without lines of their ids; read FASTA with `format=fasta`, "
-            f"and convert FASTQ to it. Received: {short_repr(raw[0])} as a text"
+            f"and convert FASTQ to it. Received: {short_repr(sentences[0])} as a text"
         )
     return True
 

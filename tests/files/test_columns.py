@@ -56,7 +56,7 @@ def test_the_column_of_the_token(tmp_path, name, text, fields):
         ("a.tsv", "1 a X\n2 b Y\n\n3 a X\n", (), "tokens that count; .* 0: '1', 1: 'a', 2: 'X'"),
         ("a.tsv", WEBANNO, (), "tokens that count"),
         ("a.conll", ONTONOTES, (), "the same token throughout"),
-        ("a.conll", IDS.replace("\tx", "\t_"), (1,), "words with other tags. .* `label_field`"),
+        ("a.conll", IDS.replace("\tx", "\t_"), (1,), "`label_field` that .* no tag but _"),
         ("a.csv", KAGGLE, ("Word", "Tag"), "`sentence_field` one that .* one sentence without a"),
         ("a.txt", "Ada O\n\nmet O\n\nOslo O\n", (), "one token in each sentence"),
         ("a.txt", "Ada ['O',\nmet 'O']\n", (), r"a tag \"\['O',\", part of a list"),

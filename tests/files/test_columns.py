@@ -9,7 +9,7 @@ IDS = "# text = Ada met\n1-2\tAda'd\t_\t_\n1\tAda\tB-PER\tx\n2\tmet\tO\tx\n2.1\t
 ONTONOTES = "#begin document (a); c\na/b 0 0 Ada B-PER\na/b 0 1 met O\n\na/b 0 0 Oslo B-LOC *\n"
 PLUS = "# global.columns = ID FORM NER:TAG\n# x\n1\tAda\tB-PER\n2\tmet\tO\n\n1\tOslo\tB-LOC"
 KAGGLE = "#,Word,POS,Tag\nS 1,Ada,NN,B-PER\n,met,V,O\nS 2,Oslo,NN,B-LOC\n"
-WEBANNO = "#T_SP=x\n\n\n#Text=Ada met Oslo or x\n1-1\t0-3\tAda\tB-PER\t\n1-2\t4-7\tmet\tO\t\n\n"
+WEBANNO = "#T_SP=x\n\n\n#Text=Ada met Oslo x\n1-1\t0-3\tAda\tB-PER\t\n1-2\t4-7\tmet\tO\t\n\n"
 SENTENCE = ("Word", "Tag", "#")
 DEFAULTS = (None, None, None, "utf-8", "strict", None, None)  # of `read_sentences`
 

@@ -1,6 +1,7 @@
 """Every form of text means the same to every entrance: see `CASES`."""
 
 import importlib.util
+import io
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ from text.cases import CASES, RAW, outcome, text_of
 
 from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, Tagger, TextClassifier, strings
 from keras_elmo.analysis.occurrences import find_occurrences
-from keras_elmo.files.records import Words
+from keras_elmo.files.records import Fields, decode_records
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text import (
     CharacterTokenizer,
@@ -234,7 +235,8 @@ def test_lines_of_ids_are_no_sequences(lines):
 
 @pytest.mark.filterwarnings("error")
 def test_the_words_of_a_file_may_have_spaces():
-    words = Words(["New York", "Việt\u00a0Nam"])
+    file = io.BytesIO('{"t": ["New York", "Việt\u00a0Nam"]}'.encode())
+    ((_, words, _),) = decode_records(file, "a.jsonl", fields=Fields("t"))
     tokens = [[word.encode() for word in words]]
     assert list(read_tokens([words], get_tokenizer("treebank"))) == tokens
     with pytest.raises(ValueError, match="must not hold whitespace"):

@@ -41,6 +41,20 @@ def test_config_round_trip(case):
     assert_close(clone(data), expected)
 
 
+def test_a_layer_of_a_user_keeps_the_arguments_of_ours():
+    class WithBias(ScalarMix):
+        def __init__(self, bias=0.0, **kwargs):
+            super().__init__(**kwargs)
+            self._bias = bias
+
+        def get_config(self):
+            return {**super().get_config(), "bias": self._bias}
+
+    config = WithBias(2.0, do_layer_norm=True, initial_scalars=[1.0, 2.0]).get_config()
+    copy = WithBias.from_config(config)
+    assert copy.do_layer_norm and copy.get_config() == config
+
+
 def test_eager_symbolic_and_graph_agree(case):
     make, data = case
     layer = make()

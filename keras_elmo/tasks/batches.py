@@ -3,6 +3,7 @@
 Batches hold numbers alone, since `tf.distribute` takes no strings.
 """
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ import tensorflow as tf
 from keras_elmo.characters import BOS, EOS
 from keras_elmo.checks import warn
 from keras_elmo.files.atomic import tensorflow_reason
+from keras_elmo.process.traced_function import without_trace_warnings
 from keras_elmo.text.reading import Tokens
 
 WORD_ROWS = 2**15  # of learned vectors: a few words share one, and their ELMo vectors differ
@@ -94,13 +96,25 @@ def vector_size(config, names):
     return sum(sizes.get(name, config.output_dim) for name in names)
 
 
-def batches(examples, elmo, shuffle=False, cache=None):
+@contextlib.contextmanager
+def fitting():
+    """A context for `fit` of Keras. Yields a list for `batches`, which adds the errors in a stream:
+    they are raised as they are, and not within TensorFlow's."""
+    errors = []
+    with without_trace_warnings():
+        try:
+            yield errors
+        except tf.errors.OpError as error:
+            raise (errors or [error])[0] from None
+
+
+def batches(examples, elmo, shuffle=False, cache=None, errors=None):
     """`Examples` as a `tf.data.Dataset` of what `as_batch` gives: vectors of a cache, or ids.
 
     With `shuffle` each epoch has another order, in which neighbours are of like length.
     """
     if examples.stream is not None:
-        return _streamed(examples, elmo)
+        return _streamed(examples, elmo, errors)
     count, batch_size = examples.count(), examples.batch_size
     if shuffle:
         examples = _shuffled(examples)
@@ -132,7 +146,7 @@ def batches(examples, elmo, shuffle=False, cache=None):
     return dataset.map(lambda row: as_batch(row, elmo)).prefetch(1).with_options(options)
 
 
-def _streamed(examples, elmo):
+def _streamed(examples, elmo, errors):
     """The batches of a stream, each of the form that `as_batch` gives the first ones."""
     like = as_batch(examples.columns(), elmo)
 
@@ -142,10 +156,16 @@ def _streamed(examples, elmo):
         shape = [None] * min(tensor.shape.rank, 2 - is_table)
         return tf.TensorSpec([*shape, *tensor.shape[len(shape) :]], tensor.dtype)
 
-    return tf.data.Dataset.from_generator(
-        lambda: (as_batch(batch.columns(), elmo) for batch in examples.stream()),
-        output_signature=tf.nest.map_structure(spec, like),
-    ).prefetch(1)
+    def read():
+        try:
+            for batch in examples.stream():
+                yield as_batch(batch.columns(), elmo)
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    signature = tf.nest.map_structure(spec, like)
+    return tf.data.Dataset.from_generator(read, output_signature=signature).prefetch(1)
 
 
 def _shuffled(examples):

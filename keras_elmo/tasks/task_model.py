@@ -12,9 +12,8 @@ from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
 from keras_elmo.checks import check_choice, check_integers
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.contextual_model import check_restored
-from keras_elmo.process.traced_function import without_trace_warnings
 from keras_elmo.sources.addresses import push_to_hub
-from keras_elmo.tasks.batches import batches, make_cache
+from keras_elmo.tasks.batches import batches, fitting, make_cache
 from keras_elmo.tasks.elmo_with_head import ElmoWithHead
 from keras_elmo.tasks.ending import BestEpoch, Scores, choose_ending, digest
 from keras_elmo.tasks.examples import read_examples, read_validation, tokens_of
@@ -203,15 +202,19 @@ class TaskModel(ElmoWithHead):
             self, epochs, kwargs.pop("callbacks", None), count if validation is None else None
         )
         scores = Scores(self.main_metric)
-        with tempfile.TemporaryDirectory() as folder, without_trace_warnings():
-            cache = make_cache(self, parts, cache_bytes, folder, kwargs.get("verbose") != 0)
-            train, *validation = (
-                batches(part, self.elmo, shuffle and part is parts[0], cache) for part in parts
-            )
-            options = {"epochs": epochs, "callbacks": [scores, *callbacks], "shuffle": False}
-            options["validation_data"] = validation[0] if validation else None
-            history = super().fit(train, **options, **kwargs)
-        self._score, self.ending = scores.of_weights(), None
+        try:
+            with tempfile.TemporaryDirectory() as folder, fitting() as errors:
+                cache = make_cache(self, parts, cache_bytes, folder, kwargs.get("verbose") != 0)
+                train, *validation = (
+                    batches(part, self.elmo, shuffle and part is parts[0], cache, errors)
+                    for part in parts
+                )
+                options = {"epochs": epochs, "callbacks": [scores, *callbacks], "shuffle": False}
+                options["validation_data"] = validation[0] if validation else None
+                history = super().fit(train, **options, **kwargs)
+        finally:
+            self.ending = None
+        self._score = scores.of_weights()
         return history
 
     # Of these a model has none. Keras's `BackupAndRestore` writes the state of a training here.
@@ -240,8 +243,8 @@ class TaskModel(ElmoWithHead):
         examples = read_examples(self, x, y, sample_weight, batch_size, steps)
         if steps is None:
             examples = examples.by_length()
-        with without_trace_warnings():
-            return super().evaluate(batches(examples, self.elmo), **kwargs)
+        with fitting() as errors:
+            return super().evaluate(batches(examples, self.elmo, errors=errors), **kwargs)
 
     def predict(
         self, x: Texts | Iterable[Any], batch_size: int = 32, verbose: str | int = "auto"

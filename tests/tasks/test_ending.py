@@ -1,5 +1,6 @@
 """When `fit` ends, whose weights stay, and what their score is."""
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -102,6 +103,8 @@ def test_an_interruption_changes_nothing(model, has_validation, tmp_path):
     model.compile(keras.optimizers.SGD(rate))
     with pytest.raises(InterruptedError):
         fit(on_epoch(stop))
+    model.save_weights(tmp_path / "own.weights.h5")  # and nothing of the training
+    assert list(h5py.File(tmp_path / "own.weights.h5")["vars"]) == []
     model.set_weights(first)
     found = fit()
     for one, other in zip(found, expected, strict=True):

@@ -1,4 +1,4 @@
-"""The two schemes of character ids, in plain Python: the reference for `keras_elmo.text`.
+"""The two schemes of character ids, in Python and NumPy: the reference for `keras_elmo.text`.
 
 In the original's scheme a word is a row of `max_characters` ids: begin-word, the UTF-8 bytes of the
 word (id = byte + 1), end-word, and then word padding. A word of more than `max_characters - 2`
@@ -12,7 +12,10 @@ when a batch is made. `Dictionary` is the scheme of ELMoForManyLangs.
 import codecs
 import collections
 import dataclasses
+import functools
 import re
+
+import numpy as np
 
 from keras_elmo.checks import join_names, short_repr
 
@@ -70,6 +73,19 @@ def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
     """
     ids = [byte + 1 for byte in text_to_bytes(word)[: max_characters - 2]]
     return _add_word_marks(ids, max_characters)
+
+
+def words_to_ids(words, max_characters=DEFAULT_MAX_CHARACTERS):
+    """`word_to_ids` of a list of words, at once: int32, (words, max_characters)."""
+    room = max_characters - 2
+    words = [text_to_bytes(word)[:room] for word in words]
+    lengths = np.fromiter(map(len, words), np.int32)
+    data = np.array(words, f"S{room}").view(np.uint8).reshape(len(words), room)
+    rows = np.full((len(words), max_characters), WORD_PADDING, np.int32)
+    rows[:, 0] = BEGIN_WORD
+    np.add(data, 1, out=rows[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
+    rows[np.arange(len(words)), lengths + 1] = END_WORD
+    return rows
 
 
 def boundary_ids(max_characters=DEFAULT_MAX_CHARACTERS):
@@ -152,6 +168,12 @@ class Dictionary:
         is_boundary = word in (self.BEGIN_SENTENCE, self.END_SENTENCE)
         return self._row([word] if is_boundary else word, word, max_characters)
 
+    def words_to_ids(self, words, max_characters):
+        """`word_to_ids` of a list of words: int32, (words, ids)."""
+        rows = [self.word_to_ids(word, max_characters) for word in words]
+        num_ids = max_characters + (self.words is not None)
+        return np.array(rows, np.int32).reshape(len(words), num_ids)
+
     def boundary_ids(self, max_characters):
         """The ids of the sentence boundaries, begin and end: a pair of lists."""
         marks = (self.BEGIN_SENTENCE, self.END_SENTENCE)
@@ -160,8 +182,16 @@ class Dictionary:
     def _row(self, characters, word, max_characters):
         row = [self.BEGIN_WORD, *characters, self.END_WORD]
         row += [self.WORD_PADDING] * (max_characters - len(row))
-        ids = _ids(row, self.characters)
-        return ids if self.words is None else ids + _ids([word], self.words)
+        ids = _find(row, self._character_ids)
+        return ids if self.words is None else ids + _find([word], self._word_ids)
+
+    @functools.cached_property
+    def _character_ids(self):
+        return {character: index + 1 for index, character in enumerate(self.characters)}
+
+    @functools.cached_property
+    def _word_ids(self):
+        return {word: index + 1 for index, word in enumerate(self.words)}
 
     def to_options(self):
         words = None if self.words is None else list(self.words)
@@ -178,9 +208,8 @@ class Dictionary:
         return cls(**options)
 
 
-def _ids(tokens, entries):
-    numbers = {entry: number for number, entry in enumerate(entries)}
-    return [numbers.get(token, numbers[Dictionary.UNKNOWN]) + 1 for token in tokens]
+def _find(tokens, ids):
+    return [ids.get(token, ids[Dictionary.UNKNOWN]) for token in tokens]
 
 
 def _checked(name, entries, needed):

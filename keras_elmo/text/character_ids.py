@@ -140,3 +140,7 @@ class ByteScheme:
     def ids(self, words):
         """Words, string (N,), to their rows, int32 (N, ids_per_token)."""
         return character_ids(words, self.ids_per_token)
+
+    def rows(self, words):
+        """`ids` of a list of `str` or `bytes`, in NumPy."""
+        return characters.words_to_ids(words, self.ids_per_token)

@@ -20,6 +20,7 @@ class DictionaryScheme(tf.Module):
 
     def __init__(self, dictionary, max_characters):
         super().__init__()
+        self._dictionary = dictionary
         self._max_characters = max_characters
         self.num_characters = len(dictionary.characters)
         self.num_words = dictionary.num_words
@@ -67,6 +68,10 @@ class DictionaryScheme(tf.Module):
         for mark, row in zip(_BOUNDARIES, self.boundaries, strict=True):
             rows = tf.where((words == mark)[:, None], row, rows)
         return rows
+
+    def rows(self, words):
+        """`ids` of a list of `str` or `bytes`, in NumPy."""
+        return self._dictionary.words_to_ids(words, self._max_characters)
 
     def _find(self, points):
         """Code points, int32 (M,), to the ids of characters."""

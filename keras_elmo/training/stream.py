@@ -2,21 +2,21 @@
 
 import collections
 import concurrent.futures
+import functools
 import itertools
 
 import numpy as np
-import tensorflow as tf
-
-from keras_elmo import characters
 
 _NUM_AHEAD = 4  # batches: enough that a slow one (a new file) delays no training step
-# The indices of `<S>` and `</S>` among the words that `BiLanguageModel.read_windows` reads. They
-# also stand for the boundaries in lists of tokens, where no `str` can be mistaken for them.
+# The first indices of `_Words`. They also stand for the boundaries in lists of tokens, where no
+# `str` can be mistaken for them.
 _BEGIN, _END = 0, 1
+_MAX_WORDS = 2**18  # of `_Words`, some 300 bytes each; more of them are not faster
+_COLUMN_MULTIPLE = 8  # of characters, so that batches have few shapes
 
 
 class Stream:
-    """Windows of a corpus for truncated back-propagation.
+    """Windows of a corpus for truncated back-propagation, as numbers.
 
     A lane is a row of the batch (a stream in bilm-tf), which reads sentence after sentence. A
     window holds the next `unroll_steps` tokens of every lane. When a sentence ends, the lane takes
@@ -37,35 +37,54 @@ class Stream:
                     targets     d     e     </S>  f     g     h     </S>  .
           backward  inputs      </S>  e     d     </S>  h     g     f     .
                     targets     e     d     <S>   h     g     f     <S>   .
-        starts_sentence         [True, True]            [True, False]
+        starts                  [True, True]            [True, False]
 
     A dot means that the lane has ended: only in evaluation, which masks it.
 
     A batch is a dict of NumPy arrays:
 
-    - `"step"`: int64, (). The index of the window.
-    - `"words"` (objects, of `bytes`), `"inputs"` and, in evaluation, `"mask"`: see
-      `BiLanguageModel.read_windows`.
-    - `"targets"`: int32, (2, batch, tokens), like the inputs. The ids of the target words.
-    - `"starts_sentence"`: bool, (batch,). Whether a lane's window starts with a sentence.
-    - `"negatives"`: int32, (2, num_negatives), and `"num_draws"`: int32, (2,). The samples of each
-      direction, see `Softmax.loss`, unless `num_negatives` is 0.
+    - `"characters"`: int32, (words, ids_per_token). The ids of `<S>`, of `</S>`, and of the
+      distinct words of the window, the shortest first; then zeros, up to the `word_multiple`.
+    - `"inputs"`: int32, (batch, 2, tokens). The rows of `"characters"` that the forward and the
+      backward direction read.
+    - `"targets"`: int32, (batch, 2, tokens), like the inputs. The ids of the target words.
+    - `"starts"`: bool, (batch,). Whether a lane's window starts with a sentence.
+    - `"mask"`: bool, (batch, tokens), in evaluation. False where the lane has ended.
+    - `"negatives"`: int32, (num_negatives, 2), and `"num_draws"`: int32, (batch, 2), the same in
+      each lane. The samples of each direction, see `Softmax.loss`, unless `num_negatives` is 0.
 
     Args:
         vocabulary: a `Vocabulary`.
+        scheme: the character scheme of the model, such as `ByteScheme`.
         batch_size: int. The number of lanes.
         unroll_steps: int. The number of tokens in a window of a lane.
         num_negatives: int. The number of samples of each direction, or 0.
         sample_seed: int. The seed of the samples.
+        word_multiple: int. The number of words in `"characters"` is a multiple of it.
+        widest_filter: int or `None`. With the width of the widest filter of a `CharCNNEmbedding`,
+            the characters are cut to the longest word of the window, which does not change the
+            embeddings: a filter still sees all characters, and padding alone.
     """
 
-    def __init__(self, vocabulary, batch_size, unroll_steps, num_negatives=0, sample_seed=0):
+    def __init__(
+        self,
+        vocabulary,
+        scheme,
+        batch_size,
+        unroll_steps,
+        num_negatives=0,
+        sample_seed=0,
+        word_multiple=64,
+        widest_filter=None,
+    ):
         self.vocabulary = vocabulary
+        self.scheme = scheme
         self.batch_size = batch_size
         self.unroll_steps = unroll_steps
         self.num_negatives = num_negatives
         self.sample_seed = sample_seed
-        self._ids = {**vocabulary.ids, _BEGIN: vocabulary.begin, _END: vocabulary.end}
+        self.word_multiple = word_multiple
+        self.widest_filter = widest_filter
 
     def training_batches(self, corpus, order_seed=None, start=0):
         """Yields endless batches of full windows, epoch after epoch.
@@ -76,7 +95,7 @@ class Stream:
             start: int. The number of batches that are skipped, as a resumed run has seen them.
         """
 
-        def sentences():
+        def epochs():
             for number in itertools.count():
                 sentence = None
                 for sentence in corpus.epoch(number, order_seed):
@@ -86,90 +105,183 @@ class Stream:
                         f"Each epoch must have sentences. Received: none in epoch {number}"
                     )
 
-        windows = enumerate(self._windows(sentences()))
-        for step, window in itertools.islice(windows, start, None):
-            yield self._make_batch(window, step)
+        for batch, _ in self._batches(epochs(), start):
+            yield batch
 
     def evaluation_batches(self, sentences):
         """Yields batches with every sentence (list of `str`) once; lanes that ended are masked."""
-        for step, window in enumerate(self._windows(sentences)):
-            lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
-            mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
-            yield {**self._make_batch(window, step), "mask": mask}
+        for batch, mask in self._batches(sentences):
+            yield {**batch, "mask": mask}
 
-    def training_specs(self):
-        """The `tf.TensorSpec` of each entry of a batch of `training_batches`, as a dict."""
-        batch = self._make_batch([[]] * self.batch_size, 0)
-        specs = {name: tf.TensorSpec.from_tensor(tf.constant(batch[name])) for name in batch}
-        return {**specs, "words": tf.TensorSpec((None,), tf.string)}
+    def count_windows(self, sentences):
+        """The number of batches of `evaluation_batches`."""
+        return sum(1 for _ in self._windows(iter(sentences), [None] * self.batch_size))
 
-    def _windows(self, sentences):
+    def _batches(self, sentences, start=0):
+        """Yields batches, each with its mask, without the first ones."""
+        sentences, lanes = iter(sentences), [None] * self.batch_size
+        for _ in itertools.islice(self._windows(sentences, lanes), start):
+            pass
+        steps, is_full = itertools.count(start), True
+        while is_full:
+            words, is_full = _Words(self.vocabulary, self.scheme), False
+            _change(lanes, words.index)
+            look_up = functools.partial(_look_up, words.index)
+            for window in self._windows(map(look_up, sentences), lanes):
+                yield self._make_batch(window, next(steps), words)
+                if is_full := words.num_words > _MAX_WORDS:
+                    _change(lanes, list(words.index))  # the tokens again
+                    break
+
+    def _windows(self, sentences, lanes):
         """Yields windows: for each lane `[(sentence with boundaries, start, end), ...]`.
 
         The lane reads the tokens from `start` to `end - 1`, and predicts the next one of each.
+        `lanes` holds the unfinished sentence of each lane and its next token, or `None`.
         """
-        sentences = iter(sentences)
-        unfinished = [None] * self.batch_size  # the sentence of each lane, and its next token
         while True:
             window = []
             for lane in range(self.batch_size):
                 room, pieces = self.unroll_steps, []
                 while room:
-                    if unfinished[lane] is None:
+                    if lanes[lane] is None:
                         sentence = next(sentences, None)
                         if sentence is None:
                             break
-                        unfinished[lane] = ([_BEGIN, *sentence, _END], 0)
-                    sentence, start = unfinished[lane]
+                        lanes[lane] = ([_BEGIN, *sentence, _END], 0)
+                    sentence, start = lanes[lane]
                     last = len(sentence) - 1
                     end = min(start + room, last)
                     pieces.append((sentence, start, end))
                     room -= end - start
-                    unfinished[lane] = (sentence, end) if end < last else None
+                    lanes[lane] = (sentence, end) if end < last else None
                 window.append(pieces)
             if not any(window):
                 return
             yield window
 
-    def _make_batch(self, window, step):
-        shape = (2, self.batch_size, self.unroll_steps)
-        inputs, targets = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        read = []  # where the inputs are, and their tokens
-        for lane, pieces in enumerate(window):
-            column = 0
-            for sentence, start, end in pieces:
-                columns = slice(column, column + end - start)
-                last = len(sentence) - 1
-                forward = sentence[start : end + 1]
-                backward = sentence[last - end : last - start + 1][::-1]
-                for direction, tokens in enumerate((forward, backward)):
-                    read.append(((direction, lane, columns), tokens[:-1]))
-                    targets[direction, lane, columns] = [
-                        self._ids.get(token, self.vocabulary.unknown) for token in tokens[1:]
-                    ]
-                column = columns.stop
-        # The shortest words come first, see `CharCNNEmbedding`.
-        words = dict.fromkeys(token for _, tokens in read for token in tokens)
-        words = {word: characters.text_to_bytes(word) for word in words if isinstance(word, str)}
-        words = dict(sorted(words.items(), key=lambda pair: len(pair[1])))
-        indices = {word: index for index, word in enumerate((_BEGIN, _END, *words))}
-        for place, tokens in read:
-            inputs[place] = [indices[token] for token in tokens]
+    def _make_batch(self, window, step, words):
+        """The batch of a window, and its mask, bool, (batch, tokens)."""
+        spans = [sentence[start : end + 1] for pieces in window for sentence, start, end in pieces]
+        for sentence, start, end in itertools.chain.from_iterable(window):
+            last = len(sentence) - 1
+            spans.append(sentence[last - end : last - start + 1][::-1])  # read backward
+        tokens = np.fromiter(itertools.chain.from_iterable(spans), np.int64)
+        sizes = np.fromiter(map(len, spans), np.int64)
+        ends = np.cumsum(sizes)
+        # The target of an input follows it, so a span has one token more than it has inputs.
+        inputs, targets = np.delete(tokens, ends - 1), np.delete(tokens, ends - sizes)
+        distinct, inputs = words.number(inputs)
+        lengths = [sum(end - start for _, start, end in pieces) for pieces in window]
+        mask = np.arange(self.unroll_steps) < np.array(lengths)[:, None]
+        values = np.zeros((2, 2, *mask.shape), np.int32)  # inputs and targets, directions, lanes
+        values[..., mask] = np.stack([inputs, words.targets[targets]]).reshape(2, 2, -1)
+        inputs, targets = values.transpose(0, 2, 1, 3).copy()
         batch = {
-            "step": np.array(step, np.int64),
-            "words": np.array(list(words.values()), object),
-            "starts_sentence": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
+            "characters": self._characters(words.rows[distinct], words.lengths[distinct].max()),
             "inputs": inputs,
             "targets": targets,
+            "starts": np.array([bool(pieces) and pieces[0][1] == 0 for pieces in window]),
         }
         if self.num_negatives:
             rng = np.random.default_rng([self.sample_seed, step])
             samples = [
                 log_uniform_sample(rng, self.num_negatives, len(self.vocabulary)) for _ in range(2)
             ]
-            batch["negatives"] = np.stack([negatives for negatives, _ in samples])
-            batch["num_draws"] = np.array([num_draws for _, num_draws in samples], np.int32)
-        return batch
+            negatives, num_draws = zip(*samples, strict=True)
+            batch["negatives"] = np.stack(negatives, axis=1)
+            batch["num_draws"] = np.tile(np.array(num_draws, np.int32), (self.batch_size, 1))
+        return batch, mask
+
+    def _characters(self, rows, longest):
+        """The rows of words with as many characters as `longest` or fewer, cut and filled up."""
+        if self.widest_filter is not None:
+            num_characters = _num_characters(self.scheme)
+            end = min(_round_up(longest + self.widest_filter, _COLUMN_MULTIPLE), num_characters)
+            rows = np.hstack([rows[:, :end], rows[:, num_characters:]])
+        shape = _round_up(len(rows), self.word_multiple), rows.shape[1]
+        characters = np.zeros(shape, np.int32)
+        characters[: len(rows)] = rows
+        return characters
+
+
+class _Words:
+    """The distinct words of a text by an index, so that the ids of each are made once.
+
+    Indices 0 and 1 are the boundaries. The indices of words depend on what was read before, and
+    batches do not.
+
+    Attributes:
+        index: dict, of a token to its index. A new word gets the next one, and ids in `number`.
+        num_words: int. How many entries of the arrays are in use.
+        rows: (words, ids_per_token). The character ids.
+        lengths: int16, (words,). The number of characters.
+        targets: int32, (words,). The ids of the vocabulary.
+    """
+
+    def __init__(self, vocabulary, scheme):
+        self._vocabulary, self._scheme = vocabulary, scheme
+        self.index = collections.defaultdict(itertools.count(2).__next__)
+        self.index.update({_BEGIN: _BEGIN, _END: _END})
+        dtype = np.min_scalar_type(max(scheme.num_characters, scheme.num_words or 0))
+        self.num_words = 0
+        self.rows = np.zeros((0, scheme.ids_per_token), dtype)
+        self.lengths, self.targets = np.zeros(0, np.int16), np.zeros(0, np.int32)
+        self._places = np.zeros(0, np.int64)
+        self._add(scheme.boundaries, [vocabulary.begin, vocabulary.end])
+
+    def number(self, indices):
+        """The distinct indices, the boundaries first and then the shortest words; and the number
+        of each index among these.
+        """
+        if num_new := len(self.index) - self.num_words:
+            words = list(itertools.islice(reversed(self.index), num_new))[::-1]
+            ids, unknown = self._vocabulary.ids, self._vocabulary.unknown
+            self._add(self._scheme.rows(words), [ids.get(word, unknown) for word in words])
+        indices = np.concatenate([[_BEGIN, _END], indices])
+        distinct = indices[_first_places(indices, self._places)]
+        # NumPy is fast at a stable order of integers of 16 bits.
+        distinct[2:] = distinct[2:][np.argsort(self.lengths[distinct[2:]], kind="stable")]
+        self._places[distinct] = np.arange(len(distinct))
+        return distinct, self._places[indices[2:]]
+
+    def _add(self, rows, targets):
+        start, self.num_words = self.num_words, self.num_words + len(rows)
+        if self.num_words > len(self.rows):
+            for array in (self.rows, self.lengths, self.targets, self._places):
+                array.resize((2 * self.num_words, *array.shape[1:]), refcheck=False)
+        new = slice(start, self.num_words)
+        characters = rows[:, : _num_characters(self._scheme)]
+        self.rows[new], self.targets[new] = rows, targets
+        self.lengths[new] = (characters != self._scheme.word_padding).sum(axis=1)
+
+
+def _look_up(values, sentence):
+    return list(map(values.__getitem__, sentence))
+
+
+def _change(lanes, values):
+    """Looks up the values of all tokens in the lanes."""
+    lanes[:] = [lane and (_look_up(values, lane[0]), lane[1]) for lane in lanes]
+
+
+def _num_characters(scheme):
+    """The number of characters in a row. The id of the word may follow them."""
+    return scheme.ids_per_token - (scheme.num_words is not None)
+
+
+def _round_up(number, multiple):
+    return -(-number // multiple) * multiple
+
+
+def _first_places(values, room):
+    """Where each distinct value stands first: the sorted indices of `np.unique`, but faster.
+
+    `room` is an array with an entry for each possible value, which may hold anything.
+    """
+    places = np.arange(len(values))
+    room[values[::-1]] = places[::-1]  # the first place is written last
+    return np.flatnonzero(room[values] == places)
 
 
 def read_ahead(items):
@@ -193,12 +305,11 @@ def log_uniform_sample(rng, num_samples, num_words):
     A draw gives word k with the probability log((k + 2) / (k + 1)) / log(num_words + 1). Reference:
     `LogUniformCandidateSampler` of TensorFlow, with `unique=True`.
     """
-    drawn = np.zeros(0, np.int64)
+    drawn, room = np.zeros(0, np.int64), np.empty(num_words, np.int64)
     while True:
         uniform = rng.random(2 * num_samples)
         word_ids = np.expm1(uniform * np.log(num_words + 1)).astype(np.int64)
         drawn = np.concatenate([drawn, np.minimum(word_ids, num_words - 1)])
-        distinct, first_draws = np.unique(drawn, return_index=True)
-        if len(distinct) >= num_samples:
-            first_draws = np.sort(first_draws)[:num_samples]
+        first_draws = _first_places(drawn, room)[:num_samples]
+        if len(first_draws) == num_samples:
             return drawn[first_draws].astype(np.int32), int(first_draws[-1]) + 1

@@ -10,18 +10,23 @@ from keras_elmo import batch_to_ids, characters
 from keras_elmo.text.character_ids import ByteScheme, character_ids, check_character_ids
 
 SCHEME = ByteScheme(10)
+# Lone surrogates are among the characters.
+ANY_WORD = st.binary(max_size=60) | st.text(st.characters(exclude_categories=()), max_size=60)
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.binary(max_size=60), max_size=6), st.sampled_from([3, 4, 10, 50, 57]))
+@given(st.lists(ANY_WORD, max_size=6), st.sampled_from([3, 4, 10, 50, 57]))
 @example([], 50)
+@example(["\udc80", "a\ud800", "\udc80" * 50, "", "é" * 24], 50)
 @example([b"\xff" * 10_000, b"a"], 50)
 @example([b"", b"\x00", b"\x00\x00a", b"\xff" * 48, b"a" * 49, b"a" * 47 + "é".encode()], 50)
 def test_ids_are_those_of_the_plain_scheme(words, size):
-    ids = character_ids(tf.constant(words, tf.string), size)
-    assert ids.dtype == tf.int32
-    assert ids.shape == (len(words), size)
-    assert ids.numpy().tolist() == [characters.word_to_ids(word, size) for word in words]
+    ids = character_ids(tf.constant(list(map(characters.text_to_bytes, words)), tf.string), size)
+    rows = ByteScheme(size).rows(words)
+    assert ids.dtype == rows.dtype == np.int32
+    assert ids.shape == rows.shape == (len(words), size)
+    expected = [characters.word_to_ids(word, size) for word in words]
+    assert ids.numpy().tolist() == rows.tolist() == expected
 
 
 # batch_to_ids

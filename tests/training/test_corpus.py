@@ -1,9 +1,11 @@
 import gzip
 import os
 
+import numpy as np
 import pytest
 
-from keras_elmo.training import Corpus, TrainingOptions, build_vocabulary
+from keras_elmo.text.tokenizers import TOKENIZERS
+from keras_elmo.training import Corpus, build_vocabulary
 from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.vocabulary import Vocabulary
 
@@ -31,6 +33,19 @@ def test_an_order_for_each_seed_and_epoch(corpus):
     assert orders[0] != orders[1] != orders[2] != orders[0]
     assert all(sorted(order) == sorted(sentences) for order in orders)
     assert list(corpus.epoch(0, 1)) == orders[1]
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_blank_lines_do_not_count_in_an_order(tmp_path, monkeypatch, tokenizer):
+    monkeypatch.setattr("keras_elmo.training.corpus._SHUFFLED_LINES", 5)
+    write(tmp_path / "a.txt", "a b", "", "c .", "\t", "d", "\u3000 \u3000", "\0", *"efgh", " ")
+    corpus = Corpus(tmp_path / "a.txt", tokenizer=tokenizer)
+    sentences, rng, expected = list(corpus.sentences()), np.random.default_rng([7, 2, 0]), []
+    assert len(sentences) == (10 if tokenizer == "space" else 8)
+    for start in range(0, len(sentences), 5):
+        block = sentences[start : start + 5]
+        expected += [block[index] for index in rng.permutation(len(block))]
+    assert list(corpus.epoch(2, 7)) == expected
 
 
 def test_a_tokenizer_splits_the_lines(tmp_path):
@@ -86,12 +101,12 @@ def test_unknown_words_are_counted_with_the_rest(tmp_path, monkeypatch):
 
 def test_texts_must_fill_a_batch_and_a_window(corpus, tmp_path):
     """The corpus has 50 sentences of 3 tokens: 200 targets."""
-    check_texts(corpus, corpus, TrainingOptions(batch_size=40, unroll_steps=5))
+    check_texts(corpus, corpus, 40, 5)
     with pytest.raises(ValueError, match="`batch_size` windows of `unroll_steps` .*: 205 .*: 200$"):
-        check_texts(corpus, None, TrainingOptions(batch_size=41, unroll_steps=5))
+        check_texts(corpus, None, 41, 5)
     write(tmp_path / "one.txt", "a b")
     with pytest.raises(ValueError, match="held-out text must fill a window .*: 4 in all"):
-        check_texts(corpus, Corpus(tmp_path / "one.txt"), TrainingOptions(1, 4))
+        check_texts(corpus, Corpus(tmp_path / "one.txt"), 1, 4)
 
 
 @pytest.mark.parametrize(

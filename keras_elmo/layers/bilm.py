@@ -6,6 +6,7 @@ from keras import ops
 from keras_elmo.checks import check_integers
 from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.loops import find_loop
+from keras_elmo.layers.loops.scan import ScanLoop
 from keras_elmo.layers.loops.unrolled import UnrolledLoop
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
 
@@ -189,8 +190,8 @@ class BiLM(ConfiguredLayer):
     ):
         """Runs the two directions on different inputs, as training on windows of a corpus does.
 
-        This is for TensorFlow alone. Without a mask, every step is written into the graph if the
-        number of tokens is known; if it is not, the steps are a loop of TFLite's operations.
+        On TensorFlow, without a mask, every step is written into the graph if the number of tokens
+        is known; if it is not, the steps are a loop of TFLite's operations.
 
         Args:
             forward: float, (batch, tokens, projection_dim).
@@ -205,14 +206,15 @@ class BiLM(ConfiguredLayer):
             A pair: the outputs as a call returns them, but each direction in its own order of
             reading; and the state.
         """
-        packed_loop, padded_loop = find_loop("packed"), find_loop("padded")
         self._check(forward.shape, mask, initial_state)
-        if mask is not None:
-            loop = packed_loop(mask, training, is_backward_reversed=False)
+        if keras.backend.backend() != "tensorflow":
+            loop = ScanLoop(mask)
+        elif mask is not None:
+            loop = find_loop("packed")(mask, training, is_backward_reversed=False)
         elif forward.shape[1] is not None:
             loop = UnrolledLoop(training)
         else:
-            loop = padded_loop(None, training, is_backward_reversed=False)
+            loop = find_loop("padded")(None, training, is_backward_reversed=False)
         return self.run_layers(loop, [forward, backward], initial_state, dropout)
 
     def _loop_class(self):

@@ -1,3 +1,4 @@
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from keras_elmo.checks import (
 from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.matmul import matmul
+from keras_elmo.layers.rows import take_rows
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -142,8 +144,15 @@ class CharCNNEmbedding(ConfiguredLayer):
         def bias(name, size):
             return self.add_weight((size,), "zeros", name=name)
 
+        def table(name, *shape):
+            initializer = self.kernel_initializer.clone()
+            # Gradients of a row are added up before they are rounded to the layer's dtype.
+            table = self.add_weight(shape, initializer, name=name, autocast=False)
+            table.has_lazy_rows = True  # for the optimizers of `keras_elmo.training`
+            return table
+
         sizes = self.num_characters, self.character_dim
-        self.character_embedding = self.add_kernel("character_embedding", *sizes)
+        self.character_embedding = table("character_embedding", *sizes)
         self.convolution_kernels, self.convolution_biases = [], []
         for i, (width, count) in enumerate(self.filters):
             sizes = width, self.character_dim, count
@@ -153,7 +162,7 @@ class CharCNNEmbedding(ConfiguredLayer):
         for layer in self.highway_layers:
             layer.build((None, num_filters))
         if self.num_words is not None:
-            self.word_embedding = self.add_kernel("word_embedding", self.num_words, self.word_dim)
+            self.word_embedding = table("word_embedding", self.num_words, self.word_dim)
         if self.projection_dim is not None:
             sizes = (self.word_dim or 0) + num_filters, self.projection_dim
             self.projection_kernel = self.add_kernel("projection_kernel", *sizes)
@@ -173,9 +182,10 @@ class CharCNNEmbedding(ConfiguredLayer):
         mask = ops.any(ids > 0, axis=-1, keepdims=True)  # (N, 1)
         if self.num_words is not None:
             ids, words = ids[:, :-1], ids[:, -1]
-        table = ops.convert_to_tensor(self.character_embedding)
-        # Row 0, for padding, is zero: (num_characters + 1, character_dim).
-        table = ops.concatenate([ops.zeros_like(table[:1]), table])
+        # Row 0, for padding, is zero: (num_characters + 1, character_dim). The gradient of `pad` is
+        # dense. That of `concatenate` would have a row for each character, see `take_rows`.
+        table = ops.pad(ops.convert_to_tensor(self.character_embedding), [[1, 0], [0, 0]])
+        table = ops.cast(table, self.compute_dtype)
         trims = self._trims(trim_characters)
         count = ops.shape(ids)[0]
         ends = [count * k // groups for k in range(groups + 1)] if groups > 1 else [None, None]
@@ -189,7 +199,9 @@ class CharCNNEmbedding(ConfiguredLayer):
             outputs = layer(outputs, training=training)
         if self.num_words is not None:
             # Padding gets any row here, since its embedding is set to zero below.
-            rows = ops.take(self.word_embedding, ops.maximum(words - 1, 0), axis=0)  # (N, word_dim)
+            words = ops.maximum(words - 1, 0)
+            take = take_rows if training else functools.partial(ops.take, axis=0)
+            rows = take(self.word_embedding, words)  # (N, word_dim)
             outputs = ops.concatenate([ops.cast(rows, outputs.dtype), outputs], axis=-1)
         if self.projection_dim is not None:
             outputs = matmul(outputs, self.projection_kernel, training)
